@@ -143,7 +143,7 @@ def _ports() -> list[Path]:
 def _with_room(number: int, case: Case, bps: float) -> Trial:
     cpus = {"app_cpu": shares(0.5), "irq_cpu": shares(0.6, cpus=(1,), soft=0.6)}
     ends = {role: end(case.host(role), role, 3.0, 0, 0, **cpus) for role in ENDS}
-    line_bps = LINE_BPS * case.ports_used
+    line_bps = LINE_BPS * len(case.ports_used)
     return trial(number, case, bps, 3.0, repetition=number, line_goodput_bps=line_bps, **ends)
 
 

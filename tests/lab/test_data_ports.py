@@ -70,6 +70,30 @@ def test_each_port_carries_its_instances_as_its_own_counters_say(bench: Bench) -
     assert "data1 → data1" in shown
 
 
+def test_instances_are_dealt_by_weight_and_each_goes_over_its_own_port(bench: Bench) -> None:
+    """Of one instance the port is the second, which then is the only one that carries anything."""
+    inventory = bench.tmp / "weighted.yaml"
+    lines = bench.lab.inventory.read_text().splitlines()
+    (at, *_) = [number for number, line in enumerate(lines) if "linewatt_data:" in line]
+    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    inventory.write_text("\n".join([*lines[:at], f"{indent}linewatt_data_weights: [1, 3]", *lines[at:]]))
+    file = bench.campaign(hosts=str(inventory), instances=[1, 4], trials=1, rate="40M", window=LONG)
+    assert "4 (1 + 3)" in bench.run("plan", file).stdout
+    bench.run("run", file)
+    one, four = bench.trials()
+    assert [(port["sender_interface"], port["instances"]) for port in one["data_ports"]] == [("data1", 1)]
+    assert [port["instances"] for port in four["data_ports"]] == [1, 3]
+    for trial in (one, four):
+        assert trial["case"]["port_weights"] == [1, 3]
+        for port in trial["data_ports"]:
+            payload = port["throughput_bps"] * LONG["seconds"] / 8
+            for counted in (port["sent_bytes"], port["received_bytes"]):
+                assert 0.8 * payload < counted < 1.4 * payload, "read once a second, over a window of one"
+    again = json.loads(bench.run("rederive", "last", "--json").stdout)
+    assert [each["same"] for each in again["trials"]] == [True, True]
+    assert "4 instances over 2 ports by 1:3" in bench.run("show").stdout
+
+
 def test_a_setting_is_that_of_every_port_and_kill_resume_and_restore_know_them_all(bench: Bench) -> None:
     before = settings(bench)
     file = bench.campaign(instances=2, trials=3, rate="40M", window=LONG, settings={"mtu": 1400})

@@ -14,6 +14,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.report_factories import end, shares
 from tests.stream_helpers import needs_bash, records
 from tests.topology_factories import NIC, machine
@@ -42,7 +44,16 @@ from linewatt.engine.networks.ports import ECHOES, in_rows, refuse_shared_ports,
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.hosts.base import Completed, DataPort, HostSpec
 from linewatt.hosts.facts import FURTHER_NICS, again
-from linewatt.model import Case, InstanceResult, PortResult, Trial, Window, document_of
+from linewatt.model import (
+    Case,
+    InstanceResult,
+    PortResult,
+    Trial,
+    Window,
+    dealt,
+    document_of,
+    lowest_terms,
+)
 from linewatt.network.framing import Framing
 from linewatt.report.series import instances_words
 from linewatt.report.trials.limits import limit_document, limit_words
@@ -83,6 +94,56 @@ def test_instances_are_dealt_over_the_ports_in_turn_and_the_plan_says_so(tmp_pat
     document = as_dict(plan(found, 0))
     assert [case["data_ports"] for case in document["cases"]] == [2, 2]
     assert [one["data_port"] for one in document["placements"][1]] == [0, 1, 0]
+
+
+@given(st.lists(st.integers(1, 100), min_size=1, max_size=16), st.integers(0, 300))
+def test_every_port_has_its_exact_share_of_instances_within_one(weights: list[int], count: int) -> None:
+    """Of any number: as instances grow, those that were dealt keep their ports."""
+    ports, total = dealt(tuple(weights), count), sum(weights)
+    counts = [0] * len(weights)
+    for number, port in enumerate(ports, 1):
+        counts[port] += 1
+        for own, weight in zip(counts, weights, strict=True):
+            assert abs(own * total - number * weight) < total
+    assert ports == dealt(tuple(weights), count + 7)[:count]
+    if len(set(weights)) == 1:
+        assert ports == tuple(number % len(weights) for number in range(count))
+
+
+@given(st.lists(st.integers(1, 25), min_size=2, max_size=16), st.integers(1, 4))
+def test_weights_of_the_same_shares_are_the_same(weights: list[int], times: int) -> None:
+    terms = lowest_terms(weights)
+    assert terms == lowest_terms([times * one for one in weights])
+    assert (terms == ()) == (len(set(weights)) == 1)
+    assert dealt(terms or (1,) * len(weights), 40) == dealt(tuple(weights), 40)
+
+
+def test_weights_are_those_that_either_host_names_and_the_plan_counts_them(tmp_path: Path, run: Run) -> None:
+    plain = plan(loaded(tmp_path), 0).cases[1]
+    for name in "ab":
+        weighted = loaded(tmp_path, hosts={**TWO, name: {**TWO[name], "data_weights": [4, 2]}})
+        found = plan(weighted, 0)
+        (trial,) = [one for one in found.trials if one.case.instances == 3]
+        assert [one.data_port for one in trial.instances] == [0, 1, 0]
+        assert trial.case.port_weights == (2, 1)
+        assert trial.case.key != plain.key, "dealt otherwise is another case"
+        assert decoded(Case, json.loads(json.dumps(encoded(trial.case)))) == trial.case
+        assert stored.from_dict(json.loads(json.dumps(stored.as_dict(weighted)))).hosts == weighted.hosts
+        assert as_dict(found)["cases"][1]["port_weights"] == [2, 1]
+        assert "3 (2 + 1)" in run("plan", "two.yaml")[1]
+        assert f"host {name}: " in run("plan", "two.yaml")[1]
+        assert "data eth1, eth2 by 4:2" in run("plan", "two.yaml")[1]
+    alike = loaded(tmp_path, hosts={name: {**host, "data_weights": [3, 3]} for name, host in TWO.items()})
+    assert plan(alike, 0).cases[1].key == plain.key, "weights that are all alike are none"
+
+
+def test_a_port_that_an_instance_does_not_use_has_no_part_of_it(tmp_path: Path) -> None:
+    found = loaded(tmp_path, hosts={**TWO, "a": {**TWO["a"], "data_weights": [1, 3]}})
+    one, three = plan(found, 0).cases
+    assert (one.ports_used, three.ports_used) == ((1,), (0, 1))
+    assert (one.instances_of_a_port, three.instances_of_a_port) == (1, 2)
+    assert instances_words(one) == "1 instance over 1 of 2 ports by 1:3"
+    assert instances_words(three) == "3 instances over 2 ports by 1:3"
 
 
 def test_the_plan_says_what_becomes_of_ports_in_one_subnet(tmp_path: Path, run: Run) -> None:
@@ -127,6 +188,21 @@ def test_a_campaign_of_two_ports_is_read_back_from_its_manifest(tmp_path: Path) 
         ),
         ({"hosts": {**TWO, "b": {**TWO["b"], "data": ["eth1", "eth1"]}}}, "names eth1 twice"),
         ({"hosts": {**TWO, "b": {**TWO["b"], "data_ipv4": ["198.18.1.2", "198.18.2.1"]}}}, "is also host a"),
+        (
+            {"hosts": {**TWO, "b": {**TWO["b"], "data_weights": [1, 2, 3]}}},
+            "data_weights: has 3 weights for 2 data ports; name one for each",
+        ),
+        (
+            {
+                "hosts": {
+                    name: {**host, "data_weights": own}
+                    for (name, host), own in zip(TWO.items(), ([1, 2], [2, 1]), strict=True)
+                }
+            },
+            "has the same port at both hosts of a pair, and a 1:2 and b 2:1 differ; name one of them",
+        ),
+        ({"hosts": {**TWO, "b": {**TWO["b"], "data_weights": [0, 1]}}}, "data_weights"),
+        ({"hosts": {**TWO, "b": {**TWO["b"], "data_weights": 2}}}, "data_weights"),
         ({"soak": "1h"}, "a soak has one data interface"),
         (
             {"networks": ["bare", {"name": "here", "hosts": {name: tunnel(name) for name in "ab"}}]},
@@ -153,9 +229,14 @@ def test_trials_of_users_have_one_data_port_of_each_host(tmp_path: Path) -> None
 
 def test_an_ini_inventory_lists_ports_with_commas(tmp_path: Path) -> None:
     lines = [f"{name} ansible_host=192.0.2.{at} linewatt_data=eth1,eth2" for at, name in enumerate("ab", 1)]
+    lines[0] += " linewatt_data_weights=2,1"
     (tmp_path / "hosts.ini").write_text("\n".join(lines) + "\n")
     found = loaded(tmp_path, hosts="hosts.ini")
     assert found.hosts["b"].interfaces == ("eth1", "eth2")
+    assert found.hosts["a"].data_weights == (2, 1)
+    (tmp_path / "hosts.ini").write_text("\n".join(lines).replace("=2,1", "=2,x") + "\n")
+    with pytest.raises(InvalidInput, match=r"hosts.ini:1:72: a: linewatt_data_weights: must be a whole"):
+        loaded(tmp_path, hosts="hosts.ini")
 
 
 def facts_of_two_nodes(*nodes: int) -> dict[str, Any]:
@@ -232,9 +313,9 @@ def test_receive_steering_of_a_port_is_by_the_interrupt_cpus_that_are_local_to_i
     assert found == {("a", NIC): "2", ("a", "eth2"): "6", ("b", NIC): "2", ("b", "eth2"): "6"}
 
 
-def steered(instances: int, queues: int) -> dict[str, str]:
+def steered(instances: int, queues: int, weights: tuple[int, ...] = ()) -> dict[str, str]:
     """Interface of the receiver → its rules."""
-    host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),))
+    host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),), data_weights=weights)
     hosts = {"a": host, "b": replace(host, name="b")}
     found = facts_of_two_nodes(0, 1)
     found["nic"]["channels"] = {"combined": 8}
@@ -242,6 +323,20 @@ def steered(instances: int, queues: int) -> dict[str, str]:
     one = campaign(hosts=hosts, tests=(spec("tcp", instances),), steer=True, trials=1)
     planned = plan(one, 0, {name: site(spec_, found, None) for name, spec_ in hosts.items()})
     return {one.target: one.value for one in planned.changes if one.knob == "ntuple" and one.host == "b"}
+
+
+def test_ports_steer_and_place_what_is_dealt_to_them_by_weight() -> None:
+    found = steered(3, queues=2, weights=(1, 3))
+    assert {name: {rule.split("=")[0][-4:] for rule in rules.split()} for name, rules in found.items()} == {
+        NIC: {"5203", "5235"},
+        "eth2": {"5201", "5202", "5233", "5234"},
+    }
+    assert steered(1, queues=2, weights=(1, 3)).keys() == {"eth2"}
+    planned = placed(facts_of_two_nodes(0, 1), 4, app_cpus=(0, 1, 4, 5), irq_cpus=(2, 6), data_weights=(1, 3))
+    (trial,) = planned.trials
+    assert [one.sender_cpu for one in trial.instances] == ["4", "5", "0", "4"]
+    (trial,) = placed(facts_of_two_nodes(0, 1), 4, data_weights=(1, 3), app_cpus=None).trials
+    assert trial.case.data_port_of == (1, 1, 0, 1)
 
 
 def test_each_port_steers_the_instances_that_are_dealt_to_it() -> None:

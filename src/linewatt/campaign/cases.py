@@ -14,7 +14,7 @@ from linewatt.campaign.design import Setting, settings
 from linewatt.campaign.soak import Users
 from linewatt.campaign.ways import Ways
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import FTP, Case, Family, TestName, group_of
+from linewatt.model import FTP, Case, Family, TestName, group_of, lowest_terms
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
 
 
@@ -100,6 +100,7 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                 for instances in _numbers(campaign, spec):
                     for ends in _ends(campaign, forward=direction == "forward"):
                         several = ports.get(ends["sender"], 1)
+                        weights = _weights(campaign, ends["sender"], ends["receiver"])
                         yield Case(
                             test=spec.test,
                             instances=instances,
@@ -112,8 +113,15 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             zerocopy=spec.zerocopy,
                             load=None if campaign.load == DEFAULT else campaign.load,
                             data_ports=several if several > 1 else None,
+                            port_weights=weights,
                             **ends,
                         )
+
+
+def _weights(campaign: Campaign, *ends: str) -> tuple[int, ...]:
+    """Those that either end of a pair names: where both do, they agree."""
+    named = (campaign.hosts[name].data_weights for name in ends if name in campaign.hosts)
+    return next((lowest_terms(one) for one in named if one), ())
 
 
 def _numbers(campaign: Campaign, spec: TestSpec) -> tuple[int, ...]:

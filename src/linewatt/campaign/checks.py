@@ -33,6 +33,7 @@ from linewatt.hosts.cpulist import format_cpulist
 from linewatt.hosts.facts import NAMES
 from linewatt.loads.base import Load, Wanted
 from linewatt.loads.registry import LOADS, of_prefix
+from linewatt.model import lowest_terms
 from linewatt.sensors.power.dynamics import declared, too_short
 from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
 from linewatt.tuning.factors import factor_named
@@ -94,9 +95,13 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
             if own is not None and len(own) != len(host.data):
                 text = f"has {len(own)} of the addresses of {len(host.data)} data ports; name each, or none"
                 yield ("hosts", name, key), text
+        if host.data_weights and len(host.data_weights) != len(host.data):
+            text = f"has {len(host.data_weights)} weights for {_ports(len(host.data))}; name one for each"
+            yield ("hosts", name, "data_weights"), text
     several = [name for name, host in hosts.items() if len(host.data) > 1]
     if not several:
         return
+    yield from _check_weights(hosts, pairs)
     here: KeyPath = ("hosts", several[0], "data")
     for index, (sender, receiver) in enumerate(pairs):
         counts = [len(hosts[name].data) for name in (sender, receiver)]
@@ -114,6 +119,23 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
     ):
         if wrong:
             yield here, f"names {len(hosts[several[0]].data)} ports, and {what}; name one"
+
+
+def _ports(count: int) -> str:
+    return f"{count} data port{'' if count == 1 else 's'}"
+
+
+def _check_weights(hosts: Mapping[str, HostEntry], pairs: Pairs) -> Iterator[Finding]:
+    """Whether both hosts of a pair say the same of the ports that an instance has at both."""
+    for pair in pairs:
+        one, two = (hosts[name].data_weights for name in pair)
+        if one and two and lowest_terms(one) != lowest_terms(two):
+            said = " and ".join(f"{name} {':'.join(map(str, hosts[name].data_weights))}" for name in pair)
+            text = (
+                f"an instance has the same port at both hosts of a pair, and {said} differ; name one of them"
+            )
+            yield ("hosts", pair[1], "data_weights"), text
+            return
 
 
 def _check_cpus(name: str, host: HostEntry) -> Iterator[Finding]:

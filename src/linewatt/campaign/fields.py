@@ -40,6 +40,8 @@ MAX_INSTANCES = 1024
 MAX_STREAMS = 128
 """of one load process; a load may have fewer"""
 MAX_DATA_PORTS = 16
+MAX_WEIGHT = 100
+"""of a data port"""
 PORT_SPAN = 1024
 """how many ports a single number stands for"""
 
@@ -455,6 +457,11 @@ def _of_ports(kind: Any) -> Any:
 Interfaces = _of_ports(InterfaceName)
 IPv4s = _of_ports(IPv4)
 IPv6s = _of_ports(IPv6)
+Weights = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=MAX_WEIGHT)], ...],
+    Field(min_length=2, max_length=MAX_DATA_PORTS),
+    AsTuple,
+]
 Instances = _counts(MAX_INSTANCES)
 InstancesOrAuto = _or_auto(Instances)
 Streams = _counts(MAX_STREAMS)

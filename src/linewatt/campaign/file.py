@@ -433,6 +433,7 @@ def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
             for number, data in enumerate(host.data)
             if number
         ),
+        data_weights=host.data_weights,
     )
 
 

@@ -64,11 +64,6 @@ class Place:
     notes: tuple[str, ...] = ()
 
 
-def data_port_of(case: Case, instance: int) -> int | None:
-    """Which of several data ports an instance uses: they are dealt in turn; ``None``: there is one."""
-    return None if case.data_ports is None else instance % case.data_ports
-
-
 class Places:
     """The places of a campaign's cases; ``sites`` are the hosts that have been looked at."""
 
@@ -80,24 +75,25 @@ class Places:
     def of(self, case: Case, host: str) -> Place:
         """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
-        instances = case.instances * case.taking_part(host)
-        return self._of(shown(self._campaign.hosts[host], case.factors), policy, instances)
+        ports = case.data_port_of * case.taking_part(host)
+        return self._of(shown(self._campaign.hosts[host], case.factors), policy, ports)
 
     def uses_nmstate(self, host: str) -> bool:
         """Whether a host's networks go through nmstatectl; not, as far as is known before it was asked."""
         site = self._sites.get(host)
         return site is not None and site.nmstate
 
-    def _place(self, host: HostSpec, policy: str, instances: int) -> Place:
-        site = self._sites.get(host.name)
+    def _place(self, host: HostSpec, policy: str, ports: tuple[int, ...]) -> Place:
+        """``ports``: the data port of each instance."""
+        site, instances = self._sites.get(host.name), len(ports)
         if policy == "pinned":
-            return self._named(host, instances)
+            return self._named(host, ports)
         if policy == "none" or site is None:
             return Place((None,) * instances, (None,) * instances)
         try:
             found = [
                 (nics, numbers, place(site.topology, wish))
-                for nics, numbers, wish in self._wishes(host, site, policy, instances)
+                for nics, numbers, wish in self._wishes(host, site, policy, ports)
             ]
         except InvalidInput as error:
             raise InvalidInput(f"{host.name}: {error}") from None
@@ -106,7 +102,7 @@ class Places:
         )
 
     def _wishes(
-        self, host: HostSpec, site: Site, policy: str, instances: int
+        self, host: HostSpec, site: Site, policy: str, of_instances: tuple[int, ...]
     ) -> Iterator[tuple[tuple[str, ...], tuple[int, ...], Wish]]:
         """Data ports, the instances dealt to them, and what is to be placed: ports on one NUMA node together.
 
@@ -115,7 +111,7 @@ class Places:
         groups = _by_near(host.interfaces, site.topology)
         for near, nics in groups.items():
             ports = [host.interfaces.index(nic) for nic in nics]
-            numbers = tuple(one for one in range(instances) if one % len(host.interfaces) in ports)
+            numbers = tuple(one for one, port in enumerate(of_instances) if port in ports)
             usable = host.cpus
             if len(groups) > 1:
                 usable = tuple(cpu for cpu in near if host.cpus is None or cpu in host.cpus) or host.cpus
@@ -123,11 +119,11 @@ class Places:
                 smt = self._campaign.smt
                 yield nics, numbers, Wish(len(numbers), nics[0], policy=policy, smt=smt, usable=usable)
 
-    def _named(self, host: HostSpec, instances: int) -> Place:
-        cpus = tuple(self._named_cpu(host, i) for i in range(instances)) if host.app_cpus else ()
+    def _named(self, host: HostSpec, ports: tuple[int, ...]) -> Place:
+        cpus = tuple(self._named_cpu(host, ports, i) for i in range(len(ports))) if host.app_cpus else ()
         return Place(
-            tuple(map(str, cpus)) or (None,) * instances,
-            self._nodes(host, cpus) or (None,) * instances,
+            tuple(map(str, cpus)) or (None,) * len(ports),
+            self._nodes(host, cpus) or (None,) * len(ports),
             host.irq_cpus or (),
             tuple(
                 change
@@ -136,13 +132,13 @@ class Places:
             ),
         )
 
-    def _named_cpu(self, host: HostSpec, instance: int) -> int:
+    def _named_cpu(self, host: HostSpec, ports: tuple[int, ...], instance: int) -> int:
         """Of several data ports on several NUMA nodes each has the named CPUs of its own node, those on one
         node together."""
-        own, port = host.app_cpus or (), instance % len(host.interfaces)
+        own, port = host.app_cpus or (), ports[instance]
         near = [self.near(host, nic, own) for nic in host.interfaces]
-        alike = [at for at, cpus in enumerate(near) if cpus == near[port]]
-        before = instance // len(host.interfaces) * len(alike) + alike.index(port)
+        alike = {at for at, cpus in enumerate(near) if cpus == near[port]}
+        before = sum(one in alike for one in ports[:instance])
         return near[port][before % len(near[port])]
 
     def near(self, host: HostSpec, nic: str, cpus: tuple[int, ...]) -> tuple[int, ...]:
@@ -184,12 +180,14 @@ class Places:
         if not (site.has_irqs and site.may_change and case.instances_of_a_port <= site.queues):
             return ()
         way = f"{'tcp' if case.test == 'tcp' else 'udp'}{case.family[-1]}"
-        ports, made = len(host.interfaces), []
-        for number, nic in enumerate(host.interfaces[: case.instances]):
+        made = []
+        for number in case.ports_used:
+            nic = host.interfaces[number]
+            own = [i for i, port in enumerate(case.data_port_of) if port == number]
             rules = (
-                f"{way}:{port + i}={i // ports}"
+                f"{way}:{port + i}={queue}"
                 for port in sorted(set(first_ports))
-                for i in range(number, case.instances, ports)
+                for queue, i in enumerate(own)
             )
             made += [
                 Change(name, "offload", f"{nic} ntuple", "on", WHY_STEER),

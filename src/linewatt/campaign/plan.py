@@ -15,7 +15,7 @@ from linewatt.campaign.cases import Skipped, expand
 from linewatt.campaign.idle import NO_IDLE, IdleTime, idle_time
 from linewatt.campaign.layout import Layout
 from linewatt.campaign.notes import notes
-from linewatt.campaign.places import Places, Site, data_port_of
+from linewatt.campaign.places import Places, Site
 from linewatt.errors import InvalidInput
 from linewatt.loads.registry import LOADS
 from linewatt.model import OF_FEW, Case
@@ -283,10 +283,11 @@ def _dealt(case: Case, layout: Layout) -> Iterator[tuple[Any, ...]]:
     """
     places = {name: layout.place(case, name) for name in case.hosts}
     left = {name: iter(zip(one.cpus, one.nodes, strict=True)) for name, one in places.items()}
+    ports = None if case.data_ports is None else case.data_port_of
     for number in range(case.processes):
         pair = case.pair_of(number)
         sending, receiving = next(left[pair.sender]), next(left[pair.receiver])
-        yield sending[0], receiving[0], sending[1], receiving[1], data_port_of(case, number)
+        yield sending[0], receiving[0], sending[1], receiving[1], ports and ports[number]
 
 
 def _in_common(
@@ -443,6 +444,8 @@ def _case_dict(case: Case) -> dict[str, Any]:
     factors = values.pop("factors")
     if case.flows:
         values["flows"] = [list(flow) for flow in case.flows]
+    if case.port_weights:
+        values["port_weights"] = list(case.port_weights)
     return {**values, "factors": dict(factors)} if factors else values
 
 

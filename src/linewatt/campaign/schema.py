@@ -63,8 +63,13 @@ class HostEntry(Part):
     )
     data: f.Interfaces = Field(
         description="Interface that carries the load; a list: its data ports, over which instances are dealt "
-        "in turn.",
+        "in turn, or by `data_weights`.",
         examples=["enp1s0f0np0"],
+    )
+    data_weights: f.Weights = Field(
+        default=(),
+        description="Weight of each of several data ports, by which instances are dealt over them, such as "
+        "`[2, 1]`; left out: as the other host of a pair has it, or all alike.",
     )
     port: int = Field(default=22, ge=1, le=65535, description="SSH port.")
     user: f.UserName | None = Field(default=None, description="SSH login; left out: your own.")

@@ -232,7 +232,8 @@ def _host_line(host: HostSpec) -> str:
     sets = (("CPUs", host.cpus), ("app CPUs", host.app_cpus), ("IRQ CPUs", host.irq_cpus))
     cpus = "".join(f", {label} {format_cpulist(found)}" for label, found in sets if found)
     lab = f", lab {host.lab}" if host.lab else ""
-    return f"host {host.name}: {where}, data {', '.join(host.interfaces)}{cpus}{lab}"
+    weights = f" by {':'.join(map(str, host.data_weights))}" if host.data_weights else ""
+    return f"host {host.name}: {where}, data {', '.join(host.interfaces)}{weights}{cpus}{lab}"
 
 
 def _duration(planned: Plan) -> str:
@@ -313,6 +314,9 @@ def _rate(case: Case) -> str:
 def _instances(case: Case) -> str:
     if case.search == "instances":
         return f"1 to {case.instances}"
+    if case.port_weights:
+        ports = range(len(case.port_weights))
+        return f"{case.instances} ({' + '.join(str(case.data_port_of.count(port)) for port in ports)})"
     return f"{len(case.flows)} × {case.instances}" if case.flows else str(case.instances)
 
 

@@ -50,13 +50,15 @@ class HostSpec:
     lab: str | None = None
     shares_cpus_with: tuple[str, ...] = ()
     more_ports: tuple[DataPort, ...] = ()
+    data_weights: tuple[int, ...] = ()
+    """of each data port, by which instances are dealt; none: as its peer says, or in turn"""
 
     @property
     def data_ports(self) -> tuple[HostSpec, ...]:
         """The host as it is at each of the interfaces that carry the load."""
         if not self.more_ports:
             return (self,)
-        alone = replace(self, more_ports=())
+        alone = replace(self, more_ports=(), data_weights=())
         return (
             alone,
             *(
@@ -77,7 +79,7 @@ class HostSpec:
     def as_document(self) -> dict[str, Any]:
         """As plain values; what only hosts with several data ports have is left out of others."""
         values = asdict(self)
-        return values if self.more_ports else {key: one for key, one in values.items() if key != "more_ports"}
+        return {key: one for key, one in values.items() if one or key not in ("more_ports", "data_weights")}
 
 
 @dataclass(frozen=True, slots=True)

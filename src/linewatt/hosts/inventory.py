@@ -210,6 +210,10 @@ def _value(host: str, key: str, variable: Variable) -> Any:
         return _number(text)
     if key == "shares_cpus_with" or (key in _OF_PORTS and "," in text):
         return [name.strip() for name in text.split(",") if name.strip()]
+    if key == "data_weights":
+        return [
+            int(one) if one.isdecimal() and one.isascii() else one for one in map(str.strip, text.split(","))
+        ]
     return text
 
 

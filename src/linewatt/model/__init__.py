@@ -18,6 +18,7 @@ from linewatt.model.case import (
     is_request_response,
     is_tcp,
 )
+from linewatt.model.dealing import dealt, lowest_terms
 from linewatt.model.ends import (
     Counters,
     CpuShares,
@@ -58,8 +59,10 @@ __all__ = [
     "TestName",
     "Trial",
     "Window",
+    "dealt",
     "document_of",
     "group_of",
     "is_request_response",
     "is_tcp",
+    "lowest_terms",
 ]

@@ -6,9 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
+
+from linewatt.model.dealing import dealt
 
 TestName = str
 """``tcp``, ``udp-<bytes>`` (:mod:`linewatt.sizes` says bytes of what), ``tcp-rr``, ``udp-rr``"""
@@ -65,7 +68,7 @@ class Case:
     load: str | None = None
     search: Literal["rate", "instances"] | None = None
     data_ports: int | None = None
-    """over how many ports of its hosts the instances are dealt in turn; None: there is one"""
+    """over how many ports of its hosts the instances are dealt; None: there is one"""
     users: tuple[tuple[str, str], ...] = ()
     """what users do that are its load, but for what ``factors`` vary: (key, value) by key"""
     shape: Shape | None = None
@@ -77,6 +80,8 @@ class Case:
     """of one pair of a group: how many run at once"""
     beside: tuple[tuple[str, str], ...] = ()
     """of one pair of a group: all of its pairs, for what it gets depends on the others"""
+    port_weights: tuple[int, ...] = ()
+    """of each data port, by which instances are dealt, in lowest terms; none: in turn"""
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
@@ -205,6 +210,7 @@ class Case:
             **({} if self.load is None else {"load": self.load}),
             **({} if self.search is None else {"search": self.search}),
             **({} if self.data_ports is None else {"data_ports": self.data_ports}),
+            **({"port_weights": list(self.port_weights)} if self.port_weights else {}),
             **({"users": self.users} if self.users else {}),
             **({} if self.shape is None else {"shape": self.shape}),
             **({"pairs": len(self.flows)} if self.flows else {}),
@@ -212,14 +218,19 @@ class Case:
         }
 
     @property
-    def ports_used(self) -> int:
-        """Over how many data ports its instances go: they are dealt in turn."""
-        return min(self.data_ports or 1, self.instances)
+    def data_port_of(self) -> tuple[int, ...]:
+        """The data port of each instance, from 0."""
+        return dealt(self.port_weights or (1,) * (self.data_ports or 1), self.instances)
+
+    @property
+    def ports_used(self) -> tuple[int, ...]:
+        """The data ports over which its instances go."""
+        return tuple(sorted(set(self.data_port_of)))
 
     @property
     def instances_of_a_port(self) -> int:
         """The most that any data port has."""
-        return -(-self.instances // (self.data_ports or 1))
+        return max(Counter(self.data_port_of).values(), default=0)
 
     @property
     def key(self) -> str:

@@ -90,7 +90,7 @@ class Trial:
         return replace(self, sender=of(self.sender), receiver=of(self.receiver), flows=flows)
 
 
-OF_FEW = frozenset({"data_ports", "data_port", "shape", "flows", "flow_of", "beside"})
+OF_FEW = frozenset({"data_ports", "data_port", "shape", "flows", "flow_of", "beside", "port_weights"})
 """fields that only hosts with several data ports or groups have: documents of the others are without them"""
 _OF_FEW = OF_FEW | {"load", "latency_s", "duplicate_packets", "search", "users", "users_bps"}
 """the same, with what only some loads and cases have"""

@@ -231,9 +231,11 @@ def plural(count: int, noun: str) -> str:
 
 
 def instances_words(case: Case) -> str:
-    """``4 instances``, ``4 instances over 2 ports``, ``1 instance over 1 of 2 ports``."""
+    """``4 instances``, ``4 instances over 2 ports by 3:1``, ``1 instance over 1 of 2 ports``."""
     count = plural(case.instances, "instance")
     if case.data_ports is None:
         return count
-    used = "" if case.ports_used == case.data_ports else f"{case.ports_used} of "
-    return f"{count} over {used}{plural(case.data_ports, 'port')}"
+    count_used = len(case.ports_used)
+    used = "" if count_used == case.data_ports else f"{count_used} of "
+    by = f" by {':'.join(map(str, case.port_weights))}" if case.port_weights else ""
+    return f"{count} over {used}{plural(case.data_ports, 'port')}{by}"

@@ -211,7 +211,7 @@ class Session:
         """The ends of each data port that a case uses, and its line. Raises HostError."""
         return tuple(
             PortLine({name: end.interface for name, end in ends.items()}, self._line_limit(case, ends))
-            for ends in (self.ends(case, port) for port in range(case.ports_used))
+            for ends in (self.ends(case, port) for port in case.ports_used)
         )
 
     def line_of_group(self, case: Case, lines: Sequence[LineLimit | None]) -> LineLimit | None:
@@ -234,7 +234,7 @@ class Session:
 
     def pcie_goodput_bps(self, case: Case) -> dict[str, float | None]:
         """Host → the most payload of a case that the slots of its NICs carry. Raises HostError."""
-        ports = [self.ends(case, port) for port in range(case.ports_used)]
+        ports = [self.ends(case, port) for port in case.ports_used]
         return {name: self._slots_bps(case, name, [ends[name] for ends in ports]) for name in case.hosts}
 
     def _slots_bps(self, case: Case, name: str, ends: Sequence[End]) -> float | None:

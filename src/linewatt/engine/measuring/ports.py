@@ -19,7 +19,7 @@ def port_results(
     """Those that instances used; none where the hosts have one."""
     case = run.planned.case
     ports = []
-    for number, port in enumerate(run.data_ports):
+    for number, port in zip(case.ports_used, run.data_ports, strict=False):
         of_port = [one for one in instances if one.data_port == number]
         sends, receives = port.interfaces[case.sender], port.interfaces[case.receiver]
         ports.append(
