@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from linewatt.engine.live.line_rate import line_limit, line_of_group, pcie_goodput_bps
+from linewatt.engine.live.line_rate import LineLimit, line_limit, line_of_group, pcie_goodput_bps
 from linewatt.model import Case
 from linewatt.model.case import group_of
 from linewatt.network.framing import Framing
@@ -61,6 +61,13 @@ def test_many_senders_of_shaped_virtual_links_have_the_lines_of_all_of_them() ->
     assert found is not None
     assert found.goodput_bps == pytest.approx(2 * 300e6 * 1448 / 1514)
     assert found.host == "h1, h2"
+
+
+def test_lines_of_a_group_of_which_one_is_no_shaper_are_no_shaper_together() -> None:
+    shaped, link = LineLimit(1e9, "shaper", "h1"), LineLimit(9e9, "link", "h2")
+    group = replace(TCP, **group_of("both-ways", (("h1", "h2"), ("h2", "h1"))))
+    assert line_of_group(group, [shaped, link], None) == LineLimit(10e9, "link", "h1, h2")
+    assert line_of_group(group, [shaped, shaped], None) == LineLimit(2e9, "shaper", "h1")
 
 
 def test_a_line_of_unknown_speed_has_no_limit() -> None:

@@ -85,8 +85,8 @@ def line_of_group(
     others = sum(one.goodput_bps for one in known)
     if shared is not None and shared.goodput_bps <= others:
         return shared
-    narrowest = min(known, key=lambda one: one.goodput_bps)
-    return replace(narrowest, goodput_bps=others, host=", ".join(dict.fromkeys(one.host for one in known)))
+    kind: Literal["link", "shaper"] = "shaper" if all(one.kind == "shaper" for one in known) else "link"
+    return LineLimit(others, kind, ", ".join(dict.fromkeys(one.host for one in known)))
 
 
 def line_limit(case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Facts]) -> LineLimit | None:
