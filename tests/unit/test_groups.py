@@ -23,6 +23,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.comparison.history import courses
 from linewatt.analysis.comparison.matching import Side, match_two
 from linewatt.analysis.comparison.runs import CaseRuns, Measured, by_case
+from linewatt.analysis.flags.group import slower_pairs
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.campaign import stored
@@ -37,7 +38,7 @@ from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
+from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.records import Campaign as Asked
 from linewatt.report.series import case_labels
 from linewatt.report.trials.digest import as_json, case_rows, digest, trial_rows
@@ -488,6 +489,22 @@ def test_one_to_many_a_full_receiver_is_the_test_bed() -> None:
     (flag,) = [one for one in rows["dut → g3"].case_flags if one.code == "test-bed-is-the-limit"]
     assert flag.where == "g3"
     assert "g3 is the limit of its pair, not dut" in flag.evidence
+
+
+def test_a_client_of_which_nothing_is_known_is_not_said_to_be_slow() -> None:
+    flows = tuple((name, "dut") for name in ("c1", "c2", "c3"))
+
+    def trial(*rates_bps: float | None) -> Trial:
+        case = Case(FTP, **group_of("many-to-one", flows))
+        found = tuple(FlowResult(*way, users_bps=bps) for way, bps in zip(flows, rates_bps, strict=True))
+        return Trial(*(1, 1, case, case.key, "done", 0.0), throughput_bps=2e9, flows=found)
+
+    def slow(*found: Trial) -> list[str]:
+        return [flag.where for flag in slower_pairs(found[0].case, found)]
+
+    assert slow(trial(1e9, None, 1e9)) == []
+    assert slow(trial(1e9, 1e8, 1e9)) == ["c2 → dut"]
+    assert slow(trial(1e9, 1e8, 1e9), trial(1e9, None, 1e9)) == ["c2 → dut"], "of the one that is known"
 
 
 def test_pairs_that_differ_by_little_are_not_named() -> None:

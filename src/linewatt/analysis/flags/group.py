@@ -37,11 +37,15 @@ def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag
 
 
 def slower_pairs(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
-    """Pairs of a group with clearly less than the others in every trial; ``trials`` are those done."""
+    """Pairs of a group with clearly less than the others in every trial; ``trials`` are those done.
+
+    One in which what a pair had is not known says nothing of any.
+    """
     rates: dict[Case, list[float]] = {}
     for trial in trials:
-        for one in flow_trials(trial):
-            rates.setdefault(one.case, []).append(one.throughput_bps or 0.0)
+        known = {one.case: bps for one in flow_trials(trial) if (bps := one.throughput_bps) is not None}
+        for pair, bps in known.items() if len(known) == len(trial.case.pairs) else ():
+            rates.setdefault(pair, []).append(bps)
     for pair, own in rates.items():
         others = [of_other for other, of_other in rates.items() if other != pair]
         usual = [median(run) for run in zip(*others, strict=True)]
