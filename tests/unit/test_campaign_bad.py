@@ -21,6 +21,7 @@ import asyncssh
 import pytest
 from tests import forked
 
+from linewatt.campaign.campaign import EnergySweep
 from linewatt.campaign.file import load
 from linewatt.campaign.schema import json_schema
 from linewatt.errors import InvalidInput
@@ -273,6 +274,14 @@ EVERY_TEXT_OF_INSTANCES: dict[str, Any] = {
     "tests": [{"test": "tcp", "instances": "auto"}],
     "instances": "auto",
 }
+EVERY_TEXT_OF_ENERGY: dict[str, Any] = {
+    "name": "n",
+    "hosts": {
+        name: one | {"power": {"m": {"driver": "estimate", "scope": "cpu", "idle_w": 1, "max_w": 2}}}
+        for name, one in _TWO_HOSTS.items()
+    },
+    "energy": {"sizes": [60, 1500], "rates": ["10kpps", "20M"], "idle_share": "10%"},
+}
 METERS: dict[str, Any] = EVERY_TEXT["hosts"]["a"]["power"]
 
 
@@ -288,6 +297,7 @@ CAMPAIGNS = {
     "server": EVERY_TEXT_OF_A_SERVER,
     "password": EVERY_TEXT_OF_A_PASSWORD_FILE,
     "instances": EVERY_TEXT_OF_INSTANCES,
+    "energy": EVERY_TEXT_OF_ENERGY,
 }
 """all of it, a part at a time: what is read 2,000 times may not be long"""
 
@@ -460,6 +470,12 @@ def test_the_campaign_of_the_hostile_tests_is_good_itself(with_files: Path) -> N
     campaign = load(file)
     assert campaign.hosts["a"].irq_cpus == (1,)
     assert campaign.networks == ("bare", "one", "each", "here")
+
+
+def test_the_sweep_of_the_hostile_tests_is_good_itself(with_files: Path) -> None:
+    file = with_files / "good.yaml"
+    file.write_text(as_yaml(EVERY_TEXT_OF_ENERGY))
+    assert load(file).energy == EnergySweep(0.1)
 
 
 @pytest.mark.parametrize(

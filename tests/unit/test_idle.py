@@ -9,6 +9,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from tests.idle_simulation import Clock, Course, FakeSession, bmc, mpstat
 from tests.unit.test_plan_order import campaign
 
 from linewatt.analysis.power.totals import idle_drift
-from linewatt.campaign.campaign import Campaign, PowerSource
+from linewatt.campaign.campaign import Campaign, EnergySweep, PowerSource
 from linewatt.campaign.idle import default_s, settling
 from linewatt.campaign.plan import Plan, Round, plan
 from linewatt.engine import events, idle
@@ -310,6 +311,58 @@ def test_each_setting_has_idle_before_its_first_and_after_its_last_trial(
         assert one.window.start_s > max(times) if one.after else one.window.end_s < min(times)
         assert set(one.hosts) == {"a", "b"}
     assert said == []
+
+
+SWEEP = {"energy": EnergySweep(0.2), "idle_s": 10.0, "omit_s": 1.0, "window_s": 10.0, "tail_s": 2.0}
+"""idle after every third trial: a fifth of 10 s of it and 39 s of load"""
+
+
+@pytest.mark.parametrize("factors", [{}, {"mtu": ("1500", "9000")}], ids=["one setting", "two settings"])
+def test_a_sweep_has_idle_between_its_trials_as_often_as_its_plan_says(
+    tmp_path: Path, clock: Clock, factors: dict[str, tuple[str, ...]]
+) -> None:
+    stage, rounds, _ = staged(tmp_path, clock, lambda _: IDLE_W, trials=7, factors=factors, **SWEEP)
+    times: dict[str, list[float]] = {}
+
+    def loaded(case: Case) -> None:
+        clock.now_s += 13
+        times.setdefault(dict(case.factors).get("mtu", ""), []).append(clock.now_s)
+
+    asyncio.run(run_rounds(stage, rounds, loaded))
+    windows = idle_windows(tmp_path)
+    asked = campaign(power={"a": {"bmc": source()}}, trials=7, factors=factors, **SWEEP)
+    planned = plan(asked, 0).idle
+    assert planned.every_rounds == 3
+    assert len(windows) == planned.windows
+    assert planned.between_windows == sum(len(own) // 3 - (len(own) % 3 == 0) for own in times.values())
+    for level, own in times.items():
+        starts = [one.window.start_s for one in windows if one.setting.get("mtu", "") == level]
+        assert len(starts) > 2
+        for first, last in pairwise(starts):
+            assert sum(first < ended <= last for ended in own) in (1, 2, 3)
+
+
+def test_a_round_before_which_hosts_are_to_be_idle_is_not_made_ready_ahead(
+    tmp_path: Path, clock: Clock
+) -> None:
+    stage, rounds, _ = staged(tmp_path, clock, lambda _: IDLE_W, trials=7, **SWEEP)
+    ahead = []
+
+    async def run() -> None:
+        for one, following in pairwise(rounds):
+            await stage.ready(one, lambda: ())
+            ahead.append(stage.as_it_is(following))
+            stage.ran(one)
+
+    asyncio.run(run())
+    assert ahead[:6] == [True, True, False] * 2
+
+
+def test_a_sweep_that_is_resumed_begins_with_idle(tmp_path: Path, clock: Clock) -> None:
+    for part in (1, 2):
+        stage, rounds, _ = staged(tmp_path, clock, lambda _: IDLE_W, trials=7, **SWEEP)
+        asyncio.run(stage.ready(rounds[0], lambda: ()))
+        assert len(idle_windows(tmp_path)) == part
 
 
 def test_idle_of_one_setting_is_not_that_of_another(tmp_path: Path, clock: Clock) -> None:

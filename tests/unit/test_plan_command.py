@@ -52,18 +52,71 @@ def notes_of_energy(path: Path) -> list[str]:
     return [line for line in linewatt("plan", str(path)).stdout.splitlines() if "note: energy of" in line]
 
 
-def test_a_plan_says_from_which_cost_of_a_packet_on_each_meter_can_show_it(tmp_path: Path) -> None:
+def test_a_plan_says_from_which_energies_on_each_meter_can_tell_them() -> None:
     of_bmc, of_wall = notes_of_energy(EXAMPLES / "energy.yaml")
-    assert "energy of gen: bmc tells its step when it is asked: at 42.5 to 278 kpps" in of_bmc
-    assert of_bmc.endswith(
-        "tells what a packet costs from no less than 12.7 µJ on for each W of it; noise adds to it"
-    )
+    assert "energy of gen: bmc tells its step when it is asked: at 70 to 270 kpps" in of_bmc
+    assert "from no less than 15.0 µJ on, and a bit from 927 pJ on" in of_bmc, "three steps over 200 kpps"
+    assert "by 3.1 W (SD) at most, all for each W of it" in of_bmc
+    assert "2.00 µJ a packet, which is expected, takes a step of 0.13 W or finer" in of_bmc
     assert "energy of dut: wall in steps of 0.1 W" in of_wall
-    assert of_wall.endswith("from no less than 1.27 µJ on; noise adds to it"), "three steps over 236 kpps"
+    assert "from no less than 1.50 µJ on, and a bit from 92.7 pJ on" in of_wall
+    assert "2.00 µJ a packet, which is expected, can be told" in of_wall
+    assert of_wall.endswith("more slowly than every 7.5 s the window tells nothing")
+
+
+def energy_plan(tmp_path: Path, old: str = "", new: str = "") -> str:
+    path = tmp_path / "energy.yaml"
+    path.write_text((EXAMPLES / "energy.yaml").read_text().replace(old or "?", new))
+    done = linewatt("plan", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_an_energy_that_no_meter_of_the_campaign_can_tell_is_said_to_be_one(tmp_path: Path) -> None:
+    said = energy_plan(tmp_path, "packet_nj: 2000", "packet_nj: 1000")
+    assert (
+        "1.00 µJ a packet, which is expected, cannot: it takes a step of 0.067 W or finer, or packet" in said
+    )
+    assert "which is expected" not in energy_plan(tmp_path, "packet_nj: 2000", "#")
+
+
+def test_a_meter_whose_refresh_is_named_has_no_word_of_slower_ones(tmp_path: Path) -> None:
+    of_bmc, of_wall = notes_of_energy(EXAMPLES / "energy.yaml")
+    assert all("more slowly than every 7.5 s" in one for one in (of_bmc, of_wall))
+    said = energy_plan(tmp_path, "provenance: measured,", "provenance: measured, refresh_s: 1,")
+    assert said.count("more slowly than every 7.5 s") == 1
+
+
+def test_tests_that_are_listed_have_the_same_note_and_a_size_at_one_rate_none(tmp_path: Path) -> None:
     lines = (EXAMPLES / "energy.yaml").read_text().splitlines()
-    one_rate = [line for line in lines if not any(f"udp-60, rate: {rate}" in line for rate in ("20M", "40M"))]
-    (tmp_path / "one.yaml").write_text("\n".join(one_rate))
-    assert notes_of_energy(tmp_path / "one.yaml") == [], "a size at one rate is no sweep"
+    of_sweep = ("energy:", "  sizes:", "  rates:", "  idle_share:", "  packet_nj:")
+    rest = "\n".join(line for line in lines if not line.startswith(of_sweep))
+    sweep = [("udp-60", 18), ("udp-512", 470), ("udp-1500", 1472)]
+    rates = [
+        f"{{test: {name}, rate: {size * 8 * kpps / 1e3}M}}" for name, size in sweep for kpps in (70, 270)
+    ]
+    path = tmp_path / "tests.yaml"
+    path.write_text(f"{rest}\ntests: [{', '.join(rates)}]\n")
+    (_, of_wall) = notes_of_energy(path)
+    assert (
+        "at 70 to 270 kpps 'linewatt fit energy' tells what a packet costs from no less than 1.5" in of_wall
+    )
+    assert "more slowly" not in of_wall
+    path.write_text(f"{rest}\ntests: [{', '.join(rates[1:])}]\n")
+    assert notes_of_energy(path) == []
+
+
+def test_a_sweep_runs_in_random_order_with_idle_between(tmp_path: Path) -> None:
+    said = energy_plan(tmp_path)
+    assert said.startswith("energy: 9 cases × 10 trials = 90, random order with seed ")
+    assert (
+        "idle: 31 windows of 30 s before and after the trials of each setting and 29 in between, after every "
+        "3 trials, 21 % of loads and idle, once the hosts are quiet"
+    ) in said
+    assert "4 in between, after every 22 trials" in energy_plan(tmp_path, "20%", "3.5%")
+    longer = energy_plan(tmp_path, "seconds: 30", "seconds: 300")
+    assert "windows of 77 s" in longer, "a fifth of one trial of 307 s and one window"
+    assert "89 in between, after each trial, 20 % of loads and idle" in longer
 
 
 def test_there_are_examples() -> None:

@@ -81,6 +81,18 @@ class InstanceSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class EnergySweep:
+    """Frames of several sizes at several rates, in random order, with idle windows between.
+
+    ``idle_ratio`` is the least part of load and idle windows together that is idle; ``packet_j`` what
+    somebody expects a packet to cost.
+    """
+
+    idle_ratio: float
+    packet_j: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PowerSource:
     """Where watts of a host are read: the driver's name and its settings. No secret is among them."""
 
@@ -181,6 +193,8 @@ class Campaign:
     unused_hosts: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
     """of ``pairs`` those that run at once"""
+    energy: EnergySweep | None = None
+    """its tests are a sweep for the energy of bits and packets; None: they are not"""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:

@@ -223,10 +223,11 @@ CpuSet = Annotated[
 
 
 def _rate_or_auto(value: object) -> float | str:
-    return value if value == AUTO and isinstance(value, str) else _rate(value)
+    return value if value == AUTO and isinstance(value, str) else parsed_rate(value)
 
 
-def _rate(value: object) -> float:
+def parsed_rate(value: object) -> float:
+    """Bit/s of a rate with its unit. Raises ValueError with what would be right."""
     if not isinstance(value, str):
         raise ValueError('must be a rate with its unit such as "500M" or "3.5G" (bit/s)')
     try:
@@ -240,14 +241,14 @@ def _rate(value: object) -> float:
     return rate_bps
 
 
-_RATE_PATTERN = r"[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]|[kKmMgGtT]?(bps|bit/s))"
+RATE_PATTERN = r"[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]|[kKmMgGtT]?(bps|bit/s))"
 Rate = Annotated[
-    float, BeforeValidator(_rate), WithJsonSchema({"type": "string", "pattern": f"^{_RATE_PATTERN}$"})
+    float, BeforeValidator(parsed_rate), WithJsonSchema({"type": "string", "pattern": f"^{RATE_PATTERN}$"})
 ]
 RateOrAuto = Annotated[
     float | Literal["auto"],
     BeforeValidator(_rate_or_auto),
-    WithJsonSchema({"type": "string", "pattern": f"^(auto|{_RATE_PATTERN})$"}),
+    WithJsonSchema({"type": "string", "pattern": f"^(auto|{RATE_PATTERN})$"}),
 ]
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,14 @@ from linewatt.campaign.campaign import (
 )
 from linewatt.campaign.cases import impossible
 from linewatt.campaign.checks import check_meters, check_secrets
+from linewatt.campaign.energy_entry import (
+    check_energy,
+    check_idle_share,
+    idle_needed_s,
+    placed,
+    sweep_of,
+    tests_of,
+)
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.groups import Entry, check_groups, hosts_of
@@ -95,6 +104,8 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     locate = _Locator(document)
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)
+    raise_first(_problems(check_energy(entry), locate), document.file)
+    entry = _with_sweep(entry)
     listed = None if entry.pairs in (None, "all") else tuple(map(parse_pair, entry.pairs or ()))
     if hosts_override is None:
         raise_first(_problems(check_inventory(entry.hosts, path.parent), locate), document.file)
@@ -128,11 +139,18 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         check_ssh_files(used, hosts.base) if will_connect else (),
         check_hooks(entry.factors) if will_connect else (),
     )
-    raise_first(_problems(findings, locate), document.file)
+    in_file = ((placed(entry.energy, path), text) for path, text in findings)
+    raise_first(_problems(in_file, locate), document.file)
     campaign = replace(_campaign(entry, document, hosts, tuple(used), pairs, tests), groups=groups)
     raise_first(
         _problems(
-            itertools.chain(check_used(campaign), check_meters(campaign), check_secrets(campaign)), locate
+            itertools.chain(
+                check_used(campaign),
+                check_meters(campaign),
+                check_secrets(campaign),
+                check_idle_share(campaign),
+            ),
+            locate,
         ),
         document.file,
     )
@@ -237,6 +255,17 @@ def _test(entry: CampaignFile, test: str | TestEntry) -> TestSpec:
     )
 
 
+def _with_sweep(entry: CampaignFile) -> CampaignFile:
+    """With the tests that ``energy`` stands for, in the order that it has them run in."""
+    if entry.energy is None:
+        return entry
+    tests = tuple(
+        TestEntry.model_construct({"test", "rate"}, test=test, rate=rate_bps)
+        for test, rate_bps in tests_of(entry.energy, entry.families[0])
+    )
+    return entry.model_copy(update={"tests": tests, "order": "random"})
+
+
 def _check_possible(entry: CampaignFile, tests: Iterable[TestSpec]) -> Iterator[checks.Finding]:
     whys = [impossible(test.test, family, entry.load) for test in tests for family in entry.families]
     if whys and all(whys):
@@ -294,6 +323,7 @@ def _campaign(
         best_of=None if entry.best_of is None else BestOf(entry.best_of),
         users=users,
         search=search_of(entry.search, tests),
+        energy=sweep_of(entry.energy),
         instance_search=instance_search_of(
             entry.search,
             tests,
@@ -340,7 +370,12 @@ def _idle_s(entry: CampaignFile, power: Mapping[str, Mapping[str, PowerSource]])
     """The length of an idle window: as it is named, else by how often power is read."""
     if entry.idle.seconds is not None:
         return entry.idle.seconds
-    return default_s(source.cfg.interval_s for own in power.values() for source in own.values())
+    usual_s = default_s(source.cfg.interval_s for own in power.values() for source in own.values())
+    if entry.energy is None:
+        return usual_s
+    window = entry.window
+    load_s = window.omit + window.seconds + window.tail
+    return max(usual_s, math.ceil(idle_needed_s(entry.energy.idle_share, load_s)))
 
 
 def _parts(hosts: _Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 
 from linewatt.campaign.campaign import Campaign
@@ -20,6 +21,10 @@ CPU_LOOK_S = 2.0
 CPU_LIMIT_LOOKS = 2.0
 LIMIT_LOOKS = 6.0
 """warm parts and slow fans take most of a minute"""
+
+
+Loaded = tuple[Collection[str], Hashable]
+"""a round: its hosts, and the setting that they show"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +46,77 @@ class IdleTime:
     window_s: float
     least_s: float
     most_s: float
+    between_windows: int | None = None
+    """how many of them stand between trials of one setting"""
+    every_rounds: int | None = None
+    """after how many rounds of a setting one of those stands; None: none does"""
 
 
 NO_IDLE = IdleTime(0, 0.0, 0.0, 0.0)
 
 
-def idle_time(campaign: Campaign, settings: int) -> IdleTime:
-    """What idle takes with so many settings: with power, windows before and after each of them."""
+class Between:
+    """When idle windows between trials are due: hosts had ``every`` so many rounds with a setting since the
+    last window with it, or their first in this run; None: never."""
+
+    def __init__(self, every: int | None) -> None:
+        self.every = every
+        self._rounds: dict[tuple[str, Hashable], int] = {}
+
+    def due(self, hosts: Iterable[str], setting: Hashable) -> set[str]:
+        """Those of the hosts that are to be idle before another round with a setting."""
+        if self.every is None:
+            return set()
+        return {name for name in hosts if self._rounds.get((name, setting), self.every) >= self.every}
+
+    def measured(self, hosts: Iterable[str], setting: Hashable) -> None:
+        """An idle window was measured."""
+        self._rounds |= {(name, setting): 0 for name in hosts}
+
+    def ran(self, hosts: Iterable[str], setting: Hashable) -> None:
+        """A round with a setting begins."""
+        for name in hosts:
+            self._rounds[name, setting] = self._rounds.get((name, setting), 0) + 1
+
+
+def rounds_between(campaign: Campaign) -> int | None:
+    """After how many rounds of a setting an idle window stands, so that idle has its share of the time."""
+    if campaign.energy is None or campaign.idle_s <= 0:
+        return None
+    ratio = campaign.energy.idle_ratio
+    return max(1, math.floor(campaign.idle_s * (1 - ratio) / (ratio * campaign.load_s) + 1e-9))
+
+
+def idle_time(campaign: Campaign, settings: int, rounds: Iterable[Loaded] = ()) -> IdleTime:
+    """What idle takes with so many settings: with power, windows before and after each of them, and between
+    the ``rounds``, which are in the order of time."""
     if campaign.idle_s <= 0:
         return NO_IDLE
-    windows = settings * (2 if campaign.measures_power else 1)
+    every = rounds_between(campaign)
+    between = None if every is None else _count_between(every, rounds)
+    windows = settings * (2 if campaign.measures_power else 1) + (between or 0)
     given = settling(campaign.idle_s, powered=campaign.measures_power)
     return IdleTime(
         windows,
         campaign.idle_s,
         windows * (campaign.idle_s + (given.look_s if campaign.measures_power else 0.0)),
         windows * (campaign.idle_s + given.limit_s),
+        between,
+        every,
     )
+
+
+def _count_between(every: int, rounds: Iterable[Loaded]) -> int:
+    """Windows between rounds; the first of a setting is the one before its trials."""
+    between, number = Between(every), 0
+    seen: set[tuple[str, Hashable]] = set()
+    for hosts, setting in rounds:
+        due = between.due(hosts, setting)
+        number += bool(seen.issuperset((name, setting) for name in due) and due)
+        seen |= {(name, setting) for name in hosts}
+        between.measured(due, setting)
+        between.ran(hosts, setting)
+    return number
 
 
 def default_s(intervals_s: Iterable[float]) -> float:

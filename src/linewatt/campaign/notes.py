@@ -4,23 +4,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign, Search
 from linewatt.campaign.design import words
+from linewatt.campaign.energy_notes import energy_notes
 from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.search_entry import agreeing
 from linewatt.campaign.users_factors import ARRIVAL_RATE, THINK, value_of
 from linewatt.findings.limits import LITTLE_GAIN
-from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import Case
-from linewatt.sensors.power.base import PowerConfig
 from linewatt.sizes import FULL, FULL_FRAME_BYTES, RULE_OF_THREE, datagram_bytes
-from linewatt.units import format_rate, format_seconds, format_significant, kpps_from_pps
+from linewatt.units import format_rate, format_seconds
 
 SURE_RUNS = 10
 """runs below which looking for a narrow interval costs much of its coverage (docs/metrics.md)"""
@@ -61,7 +60,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
     yield from _shared_cpu_notes(campaign)
     yield from _users_notes(campaign)
     yield from _edge_notes(campaign)
-    yield from _energy_notes(campaign, cases)
+    yield from energy_notes(campaign, cases)
     for name, sensor in campaign.sensors.items():
         if sensor.interval_s > campaign.window_s:
             yield (
@@ -187,40 +186,6 @@ def _users_notes(campaign: Campaign) -> Iterator[str]:
             f"users.think: users pause for {longest_s:g} s after a transfer, and the window is only "
             f"{campaign.window_s:g} s: not every user makes a transfer in it; make the window longer"
         )
-
-
-def _energy_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
-    """Of UDP frames of several sizes at several rates: what a packet must cost for a meter to show it."""
-    for host, sources in campaign.power.items():
-        rates: dict[str, set[float]] = {}
-        for case in cases:
-            size = datagram_bytes(case.test, case.family)
-            told = host in case.hosts and not case.is_both_ways  # there it sends and receives packets
-            if size is not None and case.rate_bps is not None and told:
-                packets = case.instances * case.taking_part(host) * case.rate_bps / 8 / size
-                rates.setdefault(case.test, set()).add(packets)
-        if len(rates) < 2 or min(map(len, rates.values())) < 2:
-            continue
-        every = [packets for own in rates.values() for packets in own]
-        span = max(every) - min(every)
-        for name, source in sources.items():
-            step_w = _step_w(source.cfg)
-            least = format_significant(1e6 * ENERGY_STEPS * (step_w or 1.0) / span)
-            step, each = "tells its step when it is asked", " for each W of it"
-            if step_w:
-                step, each = f"in steps of {step_w:g} W", ""
-            yield (
-                f"energy of {host}: {name} {step}: at {kpps_from_pps(min(every)):.3g} to "
-                f"{kpps_from_pps(max(every)):.3g} kpps 'linewatt fit energy' tells what a packet costs from "
-                f"no less than {least} µJ on{each}; noise adds to it"
-            )
-
-
-def _step_w(cfg: PowerConfig) -> float | None:
-    """The step of a source's one channel of watts, where its settings name it."""
-    named = (one for value in vars(cfg).values() if isinstance(value, Mapping) for one in value.values())
-    watts = [one for one in named if getattr(one, "unit", None) == "W"]
-    return getattr(watts[0], "step", None) if len(watts) == 1 else None
 
 
 def _host_notes(

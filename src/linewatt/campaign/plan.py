@@ -12,7 +12,7 @@ from typing import Any
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, Order
 from linewatt.campaign.cases import Skipped, expand
-from linewatt.campaign.idle import NO_IDLE, IdleTime, idle_time
+from linewatt.campaign.idle import NO_IDLE, IdleTime, Loaded, idle_time
 from linewatt.campaign.layout import Layout
 from linewatt.campaign.notes import notes
 from linewatt.campaign.places import Places, Site
@@ -190,7 +190,7 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     steps = {one: fits.of(one) for case in cases if case.search == "instances" for one in _steps(case)}
     base, rounds, left = _in_common(campaign, _rounds(campaign, cases, seed, fits), steps)
     settings = len({factors.setting_of_hosts(case) for case in cases})
-    idle = idle_time(campaign, settings)
+    idle = idle_time(campaign, settings, _loaded(rounds))
     return Plan(
         cases=tuple(cases),
         rounds=rounds,
@@ -206,6 +206,10 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         idle=idle,
         steps=left,
     )
+
+
+def _loaded(rounds: Iterable[Round]) -> Iterator[Loaded]:
+    return ((one.hosts, factors.setting_of_hosts(one.trials[0].case)) for one in rounds)
 
 
 def _told(campaign: Campaign, cases: Iterable[Case], sites: Mapping[str, Site]) -> Iterator[Case]:
@@ -406,7 +410,7 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         "order": planned.order,
         "seed": planned.seed,
         "duration_s": round(planned.duration_s, 3),
-        "idle": {name: round(value, 3) for name, value in asdict(planned.idle).items()},
+        "idle": {name: round(value, 3) for name, value in asdict(planned.idle).items() if value is not None},
         **({} if planned.least_s is None else {"least_duration_s": round(planned.least_s, 3)}),
         "ports_alternate": planned.ports_alternate,
         "cases": [_case_dict(case) for case in planned.cases],

@@ -22,6 +22,7 @@ from pydantic import (
 from linewatt.campaign import fields as f
 from linewatt.campaign.campaign import Policy
 from linewatt.campaign.design import Design
+from linewatt.campaign.energy_entry import EnergyEntry
 from linewatt.campaign.factor_entries import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.network_entries import BARE, Network
 from linewatt.campaign.power_entries import Components, PsuEntry
@@ -282,7 +283,13 @@ class CampaignFile(Part):
         default=(),
         examples=["[tcp, udp-1500, udp-60]"],
         description="Tests by name, or as a mapping with settings of their own. "
-        "May be left out where `users` make the load.",
+        "May be left out where `users` make the load, and with `energy`.",
+    )
+    energy: EnergyEntry | None = Field(
+        default=None,
+        examples=["{sizes: [60, 512, 1500], rates: [20kpps, 60kpps, 120kpps]}"],
+        description="In place of `tests`: UDP frames of each size at each rate, in random order, with idle "
+        "windows between, for what a bit and a packet cost; see docs/power.md.",
     )
     load: Literal[_LOADS] = Field(  # type: ignore[valid-type]
         default=DEFAULT, description="The program that makes the load of the tests; see docs/loads.md."

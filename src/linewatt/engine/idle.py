@@ -140,8 +140,8 @@ def _readings(session: Session, name: str, start_s: float, end_s: float) -> list
 class IdleBook:
     """The idle windows of a result: before and after the trials of each setting of each host.
 
-    Those before are ``idle.json``, ``idle-2.json`` and so on, those after ``idle-end.json``,
-    ``idle-end-2.json``.
+    Those before, and between trials, are ``idle.json``, ``idle-2.json`` and so on, those after
+    ``idle-end.json``, ``idle-end-2.json``.
     """
 
     def __init__(self, path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
+from linewatt.campaign.idle import Between, rounds_between
 from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.plan import Plan, Round
 from linewatt.engine import events
@@ -58,6 +59,7 @@ class Stage:
         self._path = path
         self._say = on_event
         self._began = self._sensing = False
+        self._between = Between(rounds_between(campaign))
         self._loaded: dict[str, Setting] = {}
         """host → the setting that it had trials with, and no idle window since"""
 
@@ -127,14 +129,17 @@ class Stage:
         )
 
     async def ready(self, round_: Round, to_come: ToCome) -> None:
-        """Have a round's labels set, its settings in force and idle measured with them.
+        """Have a round's labels set, its settings in force and idle measured with them, where it is due.
 
         Before a setting is left for good, and is not ``to_come``, its hosts are idle once more.
         Raises ChangeError when a host does not take a setting or full packets do not pass with it, LabelError
         when a label was not set.
         """
-        if self.as_it_is(round_):
-            return
+        if not self.as_it_is(round_):
+            await self._made_so(round_, to_come)
+        self._between.ran(round_.hosts, setting_of_hosts(round_.trials[0].case))
+
+    async def _made_so(self, round_: Round, to_come: ToCome) -> None:
         case = round_.trials[0].case
         missing = self._labels.missing(case.factors)
         setting = setting_of_hosts(case)
@@ -199,10 +204,14 @@ class Stage:
     def _idle_lacks(self, round_: Round) -> set[str]:
         if self._campaign.idle_s <= 0:
             return set()
-        return self.idle.lacking(round_.hosts, setting_of_hosts(round_.trials[0].case))
+        return self._without_idle(round_.hosts, setting_of_hosts(round_.trials[0].case))
 
-    async def _measure_idle(self, names: set[str], setting: tuple[tuple[str, str], ...]) -> None:
-        if self._campaign.idle_s <= 0 or not self.idle.lacking(names, setting):
+    def _without_idle(self, names: Collection[str], setting: Setting) -> set[str]:
+        """Those of the hosts that have no idle window with a setting, or had many rounds since the last."""
+        return self.idle.lacking(names, setting) | self._between.due(names, setting)
+
+    async def _measure_idle(self, names: set[str], setting: Setting) -> None:
+        if self._campaign.idle_s <= 0 or not self._without_idle(names, setting):
             return
         shown = " ".join(f"{name}={level}" for name, level in setting)
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
@@ -211,6 +220,7 @@ class Stage:
         for one in await measure(self._session, self._campaign.idle_s, settings, self._powered, known):
             self._tell(one.moving)
             self.idle.add(one)
+        self._between.measured(names, setting)
 
     async def _relabel(self, levels: dict[str, str]) -> None:
         """Everything put back, connections closed, the label set, and all made again."""

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.findings import Findings, Sighting, gather
 from linewatt.analysis.flags.meters import meter_flags
-from linewatt.analysis.power.energy_design import MOST_CONDITION
 from linewatt.analysis.power.energy_fit import BASE, BIT, PACKET, EnergyFit, Figure, Kind
 from linewatt.analysis.power.energy_rows import EndEnergy, end_energies
+from linewatt.analysis.power.idle_drift import IdleDrift
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.tables.published import PACKET_POWER, packet_energy_fit
+from linewatt.energy_model import MOST_CONDITION
 from linewatt.errors import InvalidInput
 from linewatt.model import Provenance
 from linewatt.report.provenance import mark, words
@@ -57,7 +58,7 @@ def of_result(result: Result) -> list[Fitted]:
     """
     if result.imported_kind == PACKET_POWER:
         return [from_table(result, lambda raw, source: Fitted(source, packet_energy_fit(raw, source)))]
-    every = end_energies(result.trials)
+    every = end_energies(result.trials, result.idle)
     ends = [one for one in every if one.fit.rows]
     if not ends:
         why = next((said for one in every for said in one.fit.warnings), "it has no UDP trials")
@@ -139,8 +140,13 @@ def _of_end(end: EndEnergy) -> dict[str, Any]:
         "scope": end.scope,
         "source": end.source,
         "gain_tolerance_ratio": end.tolerance_ratio,
+        "idle_drift": None if end.drift is None else _of_drift(end.drift),
         "traffic": "data interface: frames without FCS, preamble and gap",
     }
+
+
+def _of_drift(drift: IdleDrift) -> dict[str, Any]:
+    return {"windows": len(drift.watts), "low_w": min(drift.watts), "high_w": max(drift.watts)}
 
 
 def _values(figures: Mapping[str, Figure]) -> dict[str, float | None]:
@@ -238,6 +244,12 @@ def _about(end: EndEnergy | None) -> Iterator[str]:
     scope = SCOPE_WORDS.get(end.scope, end.scope)
     yield f"Traffic: what the data interface {way}, frames without FCS, preamble and gap."
     yield f"Watts: {scope} ({end.source})."
+    if end.drift is not None:
+        low_w, high_w, count = min(end.drift.watts), max(end.drift.watts), len(end.drift.watts)
+        yield (
+            f"Idle drifted between {low_w:.1f} and {high_w:.1f} W over {count} windows: the watts "
+            "of each trial are less what it had drifted by, as the windows around the trial have it."
+        )
     if end.tolerance_ratio:
         gain = format_percent(end.tolerance_ratio, 0)
         yield f"The meter's gain may be off by ± {gain}: that is in all figures alike, and not in their CIs."

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of traffic and watts as a design of three columns: its least squares, and how well it fits. Pure.
 
-- Conditioning: of the design with columns of unit length (D. Belsley, E. Kuh, R. Welsch, Regression
-  Diagnostics, 1980): from 30 on columns depend on each other.
 - 95 % CI: the widest of Student's t from the scatter of all rows; of Student's t from how the means of rows
   with the same traffic lie about the model, with as many degrees of freedom as these are more than the
   figures, since what is off in a state is off in all its rows; and of the bounds of the meter, which errs in
@@ -19,12 +17,8 @@ from functools import cached_property
 from typing import Any
 
 from linewatt.analysis.statistics.stats import t_quantile
+from linewatt.energy_model import COLUMNS, Traffic
 
-COLUMNS = 3
-"""power without traffic, bit/s, packets/s"""
-SAME_RATIO = 0.01
-"""rates and packet sizes nearer than this are one"""
-MOST_CONDITION = 30.0
 MOST_CHANCE = 1e-3
 """of what is called no chance: that the rates explain the watts, that means lie off, that power bends"""
 EXACT_RATIO = 1e-9
@@ -58,38 +52,16 @@ class Point:
     model_w: float
 
 
-class Design:
-    """Rows as a design: columns of unit length, so that neither bits nor packets outweigh the other."""
+class Design(Traffic):
+    """Rows of a device as a design, and their least squares."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         import numpy as np
 
+        super().__init__([one.bit_per_s for one in rows], [one.packets_per_s for one in rows])
         self.rows = rows
-        self.bits, self.packets, self.watts, self.bounds_w = (
-            np.array([getattr(one, name) for one in rows])
-            for name in ("bit_per_s", "packets_per_s", "power_w", "bound_w")
-        )
-        columns = np.column_stack([np.ones(len(rows)), self.bits, self.packets])
-        self.lengths = np.linalg.norm(columns, axis=0)
-        self.columns = columns / self.lengths
-        self.condition = float(np.linalg.cond(self.columns))
-
-    @property
-    def collinear(self) -> str | None:
-        """Why bits and packets cannot be told apart; ``None``: they can."""
-        if self.condition <= MOST_CONDITION:
-            return None
-        return (
-            "bit/s, packets/s and power without traffic cannot be told apart: condition number "
-            f"{self.condition:.3g}, above {MOST_CONDITION:g}; measure sizes or rates further apart"
-        )
-
-    @cached_property
-    def weights(self) -> Any:
-        """What each row adds to each figure, for 1 W: figures × rows."""
-        import numpy as np
-
-        return np.linalg.pinv(self.columns) / self.lengths[:, None]
+        self.watts = np.array([one.power_w for one in rows])
+        self.bounds_w = np.array([one.bound_w for one in rows])
 
     @cached_property
     def figures(self) -> Any:
@@ -117,28 +89,6 @@ class Design:
     def span_w(self) -> float:
         """What traffic adds at most, by the model."""
         return float(self.modelled_w.max() - self.modelled_w.min())
-
-    @cached_property
-    def groups(self) -> list[list[int]]:
-        """Rows of the same traffic, by their number: all near the first of them."""
-        found: dict[tuple[int, int], list[list[int]]] = {}
-        for at, one in enumerate(self.rows):
-            bits, packets = (math.log(max(1.0, value)) for value in (one.bit_per_s, one.packets_per_s))
-            bin_bits, bin_packets = int(bits / SAME_RATIO), int(packets / SAME_RATIO)
-            around = ((bin_bits + x, bin_packets + y) for x in (-1, 0, 1) for y in (-1, 0, 1))
-            near = (
-                nearest for place in around for nearest in found.get(place, ()) if self._same(nearest[0], at)
-            )
-            nearest = next(near, None)
-            if nearest is None:
-                found.setdefault((bin_bits, bin_packets), []).append([at])
-            else:
-                nearest.append(at)
-        return [nearest for groups in found.values() for nearest in groups]
-
-    def _same(self, first: int, other: int) -> bool:
-        pairs = ((self.bits[first], self.bits[other]), (self.packets[first], self.packets[other]))
-        return all(abs(one - two) <= SAME_RATIO * max(one, two) for one, two in pairs)
 
     @cached_property
     def r2(self) -> float:
@@ -201,9 +151,7 @@ class Design:
         import numpy as np
 
         scatter = t_quantile(self.degrees) * self.sd_w * np.linalg.norm(weights, axis=1)
-        meter = [
-            math.hypot(*(float(abs(one[own]) @ self.bounds_w[own]) for own in self.groups)) for one in weights
-        ]
+        meter = self.meter_reaches(weights, self.bounds_w)
         return np.maximum.reduce([scatter, self._reaches_by_means(weights), meter])
 
     def _reaches_by_means(self, weights: Any) -> Any:

@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.analysis.power.energy_design import MOST_CHANCE, SAME_RATIO, Design, Point, Row
+from linewatt.analysis.power.energy_design import MOST_CHANCE, Design, Point, Row
 from linewatt.analysis.power.packet_energy import PacketEnergy
+from linewatt.energy_model import FEWEST_STATES, SAME_RATIO
 from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.units import format_percent, format_rate, format_significant, kpps_from_pps
 
 FEWEST_ROWS = 6
 """three figures, and as many rows again that say how well they fit"""
-FEWEST_STATES = 4
-"""of different traffic: with fewer nothing could show that the model is wrong"""
 UNEVEN_RATIO = 0.5
 LEAST_R2, CLEAR_R2 = 0.5, 0.9
 BEND_RATIO, WRONG_BEND_RATIO = 0.05, 0.2

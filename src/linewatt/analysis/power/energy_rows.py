@@ -17,6 +17,7 @@ from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.power import totals
 from linewatt.analysis.power.energy_design import Row
 from linewatt.analysis.power.energy_fit import BASE, KINDS, EnergyFit, energy_fit
+from linewatt.analysis.power.idle_drift import IdleDrift, drift_of
 from linewatt.model import (
     ENDS,
     Case,
@@ -27,6 +28,7 @@ from linewatt.model import (
     Trial,
     is_request_response,
 )
+from linewatt.records import Idle, IdleHost
 
 OTHER_WAY_RATIO = 0.05
 """of the packets, that may go the other way"""
@@ -48,6 +50,8 @@ class EndEnergy:
     """of the meter's gain: it is in all three figures alike, and not in their CIs"""
     trials: tuple[int, ...] = ()
     """numbers of those that are rows"""
+    drift: IdleDrift | None = None
+    """what idle drifted by between them, which their watts are less"""
 
     @property
     def host(self) -> str:
@@ -61,24 +65,26 @@ class _Reading:
     tolerance_ratio: float
     number: int
     """of its trial"""
+    time_s: float
+    """the middle of its window"""
 
 
-def end_energies(trials: Iterable[Trial]) -> list[EndEnergy]:
-    """The fits of each end of each kind of case; receivers first."""
+def end_energies(trials: Iterable[Trial], idle: Sequence[Idle] = ()) -> list[EndEnergy]:
+    """The fits of each end of each kind of case; receivers first. ``idle`` are all idle windows."""
     groups: dict[Case, list[Trial]] = {}
     for one in with_flows(trials):
         if not one.case.is_tcp and not is_request_response(one.case.test):
             like = replace(one.case, test="udp-60", rate_bps=None, load_level=None)
             groups.setdefault(like, []).append(one)
     return [
-        _end(case, role, own)
+        _end(case, role, own, [one for one in idle if one.is_of(case)])
         for role in ENDS
         for case, own in groups.items()
         if not case.told_elsewhere(role)
     ]
 
 
-def _end(case: Case, role: Role, trials: Sequence[Trial]) -> EndEnergy:
+def _end(case: Case, role: Role, trials: Sequence[Trial], idle: Sequence[Idle]) -> EndEnergy:
     readings: list[_Reading] = []
     lost: Counter[str] = Counter()
     for one in trials:
@@ -91,7 +97,9 @@ def _end(case: Case, role: Role, trials: Sequence[Trial]) -> EndEnergy:
     if not readings:
         return EndEnergy(case, role, energy_fit([]).warned(*left_out))
     total = readings[0].total
-    fit = _fit(readings)
+    windows = _IdleWindows.of(idle, case.host(role), total)
+    drift = drift_of(windows.means_w)
+    fit = _fit(readings) if drift is None else _fit_without(drift, readings, windows.bound_w)
     return EndEnergy(
         case,
         role,
@@ -101,6 +109,7 @@ def _end(case: Case, role: Role, trials: Sequence[Trial]) -> EndEnergy:
         total.source,
         max(one.tolerance_ratio for one in readings) or None,
         tuple(one.number for one in readings),
+        drift,
     )
 
 
@@ -124,7 +133,9 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
     bits, packets = traffic
     own = [one for one in end.power if one.source == total.source and one.channel in total.channels]
     row = Row(bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, own)))
-    return _Reading(row, total, max((one.tolerance_ratio or 0.0 for one in own), default=0.0), trial.number)
+    tolerance_ratio = max((one.tolerance_ratio or 0.0 for one in own), default=0.0)
+    middle_s = (trial.window.start_s + trial.window.end_s) / 2
+    return _Reading(row, total, tolerance_ratio, trial.number, middle_s)
 
 
 def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[float, float] | str:
@@ -159,15 +170,47 @@ def _without_gain_w(bound_w: float, power_w: float, tolerance_ratio: float | Non
     return math.sqrt(max(0.0, bound_w**2 - ((tolerance_ratio or 0.0) * power_w) ** 2))
 
 
+@dataclass(frozen=True, slots=True)
+class _IdleWindows:
+    """Idle windows of one host as its total counts them: (middle, W) of each, and what their meter leaves
+    open, but for its gain."""
+
+    means_w: list[tuple[float, float]]
+    bound_w: float
+
+    @classmethod
+    def of(cls, windows: Iterable[Idle], host: str, like: totals.Total) -> _IdleWindows:
+        means: list[tuple[float, float]] = []
+        bounds: list[float] = []
+        for one in windows:
+            power = one.hosts.get(host, IdleHost()).power
+            own = [each for each in power if each.source == like.source and each.channel in like.channels]
+            watts = [each.power_w for each in own if each.power_w is not None]
+            if len(watts) == len(like.channels):
+                means.append(((one.window.start_s + one.window.end_s) / 2, math.fsum(watts)))
+                bounds.append(math.fsum(map(_bound_w, own)))
+        return cls(means, max(bounds, default=0.0))
+
+
 def _fit(readings: Sequence[_Reading]) -> EnergyFit:
     """Of the trials, with idle windows as rows without traffic where they lie on the model of the trials."""
-    loaded = [one.row for one in readings]
-    step_w = readings[0].total.step_w or None
-    alone = energy_fit(loaded, step_w)
     total = readings[0].total
+    alone = energy_fit([one.row for one in readings], total.step_w or None)
     if total.idle_drift is not None:
         return alone.warned(f"idle windows are no rows of the fit: {total.idle_drift}")
-    idle = list(_idle_rows(readings[0]))
+    return _with_idle(alone, readings, list(_idle_rows(readings[0])))
+
+
+def _fit_without(drift: IdleDrift, readings: Sequence[_Reading], bound_w: float) -> EnergyFit:
+    """The same of trials less what idle had drifted by at each; idle is then one row, its mean."""
+    still = [
+        replace(one, row=replace(one.row, power_w=one.row.power_w - drift.at(one.time_s))) for one in readings
+    ]
+    alone = energy_fit([one.row for one in still], still[0].total.step_w or None)
+    return _with_idle(alone, still, [Row(0.0, 0.0, drift.mean_w, "idle windows", bound_w)])
+
+
+def _with_idle(alone: EnergyFit, readings: Sequence[_Reading], idle: Sequence[Row]) -> EnergyFit:
     base = alone.figures[BASE.key]
     if not idle:
         return alone
@@ -178,7 +221,8 @@ def _fit(readings: Sequence[_Reading]) -> EnergyFit:
         )
     idle_w = math.fsum(one.power_w for one in idle) / len(idle)
     if base.low - idle[0].bound_w <= idle_w <= base.high + idle[0].bound_w:
-        return _no_surer(energy_fit([*loaded, *idle], step_w), alone)
+        step_w = readings[0].total.step_w or None
+        return _no_surer(energy_fit([*(one.row for one in readings), *idle], step_w), alone)
     said = BASE.said(base.value, (base.high - base.low) / 2)
     return alone.warned(
         f"idle is {idle_w:.1f} W, and the model has {said} without traffic: {base.value - idle_w:+.1f} W "
