@@ -305,14 +305,15 @@ FREE = (("groups",), ("power",), ("channels",), ("scopes",), ("factors",), ("fil
 """mappings by names of the user's own, wherever they stand"""
 
 
-@pytest.fixture
-def with_files(tmp_path: Path) -> Path:
-    """A directory with the files that the good campaign names."""
-    shutil.copy(BAD.parents[1] / "topology" / "2.9.0-v2-devices" / "topology.xml", tmp_path / "k")
-    (tmp_path / "one.yaml").write_text(as_yaml({"hosts": {"a": tunnel("a"), "b": tunnel("b")}}))
+@pytest.fixture(scope="module")
+def with_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the files that the good campaign names, and the one that each test writes anew."""
+    folder = tmp_path_factory.mktemp("campaign")
+    shutil.copy(BAD.parents[1] / "topology" / "2.9.0-v2-devices" / "topology.xml", folder / "k")
+    (folder / "one.yaml").write_text(as_yaml({"hosts": {"a": tunnel("a"), "b": tunnel("b")}}))
     for name in ("a", "b"):
-        (tmp_path / f"{name}.yaml").write_text(as_yaml(tunnel(name)))
-    return tmp_path
+        (folder / f"{name}.yaml").write_text(as_yaml(tunnel(name)))
+    return folder
 
 
 def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
