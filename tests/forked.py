@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of linewatt as processes of their own, without half a second of Python's start and imports each.
 
-A server has imported what commands import, and forks for each of them. What only a process that was started
-anew shows is its arguments and environment below ``/proc``, what it imports and when, and its locale: a test
-of those starts one itself.
+A server has imported what commands import, and forks for each of them: one for all workers of a run, else one
+for a process. What only a process that was started anew shows is its arguments and environment below
+``/proc``, what it imports and when, and its locale: a test of those starts one itself.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ import atexit
 import json
 import os
 import select
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+OFFERED = "LINEWATT_TESTS_COMMANDS"
+"""names the socket of a server that a process above this one has started for all"""
 LIBRARIES = (
     *("asyncssh", "duckdb", "numpy", "rich.console", "rich.table", "ruptures", "ruamel.yaml", "scipy.stats"),
     *("typer._adapters", "typer._click.decorators"),
@@ -86,15 +90,26 @@ def begin(asked, files, others):
     return os.pidfd_open(child), (child, tells)
 
 gc.freeze()
-asks = socket.socket(fileno=int(sys.argv[1]))
-commands = {{}}
+comes, owner = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
+asking, commands = [], {{}}
 while True:
-    for ready in select.select([asks, *commands], [], [])[0]:
-        if ready is asks:
-            asked, files, _, _ = socket.recv_fds(asks, 1 << 20, 4)
+    for ready in select.select([owner, comes, *asking, *commands], [], [])[0]:
+        if ready == owner:  # nobody writes: it has ended
+            os._exit(0)
+        if ready is comes:
+            asking.append(comes.accept()[0])
+            continue
+        if ready in asking:
+            try:
+                asked, files, _, _ = socket.recv_fds(ready, 1 << 20, 4)
+            except ConnectionResetError:
+                asked = b""
             if not asked:
-                os._exit(0)
-            others = [asks.fileno(), *commands, *(tells for _, tells in commands.values())]
+                asking.remove(ready)
+                ready.close()
+                continue
+            sockets = (one.fileno() for one in (comes, *asking))
+            others = [owner, *sockets, *commands, *(tells for _, tells in commands.values())]
             watched, command = begin(json.loads(asked), files, others)
             commands[watched] = command
             continue
@@ -108,15 +123,30 @@ while True:
 
 
 @cache
-def _server() -> tuple[socket.socket, threading.Lock]:
-    """The server of this process, which ends with it."""
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with its:
+def offer() -> Path:
+    """Start a server, which ends with this process; its socket, which only this user can reach."""
+    place = Path(tempfile.mkdtemp(prefix="linewatt-commands-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    comes = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    owner, ours = os.pipe()
+    with comes:
+        comes.bind(str(place / "socket"))
+        comes.listen(100)
         subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(its.fileno())],
-            pass_fds=[its.fileno()],
+            [sys.executable, "-c", SERVER, str(comes.fileno()), str(owner)],
+            pass_fds=[comes.fileno(), owner],
             stdin=subprocess.DEVNULL,
         )
+    os.close(owner)
+    atexit.register(os.close, ours)
+    return place / "socket"
+
+
+@cache
+def _server() -> tuple[socket.socket, threading.Lock]:
+    """A connection of this process to a server."""
+    ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.connect(os.environ.get(OFFERED) or str(offer()))
     atexit.register(ours.close)
     return ours, threading.Lock()
 
