@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests that are named, or all: those that measure one after the other, because hosts of a lab share
 # the CPUs with everything else that runs; those on seconds of several processes, which mostly wait, a few at
-# a time; then all others side by side: labs, which wait for two thirds of their time, and what only computes.
+# a time; then labs, which wait for two thirds of their time. Beside both runs what only computes.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -15,17 +15,19 @@ unset PYTHONDONTWRITEBYTECODE
 status=0
 mapfile -t measuring < <(grep -lr --include='test_*.py' 'mark\.measures' tests/lab tests/truth tests/unit)
 "$python" -m pytest -m "measures and not idle_machine" --durations=10 "${measuring[@]}" || status=$?
-"$python" -m pytest -m timed -n "$(($(nproc) + 2))" --dist loadscope --no-loadscope-reorder \
-    --durations=5 tests/lab || status=$?
 
-# What only computes gives way to labs, whose heartbeats may not come late. Each kind has workers of its own, so
-# that none collects, or imports, what it does not run.
+# What only computes gives way: to what is timed as far as it can, then to labs, whose heartbeats may not come
+# late. Each kind has workers of its own, so that none collects, or imports, what it does not run.
 mapfile -t talking < <("$python" -m tests.pools)
 computed=$(mktemp)
-nice -n 10 "$python" -m pytest -m "not measures and not timed" -n "$(nproc)" --dist loadscope \
-    --no-loadscope-reorder --durations=15 tests/unit tests/fuzz "${talking[@]/#/--ignore=}" >"$computed" 2>&1 &
+setsid nice -n 19 "$python" -m pytest -m "not measures and not timed" -n "$(nproc)" --dist loadscope \
+    --no-loadscope-reorder --durations=15 tests/unit tests/fuzz "${talking[@]/#/--ignore=}" \
+    >"$computed" 2>&1 &
 computing=$!
-trap 'kill -INT "$computing"; cat "$computed"; rm -f "$computed"' EXIT
+trap 'kill -INT "$computing" 2>/dev/null || true; cat "$computed"; rm -f "$computed"' EXIT
+"$python" -m pytest -m timed -n "$(($(nproc) + 2))" --dist loadscope --no-loadscope-reorder \
+    --durations=5 tests/lab || status=$?
+renice -n 10 -g "$computing" >/dev/null 2>&1 || true  # it may have ended; and only root may give it more
 LINEWATT_TESTS_BESIDE=$computing "$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 4))" \
     --dist loadscope --no-loadscope-reorder --durations=15 tests/faults tests/lab tests/browser "${talking[@]}" ||
     status=$?

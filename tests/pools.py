@@ -10,8 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 LONGEST = (
-    *("test_network_matrix", "test_slow_meters", "test_fit_energy", "test_rate_search", "test_idle"),
-    *("test_sockperf", "test_ledgers", "test_soak"),
+    *("test_network_matrix", "test_slow_meters", "test_users_experiment", "test_data_ports", "test_groups"),
+    *("test_instance_search", "test_fit_energy", "test_rate_search", "test_idle", "test_frame_sizes"),
+    *("test_sockperf", "test_ledgers", "test_soak", "test_garbage"),
     *("test_faults", "test_lost", "test_networks", "test_users_server", "test_lab", "test_users_fleet"),
     *("test_report_browser", "test_first_fold_browser", "test_large_page_browser", "test_matrix_browser"),
     *("test_prepare", "test_experiment", "test_slow_writes", "test_evidence", "test_network_knob"),

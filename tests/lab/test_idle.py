@@ -67,7 +67,7 @@ def true_above_idle_w(result: Result, host: str, cpus: set[str]) -> float:
     return fmean(loaded) - fmean(idle)
 
 
-@pytest.mark.timed
+@pytest.mark.measures
 def test_watts_above_idle_are_what_the_model_gives_or_are_withheld(lab2: Any, tmp_path: Path) -> None:
     bench = Bench(lab2, tmp_path)
     window = {"seconds": 8, "omit": 1.5, "tail": 1.5}

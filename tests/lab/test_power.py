@@ -226,7 +226,7 @@ def test_energy_is_the_integral_of_what_was_written_within_its_own_uncertainty(
     assert "power-frozen" not in [flag["code"] for flag in trial["flags"]]
 
 
-@pytest.mark.timed
+@pytest.mark.measures
 def test_a_frozen_sensor_is_flagged_where_the_cpu_worked_more_than_idle(scene: Scene) -> None:
     """Beside other work linewatt itself may keep a CPU as busy idle as a load does: then nothing shows it."""
     scene.bench.run(

@@ -70,7 +70,8 @@ def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
     bench = Bench(ground.lab, tmp_path)
     inventory = ground.inventory(tmp_path / "inventory.yaml", plant.places(ground))
     base = {"hosts": str(inventory), "rate": None, "window": WINDOW, "trials": 1}
-    until_quiet()
+    if plant.idle_machine:
+        until_quiet()
     with ExitStack() as back:
         more = back.enter_context(plant.planting(ground))
         process = bench.start("run", bench.campaign(**{**base, **plant.campaign, **more}))
@@ -101,13 +102,16 @@ def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: P
     if noise_cores > NOISE_CORES and {one["code"] for one in said.findings} & FOREIGN - plant.findings:
         again = tmp_path / "again"
         again.mkdir()
+        others = Others()
         said = meet(plant, ground, again)
+        noise_cores = others.cores()
     told = said.text()
+    others_say = FOREIGN if noise_cores > NOISE_CORES and not plant.idle_machine else frozenset()
     if plant.limits:
         assert said.first() in plant.limits, told
         told = said.cases[0]["limited_by"]
     if plant.findings:
-        first = next((one for one in said.findings if one["code"] not in LAYOUT), None)
+        first = next((one for one in said.findings if one["code"] not in LAYOUT | others_say), None)
         assert first is not None, told
         assert first["code"] in plant.findings, told
         told = " ".join(f"{one['where']} {one['evidence']}" for one in first["evidence"])
