@@ -248,6 +248,11 @@ def _receive_buffer(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs
         yield found["most"], most
 
 
+def _dropped(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    own = [one.counted(one.trial["case"]["receiver"], "UdpRcvbufErrors") for one in raws]
+    yield found["count"], fmean(own)
+
+
 def _layout(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     """What stands in the plan: the CPUs of the trials, and how many instances they have."""
     known = {"CPU": {cpu for raw in raws for end in ENDS for cpu in raw.trial[end]["app_cpu"]["cpus"]}}
@@ -287,6 +292,7 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"(?P<least>{_NUMBER}) to (?P<most>{_NUMBER}) in the window)?",
         _receive_buffer,
     ),
+    (rf"(?<=the receiver's UDP socket buffer \()(?P<count>{_NUMBER}) packets dropped per trial", _dropped),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
     (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),
 )

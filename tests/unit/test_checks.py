@@ -15,7 +15,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.loads.registry import LOADS
-from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role
+from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, group_of
 from linewatt.sensors.drops import CAUSES
 
 CASE = Case("tcp", "h1", "h2", instances=2)
@@ -71,7 +71,14 @@ def test_a_load_on_the_interrupt_cpu_is_told() -> None:
 
 def test_hosts_on_the_same_cpus_are_told() -> None:
     lab = replace(H1, shares_cpus_with=("h2",))
-    assert codes(layout.placement(CASE, [instance(0, "0", "1")], [lab, H2])) == ["hosts-share-cpus"]
+    (told,) = layout.placement(CASE, [instance(0, "0", "1")], [lab, H2])
+    assert told.code == "hosts-share-cpus"
+    assert told.evidence == "both ends run on the same CPUs, so each end's CPU use contains the other's"
+    (told,) = layout.placement(CASE, [instance(0, "0", "1")], [lab, H2, replace(H2, name="h3")])
+    assert (told.where, told.evidence) == (
+        "h1, h2",
+        "they run on the same CPUs, so each one's CPU use contains the others'",
+    )
 
 
 def test_a_clean_placement_raises_nothing() -> None:
@@ -185,7 +192,11 @@ def test_drops_that_are_not_the_loads_loss_are_told_beside_it() -> None:
 
 def test_datagrams_out_of_order_are_told() -> None:
     one = replace(instance(0, None, None), packets=1000, lost_packets=0, out_of_order_packets=5)
-    assert codes(list(load.datagrams(CASE, [one], [SENDER], [RECEIVER]))) == ["udp-out-of-order"]
+    (told,) = load.datagrams(CASE, [one], [SENDER], [RECEIVER])
+    assert (told.code, told.where) == ("udp-out-of-order", "h2")
+    several = Case("udp-1500", **group_of("many-to-one", (("h1", "h2"), ("h3", "h2"))))
+    (told,) = load.datagrams(several, [one], [SENDER], [RECEIVER])
+    assert told.where == "h1 → h2", "of the pair whose instance it is"
 
 
 def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -93,3 +94,20 @@ def test_an_interface_that_shows_less_than_nine_tenths_of_the_payload_is_not_the
         0.93: True,
         0.87: False,
     }
+
+
+def test_segments_that_the_load_sent_again_are_nobody_elses() -> None:
+    more = counters("h1", "nic.tx_bytes", 1e9)
+    assert is_told(more)
+    assert not is_told(more, counters("h1", "nstat.TcpRetransSegs", 1e9 / FRAME))
+
+
+def test_the_way_that_the_load_takes_is_told_first() -> None:
+    every = [counters(host, f"nic.{way}_bytes", 3e9) for host in ("h1", "h2") for way in ("tx", "rx")]
+    found = [one for one in told(both(*every)).trial().flags if one.code == "neighbour-traffic"]
+    assert [(one.where, re.findall("sent|received", one.evidence)) for one in found] == [
+        ("h1", ["sent"]),
+        ("h1", ["received"]),
+        ("h2", ["received"]),
+        ("h2", ["sent"]),
+    ]

@@ -596,9 +596,12 @@ def test_every_room_of_checks_is_called() -> None:
     assert called == there
 
 
-def test_a_burst_of_loss_at_the_windows_edge_is_not_laid_to_somebody_else() -> None:
+@pytest.mark.parametrize(
+    ("host", "counter"), [("h1", "nstat.UdpSndbufErrors"), ("h2", "nstat.UdpRcvbufErrors")]
+)
+def test_a_burst_of_loss_at_the_windows_edge_is_not_laid_to_somebody_else(host: str, counter: str) -> None:
     """All of a million drops lie between the two readings around the window's start."""
-    counter, edge_s = "nstat.UdpRcvbufErrors", told(UDP).trial().window
+    edge_s = told(UDP).trial().window
     assert edge_s is not None
 
     def burst(reading: Reading) -> Reading:
@@ -607,8 +610,13 @@ def test_a_burst_of_loss_at_the_windows_edge_is_not_laid_to_somebody_else() -> N
         records = [replace(one, values={**one.values, counter: 1e6 if late else 0.0}) for one, late in at]
         return replace(reading, records=tuple(records))
 
-    apart = sensor("h2", "netcounters", _moved(0.5))
-    trial = told(both(UDP, story(lost=0.02), apart, sensor("h2", "netcounters", burst))).trial()
+    apart = sensor(host, "netcounters", _moved(0.5))
+    trial = told(both(UDP, story(lost=0.02), apart, sensor(host, "netcounters", burst))).trial()
     (evidence,) = [flag.evidence for flag in trial.flags if flag.code == "udp-loss"]
     assert "no datagrams of the load" not in evidence
     assert "counters are read every 1 s: 0 to 1000000 in the window" in evidence
+
+
+def test_datagrams_that_come_to_the_sender_and_are_dropped_there_are_not_the_loads() -> None:
+    trial = told(both(UDP, story(lost=0.02), counters("h1", "nstat.UdpRcvbufErrors", 3e5))).trial()
+    assert ("packets-dropped", "h1") in [(flag.code, flag.where) for flag in trial.flags]
