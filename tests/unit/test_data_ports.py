@@ -26,6 +26,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.comparison.differences import is_expected, rank_of
 from linewatt.analysis.flags.case import limit_flags
 from linewatt.analysis.limits.paths import path_candidates
+from linewatt.analysis.limits.ports import lines_apart
 from linewatt.analysis.limits.verdict import verdict
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
@@ -448,6 +449,25 @@ def test_lines_of_ports_are_told_apart_while_those_of_all_have_room(ports: Any, 
 def test_of_a_trial_without_throughput_no_line_is_told() -> None:
     assert lines(of_ports((0.95e9, 1e9), (5e9, 10e9), throughput_bps=None)) == {}
     assert lines(of_ports((0.95e9, 0.0), (5e9, 10e9))) == {None: (0.595, False), "eth2": (0.5, False)}
+
+
+@pytest.mark.parametrize(
+    ("trial", "apart"),
+    [
+        (of_ports((0.5e9, 1e9), (8e9, 10e9)), ["eth1", "eth2"]),
+        (of_ports((0.9e9, 1e9), (9e9, 10e9)), []),
+        (of_ports((1.1e9, 1e9), (9.5e9, 10e9)), ["eth1"]),
+        (of_ports((0.5e9, None), (8e9, 10e9), line_goodput_bps=11e9), ["eth2"]),
+        (of_ports((0.5e9, 1e9)), []),
+        (of_ports((0.5e9, 1e9), (8e9, 10e9), line_goodput_bps=None), []),
+        (of_ports((0.5e9, 1e9), (8e9, 10e9), throughput_bps=None), []),
+    ],
+    ids=["room in all", "all full", "more than it carries", "no line known", "one port", "no sum", "no rate"],
+)
+def test_the_line_of_a_port_counts_by_itself_where_that_of_all_has_room(
+    trial: Trial, apart: list[str]
+) -> None:
+    assert [one.sender_interface for one in lines_apart(trial)] == apart
 
 
 def test_above_the_line_of_one_port_is_told_with_that_line() -> None:

@@ -26,7 +26,7 @@ from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.measuring.users import done_in, users_flags, users_rates
+from linewatt.engine.measuring.users import done_in, users_flags, users_rates, users_series
 from linewatt.engine.soak import work
 from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.errors import HostError, InvalidInput, ParseError
@@ -407,6 +407,7 @@ def shaped(kind: str) -> list[float]:
         "begins slowly": lambda at: 10.0 if at < LONG_S // 4 else 100.0,
         "by turns": lambda at: 100.0 if at // 5 % 2 else 40.0,
         "steady": lambda at: 100.0,
+        "one second without a file": lambda at: 4.0 if at == LONG_S // 2 else 100.0,
         "files end and users think": lambda at: 100.0 if noise.random() < 0.8 else 5.0,
     }
     return [levels[kind](at) * (1 + 0.05 * noise.random()) for at in range(LONG_S)]
@@ -419,6 +420,7 @@ def shaped(kind: str) -> list[float]:
         ("begins slowly", {"warm-up-in-window", "throughput-drifts"}),
         ("by turns", {"throughput-oscillates"}),
         ("steady", set()),
+        ("one second without a file", set()),
         ("files end and users think", set()),
     ],
 )
@@ -435,6 +437,13 @@ def test_reports_of_several_clients_are_one_series() -> None:
     other = [replace(report(at + 0.3, at + 1.3, sent=500_000), host="c2") for at in range(-1, 5)]
     assert users_rates([*WHOLE, *other], WINDOW) == pytest.approx([8 * (1_500_000 + 500_000)] * 3)
     assert users_rates([], WINDOW) == []
+
+
+def test_reports_are_samples_of_their_client_and_one_of_no_length_is_none() -> None:
+    other = replace(report(1, 3, sent=500_000), host="c2")
+    first, second = users_series(run_of(*WHOLE[:2], report(2, 2, sent=9), other))
+    assert (first.host, [one.value for one in first.samples]) == ("c1", [12e6, 12e6])
+    assert (second.host, [one.value for one in second.samples]) == ("c2", [2e6])
 
 
 def test_failed_transfers_and_a_client_at_its_end_are_found() -> None:
