@@ -20,7 +20,10 @@ _HEADS = (
     Head("Sent by sender's", kind="text", lines="Sent by\nsender's"),
     Head("Received by receiver's", kind="text", lines="Received by\nreceiver's"),
 )
-_WORDS = "Sent and received are what the kernels counted at these interfaces, with all headers"
+_WORDS = (
+    "Sent and received are what the kernels counted at these interfaces: frames with their headers, at a "
+    "virtual interface segments that are still one"
+)
 
 
 def port_table(group: TestGroup, trials: Sequence[Trial]) -> Table | None:
