@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -267,6 +268,37 @@ async def run_rounds(stage: Stage, rounds: tuple[Round, ...], loaded: Callable[[
         loaded(one.trials[0].case)
         stage.ran(one)
     await stage.end(())
+
+
+def test_idle_of_a_client_counts_cpus_that_only_the_server_has_offline(clock: Clock) -> None:
+    feeds = [mpstat(name, clock, lambda _: 0.1, cpus=4) for name in ("c1", "dut")]
+    for feed in feeds:
+        cast(dict[str, Course], feed.courses).update(
+            {"cpu3.usr_ratio": lambda _: 0.3, "cpu3.idle_ratio": lambda _: 0.7}
+        )
+    session = FakeSession(*feeds)
+    session.specs = {name: replace(spec, cpus=None) for name, spec in session.specs.items()}
+    settings = dict.fromkeys(session.specs, (("cpus_online", "0-1"),))
+    (one,) = asyncio.run(idle.measure(cast(Any, session), 5.0, settings, set(), server="dut"))
+    cores = {name: found.cpu_cores for name, found in one.window.hosts.items()}
+    assert cores == {"c1": pytest.approx(0.4), "dut": pytest.approx(0.1)}
+
+
+def test_idle_before_and_after_trials_of_users_knows_whose_cpus_go_offline(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, rounds, _ = staged(tmp_path, clock, lambda _: IDLE_W)
+    stage._campaign = replace(stage._campaign, users=cast(Any, SimpleNamespace(server_host="b")))
+    servers: list[object] = []
+
+    async def measured(*known: Any) -> Any:
+        servers.append(known[-1])
+        return await idle.measure(*known)
+
+    monkeypatch.setattr("linewatt.engine.stage.measure", measured)
+    asyncio.run(run_rounds(stage, rounds, lambda _: None))
+    assert servers == ["b"] * len(servers)
+    assert len(servers) > 1
 
 
 def staged(

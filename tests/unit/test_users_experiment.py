@@ -24,7 +24,7 @@ from linewatt.campaign.soak import OwnServer, Users
 from linewatt.engine.live.trial import LoadTime
 from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.cut import Cut, Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.users import done_in, users_flags, users_rates, users_series
 from linewatt.engine.soak import work
@@ -534,6 +534,18 @@ def test_which_cpus_are_online_is_the_servers_and_other_knobs_are_of_all_hosts(
     assert {host for knob, host, _ in every if knob == "offload"} == {"dut", "c1"}
     if not keys:
         assert {name: spec.cpus for name, spec in found.hosts.items()} == {"dut": (0, 1), "c1": None}
+
+
+def test_cpus_that_the_server_has_offline_are_counted_at_its_clients() -> None:
+    run = run_of(*WHOLE)
+
+    def cpus(case: Case) -> dict[str, tuple[int, ...] | None]:
+        cut = Cut(replace(run, planned=replace(run.planned, case=case)), [], Window(0, 1), {}, SETUP)
+        return {name: cut.spec(name).cpus for name in filter(None, case.hosts)}
+
+    levels = (("cpus_online", "0-1"),)
+    assert cpus(replace(CASE, factors=levels)) == {"c1": None, "dut": (0, 1)}
+    assert cpus(replace(CASE, receiver="", factors=levels)) == {"c1": (0, 1)}, "of somebody else's server"
 
 
 def test_clients_may_name_cpus_that_only_the_server_switches_off(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def with_best(campaign: Campaign, best: BestOf) -> Campaign:
             _line(best.result, f"{users.users} users cannot be on {len(users.clients)} clients")
         )
     hosts = {
-        name: factors.shown(spec, factors.at_host(of_hosts.items(), name, _server(campaign)))
+        name: factors.shown(spec, of_hosts.items(), campaign.users_server)
         for name, spec in campaign.hosts.items()
     }
     return replace(
@@ -53,17 +53,13 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
         text = f"{name}={level}, and settings have {own}; take {name} out of settings"
         raise InvalidInput(_line(result, text))
     for spec in campaign.hosts.values() if name == NAME and level != ALL else ():
-        if not factors.at_host([(name, level)], spec.name, _server(campaign)):
+        if not factors.at_host([(name, level)], spec.name, campaign.users_server):
             continue
         if spec.lab is not None:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))
         if off := switched_off(level, {*(spec.app_cpus or ()), *(spec.irq_cpus or ())}):
             text = f"{name}={level} switches CPU {off[0]} off, and {spec.name} names it"
             raise InvalidInput(_line(result, text))
-
-
-def _server(campaign: Campaign) -> str | None:
-    return campaign.users.server_host if campaign.users else None
 
 
 def _line(result: str, text: str) -> str:

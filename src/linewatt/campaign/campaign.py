@@ -207,6 +207,11 @@ class Campaign:
         return self.users is not None and self.soak is None
 
     @property
+    def users_server(self) -> str | None:
+        """The host of a server that linewatt starts for users."""
+        return self.users.server_host if self.users is not None else None
+
+    @property
     def load_s(self) -> float:
         """Seconds of load in one trial."""
         return self.omit_s + self.window_s + self.tail_s

@@ -64,9 +64,9 @@ def setting_of_hosts(case: Case) -> Setting:
     return network + tuple((name, level) for name, level in case.factors if of_hosts(name))
 
 
-def shown(spec: HostSpec, setting: Iterable[tuple[str, str]]) -> HostSpec:
-    """A host with the CPUs that a setting leaves online."""
-    level = dict(setting).get(online.NAME, online.ALL)
+def shown(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None = None) -> HostSpec:
+    """A host with the CPUs that a setting leaves online there; ``server`` as for :func:`at_host`."""
+    level = dict(at_host(setting, spec.name, server)).get(online.NAME, online.ALL)
     if level == online.ALL:
         return spec
     left = parse_cpulist(level)

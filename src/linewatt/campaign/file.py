@@ -294,9 +294,7 @@ def _campaign(
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
     users = users_of(entry.users, _password_file(entry.users, hosts.base))
     server = users.server_host if users else None
-    taking_part = {
-        name: factors.shown(specs[name], factors.at_host(settings.items(), name, server)) for name in used
-    }
+    taking_part = {name: factors.shown(specs[name], settings.items(), server) for name in used}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
     of_users = entry.users is not None and entry.soak is None
     placement: Policy = entry.placement or ("none" if of_users else "pinned" if names_cpus else "auto")

@@ -76,7 +76,8 @@ class Places:
         """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
         ports = case.data_port_of * case.taking_part(host)
-        return self._of(shown(self._campaign.hosts[host], case.factors), policy, ports)
+        spec = shown(self._campaign.hosts[host], case.factors, self._campaign.users_server)
+        return self._of(spec, policy, ports)
 
     def uses_nmstate(self, host: str) -> bool:
         """Whether a host's networks go through nmstatectl; not, as far as is known before it was asked."""

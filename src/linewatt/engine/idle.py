@@ -53,31 +53,33 @@ async def measure(
     settings: Mapping[str, Setting],
     powered: Collection[str],
     known: Mapping[str, Meters] = MappingProxyType({}),
+    server: str | None = None,
 ) -> list[Measured]:
     """Wait until hosts are quiet, then ``seconds``, and say what they did. Raises HostError, WaitTimeout.
 
     ``settings`` are those of each host; ``powered`` hosts have a source of power, ``known`` is what is known
-    of these by host. The window begins when every source has been read: a gauge covers nothing before that.
+    of these by host; ``server`` as for :func:`linewatt.campaign.factors.at_host`. The window begins when
+    every source has been read: a gauge covers nothing before that.
     """
     names = list(settings)
     feeds = [feed for name in names for feed in session.feeds[name]]
     meters = [feed for feed in feeds if not feed.essential]
     await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
-    specs = [shown(session.specs[name], setting) for name, setting in settings.items()]
+    specs = [shown(session.specs[name], setting, server) for name, setting in settings.items()]
     waits = (_settle(session, one, seconds, one.name in powered, known.get(one.name, {})) for one in specs)
     looks = dict(zip(names, await asyncio.gather(*waits), strict=True))
     window = Window(now_s(), now_s() + seconds)
     await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
-    by_setting: dict[Setting, list[str]] = {}
-    for name, setting in settings.items():
-        by_setting.setdefault(setting, []).append(name)
+    by_setting: dict[Setting, list[HostSpec]] = {}
+    for spec in specs:
+        by_setting.setdefault(settings[spec.name], []).append(spec)
     return [_measured(session, setting, own, window, looks, known) for setting, own in by_setting.items()]
 
 
 def _measured(
     session: Session,
     setting: Setting,
-    names: Iterable[str],
+    specs: Iterable[HostSpec],
     window: Window,
     looks: Mapping[str, Look | None],
     known: Mapping[str, Meters],
@@ -85,10 +87,9 @@ def _measured(
     hosts: dict[str, IdleHost] = {}
     raw: dict[str, str] = {}
     every: dict[str, list[Reading]] = {}
-    for name in names:
-        look = looks[name]
+    for spec in specs:
+        name, look = spec.name, looks[spec.name]
         readings = _readings(session, name, look.window.start_s if look else window.start_s, window.end_s)
-        spec = shown(session.specs[name], setting)
         hosts[name] = host_values(spec, readings, window, look, known.get(name, {}))
         raw |= {f"{name}/{one.source}.jsonl": one.raw() for one in readings}
         every[name] = readings

@@ -177,7 +177,12 @@ class Stage:
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s after the load, once quiet"))
         try:
             measured = await measure(
-                self._session, self._campaign.idle_s, there, self._powered, self._meters(there)
+                self._session,
+                self._campaign.idle_s,
+                there,
+                self._powered,
+                self._meters(there),
+                self._campaign.users_server,
             )
         except (HostError, WaitTimeout) as error:
             self._say(events.Warned(f"no idle window after the load: {error}"))
@@ -217,7 +222,8 @@ class Stage:
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
         settings = {name: setting for name in self._session.specs if name in names}
         known = self._meters(settings)
-        for one in await measure(self._session, self._campaign.idle_s, settings, self._powered, known):
+        server, idle_s = self._campaign.users_server, self._campaign.idle_s
+        for one in await measure(self._session, idle_s, settings, self._powered, known, server):
             self._tell(one.moving)
             self.idle.add(one)
         self._between.measured(names, setting)
