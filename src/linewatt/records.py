@@ -354,6 +354,30 @@ class Meters(Document):
     meters: list[Meter]
 
 
+class Connection(Document):
+    """The limits of a host that answers slowly, or of which some are stated; seconds.
+
+    ``stated`` and ``learned`` name those that its campaign says, and those that were raised since it took
+    ``slowest_answer_s`` for a heartbeat. ``command_s``: ``None``, where each command has its own.
+    """
+
+    slowest_answer_s: float
+    heartbeat_s: float
+    silence_s: float
+    answer_s: float
+    command_s: float | None = None
+    login_s: float
+    stated: list[str] = []
+    learned: list[str] = []
+
+
+class Connections(Document):
+    """How hosts were reached whose limits are not those of any host."""
+
+    schema_version: int = SCHEMA_VERSION
+    hosts: Annotated[dict[str, Connection], _DictOrNull] = {}
+
+
 class StoppedCase(Document):
     """Why a case stopped that stops by itself."""
 

@@ -270,7 +270,7 @@ def test_a_topology_of_anything_is_a_machine_or_a_reason(text: str) -> None:
 def _checked(said: list[str]) -> tuple[Check, ...]:
     campaign, nowhere = load(EXAMPLE), Path("/nonexistent/linewatt-fuzz")
 
-    async def connect(spec: HostSpec, _: asyncio.Semaphore) -> Any:
+    async def connect(spec: HostSpec, *_: object) -> Any:
         return Garbage(spec, said)
 
     async def all_checks() -> tuple[Check, ...]:

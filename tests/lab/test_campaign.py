@@ -37,7 +37,7 @@ HANG_LIMIT_S = 600.0
 class Impatient(forked.Forked):
     """A command that takes a host for gone sooner, where how soon is not what is tested."""
 
-    before = "from linewatt.hosts import login\nlogin.CONNECT_LIMIT_S = 3.0"
+    before = "from linewatt.hosts import limits\nlimits.REACH_S = limits.LOGIN_S = 3.0"
 
 
 class Bench:

@@ -20,6 +20,7 @@ import pytest
 from linewatt.errors import HostError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect
+from linewatt.hosts.limits import Limits
 from linewatt.lab.system import search_path
 
 pytestmark = pytest.mark.lab
@@ -154,15 +155,13 @@ def test_a_login_that_prints_to_stderr_is_no_obstacle(start: Start, tmp_path: Pa
     assert said(spec(tmp_path, server), "echo", "hello") == "hello\n"
 
 
-def test_a_login_that_waits_is_named_with_its_host_and_where_to_look(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("linewatt.hosts.ssh.FIRST_REPLY_LIMIT_S", 0.5)
+def test_a_login_that_waits_is_named_with_its_host_and_where_to_look(start: Start, tmp_path: Path) -> None:
     server = start()
-    (server.home / ".bashrc").write_text("read -r -t 20 line <> <(:)\n")
-    text = refused(spec(tmp_path, server))
-    assert "no answer to its first command in 0.5 s" in text
+    (server.home / ".bashrc").write_text("read -r -t 60 line <> <(:)\n")
+    text = refused(replace(spec(tmp_path, server), limits=Limits(login_s=3.0)))
+    assert "no answer to its first command in 3 s" in text
     assert ".bashrc" in text
+    assert text.endswith("if it is that slow, say so: limits: {login: 6 s}")
 
 
 def test_a_login_that_runs_nothing_says_what_it_says(start: Start, tmp_path: Path) -> None:
@@ -257,11 +256,12 @@ def test_what_is_no_sshd_is_said(tmp_path: Path, start: Start) -> None:
 
 
 def test_a_server_that_takes_no_login_in_time_is_told_from_one_that_does_not_answer(
-    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, start: Start
 ) -> None:
-    monkeypatch.setattr("linewatt.hosts.login.CONNECT_LIMIT_S", 0.5)
+    limits = Limits(login_s=0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        text = refused(replace(spec(tmp_path, start()), port=int(silent.getsockname()[1])))
+        port = int(silent.getsockname()[1])
+        text = refused(replace(spec(tmp_path, start()), port=port, limits=limits))
     assert "answers, but the login took more than 0.5 s" in text
 
 

@@ -20,6 +20,7 @@ from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.batch import LOCK_S
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.hosts.limits import LimitsUsed
 from linewatt.tuning.apply import read
 from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.registry import KNOBS
@@ -37,6 +38,7 @@ class FakeHost:
     limits_s: list[float] = field(default_factory=list)
     on_write: Callable[[], None] = lambda: None
     clock: Offset = field(default_factory=lambda: Offset(0, 0))
+    limits: LimitsUsed = field(default_factory=LimitsUsed)
 
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False

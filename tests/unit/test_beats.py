@@ -14,8 +14,9 @@ import pytest
 from tests.idle_simulation import Clock
 
 from linewatt.errors import HostLost, WaitTimeout
-from linewatt.hosts import leash, ssh
+from linewatt.hosts import ssh
 from linewatt.hosts.base import HostSpec
+from linewatt.hosts.limits import HEARTBEAT_S, Limits, Pace
 from linewatt.hosts.ssh import SshHost, Wire
 
 HOSTS = 96
@@ -30,22 +31,23 @@ def ignore(_: bytes) -> None:
 class Anchored:
     """A connection whose anchor answers when it is told to."""
 
-    def __init__(self, written: Callable[[bytes], None] = ignore) -> None:
+    def __init__(self, written: Callable[[bytes], None] = ignore, limits: Limits | None = None) -> None:
         self.out = asyncio.StreamReader()
         self.sent: list[bytes] = []
         anchor = SimpleNamespace(stdin=SimpleNamespace(write=self._write), stdout=self.out)
         connection = SimpleNamespace(is_closed=lambda: False, abort=lambda: None)
         self._written = written
         self.anchor = cast("Any", anchor)
-        self.wire = Wire("dut", cast("Any", connection))
+        self.wire = Wire("dut", cast("Any", connection), Pace(limits or Limits()))
         self.wire._anchor = self.anchor
+        self.wire._begins = False
 
     def _write(self, data: bytes) -> None:
         self._written(data)
         self.sent.append(data)
 
     def answer(self) -> None:
-        self.out.feed_data(self.sent[-1].strip() + b" 1000.5\n")
+        self.out.feed_data(self.sent[-1].split()[0] + b" 1000.5\n")
 
 
 class Output:
@@ -72,8 +74,8 @@ def test_due_heartbeats_of_all_hosts_are_sent_between_chunks_of_output(
     asyncio.run(scene())
     for times_s in sent_s:
         gaps_s = [after - before for before, after in pairwise(times_s)]
-        assert max(gaps_s) <= leash.BEAT_S + 2 * CHUNK_S
-        assert min(gaps_s) >= leash.BEAT_S
+        assert max(gaps_s) <= HEARTBEAT_S + 2 * CHUNK_S
+        assert min(gaps_s) >= HEARTBEAT_S
 
 
 def test_heartbeats_go_on_where_nothing_is_read_and_end_with_their_connection() -> None:
@@ -122,7 +124,7 @@ def test_answers_of_heartbeats_that_were_sent_meanwhile_are_all_taken_in_their_o
             await one.wire._answer(one.anchor)
         assert len(one.wire.exchanges) == 3
         sent_s = [exchange.sent_s for exchange in one.wire.exchanges]
-        assert [b"%.6f\n" % time_s for time_s in sent_s] == one.sent
+        assert [b"%.6f 1.5\n" % time_s for time_s in sent_s] == one.sent
 
     asyncio.run(scene())
 
@@ -173,11 +175,9 @@ async def nothing_to_wait_for(_: object) -> None:
     pass
 
 
-def test_an_answer_that_came_while_the_loop_was_busy_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh, "REPLY_LIMIT_S", 0.05)
-
+def test_an_answer_that_came_while_the_loop_was_busy_is_no_silence() -> None:
     async def scene() -> None:
-        one = Anchored()
+        one = Anchored(limits=Limits(answer_s=0.05))
         one.wire.send_beat()
         answered = asyncio.create_task(one.wire._answer(one.anchor))
         await asyncio.sleep(0)
@@ -189,17 +189,55 @@ def test_an_answer_that_came_while_the_loop_was_busy_is_no_silence(monkeypatch: 
     asyncio.run(scene())
 
 
-def test_a_host_that_does_not_answer_or_says_something_else_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh, "REPLY_LIMIT_S", 0.05)
-    monkeypatch.setattr(leash, "BEAT_S", 0.01)
+def test_a_host_that_does_not_answer_or_says_something_else_is_lost() -> None:
+    limits = Limits(heartbeat_s=0.01, answer_s=0.05)
 
     async def scene() -> None:
-        silent, odd = Anchored(), Anchored()
+        silent, odd = Anchored(limits=limits), Anchored(limits=limits)
         silent.wire.send_beat()
-        with pytest.raises(WaitTimeout, match=r"waited 0\.05 s for the answer to a heartbeat"):
+        with pytest.raises(WaitTimeout, match=r"waited 0\.05 s for the answer to a heartbeat") as caught:
             await silent.wire._answer(silent.anchor)
+        assert str(caught.value).endswith(
+            "if dut, or the way to it, stands still under load, say so there: "
+            "limits: {silence: 0.5 s, answer: 0.5 s}"
+        )
         odd.out.feed_data(b"hello\n")
         with pytest.raises(HostLost, match="its heartbeat answered 'hello'"):
             await odd.wire._answer(odd.anchor)
+
+    asyncio.run(scene())
+
+
+def test_heartbeats_of_a_host_that_states_another_time_between_them_keep_it_beside_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(ssh, "now_s", clock)
+    sent_s: dict[float, list[float]] = {0.3: [], 1.0: [], 0.1: []}
+
+    async def scene() -> None:
+        for heartbeat_s, own in sent_s.items():
+            limits = Limits(heartbeat_s=heartbeat_s, silence_s=5.0)
+            ssh.beats().add(Anchored(lambda _, own=own: own.append(clock.now_s), limits).wire)  # type: ignore[misc]
+        for _ in range(1000):
+            clock.now_s += CHUNK_S
+            ssh.beats().send_due()
+
+    asyncio.run(scene())
+    for heartbeat_s, own in sent_s.items():
+        gaps_s = [after - before for before, after in pairwise(own)]
+        assert heartbeat_s - 1e-9 <= min(gaps_s) <= max(gaps_s) <= heartbeat_s + 2 * CHUNK_S
+
+
+def test_a_timer_that_is_set_for_a_rare_heartbeat_is_no_hindrance_to_a_frequent_one() -> None:
+    async def scene() -> None:
+        rare = Anchored(limits=Limits(heartbeat_s=20.0, silence_s=60.0))
+        often = Anchored(limits=Limits(heartbeat_s=0.05))
+        for each in (rare, often):
+            ssh.beats().add(each.wire)
+        await until(lambda: len(often.sent) == 3)
+        assert rare.sent == []
+        for each in (rare, often):
+            ssh.beats().give_up(each.wire)
 
     asyncio.run(scene())

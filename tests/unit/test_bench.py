@@ -264,7 +264,7 @@ def test_parts_of_the_cpu_time_sum_to_the_whole() -> None:
 def test_every_process_linewatt_starts_on_a_host_has_a_name() -> None:
     spec = HostSpec("h1", "198.18.1.1", "data0")
     labels = own_cpu.Labels({"h1": spec})
-    assert labels.of(leash.anchor()) == "heartbeat"
+    assert labels.of(leash.anchor(1.5)) == "heartbeat"
     assert labels.of(leash.leashed(["sleep", "9"], held=False, root=False)) == "leashes"
     assert labels.of(["sshd: root@notty"]) == "sshd"
     assert labels.of(["sleep", "9"]) == "sleep"

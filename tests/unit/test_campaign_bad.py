@@ -200,7 +200,17 @@ EVERY_TEXT: dict[str, Any] = {
                 "e": {"driver": "estimate", "scope": "cpu", "idle_w": 1, "max_w": 2},
             },
         },
-        "b": {"address": "192.0.2.2", "data": "eth0"},
+        "b": {
+            "address": "192.0.2.2",
+            "data": "eth0",
+            "limits": {
+                "heartbeat": "300 ms",
+                "silence": "5 s",
+                "answer": "5 s",
+                "command": "1m",
+                "login": "30s",
+            },
+        },
     },
     "pairs": ["a -> b"],
     "directions": ["forward"],

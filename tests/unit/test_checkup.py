@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int, file: Pat
     }
     bad = list(hosts)[1]
 
-    async def connect(spec: HostSpec, _: asyncio.Semaphore) -> LocalHost:
+    async def connect(spec: HostSpec, *_: object) -> LocalHost:
         return Failing(spec, lasts if spec.name == bad else 1000)
 
     async def all_checks() -> tuple[Check, ...]:

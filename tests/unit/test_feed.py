@@ -14,6 +14,7 @@ from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.errors import HostLost, InvalidInput, NotReady, ParseError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
+from linewatt.hosts.limits import LimitsUsed
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.command import Command, CommandChannel, CommandConfig
@@ -133,6 +134,7 @@ class AheadHost:
 
     spec = HostSpec("h1", "local", "lo")
     clock = Offset(100.0, 0.001)
+    limits = LimitsUsed()
 
     async def start(self, argv: list[str], **_: Any) -> StillProcess:
         return StillProcess()
@@ -406,5 +408,26 @@ def test_a_slow_sensor_and_a_source_of_power_have_more_time_to_speak(monkeypatch
             assert feed.failure == f"has said nothing for {limit_s:.0f} s"
             feed.notice_silence()
             await feed.stop()
+
+    asyncio.run(scene())
+
+
+def test_a_sensor_of_a_slow_host_has_as_much_more_time_as_its_host_answers_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock_s = [100.0]
+    monkeypatch.setattr(sensor_feed, "now_s", lambda: clock_s[0])
+    feed, host = SensorFeed("h1", Numbers(), SensorConfig()), Ending()
+    host.limits = LimitsUsed(late_s=2.0)
+
+    async def scene() -> None:
+        await feed.start(host)  # type: ignore[arg-type]
+        clock_s[0] = 106.9
+        feed.notice_silence()
+        assert feed.failure is None
+        clock_s[0] = 107.1
+        feed.notice_silence()
+        assert feed.failure == "has said nothing for 7 s"
+        await feed.stop()
 
     asyncio.run(scene())

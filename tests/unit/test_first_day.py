@@ -488,7 +488,7 @@ def test_a_login_that_ended_before_anything_was_sent_says_what_it_said(is_closed
             stream.feed_eof()
         anchor = SimpleNamespace(stdin=SimpleNamespace(write=refuse), stdout=out, stderr=err)
         wire = Wire("dut", cast("Any", SimpleNamespace(is_closed=lambda: is_closed)))
-        await wire._greet(cast("Any", anchor))
+        await wire._greet(cast("Any", anchor), 10.0)
 
     with pytest.raises(HostError, match=re.escape(told)):
         asyncio.run(met())

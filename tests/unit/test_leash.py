@@ -47,7 +47,7 @@ if os.fork() == 0:
         os.dup2(beats, 0)
         os.execvp(argv[0], argv)
     if when == "after":
-        os.write(beat, b"1\\n")
+        os.write(beat, b"1 1.5\\n")
         while Path("/proc/3/comm").read_text() != "bash\\n":
             pass
     os._exit(0)
@@ -298,7 +298,7 @@ def test_the_clock_offset_comes_from_the_quickest_exchange() -> None:
 )
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_an_anchor_whose_connection_has_ended_does_not_end_the_first_process_of_the_host(when: str) -> None:
-    argv = [*AS_FIRST, sys.executable, "-S", "-c", FIRST, json.dumps(leash.anchor()), when]
+    argv = [*AS_FIRST, sys.executable, "-S", "-c", FIRST, json.dumps(leash.anchor(1.5)), when]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("still here\n")

@@ -35,6 +35,7 @@ from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.groups import Entry, check_groups, hosts_of
 from linewatt.campaign.idle import default_s
+from linewatt.campaign.limits_entry import limits_of
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.named_files import (
     check_hooks,
@@ -467,6 +468,7 @@ def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
             if number
         ),
         data_weights=host.data_weights,
+        limits=limits_of(host.limits),
     )
 
 

@@ -24,6 +24,7 @@ from linewatt.campaign.campaign import Policy
 from linewatt.campaign.design import Design
 from linewatt.campaign.energy_entry import EnergyEntry
 from linewatt.campaign.factor_entries import Factor, FactorLevel, LabelEntry
+from linewatt.campaign.limits_entry import LimitsEntry
 from linewatt.campaign.network_entries import BARE, Network
 from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.campaign.search_entry import SearchEntry
@@ -123,6 +124,10 @@ class HostEntry(Part):
     )
     psus: PsuEntry | None = Field(
         default=None, description="The power supplies: alike units that carry the host together."
+    )
+    limits: LimitsEntry | None = Field(
+        default=None,
+        description="How slow it may be: how long silent, how late with answers; see docs/slow-hosts.md.",
     )
 
 

@@ -49,6 +49,15 @@ def differences(stored: Mapping[str, Any], now: Campaign) -> list[str]:
     return list(_differing("", stored, json.loads(json.dumps(as_dict(now)))))
 
 
+def with_limits(then: Campaign, now: Campaign) -> Campaign:
+    """A stored campaign with the limits that its hosts have by now: they are no part of what is measured."""
+    hosts = {
+        name: replace(spec, limits=now.hosts[name].limits) if name in now.hosts else spec
+        for name, spec in then.hosts.items()
+    }
+    return replace(then, hosts=hosts)
+
+
 _NO_VALUES = ("path", "text", "inventory")
 """where a campaign comes from, and how it was written"""
 

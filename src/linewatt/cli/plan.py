@@ -94,7 +94,10 @@ def _head(campaign: Campaign) -> dict[str, Any]:
 
     return {
         "campaign": campaign.name,
-        "hosts": {name: asdict(host) for name, host in campaign.hosts.items()},
+        "hosts": {
+            name: {"more_ports": [], "data_weights": [], **host.as_document()}
+            for name, host in campaign.hosts.items()
+        },
         "programs": [asdict(one) for one in programs(campaign)],
     }
 
@@ -239,7 +242,14 @@ def _host_line(host: HostSpec) -> str:
     cpus = "".join(f", {label} {format_cpulist(found)}" for label, found in sets if found)
     lab = f", lab {host.lab}" if host.lab else ""
     weights = f" by {':'.join(map(str, host.data_weights))}" if host.data_weights else ""
-    return f"host {host.name}: {where}, data {', '.join(host.interfaces)}{weights}{cpus}{lab}"
+    return f"host {host.name}: {where}, data {', '.join(host.interfaces)}{weights}{cpus}{lab}{_limits(host)}"
+
+
+def _limits(host: HostSpec) -> str:
+    """Those that are stated."""
+    stated = host.as_document().get("limits", {})
+    said = ", ".join(f"{name.removesuffix('_s')} {seconds:g} s" for name, seconds in stated.items())
+    return f", limits: {said}" if said else ""
 
 
 def _duration(planned: Plan) -> str:

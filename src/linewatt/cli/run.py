@@ -96,7 +96,7 @@ def resume(
         campaign = stored.from_dict(result.manifest.asked.written)
         if not allow_commands:
             refuse(programs(campaign), f"{result.id}: its stored campaign")
-        _tell_edits(campaign, result, results)
+        campaign = _with_edits(campaign, result, results)
         planned = None if campaign.soak is not None else plan(campaign, result.manifest.seed or 0)
         if planned is not None:
             _check_plan(as_dict(planned), result)
@@ -113,8 +113,11 @@ MOST_DIFFERENCES = 5
 """of a campaign file from the stored campaign that are told"""
 
 
-def _tell_edits(campaign: Campaign, result: Result, results: Path) -> None:
-    """Say what the campaign file says by now otherwise than what is gone on with: what is stored."""
+def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
+    """The stored campaign as it is gone on with: hosts have the limits that its file says by now.
+
+    What else that says otherwise is told.
+    """
     from linewatt.campaign import stored
     from linewatt.campaign.file import load
     from linewatt.engine.best_of import resolved
@@ -122,21 +125,25 @@ def _tell_edits(campaign: Campaign, result: Result, results: Path) -> None:
     from linewatt.foreign import one_line
 
     if not campaign.path.is_file():
-        return
+        return campaign
     used = f"{result.id} continues the campaign as it was stored; linewatt run begins one with the file"
     written = result.manifest.asked.written
     try:
         now = resolved(load(campaign.path, campaign.inventory), results, written.get("best_of"))
-        edits = stored.differences(written, now)
     except InvalidInput as error:
         say(f"note: {error}; {used}")
-        return
+        return campaign
+    going_on = stored.with_limits(campaign, now)
+    if other := [name for name, spec in going_on.hosts.items() if spec != campaign.hosts[name]]:
+        say(one_line(f"note: limits of {', '.join(other)} are those that {campaign.path} has now"))
+    edits = stored.differences(written, stored.with_limits(now, campaign))
     if not result.complete:
         _refuse_other_searches(result, campaign.path, edits)
     if edits:
         more = len(edits) - MOST_DIFFERENCES
         said = "; ".join(edits[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
         say(one_line(f"note: {campaign.path} was edited ({said}); {used}"))
+    return going_on
 
 
 def _refuse_other_searches(result: Result, path: Path, edits: Sequence[str]) -> None:

@@ -240,6 +240,7 @@ class CampaignRun(Run[events.Ended]):
             ahead = self._possible(following.trials) if stage.as_it_is(following) else []
         await runner.run(possible, ahead, rounds_left)
         stage.ran(replace(round_, trials=tuple(possible)))
+        self._note_slow_hosts()
         await self._find_lost_hosts()
 
     def _possible(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:

@@ -22,6 +22,7 @@ from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Round
 from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events
+from linewatt.engine.live.connections import ConnectionBook
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session, identity
 from linewatt.engine.networks.port_routes import port_changes
@@ -70,6 +71,7 @@ class Run(ABC, Generic[E]):
         self._topologies = read_topologies(campaign)
         self._session = Session(campaign, passwords(campaign))
         self._settings: Settings | None = None
+        self._connections: ConnectionBook | None = None
 
     async def start(self) -> E:
         """Run it from its beginning. Raises LinewattError; what was changed is undone first."""
@@ -167,7 +169,11 @@ class Run(ABC, Generic[E]):
         try:
             self._settings = settings = Settings(session.hosts, KNOBS, journal)
             await settings.check(changes)
-            return await self._measure(path, settings, journal, result)
+            self._connections = ConnectionBook(path, session)
+            self._note_slow_hosts()
+            ended = await self._measure(path, settings, journal, result)
+            self._note_slow_hosts()
+            return ended
         finally:
             await completed(undo_and_tell(journal, session.hosts, session.holder, self._say))
 
@@ -176,6 +182,13 @@ class Run(ABC, Generic[E]):
         await self._session.reopen(name)
         if self._settings is not None:
             await self._settings.reassert(name)
+
+    def _note_slow_hosts(self) -> None:
+        """Say, and have on record, what was learned of hosts that answer slowly. Raises StoreError."""
+        for text in self._session.slower():
+            self._say(events.Warned(text))
+        if self._connections is not None:
+            self._connections.note()
 
     def _new_result(self) -> Path:
         """Make the result with its manifest. Raises StoreError."""

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from linewatt.hosts.clock import Offset
+from linewatt.hosts.limits import Limits, LimitsUsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class HostSpec:
     ``more_ports`` carry it, too.
     ``cpus`` are the CPUs that belong to the host (``None``: all it shows); ``app_cpus`` carry load
     processes, ``irq_cpus`` the receive interrupts (on a veth: receive packet steering).
-    ``shares_cpus_with`` names hosts on the same CPUs, as in a lab.
+    ``shares_cpus_with`` names hosts on the same CPUs, as in a lab. ``limits`` are those that the campaign
+    states.
     """
 
     name: str
@@ -52,6 +54,7 @@ class HostSpec:
     more_ports: tuple[DataPort, ...] = ()
     data_weights: tuple[int, ...] = ()
     """of each data port, by which instances are dealt; none: as its peer says, or in turn"""
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def data_ports(self) -> tuple[HostSpec, ...]:
@@ -77,9 +80,12 @@ class HostSpec:
         return self.data_ipv4 if family == "ipv4" else self.data_ipv6
 
     def as_document(self) -> dict[str, Any]:
-        """As plain values; what only hosts with several data ports have is left out of others."""
+        """As plain values; what only hosts with several data ports or limits of their own have is left out
+        of others."""
         values = asdict(self)
-        return {key: one for key, one in values.items() if one or key not in ("more_ports", "data_weights")}
+        values["limits"] = {name: one for name, one in values["limits"].items() if one is not None}
+        seldom = ("more_ports", "data_weights", "limits")
+        return {key: one for key, one in values.items() if one or key not in seldom}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,10 @@ class Host(Protocol):
     @property
     def clock(self) -> Offset:
         """Its clock against the controller's time line."""
+
+    @property
+    def limits(self) -> LimitsUsed:
+        """How long it may be silent and take to answer, as far as that is known by now."""
 
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False

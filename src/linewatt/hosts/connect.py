@@ -6,18 +6,22 @@ from __future__ import annotations
 import asyncio
 
 from linewatt.hosts.base import Host, HostSpec
+from linewatt.hosts.limits import Pace
 
 
-async def connect(spec: HostSpec, openings: asyncio.Semaphore | None = None) -> Host:
+async def connect(
+    spec: HostSpec, openings: asyncio.Semaphore | None = None, pace: Pace | None = None
+) -> Host:
     """Connect by SSH, or to this machine for the address ``local``. Raises HostError.
 
     ``openings``, shared by hosts, bounds how many connections and channels are opened at once: opening is
-    what costs the controller most, and heartbeats must come through meanwhile.
+    what costs the controller most, and heartbeats must come through meanwhile. ``pace`` is what a connection
+    before this one has learned of how slowly the host answers.
     """
     if spec.address == "local":
         from linewatt.hosts.local import LocalHost
 
-        return LocalHost(spec)
+        return LocalHost(spec, pace)
     from linewatt.hosts import ssh
 
-    return await ssh.connect(spec, openings or asyncio.Semaphore(1))
+    return await ssh.connect(spec, openings or asyncio.Semaphore(1), pace)

@@ -14,6 +14,7 @@ Source: "How to build your inventory" in the Ansible documentation.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -208,6 +209,8 @@ def _value(host: str, key: str, variable: Variable) -> Any:
         return _TRUE.get(text.lower(), value)
     if key == "base_frequency_ghz":
         return _number(text)
+    if key == "limits":
+        return _mapping(text)
     if key == "shares_cpus_with" or (key in _OF_PORTS and "," in text):
         return [name.strip() for name in text.split(",") if name.strip()]
     if key == "data_weights":
@@ -215,6 +218,14 @@ def _value(host: str, key: str, variable: Variable) -> Any:
             int(one) if one.isdecimal() and one.isascii() else one for one in map(str.strip, text.split(","))
         ]
     return text
+
+
+def _mapping(text: str) -> dict[str, str] | str:
+    """Of ``silence: 5 s, answer: 5 s``; the text itself where it is nothing like that."""
+    pairs = [re.split("[:=]", one, maxsplit=1) for one in text.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        return text
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def _number(text: str) -> float | str:

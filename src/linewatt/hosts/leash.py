@@ -10,7 +10,8 @@ carries its input and ends it after its limit (SIGTERM, then SIGKILL).
 
 A connection that just goes silent (a pulled cable) ends nothing by itself, so one *anchor* per connection
 waits for a heartbeat and ends the connection's own sshd process when none comes; it answers each beat with
-the host's clock, which is also how clock offsets are measured.
+the host's clock, which is also how clock offsets are measured. How long none may come is said by each beat:
+a host that is seen to be slow is given longer (:mod:`linewatt.hosts.limits`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ from dataclasses import dataclass
 from linewatt.errors import ParseError
 from linewatt.foreign import number
 
-BEAT_S = 0.3
-SILENCE_LIMIT_S = 1.5
 GRACE_S = 0.1
 """four of these lie between asking a command to end and killing it"""
 MARK = "linewatt-leash:"
@@ -104,7 +103,8 @@ _GATE = f"""printf '{MARK} pid %s\\n' "$$" >&2; IFS= read -r go <&5 && exec "$@"
 # process has ended the parent is the first process, which in a container can be the sshd that listens.
 _ANCHOR = f"""{_NOW}
 trap '' ALRM
-while IFS= read -r -t "$1" beat; do now; printf '%s %s\\n' "$beat" "$t"; done
+silence=$1
+while read -r -t "$silence" beat silence; do now; printf '%s %s\\n' "$beat" "$t"; done
 while read -r key parent; do [ "$key" = PPid: ] && break; done <"/proc/$$/status"
 [ "$parent" -gt 1 ] || exit 0
 IFS= read -r name <"/proc/$parent/comm"
@@ -144,9 +144,17 @@ def brief(argv: Sequence[str], *, limit_s: float, size: int, root: bool) -> list
     return [*prefix, "bash", "-c", _BRIEF, "linewatt", f"{limit_s:g}", str(size), str(GRACE_S), *argv]
 
 
-def anchor() -> list[str]:
-    """Argument list of the process that ends a silent connection and tells the host's time."""
-    return ["bash", "-c", _ANCHOR, "linewatt", str(SILENCE_LIMIT_S)]
+def anchor(first_s: float) -> list[str]:
+    """Argument list of the process that ends a silent connection and tells the host's time.
+
+    ``first_s``: how long the first heartbeat is waited for; each says how long the next one is.
+    """
+    return ["bash", "-c", _ANCHOR, "linewatt", f"{first_s:g}"]
+
+
+def beat(stamp_s: float, silence_s: float) -> bytes:
+    """A heartbeat: its time, and the silence after which the host ends the connection."""
+    return b"%.6f %g\n" % (stamp_s, silence_s)
 
 
 def shell_line(argv: Sequence[str]) -> str:

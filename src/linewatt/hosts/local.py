@@ -12,6 +12,7 @@ from contextlib import suppress
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
+from linewatt.hosts.limits import Pace
 from linewatt.hosts.process import MARGIN_S, LeashedHost, LeashedProcess, bounded, ignore_broken_pipe
 
 KEPT = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"}
@@ -44,6 +45,9 @@ class _LocalPipes:
         status = await self._child.wait()
         return status if status >= 0 else 128 - status
 
+    def why_ended(self) -> str:
+        return "it ended"
+
     @property
     def ended(self) -> bool:
         return self._child.returncode is not None
@@ -61,8 +65,8 @@ class LocalHost(LeashedHost):
 
     lost: str | None = None
 
-    def __init__(self, spec: HostSpec) -> None:
-        super().__init__(spec)
+    def __init__(self, spec: HostSpec, pace: Pace | None = None) -> None:
+        super().__init__(spec, pace)
         self._begun: list[_LocalPipes] = []
 
     @property
@@ -74,7 +78,7 @@ class LocalHost(LeashedHost):
     ) -> LeashedProcess:
         pipes = _LocalPipes(await self._spawn(words))
         self._begun = [*(one for one in self._begun if not one.ended), pipes]
-        return LeashedProcess(self.spec.name, argv, pipes, on_line)
+        return LeashedProcess(self.spec.name, argv, pipes, on_line, self.pace)
 
     async def _spawn(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
         try:

@@ -34,6 +34,8 @@ OnText = Callable[[str], None]
 
 GRACE_S = 3.0
 """what a holder whose controller was just killed may take to go; its leash promises two seconds"""
+ENDS_S = 1.5
+"""and what it may take beyond a silence that is longer, on a host that is known to be slow"""
 AGAIN_S = 5.0
 """how often somebody who waits is told for whom"""
 ANSWER_LIMIT_S = 10.0
@@ -127,13 +129,14 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
     def heard(line: Line) -> None:
         lines.put_nowait(line.text)
 
-    flags = [str(int(again)), str(int(on_busy is not None)), f"{GRACE_S:g}", f"{AGAIN_S:g}"]
+    grace_s = max(GRACE_S, host.limits.silence_s + ENDS_S)
+    flags = [str(int(again)), str(int(on_busy is not None)), f"{grace_s:g}", f"{max(grace_s, AGAIN_S):g}"]
     process = await host.start(["bash", "-c", _TAKE, "linewatt", *flags, *holder.words()], on_line=heard)
     held = Held(process)
     try:
         last_told = ""
         while True:
-            answer = await _answer(host, process, lines)
+            answer = await _answer(host, process, lines, max(grace_s, AGAIN_S))
             if answer == "held":
                 return held
             if answer == "none":
@@ -163,10 +166,13 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
         raise
 
 
-async def _answer(host: Host, process: Process, lines: asyncio.Queue[str]) -> str:
-    """The next line of a process that asks for a lock. Raises HostLost, WaitTimeout."""
+async def _answer(host: Host, process: Process, lines: asyncio.Queue[str], quiet_s: float) -> str:
+    """The next line of a process that asks for a lock, and may say nothing for so long.
+
+    Raises HostLost, WaitTimeout.
+    """
     line = asyncio.ensure_future(lines.get())
-    over = asyncio.ensure_future(process.wait(AGAIN_S + ANSWER_LIMIT_S, "the lock on it"))
+    over = asyncio.ensure_future(process.wait(quiet_s + ANSWER_LIMIT_S, "the lock on it"))
     try:
         await asyncio.wait({line, over}, return_when=asyncio.FIRST_COMPLETED)
         if line.done():

@@ -7,6 +7,7 @@ import asyncio
 import os
 import shlex
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,8 @@ from linewatt.errors import HostError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.jumps import parse_jumps
 from linewatt.hosts.library import asyncssh
+from linewatt.hosts.limits import Pace, slow_login
 
-CONNECT_LIMIT_S = 10.0
 CLOSE_LIMIT_S = 2.0
 QUICK_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 """asked for first: asyncssh's chacha20-poly1305 takes a third of the controller's time with 96 hosts"""
@@ -27,12 +28,14 @@ MOST_KEY_BYTES = 1 << 16
 class _Witness(asyncssh.SSHClient):
     """What was seen of a server until the login failed."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_answer: Callable[[], None] = lambda: None) -> None:
         self.answered = False
         self.offered: asyncssh.SSHKey | None = None
+        self._on_answer = on_answer
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
         self.answered = True
+        self._on_answer()
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         self.offered = key
@@ -65,14 +68,17 @@ def _at(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-async def log_in(spec: HostSpec) -> asyncssh.SSHClientConnection:
-    """A connection to a host, logged in. Raises HostError: what failed, where, what to do."""
+async def log_in(spec: HostSpec, pace: Pace) -> asyncssh.SSHClientConnection:
+    """A connection to a host, logged in. Raises HostError: what failed, where, what to do.
+
+    Its ``pace`` is told how long the way to it took.
+    """
     host = _Server(spec, spec.address, spec.port, spec.user)
     connection: asyncssh.SSHClientConnection | None = None
     for server in (*_jumps(spec, await asyncio.to_thread(_options, host, _Witness())), host):
         before = connection
         try:
-            connection = await _log_in(server, before)
+            connection = await _log_in(server, before, pace)
         except BaseException:
             if before is not None:
                 await close(before)
@@ -99,19 +105,28 @@ async def close(connection: asyncssh.SSHClientConnection) -> None:
 
 
 async def _log_in(
-    server: _Server, before: asyncssh.SSHClientConnection | None
+    server: _Server, before: asyncssh.SSHClientConnection | None, pace: Pace
 ) -> asyncssh.SSHClientConnection:
-    witness = _Witness()
+    loop = asyncio.get_running_loop()
+
+    def reached() -> None:
+        if not limit.expired():
+            pace.reached(loop.time() - began_s)
+            limit.reschedule(began_s + pace.used.login_s)
+
+    witness = _Witness(reached)
     options = await asyncio.to_thread(_options, server, witness)
     where = server.where(options.port)
     more: dict[str, Any] = {"config": None} if server.spec.lab else {}
     if before is not None:
         more["tunnel"] = before
+    began_s = loop.time()
+    limit = asyncio.timeout(pace.used.login_s)
     try:
-        async with asyncio.timeout(CONNECT_LIMIT_S):
+        async with limit:
             connection = await asyncssh.connect(server.address, options.port, options=options, **more)
     except TimeoutError as error:
-        raise HostError(f"{where}: {_slow(witness)}") from error
+        raise HostError(f"{where}: {_slow(witness, pace.used.login_s)}") from error
     except asyncssh.HostKeyNotVerifiable as error:
         raise HostError(f"{where}: {_wrong_key(error, witness, server, options)}") from error
     except asyncssh.PermissionDenied as error:
@@ -188,15 +203,14 @@ def key_problem(path: Path) -> str | None:
     return f"is a public key; name the private one{f', {private}' if private and private.exists() else ''}"
 
 
-def _slow(witness: _Witness) -> str:
+def _slow(witness: _Witness, limit_s: float) -> str:
     if witness.answered:
         return (
-            f"sshd answers, but the login took more than {CONNECT_LIMIT_S:g} s; look there for slow name "
-            "lookups (UseDNS in sshd_config), slow PAM modules, or a load that leaves it no CPU"
+            f"sshd answers, but the login took more than {limit_s:g} s; look there for slow name lookups "
+            "(UseDNS in sshd_config), slow PAM modules, or a load that leaves it no CPU; "
+            f"{slow_login(limit_s)}"
         )
-    return (
-        f"no answer within {CONNECT_LIMIT_S:g} s; is it up, is the address right, does a firewall let SSH in?"
-    )
+    return f"no answer within {limit_s:g} s; is it up, is the address right, does a firewall let SSH in?"
 
 
 def _wrong_key(

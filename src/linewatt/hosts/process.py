@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from linewatt.errors import HostError, HostLost, WaitTimeout
 from linewatt.hosts import leash
 from linewatt.hosts.base import Completed, Ended, HostSpec, Line
+from linewatt.hosts.limits import Limits, LimitsUsed, Pace, slow_command
 from linewatt.hosts.output import Complaints, Flood, Lines, Whole
 
 T = TypeVar("T")
@@ -35,14 +36,24 @@ class Pipes(Protocol):
     async def status(self) -> int | None:
         """Exit status once it has ended (128 + n for signal n), ``None`` if the connection went first."""
 
+    def why_ended(self) -> str:
+        """Where the connection went first: how it ended."""
+
 
 class LeashedProcess:
     """A process that ends when its controller stops talking to it; see :mod:`linewatt.hosts.leash`."""
 
     def __init__(
-        self, host: str, argv: Sequence[str], pipes: Pipes, on_line: Callable[[Line], None] | None
+        self,
+        host: str,
+        argv: Sequence[str],
+        pipes: Pipes,
+        on_line: Callable[[Line], None] | None,
+        pace: Pace | None = None,
     ) -> None:
+        """``pace``: how slow its host is known to be."""
         self.name = f"{host}: {argv[0]}"
+        self._pace = pace or Pace(Limits())
         self._argv = tuple(argv)
         self._host = host
         self._pipes = pipes
@@ -84,9 +95,10 @@ class LeashedProcess:
 
     async def ready(self, timeout_s: float = 5.0) -> None:
         """Wait until the leash runs on the host, so that :meth:`release` only has to wake it."""
-        await bounded(self._ready.wait(), timeout_s, f"{self.name} to be started")
+        limit_s = self._pace.used.of_command(timeout_s)
+        await self._bounded(self._ready.wait(), limit_s, f"{self.name} to be started")
         if not self._stderr:
-            raise HostLost(f"{self.name} could not be started: the connection ended")
+            raise HostLost(f"{self.name} could not be started: {self._pipes.why_ended()}")
 
     def release(self) -> None:
         self._pipes.write(b"go\n")
@@ -105,11 +117,18 @@ class LeashedProcess:
 
     async def _ended(self, timeout_s: float, awaited: str) -> Ended:
         if not self._life.done():
-            await bounded(asyncio.shield(self._life), timeout_s, f"{self._host}: {awaited}")
+            await self._bounded(asyncio.shield(self._life), timeout_s, f"{self._host}: {awaited}")
         self._life.result()
         if self._status is None:
-            raise HostLost(f"{self._host}: the connection ended while waiting for {awaited}")
+            raise HostLost(f"{self._host}: while waiting for {awaited}: {self._pipes.why_ended()}")
         return self.so_far()
+
+    async def _bounded(self, awaitable: Awaitable[T], limit_s: float, awaited: str) -> T:
+        """With a limit that the host's ``limits`` can raise, and the message says how. Raises WaitTimeout."""
+        try:
+            return await bounded(awaitable, limit_s, awaited)
+        except WaitTimeout as error:
+            raise WaitTimeout(f"{error}; {slow_command(self._host, limit_s)}") from error
 
     @property
     def pid(self) -> int | None:
@@ -128,7 +147,8 @@ class LeashedProcess:
         """Interrupt it (SIGINT, then SIGKILL) and wait."""
         if not self._life.done():
             self._interrupt()
-        return await self._ended(timeout_s, f"the end of {self.name} after it was interrupted")
+        limit_s = self._pace.used.of_command(timeout_s)
+        return await self._ended(limit_s, f"the end of {self.name} after it was interrupted")
 
     def _interrupt(self) -> None:
         self._pipes.write(b"stop\n")
@@ -141,12 +161,19 @@ class LeashedProcess:
         """
         self._pipes.write(data)
         try:
-            ended = await self.wait(limit_s + MARGIN_S, f"the end of {self._argv[0]}")
+            ended = await self.wait(
+                limit_s + MARGIN_S + self._pace.used.late_s, f"the end of {self._argv[0]}"
+            )
+        except WaitTimeout as error:
+            await completed(self.put_down())
+            raise WaitTimeout(f"{error}; {slow_command(self._host, limit_s)}") from error
         except (HostError, asyncio.CancelledError):
             await completed(self.put_down())
             raise
         if self._marks().late:
-            raise WaitTimeout(f"{self.name} did not end within {limit_s:g} s")
+            raise WaitTimeout(
+                f"{self.name} did not end within {limit_s:g} s; {slow_command(self._host, limit_s)}"
+            )
         assert ended.status is not None  # noqa: S101
         return Completed(self._argv, ended.status, ended.stdout, ended.stderr)
 
@@ -159,12 +186,18 @@ class LeashedProcess:
 class LeashedHost(ABC):
     """A host on which everything that runs is on a leash; how it gets there is its subclass's business."""
 
-    def __init__(self, spec: HostSpec) -> None:
+    def __init__(self, spec: HostSpec, pace: Pace | None = None) -> None:
+        """``pace``: what is known of how slowly it answers, from a connection before this one."""
         self._spec = spec
+        self.pace = pace or Pace(spec.limits)
 
     @property
     def spec(self) -> HostSpec:
         return self._spec
+
+    @property
+    def limits(self) -> LimitsUsed:
+        return self.pace.used
 
     @abstractmethod
     async def _begin(
@@ -176,10 +209,10 @@ class LeashedHost(ABC):
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
     ) -> Completed:
         """Run a short command to its end, which its leash bounds on the host as well."""
-        data = stdin.encode()
-        words = leash.brief(argv, limit_s=timeout_s, size=len(data), root=root and self._spec.sudo)
+        data, limit_s = stdin.encode(), self.limits.of_command(timeout_s)
+        words = leash.brief(argv, limit_s=limit_s, size=len(data), root=root and self._spec.sudo)
         process = await _or_put_down(self._begin(words, argv, None))
-        return await process.to_its_end(data, timeout_s)
+        return await process.to_its_end(data, limit_s)
 
     async def start(
         self,

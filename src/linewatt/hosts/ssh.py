@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import heapq
+import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,11 +19,10 @@ from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
 from linewatt.hosts.library import asyncssh
-from linewatt.hosts.login import CONNECT_LIMIT_S, close, log_in
+from linewatt.hosts.limits import Limits, Pace, slow_login, slow_to_answer
+from linewatt.hosts.login import close, log_in
 from linewatt.hosts.process import LeashedHost, LeashedProcess, bounded, ignore_broken_pipe
 
-FIRST_REPLY_LIMIT_S = 10.0
-REPLY_LIMIT_S = 3.0
 MOST_SAID_BYTES = 120
 CLOCK_READINGS = 5
 CLOCK_MEMORY = 64
@@ -31,8 +32,9 @@ Channel = asyncssh.SSHClientProcess[bytes]
 
 
 class _SshPipes:
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, host: SshHost) -> None:
         self._channel = channel
+        self._host = host
 
     async def read_stdout(self) -> bytes:
         return await _read(self._channel.stdout)
@@ -53,6 +55,9 @@ class _SshPipes:
             await self._channel.wait_closed()
         return self._channel.exit_status
 
+    def why_ended(self) -> str:
+        return self._host.lost or "the connection ended"
+
 
 async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
     try:
@@ -72,29 +77,41 @@ class Beats:
     """
 
     def __init__(self) -> None:
-        self._due: deque[tuple[float, Wire]] = deque()
-        """the next one first: all have one interval"""
+        self._due: list[tuple[float, int, Wire]] = []
+        """a heap: the next one first"""
+        self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, wire: Wire) -> None:
         """Send its heartbeats, until it is given up."""
-        self._due.append((now_s() + leash.BEAT_S, wire))
+        self._push(wire, now_s())
         self._arm()
 
     def give_up(self, wire: Wire) -> None:
-        self._due = deque(one for one in self._due if one[1] is not wire)
+        self._due = [one for one in self._due if one[2] is not wire]
+        heapq.heapify(self._due)
 
     def send_due(self) -> None:
         """Send those whose time has come."""
         while self._due and self._due[0][0] <= (time_s := now_s()):
-            wire = self._due.popleft()[1]
-            self._due.append((time_s + leash.BEAT_S, wire))
+            wire = heapq.heappop(self._due)[2]
+            self._push(wire, time_s)
             wire.send_beat()
 
+    def _push(self, wire: Wire, time_s: float) -> None:
+        heapq.heappush(self._due, (time_s + wire.pace.used.heartbeat_s, next(self._order), wire))
+
     def _arm(self) -> None:
-        if self._due and self._timer is None:
-            delay_s = max(0.0, self._due[0][0] - now_s())
-            self._timer = asyncio.get_running_loop().call_later(delay_s, self._wake)
+        """Wake for the first that is due, where no timer does so as early."""
+        if not self._due:
+            return
+        loop = asyncio.get_running_loop()
+        when_s = loop.time() + max(0.0, self._due[0][0] - now_s())
+        if self._timer is not None and self._timer.when() <= when_s:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(when_s, self._wake)
 
     def _wake(self) -> None:
         self._timer = None
@@ -116,9 +133,13 @@ def beats() -> Beats:
 class Wire:
     """One connection to a host, with the anchor that ends it when it goes silent."""
 
-    def __init__(self, name: str, connection: asyncssh.SSHClientConnection) -> None:
+    def __init__(self, name: str, connection: asyncssh.SSHClientConnection, pace: Pace | None = None) -> None:
+        """``pace``: of its host, whose connections have one."""
         self._name = name
         self._connection = connection
+        self.pace = pace or Pace(Limits())
+        self._begins = True
+        """nothing is cut while it is found out how slow the host is"""
         self._lost: str | None = None
         self._channels: list[Channel] = []
         self._most: int | None = None
@@ -129,6 +150,10 @@ class Wire:
         """the longest time between heartbeats since all were answered"""
         self._unanswered: deque[float] = deque()
         """heartbeats by the time of their sending"""
+        self._told: deque[float] = deque()
+        """the silence that each of them allows"""
+        self._allowed_s = self.pace.used.silence_s
+        """the silence that the last one allowed that was answered: it is in force there"""
         self.exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
 
     @property
@@ -140,12 +165,19 @@ class Wire:
 
     def _ended(self) -> str:
         """How a connection ended. A host to which no heartbeat comes for so long ends it itself."""
-        silent_s = max(self._between_s, now_s() - self._beaten_s)
-        if silent_s < leash.SILENCE_LIMIT_S:
+        time_s, limit_s = now_s(), self._allowed_s
+        silent_s = max(self._between_s, time_s - self._beaten_s)
+        if silent_s >= limit_s:
+            return (
+                f"the SSH connection ended: no heartbeat was sent for {silent_s:.1f} s (the controller was "
+                f"stopped or busy), and a host ends what runs on it after {limit_s:g} s of silence"
+            )
+        unheard_s = time_s - self._unanswered[0] if self._unanswered else 0.0
+        if unheard_s < limit_s:
             return "the SSH connection ended"
         return (
-            f"the SSH connection ended: no heartbeat was sent for {silent_s:.1f} s (the controller was "
-            f"stopped or busy), and a host ends what runs on it after {leash.SILENCE_LIMIT_S:g} s of silence"
+            f"the SSH connection ended: no heartbeat was answered for {unheard_s:.1f} s, and {self._name} "
+            f"ends what runs on it after {limit_s:g} s of silence; {slow_to_answer(self._name, unheard_s)}"
         )
 
     @property
@@ -159,16 +191,24 @@ class Wire:
         return len(self._channels)
 
     async def begin(self) -> None:
-        """Start the anchor and take the first readings of the host's clock. Raises HostError."""
+        """Start the anchor and take the first readings of the host's clock. Raises HostError.
+
+        Heartbeats go on meanwhile: to a slow host, five questions one after the other would be silence.
+        """
+        limit_s = self.pace.used.login_s
         try:
-            self._anchor = await self.open(leash.anchor())
-            await self._greet(self._anchor)
+            awaited = f"{self._name}: its first channel after the login; {slow_login(limit_s)}"
+            self._anchor = await bounded(self.open(leash.anchor(limit_s)), limit_s, awaited)
+            await self._greet(self._anchor, limit_s)
+            beats().add(self)
             for _ in range(CLOCK_READINGS):
-                self.send_beat()
+                if not self._unanswered:
+                    self.send_beat()
                 await self._answer(self._anchor)
         except (asyncssh.Error, OSError) as error:
             raise HostLost(f"{self._name}: the connection ended right after the login: {error}") from error
-        beats().add(self)
+        self._begins = False
+        self.send_beat()
         self._pulse = asyncio.create_task(self._listen_for_ever(self._anchor))
 
     async def open(self, argv: Sequence[str]) -> Channel:
@@ -194,19 +234,21 @@ class Wire:
         finally:
             beats().give_up(self)
 
-    async def _greet(self, anchor: Channel) -> None:
+    async def _greet(self, anchor: Channel, limit_s: float) -> None:
         """See that what a command prints is what comes here. Raises HostError, which says what else came."""
-        stamp = b"%.6f" % now_s()
+        sent_s = now_s()
+        stamp = b"%.6f" % sent_s
         with contextlib.suppress(BrokenPipeError):  # it has ended already; what it said is read below
-            anchor.stdin.write(stamp + b"\n")
+            anchor.stdin.write(leash.beat(sent_s, limit_s))
         try:
-            async with asyncio.timeout(FIRST_REPLY_LIMIT_S):
+            async with asyncio.timeout(limit_s):
                 reply = await anchor.stdout.readline()
                 complaint = b"" if reply else await anchor.stderr.read(MOST_SAID_BYTES)
         except TimeoutError as error:
             raise WaitTimeout(
-                f"{self._name}: logged in, but no answer to its first command in {FIRST_REPLY_LIMIT_S:g} s;"
-                " look there for what ~/.bashrc waits for: it runs before each command"
+                f"{self._name}: logged in, but no answer to its first command in {limit_s:g} s;"
+                " look there for what ~/.bashrc waits for: it runs before each command; "
+                f"{slow_login(limit_s)}"
             ) from error
         if not reply and self.lost:
             raise HostLost(f"{self._name}: {self.lost} right after the login")
@@ -226,10 +268,13 @@ class Wire:
         """Ask the host for its time, which tells it that its controller is there."""
         sent_s = now_s()
         self._between_s, self._beaten_s = max(self._between_s, sent_s - self._beaten_s), sent_s
+        limits = self.pace.used
+        silence_s = limits.login_s if self._begins else limits.silence_s
         self._unanswered.append(sent_s)
+        self._told.append(silence_s)
         if self._anchor is not None:
             with suppress(asyncssh.Error, OSError):  # whoever waits for its answer is told
-                self._anchor.stdin.write(b"%.6f\n" % sent_s)
+                self._anchor.stdin.write(leash.beat(sent_s, silence_s))
 
     async def _answer(self, anchor: Channel) -> None:
         """To the first heartbeat that has none. Raises HostError."""
@@ -243,18 +288,31 @@ class Wire:
             there_s = math.nan
         if not math.isfinite(there_s):
             raise HostLost(f"its heartbeat answered {_one_line(reply)!r}")
-        self.exchanges.append(Exchange(sent_s, there_s, now_s()))
+        answered_s = now_s()
+        self._allowed_s = self._told.popleft()
+        self.exchanges.append(Exchange(sent_s, there_s, answered_s))
+        self.pace.answered(answered_s - sent_s - self._own_s(sent_s, answered_s))
         if not self._unanswered:
             self._between_s = 0.0
 
     async def _reply(self, anchor: Channel) -> bytes:
         """Raises WaitTimeout. What came while this loop was busy may be seen only in its next two cycles."""
-        sent_s = self._unanswered[0] if self._unanswered else now_s() + leash.BEAT_S
-        rest_s = max(0.0, sent_s + REPLY_LIMIT_S - now_s())
-        for limit_s in (rest_s, leash.GRACE_S, leash.GRACE_S):
+        limits = self.pace.used
+        limit_s = max(limits.login_s, limits.answer_s) if self._begins else limits.answer_s
+        sent_s = self._unanswered[0] if self._unanswered else now_s() + limits.heartbeat_s
+        rest_s = max(0.0, sent_s + limit_s - now_s())
+        for part_s in (rest_s, leash.GRACE_S, leash.GRACE_S):
             with suppress(WaitTimeout):
-                return await bounded(anchor.stdout.readline(), limit_s, "a line")
-        raise WaitTimeout(f"waited {REPLY_LIMIT_S:g} s for the answer to a heartbeat")
+                return await bounded(anchor.stdout.readline(), part_s, "a line")
+        raise WaitTimeout(
+            f"waited {limit_s:g} s for the answer to a heartbeat; {slow_to_answer(self._name, limit_s)}"
+        )
+
+    def _own_s(self, sent_s: float, answered_s: float) -> float:
+        """How late this controller itself was meanwhile, told by the heartbeats that it sent too late."""
+        sent = [sent_s, *self._unanswered, answered_s]
+        between_s = max(after - before for before, after in itertools.pairwise(sent))
+        return max(0.0, between_s - self.pace.used.heartbeat_s)
 
     async def forward(self, port: int) -> int:
         """A port of the host's 127.0.0.1 to this one of ours. Raises asyncssh's errors, OSError."""
@@ -277,8 +335,8 @@ class SshHost(LeashedHost):
     ``MaxSessions`` says otherwise (sshd_config(5)).
     """
 
-    def __init__(self, spec: HostSpec, openings: asyncio.Semaphore) -> None:
-        super().__init__(spec)
+    def __init__(self, spec: HostSpec, openings: asyncio.Semaphore, pace: Pace | None = None) -> None:
+        super().__init__(spec, pace)
         self._openings = openings
         self._wires: list[Wire] = []
         self._dialling = asyncio.Lock()
@@ -298,7 +356,7 @@ class SshHost(LeashedHost):
 
     async def begin(self) -> Wire:
         """Open a connection. Raises HostError: what failed, where, what to do."""
-        wire = Wire(self._spec.name, await log_in(self._spec))
+        wire = Wire(self._spec.name, await log_in(self._spec, self.pace), self.pace)
         try:
             await wire.begin()
         except BaseException:
@@ -338,7 +396,8 @@ class SshHost(LeashedHost):
     async def _begin(
         self, words: Sequence[str], argv: Sequence[str], on_line: Callable[[Line], None] | None
     ) -> LeashedProcess:
-        return LeashedProcess(self.spec.name, argv, _SshPipes(await self._open(words, argv[0])), on_line)
+        pipes = _SshPipes(await self._open(words, argv[0]), self)
+        return LeashedProcess(self.spec.name, argv, pipes, on_line, self.pace)
 
     async def forward(self, port: int) -> int:
         """What ``Host.forward`` says; traffic of the port goes through the first connection."""
@@ -346,7 +405,7 @@ class SshHost(LeashedHost):
             raise HostLost(f"{self.spec.name}: {self.lost}")
         try:
             return await bounded(
-                self._wires[0].forward(port), CONNECT_LIMIT_S, f"{self.spec.name}: a forwarded port"
+                self._wires[0].forward(port), self.limits.login_s, f"{self.spec.name}: a forwarded port"
             )
         except asyncssh.ChannelListenError as error:
             raise HostError(
@@ -362,9 +421,9 @@ class SshHost(LeashedHost):
         await asyncio.gather(*(wire.close(*why) for wire in self._wires))
 
 
-async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
+async def connect(spec: HostSpec, openings: asyncio.Semaphore, pace: Pace | None = None) -> SshHost:
     """Open the connection to a host. Raises HostError: what failed, where, what to do."""
-    host = SshHost(spec, openings)
+    host = SshHost(spec, openings, pace)
     async with openings:
         await host.begin()
     return host

@@ -82,7 +82,9 @@ def page(template: str, result: Result, hosts: Mapping[str, Host], **values: Any
             version=__version__,
             created=when(manifest.created_s),
             lab=any(host.lab for host in hosts.values()),
-            environment=environment_section(environment(hosts, values.pop("idle", None)), hosts),
+            environment=environment_section(
+                environment(hosts, values.pop("idle", None), result.connections), hosts
+            ),
             **values,
         )
     )

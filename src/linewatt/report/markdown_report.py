@@ -65,7 +65,7 @@ def _of_trials(view: Digest) -> Iterator[str]:
             for one in view.failed
         )
         yield from markdown.lines(listed("Failed trials", why), 2)
-    known = environment(view.hosts, view.result.idle_before)
+    known = environment(view.hosts, view.result.idle_before, view.result.connections)
     yield from markdown.section(environment_section(known, view.hosts))
     yield from markdown.section(trials)
 
@@ -77,7 +77,8 @@ def _of_soak(soak: Soak) -> Iterator[str]:
     findings = (f"{one.where} [{one.code}]: {one.evidence}; do: {one.advice}" for one in flags(soak))
     yield from markdown.lines(listed("Flags", findings), 2)
     yield from markdown.lines(listed("Events", (*part_lines(soak), *map(event_line, soak.events))), 2)
-    yield from markdown.section(environment_section(environment(soak.hosts), soak.hosts))
+    known = environment(soak.hosts, connections=soak.result.connections)
+    yield from markdown.section(environment_section(known, soak.hosts))
 
 
 def _top(screen: Screen | None, result: Result, said: tuple[str, ...] | list[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,8 @@ from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.model import Counters, Trial
 from linewatt.records import (
     SCHEMA_VERSION,
+    Connection,
+    Connections,
     Document,
     Idle,
     Manifest,
@@ -60,6 +62,8 @@ class Result:
     repeats: Repeats | None = None
     searches: Searches | None = None
     """why each search ended; None until all have"""
+    connections: Mapping[str, Connection] = field(default_factory=dict)
+    """hosts whose limits were not those of any host"""
 
     @property
     def idle_before(self) -> Idle | None:
@@ -158,6 +162,7 @@ def load(path: Path) -> Result:
         learned,
         read_as(repeats, Repeats) if repeats.exists() else None,
         read_as(searches, Searches) if searches.exists() else None,
+        connections(path),
     )
 
 
@@ -188,9 +193,17 @@ def meters(path: Path) -> tuple[Meter, ...]:
     return tuple(parts[-1].meters) if parts else ()
 
 
+def connections(path: Path) -> dict[str, Connection]:
+    """Hosts whose limits were not those of any host, as they were last; empty where there is none."""
+    known: dict[str, Connection] = {}
+    for part in _numbered(path, "connections", Connections):
+        known |= part.hosts
+    return known
+
+
 def idle_files(path: Path, name: str) -> Iterator[Path]:
     """Where windows before (``idle``) or after (``idle-end``) trials are stored, one after the other; and
-    what each part of a campaign learned of meters (``meters``)."""
+    what each part of a campaign learned of meters (``meters``) and of connections (``connections``)."""
     yield path / f"{name}.json"
     yield from (path / f"{name}-{number}.json" for number in itertools.count(2))
 

@@ -16,7 +16,7 @@ from linewatt.loads.registry import DEFAULT, LOADS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
 """how somebody logs in to a host"""
-CONNECTION = {"facts", "name", "sudo", *LOGIN}
+CONNECTION = {"facts", "name", "sudo", "limits", *LOGIN}
 """How linewatt reaches a host is no part of what was measured."""
 IDENTITY = {
     "address",

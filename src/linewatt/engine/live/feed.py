@@ -230,11 +230,17 @@ class Feed:
         """Time of the newest record; 0 before there is one."""
         return self._records[-1].time_s if self._records else 0.0
 
+    @property
+    def late_s(self) -> float:
+        """How much later than that of other hosts what its host says may come."""
+        return 0.0 if self._host is None else self._host.limits.late_s
+
     async def wait_past(self, time_s: float, limit_s: float) -> None:
         """Wait until a record from after ``time_s`` is there, or its source is down. Raises WaitTimeout."""
         while self.failure is None and self.latest_s < time_s:
             self._arrived.clear()
-            await bounded(self._arrived.wait(), limit_s, f"{self.host}: the next reading of {self.source}")
+            awaited = f"{self.host}: the next reading of {self.source}"
+            await bounded(self._arrived.wait(), limit_s + self.late_s, awaited)
 
     async def heard(self, time_s: float, limit_s: float) -> bool:
         """Whether a record from after ``time_s`` came in time; where its source is down nobody waits."""

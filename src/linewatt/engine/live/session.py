@@ -28,6 +28,7 @@ from linewatt.hosts import facts, lock
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
+from linewatt.hosts.limits import Pace
 from linewatt.hosts.lock import OnText
 from linewatt.loads.base import Load
 from linewatt.loads.registry import LOADS
@@ -67,10 +68,10 @@ class Connector:
         self.few = asyncio.Semaphore(HOSTS_AT_ONCE)
         self._channels = asyncio.Semaphore(CHANNELS_AT_ONCE)
 
-    async def connect(self, spec: HostSpec) -> Host:
-        """Raises HostError."""
+    async def connect(self, spec: HostSpec, pace: Pace | None = None) -> Host:
+        """``pace``: what is known of how slowly it answers. Raises HostError."""
         async with self.few:
-            return await connect(spec, self._channels)
+            return await connect(spec, self._channels, pace)
 
 
 class Session:
@@ -84,6 +85,9 @@ class Session:
         self._runs_mpstat = "mpstat" in campaign.sensors
         self.load = LOADS[campaign.load]
         self.hosts: dict[str, Host] = {}
+        self.paces = {name: Pace(spec.limits) for name, spec in self.specs.items()}
+        """how slowly each host answers, over all connections to it"""
+        self._told_pace: dict[str, object] = {}
         self.holder = lock.Holder(campaign.name)
         self._held: dict[str, lock.Held] = {}
         self._tell: OnText = lambda _: None
@@ -114,7 +118,7 @@ class Session:
         await self._take([self.hosts[name] for name in self.specs], on_busy)
 
     async def _connect(self, name: str) -> None:
-        self.hosts[name] = await self._connector.connect(self.specs[name])
+        self.hosts[name] = await self._connector.connect(self.specs[name], self.paces[name])
 
     async def _take(self, hosts: Sequence[Host], on_busy: OnText | None = None) -> None:
         for host, held in await lock.take_all(hosts, self.holder, on_busy):
@@ -303,6 +307,20 @@ class Session:
         waits = (feed.silent(FIRST_READING_LIMIT_S, OPENING_LIMIT_S) for feed in feeds)
         whys = await asyncio.gather(*waits)
         return [(feed, why) for feed, why in zip(feeds, whys, strict=True) if why is not None]
+
+    def slower(self) -> list[str]:
+        """What was learned of hosts that answer slowly, since this was asked last."""
+        new = []
+        for name, pace in self.paces.items():
+            text, known = pace.said(), pace.document() | {"slowest_answer_s": None}
+            if text and known != self._told_pace.get(name):
+                self._told_pace[name] = known
+                new.append(f"{name}: {text}")
+        return new
+
+    def late_s(self, names: Iterable[str]) -> float:
+        """How much later than what other hosts say that of these may come."""
+        return max((self.paces[name].used.late_s for name in names), default=0.0)
 
     def lost(self) -> dict[str, str]:
         """Hosts that can no longer be reached, and why."""

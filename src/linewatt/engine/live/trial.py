@@ -7,6 +7,7 @@ Numbers are made of it elsewhere (:mod:`linewatt.engine.measuring.measure`), aft
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -177,12 +178,13 @@ class LiveTrial:
     async def _wait_listening(self, server: Host) -> None:
         load = self._session.load
         ports = [instance.planned.port for instance in self._instances]
-        command = listening_command(LISTEN_LIMIT_S, ports, load.listens(protocol_of(self.case.test)))
-        done = await server.run(command, timeout_s=LISTEN_LIMIT_S + 2)
+        limit_s = LISTEN_LIMIT_S + math.ceil(self._session.late_s([self.case.server]))
+        command = listening_command(limit_s, ports, load.listens(protocol_of(self.case.test)))
+        done = await server.run(command, timeout_s=limit_s + 2)
         if done.status != 0:
             said = " ".join(line for one in self._instances if (line := self._complaint(one.server)))
             raise TrialFailed(
-                f"{server.spec.name}: waited {LISTEN_LIMIT_S} s for {load.name} to listen on "
+                f"{server.spec.name}: waited {limit_s} s for {load.name} to listen on "
                 f"{_ports(ports)}; {said or 'is something else using these ports?'}"
             )
 
@@ -224,7 +226,7 @@ class LiveTrial:
         return self._run(ended_s, failure)
 
     async def _ended(self, process: Process, what: str) -> None:
-        limit_s = self.load_s + END_LIMIT_S
+        limit_s = self.load_s + END_LIMIT_S + self._session.late_s(self.case.hosts)
         ended = await process.wait(limit_s, f"the {what} to end, {limit_s:g} s after its start")
         if ended.status != 0:
             raise TrialFailed(

@@ -217,6 +217,7 @@ class SoakRun(Run[events.SoakEnded]):
         try:
             while True:
                 await asyncio.sleep(WATCH_S)
+                self._note_slow_hosts()
                 for name, why in self._session.lost().items():
                     if name not in self._away or self._away[name].done():
                         self._happened("host-lost", name, f"lost: {why}; connecting again")

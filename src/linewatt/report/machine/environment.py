@@ -14,7 +14,8 @@ from linewatt.hosts.cores import WORDS as CORE_WORDS
 from linewatt.hosts.cores import CoreKind, core_is
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.facts import NOT_KNOWN, Facts
-from linewatt.records import Host, Idle, IdleHost
+from linewatt.records import Connection, Host, Idle, IdleHost
+from linewatt.report.machine.connections import connection_text
 from linewatt.report.section import Section
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
@@ -51,8 +52,11 @@ class FactGroup:
         return sum(row.differs for row in self.rows)
 
 
-def environment(hosts: Mapping[str, Host], idle: Idle | None = None) -> tuple[FactGroup, ...]:
-    """Groups of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
+def environment(
+    hosts: Mapping[str, Host], idle: Idle | None = None, connections: Mapping[str, Connection] | None = None
+) -> tuple[FactGroup, ...]:
+    """Groups of facts, hosts in columns: the campaign's settings, what was read, the idle window, and the
+    limits of connections to slow hosts."""
     in_campaign = {name: _without_connection(host) for name, host in hosts.items()}
     sections = [_section("In the campaign", in_campaign)] if any(in_campaign.values()) else []
     facts = {name: _in_short(host.facts) for name, host in hosts.items()}
@@ -62,6 +66,10 @@ def environment(hosts: Mapping[str, Host], idle: Idle | None = None) -> tuple[Fa
     if idle and idle.hosts:
         values = tuple(_idle_text(idle.hosts.get(name, IdleHost())) for name in hosts)
         sections.append(FactGroup("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
+    if connections:
+        known = {name: connection_text(one) for name, one in connections.items()}
+        texts = tuple(known.get(name, "as any host") for name in hosts)
+        sections.append(FactGroup("Connections", (FactRow("limits", texts, differs=False),)))
     return tuple(section for section in sections if section.rows or section.unread)
 
 

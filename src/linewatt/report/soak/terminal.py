@@ -11,6 +11,7 @@ from rich.text import Text
 
 from linewatt.foreign import one_line
 from linewatt.report.export import when
+from linewatt.report.machine.connections import connection_lines
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import Soak
 from linewatt.report.soak.flags import findings
@@ -54,6 +55,7 @@ def _heading(soak: Soak) -> RenderableType:
         lines.append(Text("Lab result: simulated hosts on one machine; not how fast hardware is."))
     if len(soak.parts) > 1:
         lines += [Text(line) for line in part_lines(soak)]
+    lines += [Text(one_line(line)) for line in connection_lines(soak.result.connections)]
     return Group(*lines)
 
 

@@ -18,6 +18,8 @@ from linewatt.foreign import one_line
 from linewatt.model import Trial
 from linewatt.report.export import when
 from linewatt.report.findings import FindingNote, Marks
+from linewatt.report.machine.connections import TITLE as SLOW_HOSTS
+from linewatt.report.machine.connections import connection_lines
 from linewatt.report.machine.environment import core_words
 from linewatt.report.series import plural
 from linewatt.report.text_table import note_text, render
@@ -96,8 +98,9 @@ def show(
 
 
 def _ran(view: Digest) -> list[RenderableType]:
-    lines = [Text(one_line(line)) for line in ran_lines(view)]
-    return [Group(Text("Where it ran", style="bold"), *lines)] if lines else []
+    blocks = {"Where it ran": ran_lines(view), SLOW_HOSTS: connection_lines(view.result.connections)}
+    texts = {title: [Text(one_line(line)) for line in lines] for title, lines in blocks.items()}
+    return [Group(Text(title, style="bold"), *lines) for title, lines in texts.items() if lines]
 
 
 def _breakdown(one: EndBreakdown) -> RenderableType:
