@@ -68,6 +68,23 @@ def test_each_command_of_a_batch_answers_as_it_does_alone() -> None:
     assert together[1].stdout == "two\nlines\n\n"
 
 
+def test_what_a_script_of_a_batch_does_to_its_shell_is_gone_with_it() -> None:
+    spoils = "cd /; set -e; one() { echo mine; }; shift $#; exec >/dev/null; exit 3"
+    tells = Short(("bash", "-c", 'pwd; echo "$- $*"; cat', "x", "a", "b"), "input")
+    spoilt, told = run([Short(("bash", "-c", spoils, "x", "a")), tells])
+    assert spoilt.status == 3
+    assert said(told) == said(run([tells])[0])
+
+
+def test_scripts_of_bash_run_in_the_bash_that_is_there() -> None:
+    """A program that is started costs more than what most scripts do."""
+    own = Short(("bash", "-c", 'echo "$$ $BASHPID $0 $*"', "x", "a b", "c"))
+    first, second = (done.stdout.split(" ", 2) for done in run([own, own]))
+    assert first[0] == second[0]
+    assert len({first[0], first[1], second[1]}) == 3
+    assert first[2] == "linewatt a b c\n"
+
+
 def test_a_tool_that_is_not_there_is_an_answer_and_ends_nothing() -> None:
     missing, after = run([Short(("no-such-tool",)), Short(("echo", "after"))])
     assert missing.status == 127

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from linewatt.errors import ParseError, WaitTimeout
 from linewatt.foreign import NUL
 from linewatt.hosts.base import Completed, Host
+from linewatt.hosts.leash import INLINE
 
 LIMIT_S = 10.0
 MOST_CHARACTERS = 60_000
@@ -33,15 +34,17 @@ _BUSY = 75
 # A lock or nothing, and for how many seconds it is waited for. For each command: the number of its words, its
 # input, its words. NUL, which no text has, ends what each says
 _SCRIPT = (
-    rf"""if [ -n "$1" ]; then
+    rf"""{INLINE}
+if [ -n "$1" ]; then
   {{ exec 9</proc/self/ns/net && flock "$1" -E {_BUSY} -w "$2" 9; }} 2>/dev/null
   [ $? = {_BUSY} ] && exit {_BUSY}
 fi
 shift 2
 """
-    r"""while [ $# -gt 0 ]; do
+    r"""one() { if [ "$1 $2" = "bash -c" ]; then (inline "$@"); else "$@"; fi; }
+while [ $# -gt 0 ]; do
   count=$1 input=$2; shift 2
-  if [ -n "$input" ]; then "${@:1:count}" < <(printf %s "$input"); else "${@:1:count}" </dev/null; fi
+  if [ -n "$input" ]; then one "${@:1:count}" < <(printf %s "$input"); else one "${@:1:count}" </dev/null; fi
   printf '\0%s\0' "$?"; printf '\0' >&2
   shift "$count"
 done"""

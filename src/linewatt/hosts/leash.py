@@ -74,10 +74,16 @@ kill -KILL -- "-$child"; kill -TERM -- "-$watcher"
 exit "$status"
 """
 
+# A bash script that bash is asked to run needs no bash of its own, which costs more than most of them do: a
+# fork of the one that is there runs it. $$ is then not the script's own process; BASHPID is.
+INLINE = r"""inline() { set +m; script=$3; set -- "${@:5}"; eval "$script"; }"""
+
 # For a short command: its input comes first, $2 bytes of it, then nothing until it is to end. A pipe carries
 # the input on, opened twice: what has it open for reading and writing would never see its end.
 _BRIEF = f"""{_END}
+{INLINE}
 limit=$1 size=$2 grace=$3; shift 3
+[ "$1 $2" = "bash -c" ] && set -- inline "$@"
 exec 3<&0 6</dev/null 7>/dev/null
 [ "$size" = 0 ] || {{ exec 5<> <(:); exec 6</dev/fd/5 7>/dev/fd/5 5<&-; }}
 set -m

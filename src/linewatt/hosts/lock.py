@@ -76,7 +76,7 @@ WRITERS = r"""{ exec 9</proc/self/ns/net; } 2>/dev/null && type flock >/dev/null
 flock -s -E 75 -w "$1" 9
 [ "$?" = 75 ] || exit 0
 for folder in /proc/[0-9]*; do
-  [ "${folder##*/}" != "$$" ] && [ "$folder/fd/9" -ef /proc/self/ns/net ] || continue
+  [ "${folder##*/}" != "$BASHPID" ] && [ "$folder/fd/9" -ef /proc/self/ns/net ] || continue
   read -r name 2>/dev/null <"$folder/comm" && printf '%s %s\n' "${folder##*/}" "${name//[[:cntrl:]]/?}"
 done
 exit 75"""

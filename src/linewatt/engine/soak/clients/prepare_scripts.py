@@ -59,7 +59,7 @@ while :; do
   }
   [ -O "$lock" ] || [ ! -e "$lock" ] || { echo "it belongs to another user" >&2; exit 73; }
   flock -w "$limit" 9 || { echo "another linewatt works there since $limit s" >&2; exit 75; }
-  [ "$lock" -ef "/proc/$$/fd/9" ] && break
+  [ "$lock" -ef "/proc/$BASHPID/fd/9" ] && break
 done
 exec "$@"
 """
