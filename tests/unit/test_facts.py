@@ -201,7 +201,7 @@ def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> 
     assert known["kernel"]["release"]
     assert known["tools"]["iperf3"] is None
     assert known[facts.NOT_KNOWN]["tools.iperf3"] == "iperf3 is not installed"
-    assert known[facts.NOT_KNOWN]["kernel.irqbalance_running"] == "pgrep is not installed"
+    assert known[facts.NOT_KNOWN]["kernel.irqbalance_running"] == "grep is not installed"
 
 
 def test_pause_frames_are_read_where_the_driver_counts_them() -> None:

@@ -253,7 +253,7 @@ def managed(output: str) -> bool:
 
 
 def running(output: str) -> bool:
-    """Exit status of ``pgrep``, printed: 0 found, 1 not."""
+    """Whether ``grep`` found its name among those of all processes: 0 found, 1 not."""
     return {"0": True, "1": False}[output.strip()]
 
 

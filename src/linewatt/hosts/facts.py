@@ -52,7 +52,8 @@ device_irqs() {{ local file count=0
   for file in "/sys/class/net/$1/device/msi_irqs/"* "/sys/class/net/$1/device/../msi_irqs/"*; do
     [[ -e $file ]] && (( ++count )); done; [[ -d /sys/class/net/$1 ]] && echo "$count"; }}
 path_of() {{ type -P "$1" || return 127; }}
-is_running() {{ type pgrep >/dev/null 2>&1 || return 127; pgrep -x "$1" >/dev/null; echo "$?"; }}
+is_running() {{ type -P grep >/dev/null || return 127
+  grep -qsxF -- "$1" /proc/[0-9]*/comm; echo "$(( $? != 0 ))"; }}
 nm_state() {{ type -P nmcli >/dev/null || {{ echo "no NetworkManager"; return; }}
   nmcli --get-values GENERAL.STATE device show "$1"; }}
 firewall() {{ local rules
@@ -361,7 +362,7 @@ def _tool(fact: Fact) -> str:
     """The tool behind a function of the script."""
     functions = {
         "pci_name": "lspci",
-        "is_running": "pgrep",
+        "is_running": "grep",
         "nm_state": "nmcli",
         "kernel_config": "gzip",
         "files": "this host",
