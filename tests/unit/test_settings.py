@@ -58,7 +58,10 @@ class FakeHost:
     state: dict[tuple[str, str], str] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     waits: list[tuple[str, ...]] = field(default_factory=list)
+    looks: list[tuple[str, ...]] = field(default_factory=list)
     refuses: tuple[str, ...] = ()
+    is_down: bool = False
+    """whether its links are while they are looked at, and not waited for"""
     batches: int = 0
     lost: str | None = None
     clock: Offset = field(default_factory=lambda: Offset(0, 0))
@@ -72,6 +75,9 @@ class FakeHost:
         match argv:
             case ["bash", "-c", _, "linewatt", "40", *links]:
                 self.waits.append(tuple(links))
+            case ["bash", "-c", _, "linewatt", "0", *links]:
+                self.looks.append(tuple(links))
+                return Completed(tuple(argv), int(self.is_down), "", "")
             case ["read", knob, target]:
                 if (knob, target) not in self.state:
                     return Completed(tuple(argv), 1, "", "no such device")
@@ -158,9 +164,11 @@ def test_a_host_is_asked_once_for_what_can_go_together(rig: Rig) -> None:
     asyncio.run(rig.settings.check(changes))
     assert rig.hosts["h1"].batches == 1
     asyncio.run(rig.settings.to(changes, ("h1",)))
-    assert rig.hosts["h1"].batches == 4, "mtu is made, the others are read anew, then made"
+    assert rig.hosts["h1"].batches == 3, "mtu is made with the others read anew behind it, then they are"
     assert rig.undo() == (3, ())
-    assert rig.hosts["h1"].batches == 8, "the others are read, then put back, then mtu is"
+    assert rig.hosts["h1"].batches == 6, (
+        "the others are read, put back with mtu read behind them, then mtu is"
+    )
     assert rig.hosts["h1"].state == FOUND
 
 
@@ -280,11 +288,48 @@ def test_what_cannot_be_changed_once_it_is_made_is_put_back_and_made_anew(rig: R
 
 def test_a_link_that_was_reset_by_putting_back_is_waited_for(rig: Rig) -> None:
     """The next round may be on the bare interface, whose link comes back only now."""
+    host = rig.hosts["h1"]
+    host.is_down = True
     rig.to("h1 mtu=900")
-    rig.hosts["h1"].waits.clear()
+    assert host.waits == [("eth0",)]
     rig.to()
     rig.to()
-    assert rig.hosts["h1"].waits == [("eth0",)]
+    assert host.waits == [("eth0",), ("eth0",)]
+
+
+def test_a_link_that_is_up_behind_the_last_change_needs_no_wait_of_its_own(rig: Rig) -> None:
+    host = rig.hosts["h1"]
+    rig.to("h1 mtu=900", "h1 sysctl=2")
+    assert host.looks == [("eth0",), ("eth0",)], "also behind what comes after its reset"
+    rig.to()
+    assert host.looks == [("eth0",)] * 3, "behind the last that is put back"
+    assert host.waits == []
+
+
+def test_a_link_that_goes_down_behind_a_later_change_is_waited_for(rig: Rig) -> None:
+    host = rig.hosts["h1"]
+    run = host.run
+
+    async def falls(argv: Sequence[str], **more: Any) -> Completed:
+        done = await run(argv, **more)
+        host.is_down = len(host.looks) == 1
+        return done
+
+    host.run = falls  # type: ignore[method-assign]
+    rig.to("h1 mtu=900", "h1 sysctl=2")
+    assert len(host.looks) == 2
+    assert host.waits == [("eth0",)]
+
+
+def test_what_stands_on_a_change_is_as_it_is_once_that_is_made(rig: Rig) -> None:
+    """What was there before is what the driver made of it, also if it is read in the batch of the change."""
+    host = rig.hosts["h1"]
+    host.state["rps_cpus", "eth0"] = "7"
+    rig.to("h1 channels=2", "h1 rps_cpus=3")
+    assert {entry.knob: entry.before for entry in rig.journal.read()[1] if entry.wanted != entry.before} == {
+        "channels": "4",
+        "rps_cpus": "0",
+    }
 
 
 def test_a_resumed_campaign_knows_what_its_first_part_found(rig: Rig) -> None:

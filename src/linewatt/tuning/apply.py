@@ -7,7 +7,8 @@ has changes made or put back syncs the journal when all hosts are through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.foreign import shortened, understood
@@ -30,14 +31,28 @@ def wanted_setting(knob: Knob, change: Change, before: str) -> str:
         raise ChangeError(f"{change.host}: {change.knob} {brief(change.target)}: {error}") from error
 
 
+@dataclass(slots=True)
+class Behind:
+    """What a host is asked in the same batch that changes it, behind the changes: a round trip less.
+
+    ``texts`` are those of ``settings`` as :func:`look` has them, ``done`` what became of ``further``; None
+    where there was nothing to change, so that nobody was asked.
+    """
+
+    settings: Sequence[tuple[Knob, str]] = ()
+    further: Sequence[batch.Short] = ()
+    texts: list[str | LinewattError] | None = None
+    done: list[Completed] | None = None
+
+
 async def make(
-    host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal
+    host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, behind: Behind | None = None
 ) -> list[str | LinewattError]:
     """Write settings of a host in their order and read each back; they are in the journal already.
 
     What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
     """
-    outcomes = await _written(host, knobs, {entry: entry.wanted for entry in entries}, "set")
+    outcomes = await _written(host, knobs, {entry: entry.wanted for entry in entries}, "set", behind)
     for entry, text in outcomes.items():
         if isinstance(text, str):
             journal.applied(entry.number, text)
@@ -53,17 +68,54 @@ async def make(
     ]
 
 
+async def put_back_in_turn(
+    host: Host,
+    knobs: Knobs,
+    groups: Sequence[Sequence[Entry]],
+    journal: Journal,
+    *,
+    force: bool = False,
+    last: Behind | None = None,
+) -> AsyncGenerator[tuple[Sequence[Entry], list[LinewattError | None]], None]:
+    """Put groups of settings back, each as :func:`put_back` does, and what became of each.
+
+    What the next one shows is read in the batch that writes the one before it; ``last`` goes with the last.
+    """
+    shown: list[str | LinewattError] | None = None
+    for number, together in enumerate(groups, start=1):
+        following = [
+            (knobs[entry.knob], entry.target) for own in groups[number : number + 1] for entry in own
+        ]
+        behind = Behind(following) if following else last
+        yield (
+            together,
+            await put_back(host, knobs, together, journal, force=force, shown=shown, behind=behind),
+        )
+        shown = None if behind is None else behind.texts
+
+
 async def put_back(
-    host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, *, force: bool = False
+    host: Host,
+    knobs: Knobs,
+    entries: Sequence[Entry],
+    journal: Journal,
+    *,
+    force: bool = False,
+    shown: Sequence[str | LinewattError] | None = None,
+    behind: Behind | None = None,
 ) -> list[LinewattError | None]:
     """Put settings back as they were found, unless somebody else has changed them since.
 
     None of them may stand on another. For each the reason why it is not put back: it cannot be, or shows a
-    value that linewatt did not set (``force`` puts that back all the same). Raises nothing else: what goes
-    wrong with one does not keep the others from being put back.
+    value that linewatt did not set (``force`` puts that back all the same). ``shown`` is what they show, if
+    that was just read. Raises nothing else: what goes wrong with one does not keep the others from being
+    put back.
     """
     try:
-        return await _put_back(host, knobs, entries, journal, force)
+        now = shown or await look(
+            host, [(knobs[entry.knob], entry.target) for entry in entries], lock=batch.SHARED
+        )
+        return await _put_back(host, knobs, dict(zip(entries, now, strict=True)), journal, force, behind)
     except Exception as error:  # noqa: BLE001  whatever an answer does to a knob, others' settings come back
         if len(entries) == 1:
             return [unexpected(error, entries[0])]
@@ -81,17 +133,20 @@ def unexpected(error: Exception, entry: Entry) -> LinewattError:
 
 
 async def _put_back(
-    host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, force: bool
+    host: Host,
+    knobs: Knobs,
+    shown: Mapping[Entry, str | LinewattError],
+    journal: Journal,
+    force: bool,
+    behind: Behind | None,
 ) -> list[LinewattError | None]:
-    settings = [(knobs[entry.knob], entry.target) for entry in entries]
-    shown = await look(host, settings, lock=batch.SHARED)
-    outcomes = {entry.number: _refusal(entry, now, force) for entry, now in zip(entries, shown, strict=True)}
+    outcomes = {entry.number: _refusal(entry, now, force) for entry, now in shown.items()}
     changed = {
         entry: entry.before
-        for entry, now in zip(entries, shown, strict=True)
+        for entry, now in shown.items()
         if outcomes[entry.number] is None and now != entry.before
     }
-    for entry, text in (await _written(host, knobs, changed, "put back")).items():
+    for entry, text in (await _written(host, knobs, changed, "put back", behind)).items():
         if isinstance(text, LinewattError):
             outcomes[entry.number] = text
         elif text != entry.before:
@@ -153,16 +208,30 @@ async def look(
 
     ``lock``: ``batch.SHARED`` where no change may be under way, also one whose controller is gone.
     """
+    questions = _questions(host.spec.name, settings)
+    asked = [one for one in questions if isinstance(one, batch.Short)]
+    return _texts(host.spec.name, settings, questions, iter(await batch.run_all(host, asked, lock=lock)))
+
+
+def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Short | LinewattError]:
+    """For each setting the command that reads it, or why there is none."""
     questions: list[batch.Short | LinewattError] = []
     for knob, target in settings:
         try:
-            questions.append(question(host.spec.name, knob, target))
+            questions.append(question(host, knob, target))
         except ChangeError as error:
             questions.append(error)
-    asked = [one for one in questions if isinstance(one, batch.Short)]
-    answers = iter(await batch.run_all(host, asked, lock=lock))
+    return questions
+
+
+def _texts(
+    host: str,
+    settings: Sequence[tuple[Knob, str]],
+    questions: Sequence[batch.Short | LinewattError],
+    answers: Iterator[Completed],
+) -> list[str | LinewattError]:
     return [
-        one if isinstance(one, LinewattError) else _try_answer(host.spec.name, knob, target, next(answers))
+        one if isinstance(one, LinewattError) else _try_answer(host, knob, target, next(answers))
         for one, (knob, target) in zip(questions, settings, strict=True)
     ]
 
@@ -192,14 +261,21 @@ def _try_answer(host: str, knob: Knob, target: str, done: Completed) -> str | Li
 
 
 async def _written(
-    host: Host, knobs: Knobs, texts: Mapping[Entry, str], what: str
+    host: Host, knobs: Knobs, texts: Mapping[Entry, str], what: str, behind: Behind | None
 ) -> dict[Entry, str | LinewattError]:
     """Write a text for each entry; what it reads directly after it, or what went wrong."""
     commands = [
         one for entry, text in texts.items() for one in _write_and_read(knobs[entry.knob], entry, text)
     ]
-    limit_s = batch.LIMIT_S * len(texts) + _input_s(commands)
-    answers = iter(await batch.run_all(host, commands, root=True, limit_s=limit_s, lock=batch.EXCLUSIVE))
+    if not commands:
+        return {}
+    behind = behind or Behind()
+    questions = _questions(host.spec.name, behind.settings)
+    asked = [*(one for one in questions if isinstance(one, batch.Short)), *behind.further]
+    limit_s = batch.LIMIT_S * (len(texts) + bool(asked)) + _input_s(commands)
+    answers = iter(
+        await batch.run_all(host, [*commands, *asked], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE)
+    )
     outcomes: dict[Entry, str | LinewattError] = {}
     for entry in texts:
         written, shown = next(answers), next(answers)
@@ -208,6 +284,8 @@ async def _written(
             outcomes[entry] = answer(entry.host, knobs[entry.knob], entry.target, shown)
         except ChangeError as error:
             outcomes[entry] = error
+    behind.texts = _texts(host.spec.name, behind.settings, questions, answers)
+    behind.done = list(answers)
     return outcomes
 
 

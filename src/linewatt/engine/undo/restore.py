@@ -23,7 +23,7 @@ from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals, look, told
 from linewatt.hosts.journal_lines import Place
 from linewatt.hosts.lock import Holder, OnText, take, writers_ended
-from linewatt.tuning.apply import put_back
+from linewatt.tuning.apply import put_back_in_turn
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
 
@@ -132,8 +132,8 @@ async def _undo_on(
             if held.note is not None:
                 by.say(held.note)
         await writers_ended(host, by.say)
-        for together in apart(entries):
-            outcomes = await put_back(host, KNOBS, together, journal, force=force)
+        groups = list(apart(entries))
+        async for _, outcomes in put_back_in_turn(host, KNOBS, groups, journal, force=force):
             problems += [str(problem) for problem in outcomes if problem is not None]
     except LinewattError as error:
         problems.append(f"{error} ({len(entries)} settings are still to be put back)")

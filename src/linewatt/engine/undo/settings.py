@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from linewatt.engine.undo.knobs import TOP, apart
 from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
+from linewatt.hosts.batch import Short
 from linewatt.hosts.journal import Entry, Journal
 from linewatt.network.description import KNOB as NETWORK
 from linewatt.network.knob import carrying
@@ -65,6 +67,10 @@ class Settings:
         """host → the values that were asked of it and are in force"""
         self._one_by_one = asyncio.Lock()
         """of what changes hosts: in a soak a host may come back while the next segment's settings are made"""
+        self._just_read: dict[Key, str] = {}
+        """what hosts showed behind the last changes that were made there"""
+        self._seen_up: dict[str, frozenset[str]] = {}
+        """host → links that were up behind the last changes that were made there"""
 
     def of(self, host: str) -> list[tuple[str, str, str]]:
         """Knob, target and text of everything that a host is to show now."""
@@ -98,14 +104,22 @@ class Settings:
         for name in scope:
             self._values.pop(name, None)
         await self._look(set(wanted))
+        self._just_read.clear()
+        self._seen_up.clear()
         stale = self._stale(wanted, scope)
-        await self._put_back(stale)
-        await self._put_queues_back(stale)
         touched = self._links((entry, entry.before) for entry in stale)
+        await self._put_back(stale, touched)
+        await self._put_queues_back(stale)
         for layer in range(TOP + 1):
-            touched |= await self._make([one for one in wanted.values() if layer_of(one.knob) == layer])
-        waited = {name: sorted(link for host, link in touched if host == name) for name, _ in touched}
-        await asyncio.gather(*(self._wait_links(name, links) for name, links in sorted(waited.items())))
+            own = [one for one in wanted.values() if layer_of(one.knob) == layer]
+            above = [one for one in wanted.values() if layer_of(one.knob) > layer]
+            touched |= await self._make(own, above, touched)
+        waited = {
+            name: links for name, links in _by_host(touched).items() if self._seen_up.get(name) != links
+        }
+        await asyncio.gather(
+            *(self._wait_links(name, sorted(links)) for name, links in sorted(waited.items()))
+        )
         self._asked |= {name: {} for name in scope}
         self._values |= _values(wanted.values(), scope)
         for key, change in wanted.items():
@@ -173,21 +187,28 @@ class Settings:
             lowest[host] = min(lowest[host], layer_of(knob))
         return [one for one in own if _key(one) in gone or layer_of(one.knob) > lowest[one.host]]
 
-    async def _put_back(self, entries: Sequence[Entry]) -> None:
+    async def _put_back(self, entries: Sequence[Entry], touched: Collection[Link]) -> None:
         """Undo these, on each host the newest first."""
         by_host: dict[str, list[Entry]] = {}
         for entry in reversed(entries):
             by_host.setdefault(entry.host, []).append(entry)
-        await self._each(self._put_back_on(name, own) for name, own in by_host.items())
+        links = _by_host(touched)
+        await self._each(
+            self._put_back_on(name, own, links.get(name, frozenset())) for name, own in by_host.items()
+        )
 
-    async def _put_back_on(self, name: str, entries: Sequence[Entry]) -> None:
-        for together in apart(entries):
-            problems = await apply.put_back(self._hosts[name], self._knobs, together, self._journal)
-            for entry, problem in zip(together, problems, strict=True):
-                if problem is None:
-                    self._in_force.pop(_key(entry))
-            for problem in filter(None, problems):
-                raise problem
+    async def _put_back_on(self, name: str, entries: Sequence[Entry], links: frozenset[str]) -> None:
+        last = apply.Behind(further=_look_at_links(links))
+        groups = list(apart(entries))
+        each = apply.put_back_in_turn(self._hosts[name], self._knobs, groups, self._journal, last=last)
+        async with aclosing(each) as done:
+            async for together, problems in done:
+                for entry, problem in zip(together, problems, strict=True):
+                    if problem is None:
+                        self._in_force.pop(_key(entry))
+                for problem in filter(None, problems):
+                    raise problem
+        self._see_links(name, links, last)
 
     async def _put_queues_back(self, gone: Iterable[Entry]) -> None:
         """What queues had of their own, once what it was kept for is put back.
@@ -211,10 +232,17 @@ class Settings:
             if problem is not None and (entry.host, entry.target) not in standing:
                 raise problem
 
-    async def _make(self, changes: Sequence[Change]) -> set[Link]:
-        """Change what does not show its value yet; returns the links that may have been reset by that."""
-        fresh = [change for change in changes if _key(change) not in self._in_force]
-        self._found |= await self._read_all([_key(change) for change in fresh])
+    async def _make(
+        self, changes: Sequence[Change], above: Sequence[Change], touched: Collection[Link]
+    ) -> set[Link]:
+        """Change what does not show its value yet; returns the links that may have been reset by that.
+
+        ``above`` are the changes of layers above: what those of the next one show is read behind these.
+        ``touched`` are the links that may have been reset until now.
+        """
+        fresh = [_key(change) for change in changes if _key(change) not in self._in_force]
+        self._found |= {key: self._just_read[key] for key in fresh if key in self._just_read}
+        self._found |= await self._read_all([key for key in fresh if key not in self._just_read])
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
         await self._keep_queues(entries)
         number = self._journal.next_number()
@@ -224,8 +252,21 @@ class Settings:
         by_host: dict[str, list[Entry]] = {}
         for entry in entries:
             by_host.setdefault(entry.host, []).append(entry)
-        await self._each(self._make_on(name, own) for name, own in by_host.items())
-        return self._links((entry, entry.wanted) for entry in entries)
+        reset = self._links((entry, entry.wanted) for entry in entries)
+        links, following = _by_host(reset.union(touched)), self._next_keys(above)
+        await self._each(
+            self._make_on(name, own, following.get(name, ()), links.get(name, frozenset()))
+            for name, own in by_host.items()
+        )
+        return reset
+
+    def _next_keys(self, above: Iterable[Change]) -> dict[str, list[Key]]:
+        """Host → what of the next layer in which it has changes is to be read anew."""
+        layers: dict[str, dict[int, list[Key]]] = {}
+        for change in above:
+            layers.setdefault(change.host, {}).setdefault(layer_of(change.knob), []).append(_key(change))
+        lowest = {host: own[min(own)] for host, own in layers.items()}
+        return {host: [key for key in keys if key not in self._in_force] for host, keys in lowest.items()}
 
     def _links(self, texts: Iterable[tuple[Entry, str]]) -> set[Link]:
         """What has to be up again once these entries show these texts: data interfaces, those of networks."""
@@ -279,11 +320,18 @@ class Settings:
             return None
         return Entry(0, change.host, change.knob, change.target, self._found[_key(change)], wanted)
 
-    async def _make_on(self, name: str, entries: Sequence[Entry]) -> None:
+    async def _make_on(
+        self, name: str, entries: Sequence[Entry], following: Sequence[Key], links: frozenset[str]
+    ) -> None:
         """Raises ChangeError, the first of them; all others are made by then."""
         old = {_key(entry): self._in_force.get(_key(entry)) for entry in entries}
         self._in_force |= {_key(entry): entry for entry in entries}
-        outcomes = await apply.make(self._hosts[name], self._knobs, entries, self._journal)
+        settings = [(self._knobs[knob], target) for _, knob, target in following]
+        behind = apply.Behind(settings, _look_at_links(links))
+        outcomes = await apply.make(self._hosts[name], self._knobs, entries, self._journal, behind)
+        read = zip(following, behind.texts or (), strict=False)
+        self._just_read |= {key: text for key, text in read if isinstance(text, str)}
+        self._see_links(name, links, behind)
         for entry, after in zip(entries, outcomes, strict=True):
             if isinstance(after, str):
                 self._in_force[_key(entry)] = replace(entry, after=after)
@@ -292,6 +340,12 @@ class Settings:
                     self._journal.undone(before.number)
         for outcome in outcomes:
             _or_raise(outcome)
+
+    def _see_links(self, name: str, links: frozenset[str], behind: apply.Behind) -> None:
+        """Learn whether all of a host's links were up behind its last changes."""
+        self._seen_up.pop(name, None)
+        if behind.done and all(one.status == 0 for one in behind.done):
+            self._seen_up[name] = links
 
     async def _wait_links(self, name: str, links: Sequence[str]) -> None:
         """A setting that resets a link is made when the link is up again. Raises ChangeError."""
@@ -306,6 +360,19 @@ class Settings:
                 f"{name}: waited {LINK_LIMIT_S} s for {down} to be up after its settings changed; "
                 "the link partner may not take them"
             )
+
+
+def _by_host(links: Iterable[Link]) -> dict[str, frozenset[str]]:
+    """Host → its links of these."""
+    found: dict[str, set[str]] = {}
+    for host, link in links:
+        found.setdefault(host, set()).add(link)
+    return {host: frozenset(own) for host, own in found.items()}
+
+
+def _look_at_links(links: Collection[str]) -> tuple[Short, ...]:
+    """The question whether all of these are up now; none for none."""
+    return (Short(("bash", "-c", _WAIT_LINK, "linewatt", "0", *sorted(links))),) if links else ()
 
 
 def _values(changes: Iterable[Change], scope: Collection[str]) -> dict[str, dict[Key, str]]:
