@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,11 +26,12 @@ ABOUT_S = 25
 _WINDOW = {"omit": 1, "seconds": 10, "tail": 1}
 
 
-def _rows(measured: Measured, directory: Path, times: int) -> list[Row]:
-    """Both in turn, so that they see the same disk."""
+def _rows(again: Callable[[], Measured], directory: Path, times: int) -> list[Row]:
+    """In turn, so that both see the same disk. Samples are made while they are stored, once: ``again``."""
     result = write.new_result(directory, "storing", 0.0, {"schema_version": 1, "trials_planned": times})
     stored_s, by_hand_s = [], []
     for number in range(1, times + 1):
+        measured = again()
         began_s = time.perf_counter()
         path = write.write_trial(
             result, replace(measured.trial, number=number), measured.series, measured.raw
@@ -66,7 +67,7 @@ def measure(*, quick: bool) -> list[Row]:
     """A campaign of one trial in a lab, and what it stored again."""
     with rig() as own, lab_of(2, "2gbit") as lab:
         finished = own.run(own.campaign(lab.inventory, trials=1, window=_WINDOW))
-        return _rows(_again(finished.path), own.directory, 10 if quick else 60)
+        return _rows(lambda: _again(finished.path), own.directory, 10 if quick else 60)
 
 
 def _files_s(folder: Path, texts: Mapping[str, str]) -> float:

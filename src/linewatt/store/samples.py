@@ -28,6 +28,9 @@ FROM numbers JOIN channels USING (channel_number) JOIN reasons USING (reason_num
 ORDER BY position
 """  # noqa: S608 - names from here only
 
+_FORMAT = "FORMAT parquet, COMPRESSION zstd, WRITE_BLOOM_FILTER false"
+"""of a few thousand rows, all in one group, which whoever looks for a value reads anyway"""
+
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """errors of a disk without room"""
 _own = threading.local()
@@ -64,7 +67,7 @@ def write_samples(path: Path, series: Sequence[Series]) -> None:
         _own.cursor.register(name, table)
     quoted = str(path).replace("'", "''")
     try:
-        _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
+        _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' ({_FORMAT})")
     except duckdb.Error as error:
         number = next((each for each in FULL if os.strerror(each) in str(error)), errno.EIO)
         raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
@@ -148,21 +151,22 @@ def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
 
     channels: list[tuple[str, ...]] = []
     reasons: dict[str | None, int] = {None: 0}
-    rows: list[tuple[int, int, float, float, float | None]] = []
+    columns: tuple[list[Any], ...] = [], [], [], [], []
     for one in series:
-        numbers: dict[str, int] = {}
-        for time_s, channel, value, span_s, reason in one.samples:
-            number = numbers.get(channel)
-            if number is None:
-                number = numbers[channel] = len(channels)
-                channels.append(_words(one, one.channels[channel]))
-            rows.append((number, reasons.setdefault(reason, len(reasons)), time_s, span_s, value))
+        times, names, values, spans, whys = tuple(zip(*one.samples, strict=True)) or ((),) * 5
+        first = len(channels)
+        numbers = {name: first + at for at, name in enumerate(dict.fromkeys(names))}
+        channels += (_words(one, one.channels[name]) for name in numbers)
+        for why in dict.fromkeys(whys):
+            reasons.setdefault(why, len(reasons))
+        own = map(numbers.__getitem__, names), map(reasons.__getitem__, whys), times, spans, values
+        for column, new in zip(columns, own, strict=True):
+            column.extend(new)
     names = ("channel_number", "reason_number", "time_s", "span_s", "value")
     types = (np.int32, np.int32, float, float, float)
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
     return {
         "numbers": {
-            "position": np.arange(len(rows)),
+            "position": np.arange(len(columns[0])),
             **{
                 name: np.array(column, dtype=kind)  # a value of None becomes NaN
                 for name, column, kind in zip(names, columns, types, strict=True)
