@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -79,3 +80,15 @@ def test_hosts_that_were_put_back_leave_the_end_as_it_was() -> None:
     assert not heard.left_changed
     with pytest.raises(InvalidInput):
         heard.until_done(_refused())
+
+
+def test_the_answer_is_made_ready_once_nothing_is_measured_any_more() -> None:
+    ready = threading.Event()
+    heard = _Heard(lambda _: None, ready.set)
+    heard(events.Phase("starting sensors"))
+    heard(events.Ended("id", "results/id", done=0, failed=1, pending=0))
+    names = {thread.name for thread in threading.enumerate()}
+    assert not ready.is_set()
+    assert "make-ready" not in names, "there is no answer without a trial that is done"
+    heard(events.Ended("id", "results/id", done=1, failed=0, pending=0))
+    assert ready.wait(5), "waited 5 s for it to be made ready"

@@ -15,6 +15,7 @@ import typer
 
 from linewatt import cli
 
+RESULT = Path(__file__).parent.parent / "captures" / "results" / "method-1"
 PROGRAM = "from linewatt.cli import program; program()"
 
 
@@ -44,6 +45,16 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
     modules = [name for name in done.stderr.split() if name.startswith("linewatt.cli.")]
     assert sorted(modules) == [f"linewatt.cli.{name}" for name in ("help", "options", "output", "show")]
     assert "pydantic" in done.stderr.split(), "what the command needs is there"
+
+
+def test_what_a_run_makes_ready_for_its_answer_is_all_that_the_answer_is_made_with() -> None:
+    tell = (
+        "import atexit; from linewatt.cli.show import make_ready; make_ready(); there = set(sys.modules); "
+        "atexit.register(lambda: print(*(sys.modules.keys() - there), file=sys.stderr))"
+    )
+    done = run("show", str(RESULT), before=tell)
+    assert done.returncode == 0
+    assert not [name for name in done.stderr.split() if name.startswith("linewatt.report")]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["sho"], [], ["--version", "list"]])

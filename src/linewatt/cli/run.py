@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Coroutine, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -202,20 +203,24 @@ def restore(
 class _Heard:
     """Passes events on, and remembers whether hosts were left changed, and what is stored."""
 
-    def __init__(self, show: OnEvent) -> None:
+    def __init__(self, show: OnEvent, make_ready: Callable[[], None] | None = None) -> None:
+        """``make_ready`` is called once nothing is measured any more, beside what hosts are put back with."""
         self._show = show
+        self._make_ready = make_ready
         self.left_changed = False
         self._started: Started | None = None
         self._stored = 0
 
     def __call__(self, event: Event) -> None:
-        from linewatt.engine.events import LeftChanged, Started, TrialStored
+        from linewatt.engine.events import Ended, LeftChanged, Started, TrialStored
 
         self.left_changed = self.left_changed or isinstance(event, LeftChanged)
         if isinstance(event, Started):
             self._started, self._stored = event, event.trials_stored
         self._stored += isinstance(event, TrialStored)
         self._show(event)
+        if isinstance(event, Ended) and event.done and self._make_ready is not None:
+            threading.Thread(target=self._make_ready, name="make-ready").start()
 
     @property
     def how_to_go_on(self) -> str:
@@ -255,6 +260,7 @@ def execute(
     How it ended, and whether hosts were left changed.
     """
     from linewatt.cli.progress import chosen
+    from linewatt.cli.show import make_ready
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.live.secrets import open_files
     from linewatt.engine.run import Places
@@ -265,7 +271,7 @@ def execute(
             for note in (*planned.notes, *open_files(campaign)):
                 say(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
-        heard = _Heard(progress)
+        heard = _Heard(progress, None if as_json else make_ready)
         one = CampaignRun(campaign, planned, Places(results, state_dir()), heard, ask, waits=wait)
         ended = heard.until_done(one.start() if result is None else one.resume(result))
         return ended, heard.left_changed

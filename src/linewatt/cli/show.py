@@ -144,6 +144,13 @@ def _show_markdown(result: Result, *, full: bool) -> None:
     put((render(result) if text is None else text).rstrip("\n"))
 
 
+def make_ready() -> None:
+    """Import what the answer of a campaign is made with: a run has its hosts to wait for at its end."""
+    import linewatt.report.screen
+    import linewatt.report.trials.digest
+    import linewatt.report.trials.first_screen  # noqa: F401  all three, for whoever shows it next
+
+
 def _show_first(result: Result) -> None:
     """The answer; of a result without any number all there is."""
     from linewatt.report.screen import text
