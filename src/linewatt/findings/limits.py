@@ -90,8 +90,9 @@ KINDS = (
         "More instances bring no more, and nothing that linewatt knows of is full: a limit inside the device or the path, "
         "such as a NIC's internal switch.",
         f"Twice the instances bring less than {percent(LITTLE_GAIN)} more (beyond the knee of the series "
-        f"{percent(BEYOND_KNEE_GAIN)}), line (of every data port, too), slot and every CPU of both ends are below {percent(FULL)}, nothing is lost, "
-        f"and the level repeats (SD below {percent(LEVEL_SD)}).",
+        f"{percent(BEYOND_KNEE_GAIN)}), line (of every data port, too), slot where it is known, and every CPU of both ends are below "
+        f"{percent(FULL)} (or an instance uses less than {percent(WAITING)} of the CPU that it did with fewer beside it, so that it waits), "
+        f"nothing is lost, and the level repeats (SD below {percent(LEVEL_SD)}).",
         "Look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory bandwidth.",
     ),
     Kind(
