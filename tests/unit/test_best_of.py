@@ -142,6 +142,9 @@ def test_cpus_that_a_host_names_are_not_switched_off(tmp_path: Path) -> None:
     hosts = {**HOSTS, "dut": {**HOSTS["dut"], "irq_cpus": "2-3"}}
     with pytest.raises(InvalidInput, match="switches CPU 2 off, and dut names it"):
         resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
+    hosts = {**HOSTS, "dut": {**HOSTS["dut"], "cpus": "2-3"}}
+    with pytest.raises(InvalidInput, match="leaves none of the CPUs 2-3 online that belong to dut"):
+        resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
     hosts = {**HOSTS, "c1": {**HOSTS["c1"], "irq_cpus": "2-3"}}
     found = resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
     assert {name: spec.cpus for name, spec in found.hosts.items()} == {"dut": (0, 1), "c1": None}

@@ -557,6 +557,21 @@ def test_clients_may_name_cpus_that_only_the_server_switches_off(tmp_path: Path)
         campaign(tmp_path, factors=levels, hosts=hosts)
 
 
+@pytest.mark.parametrize(
+    "keys", [{"factors": {"cpus_online": ["all", "0-1"]}}, {"settings": {"cpus_online": "0-1"}}]
+)
+def test_no_host_is_left_without_any_of_the_cpus_that_belong_to_it(
+    tmp_path: Path, keys: dict[str, Any]
+) -> None:
+    """It would have no CPU to place a load on, and none to count."""
+    keys = {"factors": {SIZE: ["20k", "1M"]}, **keys}
+    hosts = {**HOSTS, "dut": {**HOSTS["dut"], "cpus": "1-3"}}
+    campaign(tmp_path, hosts=hosts, **keys)
+    hosts = {**HOSTS, "dut": {**HOSTS["dut"], "cpus": "2-3"}}
+    with pytest.raises(InvalidInput, match="leaves none of the CPUs 2-3 online that belong to dut; keep one"):
+        campaign(tmp_path, hosts=hosts, **keys)
+
+
 def test_the_plan_says_where_knobs_are_turned_and_what_cpus_leave_behind(tmp_path: Path) -> None:
     levels = {"cpus_online": ["all", "0-1"], "gro": ["on", "off"], "mtu": [1500, 9000], SIZE: ["20k", "1M"]}
     campaign(tmp_path, factors=levels)

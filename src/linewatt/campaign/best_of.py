@@ -10,6 +10,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak import BestOf
 from linewatt.campaign.users_factors import is_of_users
 from linewatt.errors import InvalidInput
+from linewatt.hosts.cpulist import format_cpulist
 from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
 
 
@@ -57,6 +58,10 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
             continue
         if spec.lab is not None:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))
+        if spec.cpus and len(switched_off(level, spec.cpus)) == len(spec.cpus):
+            own = format_cpulist(spec.cpus)
+            text = f"{name}={level} leaves none of the CPUs {own} online that belong to {spec.name}"
+            raise InvalidInput(_line(result, text))
         if off := switched_off(level, {*(spec.app_cpus or ()), *(spec.irq_cpus or ())}):
             text = f"{name}={level} switches CPU {off[0]} off, and {spec.name} names it"
             raise InvalidInput(_line(result, text))

@@ -272,6 +272,9 @@ def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:
     for name, host in hosts.items():
         if level != ALL and getattr(host, "lab", None) is not None:
             yield f"{name} is a lab's, and a CPU that goes offline is gone from the machine of all of them"
+        if host.cpus and len(switched_off(level, host.cpus)) == len(host.cpus):
+            own = format_cpulist(host.cpus)
+            yield f"leaves none of the CPUs {own} online that belong to {name}; keep one of them"
         for key, cpus in (("app_cpus", host.app_cpus), ("irq_cpus", host.irq_cpus)):
             if off := switched_off(level, cpus or ()):
                 yield (

@@ -111,8 +111,8 @@ def _instance_notes(campaign: Campaign) -> Iterator[str]:
     )
     if search.most < _TELLING_INSTANCES:
         yield (
-            f"search: up to {search.most} instances no knee can be told: that takes {_TELLING_INSTANCES} "
-            "different numbers at least"
+            f"search: up to {search.most} instance{'s' * (search.most > 1)} no knee can be told: that takes "
+            f"{_TELLING_INSTANCES} different numbers at least"
         )
 
 
