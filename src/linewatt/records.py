@@ -25,6 +25,8 @@ from linewatt.sensors.power.dynamics import Dynamics
 
 SCHEMA_VERSION = 1
 _Count = Annotated[int, Field(ge=0)]
+_AtLeastOne = Annotated[int, Field(ge=1)]
+_Ratio = Annotated[float, Field(ge=0, le=1)]
 _Time = Annotated[float, Field(ge=0, le=1e11)]
 """Unix seconds that a calendar has"""
 _Number = int | float
@@ -165,28 +167,28 @@ class AskedTest(Document):
 class Search(Document):
     """How rates that are `auto` were to be searched; ``campaign.campaign.Search``."""
 
-    loss_ratios: list[float]
-    width_ratio: float
+    loss_ratios: list[_Ratio]
+    width_ratio: _Ratio
     max_rate_bps: float | None = None
-    runs: _Count
-    trials: _Count
+    runs: _AtLeastOne
+    trials: _AtLeastOne
 
 
 class InstanceSearch(Document):
     """How instances that are `auto` were to be searched; ``campaign.campaign.InstanceSearch``."""
 
-    most: _Count
+    most: Annotated[int, Field(ge=1, le=1024)]
     bound: str
     named: bool
-    runs: _Count
-    counts: _Count
+    runs: _AtLeastOne
+    counts: _AtLeastOne
 
 
 class BestOf(Document):
     """The best setting of an experiment, which a soak was to have; ``campaign.soak.BestOf``."""
 
     result: str
-    setting: Annotated[list[list[str]], _null_is(list)] = []
+    setting: Annotated[list[Annotated[list[str], Field(min_length=2, max_length=2)]], _null_is(list)] = []
     words: str = ""
     notes: list[str] = []
 

@@ -47,7 +47,7 @@ from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.knees import answer_words, tried_words
+from linewatt.report.trials.knees import answer_words, carried_words, tried_words
 from linewatt.report.trials.terminal import show
 from linewatt.store.read import Result
 
@@ -227,6 +227,20 @@ def test_a_knee_that_the_trials_beyond_it_contradict_is_none_and_enough_is_what_
     assert one.enough is not None
     assert one.enough.instances == 16
     assert "no one bend: throughput stops to rise at about 16 instances" in answer_words(one)
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_number_that_lost_trials_is_not_the_one_that_none_is_better_than(lost: int) -> None:
+    """Two trials tell no interval, and one has no spread."""
+    trials: list[Trial] = []
+    while (wanted := next_step(RULE, trials)).ended is None:
+        number, at = wanted.instances or 0, len(trials) + 1
+        trials.append(failed(at, number) if at <= lost else trial(at, number, link(5.3e9, seed=at)))
+    one = found(trials)
+    assert one.failed == lost
+    assert one.enough is not None
+    assert one.enough.instances == 6
+    assert "6 instances: 5.3" in carried_words(one)
 
 
 def test_throughput_that_falls_is_told_with_its_sign_and_drawn_as_fitted() -> None:

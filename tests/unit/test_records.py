@@ -258,3 +258,31 @@ def test_documents_are_written_as_they_always_were(tmp_path: Path) -> None:
     soak.end_part(own, 1010.0, "done")
     assert (own / "part.json").read_text() == '{"schema_version": 1, "number": 1, "started_s": 1000.5}\n'
     assert (own / "ended.json").read_text() == '{"ended_s": 1010.0, "why": "done"}\n'
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("instance_search", {"most": 0}),
+        ("instance_search", {"most": 10**9}),
+        ("instance_search", {"runs": 0}),
+        ("search", {"runs": 0}),
+        ("search", {"width_ratio": -1.0}),
+        ("search", {"loss_ratios": [2.0]}),
+        ("best_of", {"setting": [["gro"]]}),
+    ],
+)
+def test_what_was_searched_or_found_best_is_within_what_a_file_can_say(
+    tmp_path: Path, key: str, values: dict[str, Any]
+) -> None:
+    """Of a billion instances that were not tried no list is made."""
+    asked = {
+        "instance_search": {"most": 64, "bound": "ports", "named": True, "runs": 3, "counts": 13},
+        "search": {"loss_ratios": [0.0], "width_ratio": 0.005, "runs": 3, "trials": 50},
+        "best_of": {"result": "e", "setting": [["gro", "on"]]},
+    }
+    campaign = {**MANIFEST["campaign"], key: asked[key] | values}
+    write.write_json(tmp_path / "manifest.json", {**MANIFEST, "campaign": campaign})
+    (name,) = values
+    with pytest.raises(StoreError, match=f"manifest.json: damaged: campaign.{key}.{name}"):
+        read.load_manifest(tmp_path)

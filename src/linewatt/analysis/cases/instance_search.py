@@ -156,9 +156,10 @@ def _enough(known: Sequence[Step]) -> Step | None:
 
 
 def _bettered(one: Step, others: Iterable[Step], by: float = SAME_LEVEL) -> bool:
-    """Whether any of the others is surely better, and by more than means at one level differ."""
-    gains = (_measured(one, other) for other in others)
-    return any(found is not None and found.ratio > by and (found.low or 0.0) > 0 for found in gains)
+    """Whether any of the others is surely better, by more than means at one level differ; of too few trials
+    to tell the means decide."""
+    gains = [found for other in others if (found := _measured(one, other)) is not None]
+    return any(one.ratio > by and (one.low is None or one.low > 0) for one in gains)
 
 
 def _flat_from(doubled: Sequence[Doubling]) -> int:

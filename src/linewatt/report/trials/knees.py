@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from linewatt.analysis.cases.analyse import knee_words
@@ -118,9 +119,9 @@ def tried_words(search: InstanceSearch) -> str:
     tried, rule = search.tried, search.rule
     if not tried:
         return "no number of instances was tried"
-    looked = {*tried, *(one.instances for one in search.without_number)}
-    between = [number for number in range(1, tried[-1]) if number not in looked]
-    left = [number_ranges(between)] if between else []
+    looked = sorted({0, *tried, *(one.instances for one in search.without_number)})
+    gaps = [(low + 1, high - 1) for low, high in pairwise(looked) if low + 1 < high <= tried[-1]]
+    left = [f"{first}–{last}" if last > first else f"{first}" for first, last in gaps]
     left += [f"more than {tried[-1]}"]
     said = f"tried: {number_ranges(tried)}; not: {', '.join(left)} (at most {rule.most}: {rule.bound})"
     failed = [f"{one.instances}: {plural(len(one.trials), 'trial')} failed" for one in search.without_number]
