@@ -20,7 +20,7 @@ from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.screen import Block, Entry, Line
-from linewatt.report.series import Series, end_word, instances_words, plural
+from linewatt.report.series import Series, end_word, instances_words, of_ends, plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.limits import limit_forms, limit_words
@@ -304,12 +304,14 @@ def _cost(best: Best, view: Digest) -> Block:
             for _, title, words in wanted
             if not cells[title].missing
         )
-        ends.append((role, Line(f"{end_word(summary.case, role)} {summary.case.host(role)}", tuple(figures))))
-        lacks += [
-            Lack(title, _withheld(name, role, summary, view) or cells[title].reason or "not known", "", role)
+        end = end_word(summary.case, role)
+        ends.append((role, Line(f"{end} {summary.case.host(role)}", tuple(figures))))
+        whys = {
+            title: _withheld(name, role, summary, view) or cells[title].reason or "not known"
             for name, title, _ in wanted
             if cells[title].missing
-        ]
+        }
+        lacks += [Lack(title, of_ends(why, summary.case), "", end) for title, why in whys.items()]
     reasons = [_in_few(note.sentence) for note in absences(lacks, len(spots))]
     scopes = dict.fromkeys(
         SCOPE_WORDS.get(power.system_scope, power.system_scope) for power in powers if power.system_scope
