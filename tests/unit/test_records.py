@@ -276,7 +276,7 @@ def test_what_was_searched_or_found_best_is_within_what_a_file_can_say(
     tmp_path: Path, key: str, values: dict[str, Any]
 ) -> None:
     """Of a billion instances that were not tried no list is made."""
-    asked = {
+    asked: dict[str, dict[str, Any]] = {
         "instance_search": {"most": 64, "bound": "ports", "named": True, "runs": 3, "counts": 13},
         "search": {"loss_ratios": [0.0], "width_ratio": 0.005, "runs": 3, "trials": 50},
         "best_of": {"result": "e", "setting": [["gro", "on"]]},
