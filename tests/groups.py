@@ -24,7 +24,7 @@ from tests.wiring import (
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Reading
-from linewatt.engine.live.line_rate import LineLimit
+from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial_run import TrialRun, together
 from linewatt.model import Case, CpuShares, EndResult, FlowResult, Shape, Trial, group_of
 
@@ -108,6 +108,61 @@ def group(
     run = together(trial, runs, LineLimit(GOODPUT_BPS, "link", DUT))
     run = replace(run, readback=_together(runs))
     return Given(run, readings, replace(setup, hosts=hosts))
+
+
+RING = Case("tcp", **group_of("ring", (("a", "b"), ("b", "c"), ("c", "a"))))
+"""each sends on CPU 0 and receives on CPU 2"""
+
+
+def ring(
+    bps: Sequence[float] = EVEN, *, hosts: Mapping[str, Change] | None = None, threads: float = 0.5
+) -> Given:
+    """Three hosts, each sends to the next; ``hosts`` are changes of single hosts' stories, told as h1, and
+    ``threads`` what each sending process says that it used."""
+    busy = cpu("h1", 2, usr=0.05, sys=0.55)
+    runs: list[TrialRun] = []
+    flows: list[PlannedTrial] = []
+    readings: dict[str, tuple[Reading, ...]] = {}
+    specs = {
+        name: replace(SETUP.hosts["h1"], name=name, address=f"192.0.2.{at}", app_cpus=None)
+        for at, name in enumerate(RING.hosts)
+    }
+    for at, pair in enumerate(RING.pairs):
+        arrives = counters("h1", "nic.rx_bytes", bps[at - 1] * WINDOW_S / 8 * ON_WIRE)
+        placed = story(placed=(("0", "2"),), load_cores={"h1": threads, "h2": 0.6})
+        own = (hosts or {}).get(pair.sender)
+        given = told(both(rates(bps[at]), placed, busy, arrives, *(() if own is None else (own,))))
+        names = {"h1": pair.sender, "h2": pair.receiver}
+        planned = PlannedInstance(at, 5201 + at, "0", "2")
+        (output,) = given.run.outputs
+        pids: dict[str, int | None] = {pair.sender: 1000 + at, pair.receiver: 2000 + at}
+        flows.append(PlannedTrial(7, 2, pair, (planned,), (IRQ,), (IRQ,)))
+        runs.append(
+            replace(
+                given.run,
+                planned=flows[-1],
+                outputs=(replace(output, planned=planned, pids=pids),),
+                clocks=named(given.run.clocks, names),
+                framings=named(given.run.framings, names),
+                readback=named(given.run.readback, names),
+                line_kind="link",
+                line_host=pair.sender,
+            )
+        )
+        readings[pair.sender] = tuple(replace(one, host=pair.sender) for one in given.readings["h1"])
+    trial = PlannedTrial(
+        7, 2, RING, tuple(one for flow in flows for one in flow.instances), flows=tuple(flows)
+    )
+    run = together(trial, runs, line_of_group(RING, [one.line for one in runs], None))
+    setup = replace(
+        SETUP,
+        hosts=specs,
+        **{  # type: ignore[arg-type]
+            name: {host: getattr(SETUP, name)["h1"] for host in RING.hosts}
+            for name in ("base_frequency_hz", "tick_accounting", "idle_cores", "idle_w")
+        },
+    )
+    return Given(replace(run, readback=_together(runs)), readings, setup)
 
 
 def _together(runs: Sequence[TrialRun]) -> dict[str, Any]:

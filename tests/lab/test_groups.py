@@ -114,17 +114,26 @@ def test_a_generator_that_is_slow_on_purpose_is_named(bench: Bench) -> None:
     assert whole["line_rate_ratio_mean"] > 0.9, "the line of h4 is what the others share"
 
 
-def test_one_to_many_and_both_ways_have_each_way_and_the_sum(bench: Bench) -> None:
-    pairs = ["h4 -> h1 + h2", "h1 <-> h4"]
+def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench) -> None:
+    pairs = ["h4 -> h1 + h2", "h1 <-> h4", "h1 -> h2 -> h3 -> h1"]
     bench.run(
         "run", bench.campaign(pairs=pairs, tests=["tcp", "udp-1500"], rate="40M", window=WINDOW, trials=1)
     )
     found = {(one["case"]["test"], one["case"]["shape"]): one for one in bench.trials()}
-    assert len(found) == 4
+    assert len(found) == 6
     for (_, shape), trial in found.items():
         assert trial["status"] == "done", trial["reason"]
-        assert trial["throughput_bps"] == pytest.approx(80e6, rel=0.05)
-        if shape == "one-to-many":
+        assert trial["throughput_bps"] == pytest.approx(40e6 * len(trial["flows"]), rel=0.05)
+        if shape == "ring":
+            assert (trial["sender"], trial["receiver"]) == (None, None)
+            ends = [flow["end"] for flow in trial["flows"]]
+            assert [end["host"] for end in ends] == ["h1", "h2", "h3"]
+            for end in ends:
+                assert end["power"]
+                assert end["cpu_cores"] is not None
+                for way in ("tx", "rx"):
+                    assert counted(end, way) / payload(40e6) == pytest.approx(1.03, abs=0.12)
+        elif shape == "one-to-many":
             assert trial["sender"]["host"] == "h4"
             assert [flow["end"]["host"] for flow in trial["flows"]] == ["h1", "h2"]
         else:
@@ -137,6 +146,18 @@ def test_one_to_many_and_both_ways_have_each_way_and_the_sum(bench: Bench) -> No
     rows = json.loads(bench.run("show", "--json").stdout)["cases"]
     ways = [(row["sender"], row["receiver"]) for row in rows if row["shape"] == "both-ways"]
     assert sorted(set(ways)) == [("h1", "h4"), ("h4", "h1")]
+    of_ring = {row["sender"]: row for row in rows if row["shape"] == "ring" and row["test"] == "tcp"}
+    assert [*of_ring] == ["h1 + h2 + h3", "h1", "h2", "h3"]
+    for name, before in (("h1", "h3"), ("h2", "h1"), ("h3", "h2")):
+        row, both_bps = of_ring[name], sum(of_ring[one]["throughput_bps_mean"] for one in (name, before))
+        assert row["efficiency_sender_bps_per_core_mean"] == pytest.approx(
+            both_bps / row["sender_cpu_cores_mean"], rel=1e-6
+        )
+        assert row["receiver_cpu_cores_mean"] is None
+    again = json.loads(bench.run("rederive", "last", "--json").stdout)
+    assert all(one["same"] for one in again["trials"])
+    assert "h1 → h2 → h3 → h1" in bench.run("show").stdout
+    bench.run("report", "last", "-o", bench.tmp / "r.html")
 
 
 def test_kill_restore_and_resume_go_on_with_whole_groups(bench: Bench) -> None:

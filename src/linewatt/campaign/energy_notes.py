@@ -42,7 +42,7 @@ def _sweeps(cases: Iterable[Case]) -> dict[tuple[str, Case], States]:
     found: dict[tuple[str, Case], dict[str, States]] = {}
     for case in cases:
         payload, frame = datagram_bytes(case.test, case.family), frame_bytes(case.test)
-        if payload is None or frame is None or case.rate_bps is None or case.is_both_ways:
+        if payload is None or frame is None or case.rate_bps is None or case.is_both_ways or case.is_ring:
             continue
         like = replace(case, test="udp-60", rate_bps=None)
         for host in case.hosts:

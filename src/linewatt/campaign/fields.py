@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -50,6 +51,7 @@ _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _DNS_NAME = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _HOSTS = rf"{HOST_NAME}(?:\s*\+\s*{HOST_NAME})*"
 _PAIR = rf"({_HOSTS})\s*(<?->)\s*({_HOSTS})"
+_RING = rf"{HOST_NAME}(?:\s*->\s*{HOST_NAME}){{2,}}"
 _PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
 
 
@@ -303,8 +305,10 @@ Ports = Annotated[
 
 
 def parse_pair(text: str) -> tuple[str, str] | Group:
-    """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"`` and
-    ``"a <-> b"``. Raises ValueError."""
+    """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"``,
+    ``"a <-> b"`` and ``"a -> b -> c -> a"``. Raises ValueError."""
+    if re.fullmatch(_RING, text.strip(), re.ASCII):
+        return _ring([one.strip() for one in text.split("->")])
     match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
     if match is None:
         raise ValueError('must be a pair of hosts, sender first: "gen -> dut"')
@@ -329,6 +333,19 @@ def parse_pair(text: str) -> tuple[str, str] | Group:
     )
 
 
+def _ring(hosts: list[str]) -> Group:
+    """Each host sends to the next one, the last to the first."""
+    first, *others = hosts
+    if others.pop() != first:
+        raise ValueError(f"is no ring: it ends with the host that it begins with, {first}")
+    if len(others) < 2:
+        raise ValueError(f'is a ring of two hosts; write "{first} <-> {others[0]}"')
+    for host in others:
+        if others.count(host) > 1 or host == first:
+            raise ValueError(f"names {host} twice")
+    return Group("ring", tuple(pairwise(hosts)))
+
+
 def _pair(text: str) -> str:
     parse_pair(text)
     return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text).split())
@@ -338,8 +355,8 @@ Pair = Annotated[
     str,
     AfterValidator(_pair),
     Field(
-        examples=["gen -> dut", "gen1 + gen2 -> dut", "gen <-> dut"],
-        json_schema_extra={"pattern": f"^{_PAIR}$"},
+        examples=["gen -> dut", "gen1 + gen2 -> dut", "gen <-> dut", "a -> b -> c -> a"],
+        json_schema_extra={"pattern": f"^({_PAIR}|{_RING})$"},
     ),
 ]
 

@@ -277,7 +277,7 @@ class CampaignFile(Part):
         default=None,
         description='`all` ordered pairs, or a list of `"sender -> receiver"`. '
         "May be left out with exactly two hosts: then the first sends to the second. Several at once, as "
-        'one case: `"gen1 + gen2 -> dut"`, `"dut -> gen1 + gen2"`, `"gen <-> dut"`.',
+        'one case: `"gen1 + gen2 -> dut"`, `"dut -> gen1 + gen2"`, `"gen <-> dut"`, `"a -> b -> c -> a"`.',
     )
     directions: Annotated[tuple[Direction, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
         default=("forward",),

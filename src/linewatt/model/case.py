@@ -19,7 +19,7 @@ Family = Literal["ipv4", "ipv6"]
 Direction = Literal["forward", "reverse"]
 Role = Literal["sender", "receiver"]
 ENDS: tuple[Role, Role] = ("receiver", "sender")
-Shape = Literal["many-to-one", "one-to-many", "both-ways"]
+Shape = Literal["many-to-one", "one-to-many", "both-ways", "ring"]
 """of a group: which hosts send to which at once"""
 TOGETHER = " + "
 """between the hosts of a group that have one role"""
@@ -157,7 +157,8 @@ class Case:
 
     @property
     def ends(self) -> tuple[tuple[str, Role], ...]:
-        """Each host with its role, senders first; both ways, with that in the first pair."""
+        """Each host with its role, senders first; both ways, with that in the first pair. In a ring all
+        send."""
         found: dict[str, Role] = {}
         for pair in self.pairs[:1] if self.shape == "both-ways" else self.pairs:
             found.setdefault(pair.sender, "sender")
@@ -175,13 +176,28 @@ class Case:
         return self.shape == "both-ways" and bool(self.flows)
 
     @property
+    def is_ring(self) -> bool:
+        """Whether all of its hosts send and receive, each to and from another; its pairs go one way each."""
+        return self.shape == "ring" and bool(self.flows)
+
+    @property
+    def ends_do_both(self) -> bool:
+        """Whether figures of its ends are of hosts that send and receive."""
+        return self.is_both_ways or (self.shape == "ring" and self.flow_of is not None)
+
+    @property
     def way(self) -> str:
-        """``gen → dut``, ``gen1 + gen2 → dut``, ``gen ⇄ dut``."""
+        """``gen → dut``, ``gen1 + gen2 → dut``, ``gen ⇄ dut``, ``a → b → c → a``."""
+        if self.is_ring:
+            return " → ".join((*(sender for sender, _ in self.flows), self.flows[0][0]))
         return f"{self.sender} {'⇄' if self.is_both_ways else '→'} {self.receiver}"
 
     def told_elsewhere(self, role: Role) -> bool:
         """Whether figures of a role are those of another case: of a group, the several hosts that have it are
-        told pair by pair, and of its pairs the host that is in all of them by the group."""
+        told pair by pair, and of its pairs the host that is in all of them by the group. In a ring each is
+        told by the pair in which it sends."""
+        if self.shape == "ring":
+            return self.flow_of is None or role == "receiver"
         shared = {"many-to-one": ("receiver",), "one-to-many": ("sender",), "both-ways": ENDS}
         return self.shape is not None and (role in shared[self.shape]) == (self.flow_of is not None)
 

@@ -211,7 +211,8 @@ class InstanceResult:
 class FlowResult:
     """One pair of a group in the window, beside what its instances counted.
 
-    ``end`` is that of the host which is in no other pair; ``None`` where both are. The line is that between
+    ``end`` is that of the host which is in no other pair, in a ring of that which sends; ``None`` where both
+    are in others. The line is that between
     its two hosts, as in :class:`linewatt.model.trial.Trial`.
     """
 

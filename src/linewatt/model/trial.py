@@ -66,6 +66,17 @@ class Trial:
     flows: tuple[FlowResult, ...] = ()
     """of a group: each of its pairs; ``sender`` and ``receiver`` are then of the host that is in all"""
     schema_version: int = 1
+    incoming: Trial | None = None
+    """of one pair of a ring, as it is made of the trial of all: the pair in which its sender receives, for
+    the figures of that host are of both"""
+
+    @property
+    def ends_bps(self) -> float | None:
+        """What figures of its ends are for: what arrived, in a ring with what the sender received itself."""
+        if self.incoming is None or self.throughput_bps is None:
+            return self.throughput_bps
+        more = self.incoming.throughput_bps
+        return None if more is None else self.throughput_bps + more
 
     def end(self, role: Role) -> EndResult | None:
         """What was recorded of the sender or of the receiver."""
@@ -92,7 +103,7 @@ class Trial:
 
 OF_FEW = frozenset({"data_ports", "data_port", "shape", "flows", "flow_of", "beside", "port_weights"})
 """fields that only hosts with several data ports or groups have: documents of the others are without them"""
-_OF_FEW = OF_FEW | {"load", "latency_s", "duplicate_packets", "search", "users", "users_bps"}
+_OF_FEW = OF_FEW | {"incoming", "load", "latency_s", "duplicate_packets", "search", "users", "users_bps"}
 """the same, with what only some loads and cases have"""
 
 

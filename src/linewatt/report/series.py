@@ -209,6 +209,10 @@ def _level(level: float | None) -> str:
     return "active idle" if level == 0 else f"{format_percent(level, 0)} load"
 
 
+OF_RING = "CPU and watts of a sender are of all that it sent and received"
+"""how figures of the ends of a ring are to be read"""
+
+
 def describe_cases(cases: Iterable[Case], labels: Mapping[Case, str]) -> str:
     """Cases in few words: ``TCP, h1 → h2: 1, 2, 4 instances; UDP 60, h1 → h2: 1 instance``.
 

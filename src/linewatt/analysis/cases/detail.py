@@ -60,8 +60,8 @@ class DetailBlock:
 
     @property
     def connection(self) -> Literal["server", "client", "both"]:
-        """Who of the two opened the connection; both ways, each opened those of what it sends."""
-        if self.case.is_both_ways:
+        """Who of the two opened the connection; a host that does both opened those of what it sends."""
+        if self.case.ends_do_both:
             return "both"
         return "server" if self.case.server == self.host else "client"
 
@@ -129,6 +129,9 @@ def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) 
 def _rate(role: Role, trial: Trial) -> Value:
     if trial.case.is_both_ways and trial.throughput_bps is not None:
         return _both_ways_bps(trial, trial.case.host(role)), trial.reason
+    if trial.incoming is not None:
+        sent, received = trial.offered_bps, trial.incoming.throughput_bps
+        return None if sent is None or received is None else sent + received, trial.reason
     return (trial.throughput_bps if role == "receiver" else trial.offered_bps), trial.reason
 
 

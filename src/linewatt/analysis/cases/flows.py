@@ -2,7 +2,8 @@
 """The pairs of a group, each as a trial of its own beside that of all together. Pure.
 
 What only the group has, the CPU and watts of the host that is in all pairs, is in none of them: a part of it
-belongs to each, and nobody knows which.
+belongs to each, and nobody knows which. In a ring a host's are in the pair in which it sends, and are of that
+and of the one in which it receives.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import replace
 
 from linewatt.analysis.cases.totals import totals
 from linewatt.findings import kind_of
-from linewatt.model import ENDS, Case, Flag, FlowResult, InstanceResult, Trial
+from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.model import ENDS, Case, EndResult, Flag, FlowResult, InstanceResult, Role, Trial
 
 
 def with_flows(trials: Iterable[Trial]) -> tuple[Trial, ...]:
@@ -25,10 +27,44 @@ def flow_trials(trial: Trial) -> Iterator[Trial]:
     if not trial.case.flows:
         return
     found = {(flow.sender, flow.receiver): flow for flow in trial.flows}
+    flows = []
     for pair in trial.case.pairs:
         own = tuple(one for one in trial.instances if trial.case.pair_of(one.instance) == pair)
         flow = found.get((pair.sender, pair.receiver)) or FlowResult(pair.sender, pair.receiver)
-        yield _flow(trial, pair, flow, own)
+        flows.append(_flow(trial, pair, flow, own))
+    to = {one.case.receiver: one for one in flows} if trial.case.is_ring else {}
+    yield from (replace(one, incoming=to.get(one.case.sender)) if to else one for one in flows)
+
+
+def judged(trials: Iterable[Trial]) -> dict[Case, list[Trial]]:
+    """The pairs of trials of a ring, each with both of its ends, to find its limit: of app CPUs of a host
+    only those are a pair's on which its own processes run."""
+    found: dict[Case, list[Trial]] = {}
+    for trial in trials:
+        flows = [*flow_trials(trial)]
+        ends = {one.case.sender: one.sender for one in flows}
+        for one in flows:
+            whole = replace(
+                one,
+                incoming=None,
+                sender=_at_pair(ends.get(one.case.sender), "sender", one.instances),
+                receiver=_at_pair(ends.get(one.case.receiver), "receiver", one.instances),
+            )
+            found.setdefault(one.case, []).append(whole)
+    return found
+
+
+def _at_pair(end: EndResult | None, role: Role, instances: Iterable[InstanceResult]) -> EndResult | None:
+    """The end of a host in a pair in which it has a role. Where the busiest app CPU is not one of its
+    processes there, only these tell what they used themselves."""
+    if end is None:
+        return None
+    pinned = {one.sender_cpu if role == "sender" else one.receiver_cpu for one in instances}
+    own = {cpu for text in pinned if text is not None for cpu in parse_cpulist(text)}
+    busiest = end.hottest_app.cpus if end.hottest_app is not None else ()
+    if own and busiest and not own.issuperset(busiest):
+        end = replace(end, app_cpu=None, hottest_app=None, hottest=None)
+    return replace(end, role=role)
 
 
 def _flow(trial: Trial, pair: Case, flow: FlowResult, own: tuple[InstanceResult, ...]) -> Trial:

@@ -225,7 +225,13 @@ def _impossible(trials: Sequence[Trial], limit: Limit, where: str) -> Iterator[F
 
 
 def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
-    if case.is_both_ways or case.paced or not limit.named or any(one.end != "sender" for one in limit.named):
+    if (
+        case.is_both_ways
+        or case.is_ring
+        or case.paced
+        or not limit.named
+        or any(one.end != "sender" for one in limit.named)
+    ):
         return
     receiving = [one for one in limit.ranked if one.end == "receiver" and one.cpu is not None]
     if not receiving or any(one.share >= FULL for one in receiving):

@@ -15,11 +15,12 @@ from linewatt.units import format_change, format_rate
 
 
 def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag]:
-    """A generator that is full while the host that is in all pairs has room; both ways, neither is one."""
+    """A generator that is full while the host that is in all pairs has room; both ways and in a ring none is
+    in all, or all are alike."""
     own: Role = "receiver" if case.shape == "one-to-many" else "sender"
     shared: Role = "sender" if own == "receiver" else "receiver"
     peer, dut = case.host(own), case.host(shared)
-    if case.shape == "both-ways" or case.paced or not limit.named:
+    if case.shape in ("both-ways", "ring") or case.paced or not limit.named:
         return
     if any(one.end != own and one.host != peer for one in limit.named):
         return

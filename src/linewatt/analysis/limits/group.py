@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from linewatt.analysis.cases.flows import judged
 from linewatt.analysis.limits import words
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.paths import lost_ratio
@@ -27,7 +28,8 @@ _TURNED: dict[Kind, Kind] = {
 def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
     """What limits each case. Of pairs that run at once, what limits them together limits those of which
     nothing else is known to; where nothing does, each may have a limit of its own."""
-    found = {case: verdict(own) for case, own in trials.items()}
+    of_rings = {pair: own for case in trials if case.is_ring for pair, own in judged(trials[case]).items()}
+    found = {case: verdict(of_rings.get(case, own)) for case, own in trials.items()}
     for case in trials:
         pairs = [pair for pair in case.pairs if case.flows and pair in found]
         limited = {pair: found[pair] for pair in pairs if found[pair].found}
@@ -99,7 +101,7 @@ def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool)
 
 
 def _peer(pair: Case) -> str:
-    """The host that is in no other pair; both ways, where a host alone does not tell which, the way."""
-    if pair.shape == "both-ways":
+    """The host that is in no other pair; where both hosts are, and one alone does not tell which, the way."""
+    if pair.shape in ("both-ways", "ring"):
         return pair.way
     return pair.receiver if pair.shape == "one-to-many" else pair.sender

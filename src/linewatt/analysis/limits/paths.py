@@ -127,9 +127,9 @@ def _carrier(
 
 
 def _windows(trial: Trial) -> Iterator[Candidate]:
-    """TCP that waits for room: in the receiver's window, or in the sender's buffer. Both ways, each pair has
-    windows of its own."""
-    if trial.case.is_both_ways:
+    """TCP that waits for room: in the receiver's window, or in the sender's buffer. Both ways, and in a ring,
+    each pair has windows of its own."""
+    if trial.case.is_both_ways or trial.case.is_ring:
         return
     states = [one.tcp for one in trial.instances if one.tcp is not None]
     busy_s = sum(state.busy_s or 0.0 for state in states)

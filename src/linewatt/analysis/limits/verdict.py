@@ -176,7 +176,8 @@ def _not_found(case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...])
 def _unknown(case: Case, ranked: Sequence[Ranked]) -> tuple[str, ...]:
     """What a limit may hide in because nothing is known of it; one message at a time fills no line."""
     kinds = {one.kind for one in ranked}
-    elsewhere = tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
+    judged = case.shape == "ring" and case.flow_of is not None  # with both of its ends
+    elsewhere = () if judged else tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
     missing = [said for kind, said in ROLES.items() if kind not in kinds and not kind.startswith(elsewhere)]
     hosts = {role: case.host(role) if case.is_both_ways else None for role in ENDS}
     missing = [words.at_host(said, hosts["sender" if "sender" in said else "receiver"]) for said in missing]

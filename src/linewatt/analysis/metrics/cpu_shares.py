@@ -51,8 +51,12 @@ def no_end(trial: Trial, role: Role) -> str:
     case = trial.case
     if not case.told_elsewhere(role):
         return f"the {role} was not recorded"
+    if case.is_ring:
+        return "several hosts: what each used stands at the pair in which it sends"
     if case.flow_of is None:
         return f"several hosts: what each {role} used stands at its own pair"
+    if case.shape == "ring":
+        return f"{case.host(role)} sends, too: what it used for both stands at the pair in which it does"
     return f"{case.host(role)} is in {case.flow_of} pairs at once: what it used is of all of them together"
 
 

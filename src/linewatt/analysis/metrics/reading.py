@@ -78,6 +78,15 @@ def packets_per_s(trial: Trial) -> Value:
     return (trial.packets - trial.lost_packets) / trial.window.seconds, None
 
 
+def ends_packets_per_s(trial: Trial) -> Value:
+    """What figures of its ends are for: in a ring with what the sender received itself."""
+    packets, why = packets_per_s(trial)
+    if packets is None or trial.incoming is None:
+        return packets, why
+    more, why = packets_per_s(trial.incoming)
+    return None if more is None else packets + more, why
+
+
 def line_packets_per_s(trial: Trial) -> Value:
     """What the line carries of datagrams as large as those that arrived."""
     packets, why = packets_per_s(trial)
@@ -117,7 +126,7 @@ def efficiency(role: Role) -> Callable[[Trial], Value]:
 
     def read(trial: Trial) -> Value:
         cores, why = cores_of(trial)
-        value = formulas.efficiency_bps_per_core(trial.throughput_bps, cores)
+        value = formulas.efficiency_bps_per_core(trial.ends_bps, cores)
         return value, why if cores is None else _unusable(trial, cores)
 
     return read
@@ -125,18 +134,16 @@ def efficiency(role: Role) -> Callable[[Trial], Value]:
 
 def _unusable(trial: Trial, cores: float) -> str:
     """Why nothing can be derived from a throughput and CPU use that are there, or from a missing rate."""
-    if trial.throughput_bps is None:
+    if trial.ends_bps is None:
         return "throughput not recorded"
-    return (
-        f"throughput {trial.throughput_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0"
-    )
+    return f"throughput {trial.ends_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0"
 
 
 def packet_efficiency(role: Role) -> Callable[[Trial], Value]:
     cores_of = cpu_cores(role)
 
     def read(trial: Trial) -> Value:
-        (cores, why_cores), (packets, why) = cores_of(trial), packets_per_s(trial)
+        (cores, why_cores), (packets, why) = cores_of(trial), ends_packets_per_s(trial)
         value = formulas.efficiency_bps_per_core(packets, cores)
         return value, why if packets is None else why_cores if cores is None else "nothing arrived"
 
@@ -159,7 +166,7 @@ def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
         cores, why = cpu_shares.app_and_irq_cores(end)
         if cores is None:
             return None, why
-        return formulas.cpu_cores_per_bps(cores, trial.throughput_bps), _unusable(trial, cores)
+        return formulas.cpu_cores_per_bps(cores, trial.ends_bps), _unusable(trial, cores)
 
     return read
 

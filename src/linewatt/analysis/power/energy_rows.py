@@ -118,7 +118,7 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
     end = trial.end(role)
     if trial.status != "done":
         return trial.status
-    if trial.case.shape == "both-ways":
+    if trial.case.ends_do_both:
         return "what it sent and received at once has one figure of watts"
     if end is None or trial.window is None:
         return "nothing was recorded of this end" if end is None else "no window was recorded"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from linewatt.analysis.metrics.metric import Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
-from linewatt.analysis.metrics.reading import packets_per_s
+from linewatt.analysis.metrics.reading import ends_packets_per_s
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import EndResult, Provenance, Role, Trial
@@ -74,7 +74,7 @@ _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
 def end_power(
     trials: Sequence[Trial],
     role: Role,
-    rate: Callable[[Trial], float | None] = lambda trial: trial.throughput_bps,
+    rate: Callable[[Trial], float | None] = lambda trial: trial.ends_bps,
     names: Iterable[str] = _READS,
 ) -> EndPower | None:
     """Power of one end over the done trials of a case; ``None`` when no source of power was named there.
@@ -88,7 +88,7 @@ def end_power(
     systems = _of_one_scope([power.system(end.power) for _, end in ends])
     cpus = _of_one_scope([power.cpu(end.power) for _, end in ends])
     each = [
-        EndOfTrial(rate(trial), system, cpu, packets_per_s(trial)[0])
+        EndOfTrial(rate(trial), system, cpu, ends_packets_per_s(trial)[0])
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
     counted = any(one.packets_per_s is not None for one in each)

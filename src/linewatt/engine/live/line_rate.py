@@ -78,9 +78,10 @@ def line_of_group(
     case: Case, lines: Sequence[LineLimit | None], shared: LineLimit | None
 ) -> LineLimit | None:
     """The most that all pairs of a group carry together: what the line of the host that is in all of them
-    does, or those of the others. Both ways, each has a line of its own. ``None``: one is not known."""
+    does, or those of the others. Both ways, and in a ring, each pair has a line of its own. ``None``: one is
+    not known."""
     known = [one for one in lines if one is not None]
-    if len(known) < len(lines) or (shared is None and case.shape != "both-ways"):
+    if len(known) < len(lines) or (shared is None and case.shape not in ("both-ways", "ring")):
         return None
     others = sum(one.goodput_bps for one in known)
     if shared is not None and shared.goodput_bps <= others:

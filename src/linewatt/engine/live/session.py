@@ -221,7 +221,7 @@ class Session:
     def line_of_group(self, case: Case, lines: Sequence[LineLimit | None]) -> LineLimit | None:
         """What the lines of a group's pairs carry together. Raises HostError."""
         shared = [name for name in case.hosts if case.taking_part(name) == len(case.flows)]
-        if len(shared) > 1:
+        if len(shared) != 1:
             return line_of_group(case, lines, None)
         pair = case.pairs[0]
         own = {name: end for name, end in self.ends(pair).items() if name in shared}

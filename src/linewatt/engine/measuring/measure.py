@@ -218,8 +218,13 @@ def _is_whole(end: EndResult, case: Case, role: Role) -> bool:
 
 
 def _flow(case: Case, pair: Case, line: LineLimit | None, ends: Sequence[EndResult]) -> FlowResult:
-    """One pair of a group, with the end that is in no other pair."""
-    own = [one for one in ends if one.host in pair.hosts and case.taking_part(one.host) == 1]
+    """One pair of a group, with the end that is in no other pair; in a ring that which sends."""
+    own = [
+        one
+        for one in ends
+        if one.host in pair.hosts
+        and (one.host == pair.sender if case.is_ring else case.taking_part(one.host) == 1)
+    ]
     return FlowResult(
         pair.sender,
         pair.receiver,

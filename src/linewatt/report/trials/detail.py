@@ -135,7 +135,7 @@ def layout(block: DetailBlock) -> Layout:
     sure = mark(block.provenance)
     scope = SCOPE_WORDS.get(block.power_scope or "", "")
     direction = "received" if block.role == "receiver" else "sent"
-    if block.case.is_both_ways:
+    if block.case.ends_do_both:
         direction = "sent and received"
     return Layout(
         host=block.host,

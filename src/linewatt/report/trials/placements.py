@@ -64,7 +64,9 @@ class Placed:
     @property
     def at_once(self) -> int:
         """Processes of the first case."""
-        return self.first.case.instances * self.first.case.taking_part(self.host)
+        case = self.first.case
+        ways = case.flows or case.beside or (case.hosts,)
+        return case.instances * sum(self.host in way for way in ways)
 
     @property
     def words(self) -> str:
@@ -185,6 +187,8 @@ def _processes(trial: Trial, use: Use) -> Iterator[tuple[InstanceResult, Role]]:
     host = use.case.host(use.role)
     for one in trial.instances:
         yield from ((one, role) for role in trial.case.roles_at(one.instance, host))
+    if trial.incoming is not None:  # of a ring, where the host receives, too
+        yield from ((one, "receiver") for one in trial.incoming.instances)
 
 
 def _put(one: InstanceResult, role: Role) -> str | None:

@@ -20,7 +20,7 @@ from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.provenance import legend, words
 from linewatt.report.series import Series, TestGroup, count_noun, count_text
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes
-from linewatt.report.trials.scalability import count_cell, count_head
+from linewatt.report.trials.scalability import count_cell, count_head, ring_notes
 
 Scopes = tuple[str | None, str | None]
 """Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""
@@ -156,6 +156,7 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
         ),
         notes=(
             *legend_notes(legend(cases.provenances)),
+            *ring_notes(cases.group),
             *absences(_lacks(cases), len(cases.members), count_noun(cases.group.test)),
         ),
         provenance=cases.provenance,

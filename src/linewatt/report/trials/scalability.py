@@ -21,7 +21,7 @@ from linewatt.report.columns import (
 )
 from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.findings import Marks
-from linewatt.report.series import TestGroup, count_noun, count_text
+from linewatt.report.series import OF_RING, TestGroup, count_noun, count_text
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.units import MISSING
 
@@ -40,7 +40,11 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
             RowGroup(label, tuple(_row(summary, columns, marks) for summary in series.summaries))
             for label, series in group.labelled
         ),
-        notes=(*absences(_lacks(group), len(group.summaries), count_noun(group.test)), *regime_notes(group)),
+        notes=(
+            *absences(_lacks(group), len(group.summaries), count_noun(group.test)),
+            *regime_notes(group),
+            *ring_notes(group),
+        ),
     )
 
 
@@ -53,6 +57,11 @@ def regime_notes(group: TestGroup) -> tuple[Note, ...]:
         for label, series in group.labelled
         if len(series.summaries) > 1
     )
+
+
+def ring_notes(group: TestGroup) -> tuple[Note, ...]:
+    """Of what figures by core and by watt are, which stand beside the throughput of one pair."""
+    return (Note("remark", OF_RING, "Ring"),) if any(one.case.is_ring for one in group.summaries) else ()
 
 
 def _by_regime(summaries: Sequence[CaseSummary]) -> str:

@@ -11,7 +11,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import ENDS
 from linewatt.report.export import case_keys
 from linewatt.report.provenance import legend, mark
-from linewatt.report.series import case_names
+from linewatt.report.series import OF_RING, case_names
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.levels import level_name
@@ -36,6 +36,7 @@ def watts_table(view: Digest, asked: Asked) -> Table:
         if any(one.power_w is not None for one in found)
         else "",
         "" if found else _nothing(view),
+        f"Ring: {OF_RING}, and the throughput is that of its pair" if _of_ring(found) else "",
         f"({','.join(doubts)}): findings that make its watts or throughput doubtful: show --full"
         * bool(doubts),
     ]
@@ -52,6 +53,10 @@ def watts_table(view: Digest, asked: Asked) -> Table:
             *legend_notes(legend(one.provenance for one in found)),
         ),
     )
+
+
+def _of_ring(found: Sequence[WattsAt]) -> bool:
+    return any(one.case.shape == "ring" for one in found)
 
 
 def _nothing(view: Digest) -> str:

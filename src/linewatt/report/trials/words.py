@@ -9,7 +9,7 @@ from linewatt.model import ENDS, METHOD
 from linewatt.records import Host
 from linewatt.report.provenance import words as sources
 from linewatt.report.screen import hosts_words
-from linewatt.report.series import plural
+from linewatt.report.series import OF_RING, plural
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_lines
 
@@ -83,6 +83,8 @@ def in_short(view: Digest) -> tuple[str, ...]:
     if shared:
         said.append(f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other")
     said += _of_users(view)
+    if any(summary.case.is_ring for summary in view.summaries):
+        said.append(f"Ring: {OF_RING}")
     unmeasured = _unmeasured(view, hosts_words)
     if unmeasured:
         said.append(unmeasured)

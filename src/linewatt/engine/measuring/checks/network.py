@@ -30,7 +30,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     yield from paths(seen)
     told = any(is_lossy(own) for _, own in seen.pairs)
     for end in seen.ends:
-        yield from drops(end, datagrams_told=told, both_ways=seen.case.shape == "both-ways")
+        yield from drops(end, datagrams_told=told, both_ways=seen.case.shape in ("both-ways", "ring"))
         yield from neighbours(seen, end)
 
 

@@ -78,7 +78,7 @@ def paired_figures(blocks: Sequence[DetailBlock], runs: Runs) -> tuple[Figure, .
     None where a result has one network and fewer than three ordered pairs: other figures show those. Both
     ways at once, no host only generates and none only receives.
     """
-    wanted = [one for one in blocks if one.case.load_level is None and not one.case.is_both_ways]
+    wanted = [one for one in blocks if one.case.load_level is None and not one.case.ends_do_both]
     networks = {block.case.network for block in wanted}
     if len(networks) < 2 and len({block.case.hosts for block in wanted}) < 3:
         return ()
