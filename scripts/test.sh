@@ -26,7 +26,7 @@ setsid nice -n 19 "$python" -m pytest -m "not measures and not timed" -n "$(npro
 computing=$!
 trap 'kill -INT "$computing" 2>/dev/null || true; cat "$computed"; rm -f "$computed"' EXIT
 "$python" -m pytest -m timed -n "$(($(nproc) + 2))" --dist loadscope --no-loadscope-reorder \
-    --durations=5 tests/lab || status=$?
+    --durations=5 tests/lab tests/truth || status=$?
 renice -n 10 -g "$computing" >/dev/null 2>&1 || true  # it may have ended; and only root may give it more
 LINEWATT_TESTS_BESIDE=$computing "$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 4))" \
     --dist loadscope --no-loadscope-reorder --durations=15 tests/faults tests/lab tests/browser "${talking[@]}" ||

@@ -44,6 +44,12 @@ class Others:
         return self.seconds() / (time.monotonic() - self._began_s)
 
 
+def stolen_s() -> float:
+    """CPU time that a hypervisor took from all CPUs since this machine started; proc(5), /proc/stat."""
+    first, *_ = Path("/proc/stat").read_text().splitlines()
+    return int(first.split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def _look() -> Look:
     """What runs now; a lab's processes are in networks of its own."""
     ours, here, clock_hz = os.getpid(), Path("/proc/self/ns/net").readlink(), os.sysconf("SC_CLK_TCK")
