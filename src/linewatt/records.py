@@ -361,6 +361,7 @@ class Connection(Document):
 
     ``stated`` and ``learned`` name those that its campaign says, and those that were raised since it took
     ``slowest_answer_s`` for a heartbeat. ``command_s``: ``None``, where each command has its own.
+    ``is_raised``: whether linewatt's session there was of SCHED_RR, as it was read back; ``None``: not asked.
     """
 
     slowest_answer_s: float
@@ -371,6 +372,7 @@ class Connection(Document):
     login_s: float
     stated: list[str] = []
     learned: list[str] = []
+    is_raised: bool | None = None
 
 
 class Connections(Document):

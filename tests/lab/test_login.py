@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 import re
 import shutil
 import socket
@@ -263,6 +264,28 @@ def test_a_server_that_takes_no_login_in_time_is_told_from_one_that_does_not_ans
         port = int(silent.getsockname()[1])
         text = refused(replace(spec(tmp_path, start()), port=port, limits=limits))
     assert "answers, but the login took more than 0.5 s" in text
+
+
+POLICIES = """
+own=$(ps -o ppid= "$PPID"); own=${own// /}
+for child in $(pgrep -P "$own"); do
+  tr '\\0' ' ' <"/proc/$child/cmdline" | grep -q "EPOCH[R]EALTIME" && chrt -p "$child"
+done
+chrt -p "$own"; chrt -p $$
+"""
+"""of the script that answers heartbeats, of the connection's process, and of a command"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a real-time class needs root")
+@pytest.mark.parametrize("raises", [True, False])
+def test_a_session_that_is_raised_leaves_what_it_starts_in_the_ordinary_class(
+    start: Start, tmp_path: Path, raises: bool
+) -> None:
+    host = replace(spec(tmp_path, start()), raise_session=raises)
+    told = said(host, "bash", "-c", POLICIES)
+    of_each = [line.rpartition(": ")[2] for line in told.splitlines() if "scheduling policy" in line]
+    own = "SCHED_RR|SCHED_RESET_ON_FORK" if raises else "SCHED_OTHER"
+    assert of_each == [own, own, "SCHED_OTHER"]
 
 
 def test_a_host_is_reached_through_jump_hosts(start: Start, tmp_path: Path) -> None:

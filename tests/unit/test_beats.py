@@ -14,8 +14,10 @@ import pytest
 from tests.idle_simulation import Clock
 
 from linewatt.errors import HostLost, WaitTimeout
+from linewatt.hosts import beats as module
 from linewatt.hosts import ssh
 from linewatt.hosts.base import HostSpec
+from linewatt.hosts.beats import beats
 from linewatt.hosts.limits import HEARTBEAT_S, Limits, Pace
 from linewatt.hosts.ssh import SshHost, Wire
 
@@ -61,12 +63,13 @@ def test_due_heartbeats_of_all_hosts_are_sent_between_chunks_of_output(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(ssh, "now_s", clock)
+    for one in (ssh, module):
+        monkeypatch.setattr(one, "now_s", clock)
     sent_s: list[list[float]] = [[clock.now_s] for _ in range(HOSTS)]
 
     async def scene() -> None:
         for times_s in sent_s:
-            ssh.beats().add(Anchored(lambda _, own=times_s: own.append(clock.now_s)).wire)  # type: ignore[misc]
+            beats().add(Anchored(lambda _, own=times_s: own.append(clock.now_s)).wire)  # type: ignore[misc]
         for _ in range(1000):
             clock.now_s += CHUNK_S
             await ssh._read(cast("Any", Output()))
@@ -82,12 +85,12 @@ def test_heartbeats_go_on_where_nothing_is_read_and_end_with_their_connection() 
     async def scene() -> None:
         one, other = Anchored(), Anchored()
         for each in (one, other):
-            ssh.beats().add(each.wire)
+            beats().add(each.wire)
         await until(lambda: len(one.sent) == 2)
-        ssh.beats().give_up(one.wire)
+        beats().give_up(one.wire)
         await until(lambda: len(other.sent) == 4)
         assert len(one.sent) == 2
-        ssh.beats().give_up(other.wire)
+        beats().give_up(other.wire)
 
     asyncio.run(scene())
 
@@ -99,10 +102,10 @@ def test_a_connection_that_cannot_be_written_to_keeps_no_heartbeat_from_another(
     async def scene() -> None:
         one, other = Anchored(broken), Anchored()
         for each in (one, other):
-            ssh.beats().add(each.wire)
+            beats().add(each.wire)
         await until(lambda: len(other.sent) == 2)
         for each in (one, other):
-            ssh.beats().give_up(each.wire)
+            beats().give_up(each.wire)
 
     asyncio.run(scene())
 
@@ -212,16 +215,17 @@ def test_heartbeats_of_a_host_that_states_another_time_between_them_keep_it_besi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(ssh, "now_s", clock)
+    for one in (ssh, module):
+        monkeypatch.setattr(one, "now_s", clock)
     sent_s: dict[float, list[float]] = {0.3: [], 1.0: [], 0.1: []}
 
     async def scene() -> None:
         for heartbeat_s, own in sent_s.items():
             limits = Limits(heartbeat_s=heartbeat_s, silence_s=5.0)
-            ssh.beats().add(Anchored(lambda _, own=own: own.append(clock.now_s), limits).wire)  # type: ignore[misc]
+            beats().add(Anchored(lambda _, own=own: own.append(clock.now_s), limits).wire)  # type: ignore[misc]
         for _ in range(1000):
             clock.now_s += CHUNK_S
-            ssh.beats().send_due()
+            beats().send_due()
 
     asyncio.run(scene())
     for heartbeat_s, own in sent_s.items():
@@ -234,10 +238,10 @@ def test_a_timer_that_is_set_for_a_rare_heartbeat_is_no_hindrance_to_a_frequent_
         rare = Anchored(limits=Limits(heartbeat_s=20.0, silence_s=60.0))
         often = Anchored(limits=Limits(heartbeat_s=0.05))
         for each in (rare, often):
-            ssh.beats().add(each.wire)
+            beats().add(each.wire)
         await until(lambda: len(often.sent) == 3)
         assert rare.sent == []
         for each in (rare, often):
-            ssh.beats().give_up(each.wire)
+            beats().give_up(each.wire)
 
     asyncio.run(scene())

@@ -33,6 +33,7 @@ from linewatt.engine.undo.leftover import Leftover
 from linewatt.hosts import facts
 from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.clock import Offset
+from linewatt.hosts.limits import Limits, Pace
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case
 from linewatt.tuning.base import Change
@@ -284,6 +285,15 @@ def test_rights_matter_where_something_is_to_be_changed() -> None:
 )
 def test_of_a_clock_its_uncertainty_counts(clock: Offset | None, status: str) -> None:
     assert host.clock(replace(answer(), clock=clock)).status == status
+
+
+def test_a_host_that_answers_slowly_is_a_warning_with_what_was_learned() -> None:
+    pace = Pace(Limits())
+    assert host.ssh(replace(answer(), slow=pace.said())).status == "ok"
+    pace.answered(2.0)
+    (check,) = only(every(replace(answer(), slow=pace.said())), "ssh")
+    assert (check.status, check.found) == ("warn", pace.said())
+    assert "an answer to a heartbeat took 2.0 s; its limits are now silence 4 s" in check.found
 
 
 def test_a_kernel_that_counts_by_the_tick_is_a_warning_that_says_what_linewatt_does() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import subprocess
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +34,8 @@ from linewatt.hosts.journal_lines import encoded, parse
 from linewatt.hosts.limits import Limits, LimitsUsed, Pace, used
 from linewatt.hosts.local import LocalHost
 from linewatt.hosts.ssh import SshHost, Wire
+from linewatt.records import Connection
+from linewatt.report.machine.connections import connection_text
 from linewatt.store import read
 
 SPEC = HostSpec("dut", "192.0.2.1", "eth0")
@@ -107,6 +111,7 @@ def test_a_document_of_a_pace_says_what_is_stated_and_what_was_learned() -> None
         "command_s": 22.5,
         "stated": ["answer_s"],
         "learned": ["silence_s", "command_s"],
+        "is_raised": None,
     }
 
 
@@ -208,6 +213,86 @@ def test_a_host_with_a_stated_silence_is_told_that_one() -> None:
         assert connection.written[-1].split()[1] == b"7.5"
 
     met(0.0, Limits(silence_s=7.5), scene)
+
+
+STANDS_FOR_SSHD = """
+exec 3<&0
+printf sshd-session >/proc/$$/comm
+bash -c "$1" linewatt 10 "$2" <&3
+:
+"""
+"""the parent of an anchor: of a connection"""
+CHRT = """#!/bin/sh
+echo "$*" >>"{log}"
+case "$1" in -p) echo "pid $2's current scheduling policy: {policy}";; esac
+"""
+
+
+def anchored(folder: Path, policy: str, raises: str) -> tuple[bytes, list[str]]:
+    """What the anchor below an sshd answers, and how chrt was called, which says that it set a policy."""
+    log, tools = folder / "log", folder / "tools"
+    tools.mkdir()
+    (tools / "chrt").write_text(CHRT.format(log=log, policy=policy))
+    (tools / "sudo").write_text('#!/bin/sh\nshift\nSUDO=yes exec "$@"\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    argv = ["bash", "-c", STANDS_FOR_SSHD, "x", leash.anchor(10.0)[2], raises]
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        argv, input=leash.beat(1.0, 5.0), capture_output=True, env=environment, timeout=30, check=False
+    )
+    calls = log.read_text().splitlines() if log.exists() else []
+    return done.stdout, [re.sub("[0-9]{2,}", "PID", call) for call in calls]
+
+
+@pytest.mark.parametrize("raises", ["self", "sudo"])
+def test_an_anchor_raises_itself_and_its_connection_and_says_what_it_read_back(
+    tmp_path: Path, raises: str
+) -> None:
+    said, calls = anchored(tmp_path, "SCHED_RR|SCHED_RESET_ON_FORK", raises)
+    assert said.split()[0::2] == [b"1.000000", b"rr"]
+    assert calls == ["-R -r -p 1 PID", "-R -r -p 1 PID", "-p PID", "-p PID"]
+
+
+@pytest.mark.parametrize("policy", ["SCHED_OTHER", "SCHED_RR", ""])
+def test_an_anchor_that_was_not_raised_so_that_children_are_not_says_so(tmp_path: Path, policy: str) -> None:
+    said, _ = anchored(tmp_path, policy, "self")
+    assert said.split()[0::2] == [b"1.000000", b"refused"]
+
+
+def test_an_anchor_that_is_not_asked_to_raises_nothing(tmp_path: Path) -> None:
+    said, calls = anchored(tmp_path, "SCHED_RR|SCHED_RESET_ON_FORK", "")
+    assert len(said.split()) == 2
+    assert calls == []
+
+
+@pytest.mark.parametrize(("sudo", "raises"), [(False, "self"), (True, "sudo")])
+def test_a_host_whose_campaign_says_so_has_its_session_raised_and_that_is_on_record(
+    monkeypatch: pytest.MonkeyPatch, sudo: bool, raises: str
+) -> None:
+    asked: list[str] = []
+
+    def anchor(first_s: float, raises: str = "") -> list[str]:
+        asked.append(raises)
+        return ["bash", "-c", 'while read -r beat _; do echo "$beat 1.0 refused"; done']
+
+    async def log_in(spec: HostSpec, pace: Pace) -> Delayed:
+        return Delayed(0.0)
+
+    monkeypatch.setattr(leash, "anchor", anchor)
+    monkeypatch.setattr(ssh, "log_in", log_in)
+
+    async def scene() -> Pace:
+        host = await ssh.connect(replace(SPEC, raise_session=True, sudo=sudo), asyncio.Semaphore(1))
+        await host.close()
+        return host.pace
+
+    pace = asyncio.run(scene())
+    assert asked == [raises]
+    assert pace.is_raised is False
+    assert pace.document()["is_raised"] is False
+    assert pace.said().startswith("raise_session: its SSH session is of the ordinary class")
+    assert not pace.is_ordinary
 
 
 def test_the_anchor_waits_as_long_as_the_last_heartbeat_said() -> None:
@@ -396,6 +481,27 @@ all:
     file = tmp_path / "slow.yaml"
     file.write_text(f"name: slow\nhosts: {name}\npairs: [gen -> dut]\ntests: [tcp]\n")
     assert load(file).hosts["dut"].limits == Limits(silence_s=5.0, answer_s=6.0)
+
+
+def test_plan_names_a_session_that_is_raised_as_a_change(run: Run, tmp_path: Path) -> None:
+    file = write(tmp_path, "{silence: 5 s}, raise_session: true")
+    code, out, _ = run("plan", str(file))
+    assert code == 0
+    assert (
+        "change dut: linewatt's own SSH session and heartbeat there = SCHED_RR 1 (raise_session), gone "
+        in out
+    )
+    assert "no change to any host" not in out
+    code, out, _ = run("plan", "--json", str(file))
+    assert json.loads(out)["hosts"]["dut"]["raise_session"] is True
+
+
+def test_a_result_shows_that_a_session_was_raised() -> None:
+    pace = Pace(Limits(), raises=True)
+    pace.is_raised = True
+    assert pace.said() == ""
+    shown = connection_text(Connection.model_validate(pace.document()))
+    assert shown == "slowest answer to a heartbeat 0 s; its SSH session was raised to SCHED_RR"
 
 
 def test_an_inventory_with_limits_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:

@@ -469,6 +469,7 @@ def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
         ),
         data_weights=host.data_weights,
         limits=limits_of(host.limits),
+        raise_session=host.raise_session,
     )
 
 

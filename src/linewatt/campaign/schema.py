@@ -129,6 +129,11 @@ class HostEntry(Part):
         default=None,
         description="How slow it may be: how long silent, how late with answers; see docs/slow-hosts.md.",
     )
+    raise_session: bool = Field(
+        default=False,
+        description="Whether linewatt's own SSH session there is of SCHED_RR, so that a load that fills all "
+        "CPUs does not cut it off; see docs/slow-hosts.md.",
+    )
 
 
 class InventoryHostEntry(HostEntry):

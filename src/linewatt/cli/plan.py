@@ -79,7 +79,9 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
     if planned.segments is not None:
         put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
     put("\n".join(_host_lines(campaign)))
-    put("\n".join(_change_lines(planned.changes, planned.rounds, _steered_later(campaign))))
+    put(
+        "\n".join(_change_lines(planned.changes, planned.rounds, _steered_later(campaign), _raised(campaign)))
+    )
 
 
 def schema_command() -> None:
@@ -112,7 +114,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
-    yield from _change_lines(planned.changes, planned.rounds, _steered_later(campaign))
+    yield from _change_lines(planned.changes, planned.rounds, _steered_later(campaign), _raised(campaign))
     yield from _port_lines(campaign)
     for skip in planned.skipped:
         yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
@@ -198,8 +200,17 @@ def _port_lines(campaign: Campaign) -> Iterator[str]:
         )
 
 
-def _change_lines(shown: Sequence[Change], rounds: Sequence[Round], later: Sequence[str]) -> Iterator[str]:
+def _raised(campaign: Campaign) -> list[str]:
+    """Hosts on which linewatt's own session is to come before the load."""
+    return [name for name, spec in campaign.hosts.items() if spec.raise_session]
+
+
+def _change_lines(
+    shown: Sequence[Change], rounds: Sequence[Round], later: Sequence[str], raised: Sequence[str]
+) -> Iterator[str]:
     """What hosts show throughout, then what varies between rounds: a line for each setting."""
+    from linewatt.hosts.leash import RR_PRIORITY
+
     values: dict[tuple[str, str, str], dict[str, None]] = {}
     whys: dict[tuple[str, str, str], str] = {}
     for change in (change for changes in {one.changes for one in rounds} for change in changes):
@@ -208,8 +219,13 @@ def _change_lines(shown: Sequence[Change], rounds: Sequence[Round], later: Seque
         whys[key] = change.why
     if later:
         yield f"steer: which interrupts of {' and '.join(later)} move is decided when the host has been asked"
-    elif not shown and not values:
+    elif not shown and not values and not raised:
         yield "no change to any host"
+    for host in raised:
+        yield (
+            f"change {host}: linewatt's own SSH session and heartbeat there = SCHED_RR {RR_PRIORITY} "
+            "(raise_session), gone with them"
+        )
     for change in shown:
         setting = _setting(change.knob, change.target, change.value)
         yield f"change {change.host}: {setting} ({change.why})"

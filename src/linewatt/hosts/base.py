@@ -31,7 +31,7 @@ class HostSpec:
     ``cpus`` are the CPUs that belong to the host (``None``: all it shows); ``app_cpus`` carry load
     processes, ``irq_cpus`` the receive interrupts (on a veth: receive packet steering).
     ``shares_cpus_with`` names hosts on the same CPUs, as in a lab. ``limits`` are those that the campaign
-    states.
+    states. ``raise_session``: linewatt's own connection there is of SCHED_RR.
     """
 
     name: str
@@ -55,6 +55,7 @@ class HostSpec:
     data_weights: tuple[int, ...] = ()
     """of each data port, by which instances are dealt; none: as its peer says, or in turn"""
     limits: Limits = field(default_factory=Limits)
+    raise_session: bool = False
 
     @property
     def data_ports(self) -> tuple[HostSpec, ...]:
@@ -84,7 +85,7 @@ class HostSpec:
         of others."""
         values = asdict(self)
         values["limits"] = {name: one for name, one in values["limits"].items() if one is not None}
-        seldom = ("more_ports", "data_weights", "limits")
+        seldom = ("more_ports", "data_weights", "limits", "raise_session")
         return {key: one for key, one in values.items() if one or key not in seldom}
 
 

@@ -19,10 +19,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from linewatt.errors import ParseError
 from linewatt.foreign import number
 
+Raises = Literal["", "self", "sudo"]
+RAISED, REFUSED = "rr", "refused"
+RR_PRIORITY = 1
+"""the least of SCHED_RR: above whatever is not of a real-time class, below all that is"""
 GRACE_S = 0.1
 """four of these lie between asking a command to end and killing it"""
 MARK = "linewatt-leash:"
@@ -107,10 +112,20 @@ _GATE = f"""printf '{MARK} pid %s\\n' "$$" >&2; IFS= read -r go <&5 && exec "$@"
 # bash 5.2 can be hit by its own alarm just after a read with a limit: let it be ignored then.
 # The parent is asked for at the end: bash's PPID may be a number given anew by then. Once the connection's
 # process has ended the parent is the first process, which in a container can be the sshd that listens.
+# $2: nothing, or as whom the scheduling class of this connection's own process and of this script is raised;
+# what they start is of the ordinary class (SCHED_RESET_ON_FORK, sched(7)). The answer is what was read back.
 _ANCHOR = f"""{_NOW}
 trap '' ALRM
-silence=$1
-while read -r -t "$silence" beat silence; do now; printf '%s %s\\n' "$beat" "$t"; done
+silence=$1 raised=
+if [ -n "$2" ]; then
+  as=(); [ "$2" = sudo ] && as=(sudo -n)
+  IFS= read -r name <"/proc/$PPID/comm"
+  case $name in sshd*) "${{as[@]}}" chrt -R -r -p {RR_PRIORITY} "$PPID"
+    "${{as[@]}}" chrt -R -r -p {RR_PRIORITY} "$$";; esac
+  case $(chrt -p "$PPID") in *SCHED_RR*RESET*) raised={RAISED};; *) raised={REFUSED};; esac
+  case $(chrt -p "$$") in *SCHED_RR*RESET*) ;; *) raised={REFUSED};; esac
+fi </dev/null >/dev/null 2>&1
+while read -r -t "$silence" beat silence; do now; printf '%s %s %s\\n' "$beat" "$t" "$raised"; done
 while read -r key parent; do [ "$key" = PPid: ] && break; done <"/proc/$$/status"
 [ "$parent" -gt 1 ] || exit 0
 IFS= read -r name <"/proc/$parent/comm"
@@ -150,12 +165,14 @@ def brief(argv: Sequence[str], *, limit_s: float, size: int, root: bool) -> list
     return [*prefix, "bash", "-c", _BRIEF, "linewatt", f"{limit_s:g}", str(size), str(GRACE_S), *argv]
 
 
-def anchor(first_s: float) -> list[str]:
+def anchor(first_s: float, raises: Raises = "") -> list[str]:
     """Argument list of the process that ends a silent connection and tells the host's time.
 
-    ``first_s``: how long the first heartbeat is waited for; each says how long the next one is.
+    ``first_s``: how long the first heartbeat is waited for; each says how long the next one is. ``raises``:
+    it and its connection's process are to be of SCHED_RR, made so by themselves or through sudo; each answer
+    then ends with RAISED or REFUSED.
     """
-    return ["bash", "-c", _ANCHOR, "linewatt", f"{first_s:g}"]
+    return ["bash", "-c", _ANCHOR, "linewatt", f"{first_s:g}", raises]
 
 
 def beat(stamp_s: float, silence_s: float) -> bytes:

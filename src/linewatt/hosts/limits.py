@@ -71,14 +71,21 @@ class LimitsUsed:
         return max(own_s, self.command_s)
 
 
+NOT_RAISED = (
+    "raise_session: its SSH session is of the ordinary class (no chrt there, or no right to SCHED_RR), and "
+    "competes with the load"
+)
 NAMES = tuple(one.name for one in fields(Limits))
 
 
 class Pace:
     """How slowly a host answers, as far as it was seen, and the limits that follow from it."""
 
-    def __init__(self, stated: Limits, slowest_s: float = 0.0) -> None:
-        """``slowest_s``: of a connection before this one."""
+    def __init__(self, stated: Limits, slowest_s: float = 0.0, *, raises: bool = False) -> None:
+        """``slowest_s``: of a connection before this one; ``raises``: the session's class is to be raised."""
+        self.raises = raises
+        self.is_raised: bool | None = None
+        """as it was read back; ``None``: not asked for, or not known yet"""
         self.stated = stated
         self.slowest_s = slowest_s
         self._login_s = REACH_S
@@ -103,12 +110,13 @@ class Pace:
             "command_s": self.used.command_s or None,
             "stated": [name for name in NAMES if getattr(self.stated, name) is not None],
             "learned": self.learned,
+            "is_raised": self.is_raised,
         }
 
     @property
     def is_ordinary(self) -> bool:
         """Whether its limits are those of any host: none is stated, none was learned."""
-        return self.stated == Limits() and not self.learned
+        return self.stated == Limits() and not self.learned and not self.raises
 
     def said(self) -> str:
         """What was learned, and what is kept although it is short: for people."""
@@ -119,7 +127,8 @@ class Pace:
             for before, names in parts
             if names
         )
-        return f"an answer to a heartbeat took {self.slowest_s:.1f} s; {told}" if told else ""
+        slow = f"an answer to a heartbeat took {self.slowest_s:.1f} s; {told}" if told else ""
+        return "; ".join(filter(None, (slow, NOT_RAISED if self.is_raised is False else "")))
 
     @property
     def _kept(self) -> list[str]:

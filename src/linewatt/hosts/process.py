@@ -189,7 +189,7 @@ class LeashedHost(ABC):
     def __init__(self, spec: HostSpec, pace: Pace | None = None) -> None:
         """``pace``: what is known of how slowly it answers, from a connection before this one."""
         self._spec = spec
-        self.pace = pace or Pace(spec.limits)
+        self.pace = pace or Pace(spec.limits, raises=spec.raise_session)
 
     @property
     def spec(self) -> HostSpec:

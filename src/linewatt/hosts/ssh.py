@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
 import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from weakref import WeakKeyDictionary
 
 from linewatt.errors import HostError, HostLost, WaitTimeout
 from linewatt.foreign import entered, one_line
 from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec, Line
+from linewatt.hosts.beats import beats
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
 from linewatt.hosts.library import asyncssh
 from linewatt.hosts.limits import Limits, Pace, slow_login, slow_to_answer
@@ -68,75 +67,20 @@ async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
         beats().send_due()
 
 
-class Beats:
-    """When the next heartbeat of each connection is due, and the sending of those that are.
-
-    A host ends what runs on it when no heartbeat comes for a while. The loop runs what is ready in its order,
-    and with many hosts that can be much: so whoever was handed a chunk of output has due heartbeats sent
-    before it goes on, and none of them waits for an answer or for what other hosts have said.
-    """
-
-    def __init__(self) -> None:
-        self._due: list[tuple[float, int, Wire]] = []
-        """a heap: the next one first"""
-        self._order = itertools.count()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def add(self, wire: Wire) -> None:
-        """Send its heartbeats, until it is given up."""
-        self._push(wire, now_s())
-        self._arm()
-
-    def give_up(self, wire: Wire) -> None:
-        self._due = [one for one in self._due if one[2] is not wire]
-        heapq.heapify(self._due)
-
-    def send_due(self) -> None:
-        """Send those whose time has come."""
-        while self._due and self._due[0][0] <= (time_s := now_s()):
-            wire = heapq.heappop(self._due)[2]
-            self._push(wire, time_s)
-            wire.send_beat()
-
-    def _push(self, wire: Wire, time_s: float) -> None:
-        heapq.heappush(self._due, (time_s + wire.pace.used.heartbeat_s, next(self._order), wire))
-
-    def _arm(self) -> None:
-        """Wake for the first that is due, where no timer does so as early."""
-        if not self._due:
-            return
-        loop = asyncio.get_running_loop()
-        when_s = loop.time() + max(0.0, self._due[0][0] - now_s())
-        if self._timer is not None and self._timer.when() <= when_s:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = loop.call_at(when_s, self._wake)
-
-    def _wake(self) -> None:
-        self._timer = None
-        self.send_due()
-        self._arm()
-
-
-_BEATS: WeakKeyDictionary[asyncio.AbstractEventLoop, Beats] = WeakKeyDictionary()
-
-
-def beats() -> Beats:
-    """Those of the loop that runs."""
-    loop = asyncio.get_running_loop()
-    if loop not in _BEATS:
-        _BEATS[loop] = Beats()
-    return _BEATS[loop]
-
-
 class Wire:
     """One connection to a host, with the anchor that ends it when it goes silent."""
 
-    def __init__(self, name: str, connection: asyncssh.SSHClientConnection, pace: Pace | None = None) -> None:
-        """``pace``: of its host, whose connections have one."""
+    def __init__(
+        self,
+        name: str,
+        connection: asyncssh.SSHClientConnection,
+        pace: Pace | None = None,
+        raises: leash.Raises = "",
+    ) -> None:
+        """``pace``: of its host, whose connections have one; ``raises``: as the leash's anchor has it."""
         self._name = name
         self._connection = connection
+        self._raises = raises
         self.pace = pace or Pace(Limits())
         self._begins = True
         """nothing is cut while it is found out how slow the host is"""
@@ -198,7 +142,7 @@ class Wire:
         limit_s = self.pace.used.login_s
         try:
             awaited = f"{self._name}: its first channel after the login; {slow_login(limit_s)}"
-            self._anchor = await bounded(self.open(leash.anchor(limit_s)), limit_s, awaited)
+            self._anchor = await bounded(self.open(leash.anchor(limit_s, self._raises)), limit_s, awaited)
             await self._greet(self._anchor, limit_s)
             beats().add(self)
             for _ in range(CLOCK_READINGS):
@@ -258,6 +202,8 @@ class Wire:
                 f"{self._name}: logged in, but no command can be run: {why}; bash must be there, and the "
                 "login must run what it is given (no nologin, no forced command)"
             )
+        if self._raises:
+            self.pace.is_raised = reply.split()[-1:] == [leash.RAISED.encode()]
         if not reply.startswith(stamp):
             raise HostError(
                 f"{self._name}: its login prints {_one_line(reply)!r} before what a command says: no answer "
@@ -356,7 +302,10 @@ class SshHost(LeashedHost):
 
     async def begin(self) -> Wire:
         """Open a connection. Raises HostError: what failed, where, what to do."""
-        wire = Wire(self._spec.name, await log_in(self._spec, self.pace), self.pace)
+        raises: leash.Raises = ""
+        if self._spec.raise_session:
+            raises = "sudo" if self._spec.sudo else "self"
+        wire = Wire(self._spec.name, await log_in(self._spec, self.pace), self.pace, raises)
         try:
             await wire.begin()
         except BaseException:

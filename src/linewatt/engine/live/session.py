@@ -85,7 +85,7 @@ class Session:
         self._runs_mpstat = "mpstat" in campaign.sensors
         self.load = LOADS[campaign.load]
         self.hosts: dict[str, Host] = {}
-        self.paces = {name: Pace(spec.limits) for name, spec in self.specs.items()}
+        self.paces = {name: Pace(spec.limits, raises=spec.raise_session) for name, spec in self.specs.items()}
         """how slowly each host answers, over all connections to it"""
         self._told_pace: dict[str, object] = {}
         self.holder = lock.Holder(campaign.name)

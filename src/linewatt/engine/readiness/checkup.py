@@ -43,6 +43,7 @@ from linewatt.hosts import facts
 from linewatt.hosts.base import Host
 from linewatt.hosts.cpulist import parse_cpulist
 from linewatt.hosts.facts import Facts
+from linewatt.hosts.limits import Pace
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.sensors.registry import POWER
@@ -92,6 +93,7 @@ class Checkup:
         self._load = LOADS[campaign.load]
         self._connector = Connector()
         self._found: dict[str, _Found] = {}
+        self._paces: dict[str, Pace] = {}
         _plan(campaign)
 
     async def open(self) -> None:
@@ -101,7 +103,9 @@ class Checkup:
     async def _open_one(self, name: str) -> None:
         found = self._found[name] = _Found()
         try:
-            self.hosts[name] = await self._connector.connect(self.campaign.hosts[name])
+            spec = self.campaign.hosts[name]
+            pace = self._paces[name] = Pace(spec.limits, raises=spec.raise_session)
+            self.hosts[name] = await self._connector.connect(spec, pace)
         except (HostError, InvalidInput) as error:
             found.problem = without_name(name, str(error))
 
@@ -244,7 +248,7 @@ class Checkup:
             clock = self.hosts[name].clock
         except HostError:
             clock = None
-        return HostAnswer(wants, found.facts, live, found.root, clock)
+        return HostAnswer(wants, found.facts, live, found.root, clock, slow=self._paces[name].said())
 
     def _of_host(self, answer: HostAnswer, answers: dict[str, HostAnswer]) -> Sequence[Check]:
         checks = [*readiness_host.host_checks(answer, self._load)]

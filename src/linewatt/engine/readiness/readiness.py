@@ -117,6 +117,8 @@ class HostAnswer:
     root: Root = Root(None)
     clock: Offset | None = None
     problem: str | None = None
+    slow: str = ""
+    """what was learned of its connection, where that is not as of any host"""
 
     @property
     def name(self) -> str:

@@ -31,10 +31,20 @@ def host_checks(answer: HostAnswer, load: Load) -> Iterator[Check]:
     if answer.problem is not None:
         yield Check(name, "ssh", "fail", answer.problem)
         return
-    yield Check(name, "ssh", "ok", "host key and login accepted")
+    yield ssh(answer)
     yield from tools(answer, load)
     yield root(answer)
     yield clock(answer)
+
+
+def ssh(answer: HostAnswer) -> Check:
+    """Of a host that was logged in to: how slowly it answers, or that its session could not be raised."""
+    if answer.slow:
+        advice = (
+            "is its line long, or is it busy? docs/slow-hosts.md has what that costs, and what can be stated"
+        )
+        return Check(answer.name, "ssh", "warn", answer.slow, advice)
+    return Check(answer.name, "ssh", "ok", "host key and login accepted")
 
 
 def tools(answer: HostAnswer, load: Load) -> Iterator[Check]:

@@ -19,7 +19,11 @@ def connection_lines(hosts: Mapping[str, Connection]) -> list[str]:
 def connection_text(one: Connection) -> str:
     """The slowest answer of a host, then each limit with where it is from."""
     limits = [_limit_text(one, limit) for limit in NAMES if limit in (*one.stated, *one.learned)]
-    return f"slowest answer to a heartbeat {one.slowest_answer_s:.3g} s; limits: {', '.join(limits)}"
+    parts = [f"slowest answer to a heartbeat {one.slowest_answer_s:.3g} s"]
+    parts += [f"limits: {', '.join(limits)}"] if limits else []
+    if one.is_raised is not None:
+        parts.append(f"its SSH session was {'' if one.is_raised else 'not '}raised to SCHED_RR")
+    return "; ".join(parts)
 
 
 def _limit_text(one: Connection, limit: str) -> str:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heartbeats to all connections of a loop, each as often as its host has them."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from linewatt.hosts.clock import now_s
+from linewatt.hosts.limits import Pace
+
+
+class Beaten(Protocol):
+    """A connection that is sent heartbeats."""
+
+    pace: Pace
+
+    def send_beat(self) -> None: ...
+
+
+class Beats:
+    """When the next heartbeat of each connection is due, and the sending of those that are.
+
+    A host ends what runs on it when no heartbeat comes for a while. The loop runs what is ready in its order,
+    and with many hosts that can be much: so whoever was handed a chunk of output has due heartbeats sent
+    before it goes on, and none of them waits for an answer or for what other hosts have said.
+    """
+
+    def __init__(self) -> None:
+        self._due: list[tuple[float, int, Beaten]] = []
+        """a heap: the next one first"""
+        self._order = itertools.count()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, wire: Beaten) -> None:
+        """Send its heartbeats, until it is given up."""
+        self._push(wire, now_s())
+        self._arm()
+
+    def give_up(self, wire: Beaten) -> None:
+        self._due = [one for one in self._due if one[2] is not wire]
+        heapq.heapify(self._due)
+
+    def send_due(self) -> None:
+        """Send those whose time has come."""
+        while self._due and self._due[0][0] <= (time_s := now_s()):
+            wire = heapq.heappop(self._due)[2]
+            self._push(wire, time_s)
+            wire.send_beat()
+
+    def _push(self, wire: Beaten, time_s: float) -> None:
+        heapq.heappush(self._due, (time_s + wire.pace.used.heartbeat_s, next(self._order), wire))
+
+    def _arm(self) -> None:
+        """Wake for the first that is due, where no timer does so as early."""
+        if not self._due:
+            return
+        loop = asyncio.get_running_loop()
+        when_s = loop.time() + max(0.0, self._due[0][0] - now_s())
+        if self._timer is not None and self._timer.when() <= when_s:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(when_s, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self.send_due()
+        self._arm()
+
+
+_BEATS: WeakKeyDictionary[asyncio.AbstractEventLoop, Beats] = WeakKeyDictionary()
+
+
+def beats() -> Beats:
+    """Those of the loop that runs."""
+    loop = asyncio.get_running_loop()
+    if loop not in _BEATS:
+        _BEATS[loop] = Beats()
+    return _BEATS[loop]
