@@ -46,9 +46,17 @@ def swinging(part: float) -> float:
 class Campaign:
     """Trials in random order with idle windows between, on a host whose idle drifts."""
 
-    def __init__(self, seed: int, drift: Drift, *, repetitions: int = 4, idle_off_w: float = 0.0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        drift: Drift,
+        *,
+        repetitions: int = 4,
+        idle_off_w: float = 0.0,
+        step_w: float = STEP_W,
+    ) -> None:
         self._rng = random.Random(seed)  # noqa: S311
-        self._drift, self._idle_off_w = drift, idle_off_w
+        self._drift, self._idle_off_w, self._step_w = drift, idle_off_w, step_w
         self._time_s, self._total_s = 0.0, repetitions * len(SWEEP) * WINDOW_S * (1 + 1 / EVERY)
         self.trials: list[Trial] = []
         self.idle = [self._idle()]
@@ -63,11 +71,14 @@ class Campaign:
         window = Window(self._time_s, self._time_s + WINDOW_S)
         self._time_s += WINDOW_S
         drawn_w = BASE_W + above_w + self._drift((window.start_s + WINDOW_S / 2) / self._total_s)
-        return window, STEP_W * round((drawn_w + self._rng.gauss(0, NOISE_W)) / STEP_W)
+        return window, self._step_w * round((drawn_w + self._rng.gauss(0, NOISE_W)) / self._step_w)
 
     def _power(self, shown_w: float) -> PowerResult:
-        energy: dict[str, Any] = {"energy_j": WINDOW_S * shown_w, "energy_uncertainty_j": WINDOW_S * STEP_W}
-        return watts("wall", shown_w, step_w=STEP_W, tolerance_ratio=None, **energy)
+        energy: dict[str, Any] = {
+            "energy_j": WINDOW_S * shown_w,
+            "energy_uncertainty_j": WINDOW_S * self._step_w,
+        }
+        return watts("wall", shown_w, step_w=self._step_w, tolerance_ratio=None, **energy)
 
     def _idle(self) -> Idle:
         window, shown_w = self._shown(self._idle_off_w)
@@ -126,6 +137,14 @@ def test_idle_between_trials_makes_intervals_half_as_wide_where_it_drifts(drift:
         assert outer.drift is None, "two windows say nothing of what was between them"
         for key, _ in PLANTED:
             assert reach(between, key) < 0.5 * reach(outer, key)
+
+
+@pytest.mark.parametrize("drift", [still, warming, swinging], ids=lambda one: one.__name__)
+def test_a_meter_of_4_w_steps_tells_no_packet_whatever_idle_drifts_by(drift: Drift) -> None:
+    """270 kpps of 8 µJ are 2.2 W; idle that moves a reading from step to step does not make it finer."""
+    for seed in range(30):
+        figure = fitted(Campaign(seed, drift, step_w=4.0)).fit.figures["e_pkt_nj"]
+        assert figure.value is None
 
 
 def test_idle_off_the_model_is_told_with_what_it_drifted_by_taken_out() -> None:
