@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.groups import EVEN, RING, ring
 from tests.report_factories import host, result
-from tests.unit.test_groups import loaded
+from tests.unit.test_groups import HOSTS, loaded
 from tests.wiring import Given, both, counters, cpu, story
 
 from linewatt.analysis.cases.detail import detail_blocks
@@ -244,3 +244,15 @@ def test_a_pair_of_which_nothing_arrived_fails_the_trial_and_is_named() -> None:
     trial = ring((EVEN[0], 0.0, EVEN[2])).trial()
     assert trial.status == "failed"
     assert "nothing of b's arrived at c" in str(trial.reason)
+
+
+def test_the_cost_of_a_packet_is_not_promised_of_hosts_in_a_ring(tmp_path: Path) -> None:
+    hosts = {name: one | {"power": {"rapl": {"driver": "rapl"}}} for name, one in HOSTS.items()}
+    tests = [{"test": f"udp-{size}", "rate": rate} for rate in ("1G", "2G") for size in (512, 1500)]
+
+    def told(pair: str) -> bool:
+        notes = plan(loaded(tmp_path, pair, hosts=hosts, tests=tests), 0).notes
+        return any(one.startswith("energy of") for one in notes)
+
+    assert told("g1 -> dut")
+    assert not told("g1 -> g2 -> dut -> g1")
