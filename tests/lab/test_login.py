@@ -267,7 +267,7 @@ def test_a_server_that_takes_no_login_in_time_is_told_from_one_that_does_not_ans
 
 
 POLICIES = """
-own=$(ps -o ppid= "$PPID"); own=${own// /}
+own=$(ps -o ppid= "$PPID" | tr -d ' ')
 for child in $(pgrep -P "$own"); do
   tr '\\0' ' ' <"/proc/$child/cmdline" | grep -q "EPOCH[R]EALTIME" && chrt -p "$child"
 done
@@ -282,7 +282,7 @@ def test_a_session_that_is_raised_leaves_what_it_starts_in_the_ordinary_class(
     start: Start, tmp_path: Path, raises: bool
 ) -> None:
     host = replace(spec(tmp_path, start()), raise_session=raises)
-    told = said(host, "bash", "-c", POLICIES)
+    told = said(host, "sh", "-c", POLICIES)
     of_each = [line.rpartition(": ")[2] for line in told.splitlines() if "scheduling policy" in line]
     own = "SCHED_RR|SCHED_RESET_ON_FORK" if raises else "SCHED_OTHER"
     assert of_each == [own, own, "SCHED_OTHER"]
