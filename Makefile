@@ -4,12 +4,12 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test truth fuzz faults lint bench mutants findings gallery pins clean
+.PHONY: help setup demo test test-vm truth fuzz faults lint bench mutants findings gallery pins clean
 
 python := .venv/bin/python
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## install what is missing: the field's tools and .venv
 	@scripts/setup.sh demo $@
@@ -23,6 +23,11 @@ test:  ## run every test, with real namespaces, sshd and iperf3
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
 	@scripts/root.sh $@ scripts/test.sh $(ARGS)
+
+test-vm:  ## run the tests on virtual machines alone: real kernels, drivers, interrupts
+	@scripts/root.sh $@
+	@scripts/setup.sh vm $@
+	@scripts/root.sh $@ $(python) -m pytest tests/vm $(ARGS)
 
 truth:  ## run the planted truths alone: labs whose limit or meter is known, and what linewatt says of them
 	@scripts/root.sh $@

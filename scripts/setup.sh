@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what a stage needs and is missing: system packages, and pinned Python packages in .venv.
 #
-#   scripts/setup.sh demo|bench|test|lint [TARGET]      TARGET: the make target that asks, for messages
+#   scripts/setup.sh demo|bench|test|vm|lint [TARGET]      TARGET: the make target that asks, for messages
 #
 # Run again, it only looks. System packages need root or sudo; everything else belongs to the caller.
 set -euo pipefail
@@ -18,9 +18,9 @@ target=${2:-setup}
 
 case $stage in
     demo) requirements='core' ;;
-    bench | test) requirements='test' ;; # the bench reads meters and runs users too
+    bench | test | vm) requirements='test' ;; # the bench reads meters and runs users too
     lint) requirements='lint' ;;
-    *) die "no such stage: $stage; use demo, bench, test or lint" ;;
+    *) die "no such stage: $stage; use demo, bench, test, vm or lint" ;;
 esac
 
 # --- What is missing ----------------------------------------------------------------------------------
@@ -59,6 +59,13 @@ tools_of_sockperf='
 # The server of scripted users.
 tools_of_users='
     vsftpd              vsftpd          vsftpd
+'
+
+# What guests are made of, beside virtme-ng and a kernel.
+tools_of_guests='
+    qemu-system-x86_64  qemu-system-x86 qemu-kvm
+    busybox             busybox-static  busybox
+    modprobe            kmod            kmod
 '
 
 # What reads meters and moves files by hand, beside linewatt.
@@ -246,6 +253,52 @@ install_wanted() {
     say "not to be had here: ${missing[*]}; $3"
 }
 
+# A kernel for guests, unpacked where the machine itself never boots it; none where the machine has one. Its
+# package is not installed, because that would change what the machine boots next.
+kernel_is_there() {
+    "$venv/bin/python" -c 'import sys
+from linewatt.lab.guests.tools import newest_kernel
+sys.exit(newest_kernel() is None)'
+}
+
+install_kernel() {
+    local place=/var/lib/linewatt/kernels work package version status=0
+    if kernel_is_there; then return 0; fi
+    (need_root "" "") 2>/dev/null || return 1
+    installable linux-image-amd64 || apt update || true
+    package=$(apt-cache depends linux-image-amd64 2>/dev/null \
+        | sed -n 's/^  Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+    [[ -n $package ]] || return 1
+    version=${package#linux-image-}
+    say "unpacking $package for guests into $place; the machine itself never boots it"
+    work=$(as_root mktemp -d)
+    as_root sh -euc '
+        cd "$1"
+        apt-get -o APT::Sandbox::User=root download "$2"
+        dpkg -x ./*.deb unpacked
+        depmod -b unpacked "$3"
+        mkdir -p "$4" /lib/modules
+        rm -rf "${4:?}/$3"
+        mv unpacked "$4/$3"
+    ' sh "$work" "$package" "$version" "$place" >>"$log" 2>&1 || status=$?
+    as_root rm -rf "$work"
+    return "$status"
+}
+
+install_guests() {
+    local asked=$venv/.setup-no-guests
+    if [[ $distribution != debian || $(uname -m) != x86_64 ]]; then
+        say "guests are made on Debian-likes on x86-64 only: their tests will be skipped"
+        return 0
+    fi
+    install_wanted guest-tools "$tools_of_guests" "tests of guests will be skipped"
+    if [[ ! -e $asked ]] && ! install_kernel; then
+        tail -n 3 "$log" >&2
+        if [[ -d $venv ]]; then as_caller touch "$asked"; fi
+        say "no kernel for guests to be had here: tests of guests will be skipped"
+    fi
+}
+
 # Pages are tested in a browser; without one those tests skip and say so. What a distribution has not, it
 # is asked for once.
 install_browser() {
@@ -394,6 +447,8 @@ case $stage in
         install_wanted snmpd "$tools_of_tests" "tests of SNMP will be skipped"
         install_wanted sockperf "$tools_of_sockperf" "tests of latency will be skipped"
         install_wanted vsftpd "$tools_of_users" "tests of FTP users will be skipped"
+        install_guests
         install_browser
         ;;
+    vm) install_guests ;;
 esac

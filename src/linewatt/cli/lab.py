@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt lab``: a lab of network namespaces on this machine."""
+"""``linewatt lab``: a lab of network namespaces, or of virtual machines, on this machine."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ import typer
 
 from linewatt.cli.help import Command, Group
 from linewatt.cli.output import print_json, put, say
+from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.lab import HostLayout, Lab, LabStatus
+    from linewatt.lab import Guest, HostLayout, Lab, LabStatus
 
 SCHEMA_VERSION = 1
 
@@ -22,12 +24,22 @@ _JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 
 lab_app = typer.Typer(
     cls=Group,
-    help="Bring up hosts as network namespaces of this machine.",
+    help="Bring up hosts as namespaces or virtual machines.",
     no_args_is_help=True,
 )
 
 
-@lab_app.command("up", cls=Command)
+class _Up(Command):
+    """``--vm`` may stand alone: then it is two guests, as it is two hosts without it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        words: list[str] = []
+        for word, behind in zip_longest(args, args[1:], fillvalue="-"):
+            words += [word, "2"] if word == "--vm" and behind.startswith("-") else [word]
+        return super().parse_args(ctx, words)
+
+
+@lab_app.command("up", cls=_Up)
 def up(  # noqa: PLR0913  one parameter an option
     name: str = _NAME,
     hosts: int = typer.Option(2, "--hosts", metavar="N", help="How many hosts, 1 to 250."),
@@ -61,6 +73,31 @@ def up(  # noqa: PLR0913  one parameter an option
         metavar="RATE",
         help="What the switch forwards to a host at most, through all its ports together; none: unlimited.",
     ),
+    vm: int | None = typer.Option(
+        None,
+        "--vm",
+        metavar="N",
+        help="N virtual machines as hosts, 1 to 16, by itself 2, with kernels of their own.",
+    ),
+    nic: list[str] = typer.Option(
+        [],
+        "--nic",
+        metavar="MODEL",
+        help="A data NIC of each guest, once for each: vmxnet3 (default), e1000e or virtio-net-pci,"
+        " which may have queues=N; each may have node=K behind a comma.",
+    ),
+    kernel: list[str] = typer.Option(
+        [],
+        "--kernel",
+        metavar="FILE",
+        help="Kernel image of the guests, several by turns; default: the newest in /boot.",
+    ),
+    cpus: int = typer.Option(2, "--cpus", metavar="N", help="CPUs of each guest."),
+    threads: int = typer.Option(
+        1, "--threads", metavar="N", help="Hardware threads of a guest's core, 1 or 2."
+    ),
+    nodes: int = typer.Option(1, "--nodes", metavar="N", help="NUMA nodes of each guest, 1 to 4."),
+    memory: int = typer.Option(768, "--memory", metavar="MIB", help="Memory of each guest."),
     as_json: bool = _JSON,
 ) -> None:
     """Build a lab and print the path of its inventory.
@@ -69,7 +106,16 @@ def up(  # noqa: PLR0913  one parameter an option
     """
     from linewatt import lab
 
-    request = lab.LabRequest(name, hosts, rate, mtu, bmc, bmc_refresh, bmc_average, ports, shared)
+    guests = _guests(vm, nic, kernels=kernel, cpus=cpus, threads=threads, nodes=nodes, memory_mib=memory)
+    if vm is not None and hosts not in (2, vm):
+        raise InvalidInput(f"--vm {vm} and --hosts {hosts}: all hosts are guests; give --vm alone")
+    request = lab.LabRequest(
+        name, vm or hosts, rate, mtu, bmc, bmc_refresh, bmc_average, ports, shared, guests
+    )
+    if guests:
+        say(
+            f"lab {name}: {len(guests)} guests boot; that takes seconds with KVM and a minute or more without"
+        )
     built = lab.up(request, inventory=inventory)
     path = built.inventory if inventory is None else inventory
     if built.was_up:
@@ -80,6 +126,20 @@ def up(  # noqa: PLR0913  one parameter an option
         print_json(_built(built, path))
     else:
         put(str(path))
+
+
+def _guests(vm: int | None, nics: list[str], **shape: Any) -> tuple[Guest, ...]:
+    """What ``--vm`` and its companions ask for; these mean nothing without it."""
+    from linewatt.lab.guests.spec import Guest, same_guests
+
+    if vm is not None:
+        return same_guests(vm, nics, **shape)
+    ignored = same_guests(1, nics, **shape)[0]
+    if ignored != Guest():
+        raise InvalidInput(
+            "--nic, --kernel, --cpus, --threads, --nodes and --memory are of guests; give --vm N, too"
+        )
+    return ()
 
 
 def _built(built: Lab, inventory: Path) -> dict[str, Any]:
@@ -165,6 +225,7 @@ def _host(host: HostLayout) -> dict[str, Any]:
         "data_ipv4": host.data_ipv4,
         "data_ipv6": host.data_ipv6,
         **({"data": [asdict(port) for port in host.ports]} if len(host.ports) > 1 else {}),
+        **({} if host.guest is None else {"guest": asdict(host.guest)}),
         "cpus": list(host.cpus),
         "app_cpus": list(host.app_cpus),
         "irq_cpus": list(host.irq_cpus),
@@ -190,11 +251,11 @@ def _status(lab: LabStatus) -> dict[str, Any]:
 def _print_table(labs: list[LabStatus]) -> None:
     from linewatt.lab.layout import cpu_list
 
-    columns = ("lab", "state", "host", "sshd", "bmc", "address", "data ipv4", "data ipv6", "cpus")
+    columns = ("lab", "state", "host", "sshd", "bmc", "address", "data ipv4", "data ipv6", "cpus", "guest")
     rows: list[tuple[str, ...]] = [columns]
     for lab in labs:
         if not lab.hosts:
-            rows.append((lab.name, lab.state, *["-"] * 7))
+            rows.append((lab.name, lab.state, *["-"] * 8))
         for host in lab.hosts:
             part = host.layout
             answer = "answers" if host.answers else "silent"
@@ -209,8 +270,11 @@ def _print_table(labs: list[LabStatus]) -> None:
                     " ".join(port.ipv4 for port in part.ports),
                     " ".join(port.ipv6 for port in part.ports),
                     cpu_list(part.cpus),
+                    "-" if part.guest is None else part.guest.description,
                 )
             )
-    widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
+    if not any(host.layout.guest for lab in labs for host in lab.hosts):
+        rows = [row[:-1] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         put("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

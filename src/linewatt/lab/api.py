@@ -14,6 +14,8 @@ from linewatt.errors import InvalidInput, LabError
 from linewatt.lab import bmc, system
 from linewatt.lab.bmc import BmcState
 from linewatt.lab.build import answering, build, is_inventory_of, take_down
+from linewatt.lab.guests import start as guests
+from linewatt.lab.guests.tools import GuestTools, find_guest_tools
 from linewatt.lab.layout import HostLayout, LabRequest, check_name
 from linewatt.lab.state import ROOT, LabState, Registry
 
@@ -64,6 +66,7 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
     LabError where this machine cannot do it; then nothing is left of it.
     """
     tools = system.find_tools()
+    guest_tools = find_guest_tools(request.guests) if request.guests else None
     registry = Registry(root)
     copy = None if inventory is None else _checked_copy(inventory, request.name)
     with _as_lab_errors(request.name), registry.claim(request.name) as lock:
@@ -73,7 +76,7 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
             if state is not None:
                 take_down(state)
             registry.clear(request.name)
-            state = _make(registry, request, tools, lock)
+            state = _make(registry, request, tools, guest_tools, lock)
         if copy is not None:
             state = state.with_copy(copy)
             registry.write(state)
@@ -92,7 +95,9 @@ def _as_lab_errors(name: str) -> Iterator[None]:
         ) from error
 
 
-def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: int) -> LabState:
+def _make(
+    registry: Registry, request: LabRequest, tools: system.Tools, guest_tools: GuestTools | None, lock: int
+) -> LabState:
     state = None
     no_bmc = None
     if not request.bmc:
@@ -108,7 +113,7 @@ def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: in
             no_bmc,
         )
         registry.ensure_privilege_separation()
-        build(state.layout, registry.directory(request.name), tools, lock)
+        build(state.layout, registry.directory(request.name), tools, lock, guest_tools)
         state = state.as_ready()
         registry.write(state)
     except BaseException:  # Ctrl-C too
@@ -128,6 +133,7 @@ def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
         (
             *(each.hosts, each.rate_bps, each.mtu, each.ports, each.shared_bps),
             *(each.bmc, each.bmc_refresh_s, each.bmc_average_s),
+            each.guests,
         )
         for each in (had, request)
     ]
@@ -138,8 +144,13 @@ def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
         ports = "" if had.ports == 1 else f" of {had.ports} data ports"
         if had.shared_bps is not None:
             ports += f", which share {had.shared}"
+        kind = "guests" if had.guests else "hosts"
+        if had.guests:
+            without += "".join(
+                f"; {text}" for text in dict.fromkeys(guest.description for guest in had.guests)
+            )
         raise InvalidInput(
-            f"lab {had.name} is up with {had.hosts} hosts{ports}, rate {had.rate}, mtu {had.mtu}{without};"
+            f"lab {had.name} is up with {had.hosts} {kind}{ports}, rate {had.rate}, mtu {had.mtu}{without};"
             f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"
         )
     return all(_works(host) for host in _hosts(state, registry))
@@ -231,7 +242,8 @@ def _hosts(state: LabState, registry: Registry) -> tuple[HostStatus, ...]:
     layout = state.layout
     if not state.ready:
         return tuple(HostStatus(host, answers=False) for host in layout.hosts)
-    answers = answering([host.address for host in layout.hosts])
+    asked = guests.answering if state.request.guests else answering
+    answers = asked([host.address for host in layout.hosts])
     bmcs: Sequence[BmcState | None] = [None] * len(answers)
     if state.no_bmc is None:
         bmcs = bmc.states(layout, registry.directory(layout.name))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lab's BMCs: their files, the process that feeds them, and whether each answers.
 
-A host's BMC is an ``ipmi_sim`` in the host's network namespace, on its management address. It is no process
+A host's BMC is an ``ipmi_sim`` in the host's network namespace, on its management address, that of a guest on
+one of its own. It is no process
 of the host, which cannot see it, and is not kept on the host's CPUs. The feeder lives in the switch's
 namespace. So everything is ended with what else is in the namespaces (``build.take_down``).
 """
@@ -66,7 +67,9 @@ def write_files(layout: Layout, directory: Path) -> Path:
     for name in set(first.values()):
         (place / name).write_text(bmc_recipe.values_line(server_power(0.0)))
     for host in layout.hosts:
-        conf = bmc_recipe.lan_conf(f"{layout.name}-{host.name}", host.address, password)
+        conf = bmc_recipe.lan_conf(
+            f"{layout.name}-{host.name}", host.bmc_address, password, in_band=host.guest is not None
+        )
         write_secret(_file(directory, host, "lan.conf"), conf.encode())
         _file(directory, host, "emu").write_text(bmc_recipe.commands(place / first[host.name]))
     return password_file
@@ -115,10 +118,10 @@ def wait_until_ready(layout: Layout, directory: Path) -> None:
             log = _log_of_feeder(directory)
             raise LabError(f"lab {layout.name}: no values for the BMCs {_after_waiting(log)}")
         time.sleep(_ASK_AGAIN_S / 10)
-    answers = answering([host.address for host in layout.hosts], deadline - time.monotonic())
+    answers = answering([host.bmc_address for host in layout.hosts], deadline - time.monotonic())
     for host, its in zip(layout.hosts, answers, strict=True):
         if not its:
-            where = f"its BMC does not answer on {host.address}:{bmc_recipe.PORT}"
+            where = f"its BMC does not answer on {host.bmc_address}:{bmc_recipe.PORT}"
             raise LabError(
                 f"lab {layout.name}: {host.name}: {where} {_after_waiting(_file(directory, host, 'log'))}"
             )
@@ -127,7 +130,7 @@ def wait_until_ready(layout: Layout, directory: Path) -> None:
 def states(layout: Layout, directory: Path) -> list[BmcState]:
     """How each host's BMC is right now."""
     fed: BmcState = "up" if _is_fed(directory) else "not fed"
-    is_answering = answering([host.address for host in layout.hosts])
+    is_answering = answering([host.bmc_address for host in layout.hosts])
     return [fed if answers else "down" for answers in is_answering]
 
 

@@ -19,6 +19,8 @@ PORT = 623  # asf-rmcp; IPMI 2.0, 13.1.2
 USER = "admin"
 CIPHER_SUITE = 3  # RAKP-HMAC-SHA1, HMAC-SHA1-96, AES-CBC-128: the one that every BMC has
 POLL_MS = 200
+SYSTEM_INTERFACE = ("127.0.0.1", 9002)
+"""In the network namespace of a guest: where its QEMU finds the BMC behind the guest's KCS interface."""
 
 BEAT = ".beat"
 """Beside the values files: its time stamp says when they were last looked after, changed or not."""
@@ -80,8 +82,13 @@ def sensor_record(number: int, name: str, unit: Unit, step: int, entity: tuple[s
     return bytes([0x00, 0x00, 0x51, 0x01, len(body)]) + body
 
 
-def lan_conf(name: str, address: str, password: str) -> str:
-    """``lan.conf``: one administrator, one address, and no console, which would ask for no password."""
+def lan_conf(name: str, address: str, password: str, *, in_band: bool = False) -> str:
+    """``lan.conf``: one administrator, one address, and no console, which would ask for no password.
+
+    ``in_band``: it is also behind the system interface of a guest (channel 15, codec VM; ipmi_lan(5)).
+    """
+    place, port = SYSTEM_INTERFACE
+    system = f"serial 15 {place} {port} codec VM\n" if in_band else ""
     guid = b"linewatt" + bytes(4) + bytes(int(part) for part in address.split("."))
     return f"""name "{name}"
 set_working_mc 0x20
@@ -91,7 +98,7 @@ startlan 1
   allowed_auths_admin md5
   guid {guid.hex()}
 endlan
-user 2 true "{USER}" "{password}" admin 10 md5
+{system}user 2 true "{USER}" "{password}" admin 10 md5
 """
 
 

@@ -15,7 +15,10 @@ from pathlib import Path
 
 from linewatt.errors import LabError
 from linewatt.lab import bmc, processes, recipe
-from linewatt.lab.keys import make_key, write_private
+from linewatt.lab.guests import start as guests
+from linewatt.lab.guests.recipe import GUEST_DIRECTORY, START_GUEST
+from linewatt.lab.guests.tools import GuestTools
+from linewatt.lab.keys import KeyPair, make_key, write_private
 from linewatt.lab.layout import SSH_PORT, HostLayout, Layout
 from linewatt.lab.state import LabState
 from linewatt.lab.system import Tools, names_present, run_batch, tool_environment
@@ -26,8 +29,13 @@ _REACH_LIMIT_S = 5.0
 _RETRY_S = 0.002
 
 
-def build(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
-    """Make everything in ``layout``; the tools hold ``lock`` while they run. Raises LabError."""
+def build(
+    layout: Layout, directory: Path, tools: Tools, lock: int, guest_tools: GuestTools | None = None
+) -> None:
+    """Make everything in ``layout``; the tools hold ``lock`` while they run. Raises LabError.
+
+    ``guest_tools``: where its hosts are guests.
+    """
     what = f"lab {layout.name}"
     run_batch([tools.ip, "-batch", "-"], recipe.root_batch(layout), what=what, lock=lock)
     run_batch(
@@ -43,14 +51,17 @@ def build(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
             what=what,
             lock=lock,
         )
-    write_files(layout, directory, tools)
+    emulated = guest_tools is not None and not guest_tools.kvm
+    write_files(layout, directory, tools, emulated=emulated)
+    if guest_tools is not None:
+        guests.write_files(layout, directory, tools.sshd, guest_tools, bmc=tools.ipmi_sim is not None)
     start(layout, directory, tools, lock)
     wait_for_hosts(layout, directory)
     if tools.ipmi_sim is not None:
         bmc.wait_until_ready(layout, directory)
 
 
-def write_files(layout: Layout, directory: Path, tools: Tools) -> None:
+def write_files(layout: Layout, directory: Path, tools: Tools, *, emulated: bool = False) -> None:
     """Keys, sshd configurations, homes, what the BMCs need, and the inventory."""
     user = make_key()
     write_private(directory / "id_ed25519", user)
@@ -59,13 +70,25 @@ def write_files(layout: Layout, directory: Path, tools: Tools) -> None:
     for host in layout.hosts:
         key = make_key()
         public_keys[host.name] = key.public
-        write_private(directory / f"{host.name}.key", key)
-        config = recipe.sshd_config(host, directory, source_penalties=tools.sshd_version >= (9, 8))
-        (directory / f"{host.name}.conf").write_text(config)
-        (directory / "home" / host.name).mkdir(parents=True)
+        _write_sshd_files(host, directory, key, tools)
     (directory / "known_hosts").write_text(recipe.known_hosts(layout, public_keys))
     password_file = None if tools.ipmi_sim is None else bmc.write_files(layout, directory)
-    (directory / "inventory.yaml").write_text(recipe.inventory(layout, directory, password_file))
+    (directory / "inventory.yaml").write_text(
+        recipe.inventory(layout, directory, password_file, emulated=emulated)
+    )
+
+
+def _write_sshd_files(host: HostLayout, directory: Path, key: KeyPair, tools: Tools) -> None:
+    """A host's key, its sshd's configuration and its home; a guest is handed them, and has them elsewhere."""
+    theirs, seen = directory, directory
+    if host.guest is not None:
+        theirs, seen = guests.handed_directory(host, directory), GUEST_DIRECTORY
+        theirs.mkdir(parents=True)
+        (theirs / "authorized_keys").write_text((directory / "authorized_keys").read_text())
+    write_private(theirs / f"{host.name}.key", key)
+    config = recipe.sshd_config(host, seen, source_penalties=tools.sshd_version >= (9, 8))
+    (theirs / f"{host.name}.conf").write_text(config)
+    (theirs / "home" / host.name).mkdir(parents=True)
 
 
 def start(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
@@ -92,7 +115,7 @@ def start(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
 def _start(
     layout: Layout, host: HostLayout, directory: Path, tools: Tools, lock: int, said: int
 ) -> subprocess.Popen[bytes]:
-    arguments = recipe.start_arguments(layout, host, tools.sshd, directory)
+    script, arguments = _start_script(layout, host, directory, tools)
     if tools.ipmi_sim is not None:
         arguments += bmc.start_arguments(host, directory, tools.ipmi_sim)
     with _on_cpus(host.cpus):
@@ -104,7 +127,7 @@ def _start(
                 host.namespace,
                 "sh",
                 "-c",
-                recipe.START_HOST,
+                script,
                 "linewatt-lab",
                 *arguments,
             ],
@@ -113,6 +136,15 @@ def _start(
             stderr=said,
             env=tool_environment(),
         )
+
+
+def _start_script(layout: Layout, host: HostLayout, directory: Path, tools: Tools) -> tuple[str, list[str]]:
+    """What makes a host of its namespace, and its arguments."""
+    if host.guest is None:
+        return recipe.START_HOST, recipe.start_arguments(layout, host, tools.sshd, directory)
+    shape = recipe.shape_batch(layout.rate_bps, [port.interface for port in host.ports])
+    process = recipe.process_file(host, directory)
+    return START_GUEST, guests.start_arguments(layout, host, host.guest, directory, shape, process)
 
 
 @contextmanager
@@ -128,6 +160,10 @@ def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
 
 def wait_for_hosts(layout: Layout, directory: Path) -> None:
     """Until every host's sshd listens, and the way there is open. Raises LabError naming who does not."""
+    if any(host.guest is not None for host in layout.hosts):
+        process_of = {host.name: _process_of(host, directory) for host in layout.hosts}
+        guests.wait_for_guests(layout.hosts, directory, process_of, f"lab {layout.name}")
+        return
     deadline = time.monotonic() + _ANSWER_LIMIT_S
     for host in layout.hosts:
         process = _process_of(host, directory)

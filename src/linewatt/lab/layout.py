@@ -14,6 +14,8 @@ A host with several data ports has ``data1`` and so on beside ``data0``, each in
 the switch shares a rate among the ports of a host, these are on a bridge of the host's own, and what comes to
 it from ``br0`` passes one shaped link.
 
+A host that is a virtual machine has the same wires, joined with its own (:mod:`linewatt.lab.guests.recipe`).
+
 Management and data networks are apart, as in real labs, so that a flood on the data links cannot cut
 the controller off. Addresses come from the ranges set aside for benchmarking (RFC 2544: 198.18.0.0/15,
 RFC 5180: 2001:2::/48) and the hosts have no default route: nothing ever leaves the lab.
@@ -29,11 +31,14 @@ from itertools import chain
 
 from linewatt import units
 from linewatt.errors import InvalidInput
+from linewatt.lab.guests.spec import MAX_GUESTS, Guest
 
 MAX_HOSTS = 250
 MAX_PORTS = 4
 _PORT_HOSTS = 62
 """hosts with several data ports: each port has a quarter of the lab's subnet"""
+_BMC_OF_GUEST = 128
+"""what is added to a guest's number: its BMC has an address of its own, as a real one has"""
 MAX_BMC_S = 300.0
 INDEXES = range(1, 255)
 SSH_PORT = 22
@@ -63,6 +68,8 @@ class LabRequest:
     """data ports of each host"""
     shared: str = "none"
     """what the switch forwards to a host at most, through all its ports together"""
+    guests: tuple[Guest, ...] = ()
+    """the hosts as virtual machines, all of them; none: they are namespaces"""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -81,6 +88,23 @@ class LabRequest:
             )
         parse_rate(self.rate)
         parse_rate(self.shared)
+        self._check_guests()
+
+    def _check_guests(self) -> None:
+        if not self.guests:
+            return
+        if len(self.guests) != self.hosts or self.hosts > MAX_GUESTS:
+            raise InvalidInput(
+                f"lab {self.name}: {len(self.guests)} guests for {self.hosts} hosts; all hosts are guests,"
+                f" {MAX_GUESTS} at most (--vm)"
+            )
+        if self.ports != 1:
+            raise InvalidInput(f"lab {self.name}: a guest has a port for each --nic; leave --ports away")
+
+    @property
+    def ports_each(self) -> tuple[int, ...]:
+        """Data ports of each host."""
+        return tuple(len(guest.nics) for guest in self.guests) or (self.ports,) * self.hosts
 
     @property
     def rate_bps(self) -> int | None:
@@ -125,6 +149,10 @@ class HostLayout:
     shares_cpus_with: tuple[str, ...]
     ports: tuple[PortLayout, ...]
     """of its data, ``data0`` first"""
+    number: int
+    bmc_address: str
+    guest: Guest | None = None
+    """as a virtual machine, whose CPUs are not those of this machine in ``cpus``, on which it runs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +207,11 @@ def parse_rate(text: str) -> int | None:
 
 def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
     """Everything about the lab ``request`` as number ``index`` of this machine (1..254)."""
-    cpus = split_cpus(cores, request.hosts)
+    cpus = _cpus(request, cores)
     names = [f"h{number}" for number in range(1, request.hosts + 1)]
     shares = _sharing(cpus, names, cores)
     hosts = tuple(
-        _host(index, number, cpus[number - 1], shares[number - 1], request.ports)
+        _host(request, index, number, cpus[number - 1], shares[number - 1])
         for number in range(1, request.hosts + 1)
     )
     return Layout(
@@ -204,11 +232,23 @@ def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
     )
 
 
-def _host(index: int, number: int, cpus: tuple[int, ...], shares: tuple[str, ...], ports: int) -> HostLayout:
+def _cpus(request: LabRequest, cores: Cores) -> list[tuple[int, ...]]:
+    """CPUs of each host. Guests with more CPUs than that run on all of them, and share them."""
+    cpus = split_cpus(cores, request.hosts)
+    if any(len(its) < guest.cpus for its, guest in zip(cpus, request.guests, strict=False)):
+        return [tuple(chain.from_iterable(cores))] * request.hosts
+    return cpus
+
+
+def _host(
+    request: LabRequest, index: int, number: int, cpus: tuple[int, ...], shares: tuple[str, ...]
+) -> HostLayout:
     half = len(cpus) // 2
     # Where CPUs are shared by everybody, keeping some for interrupts would only look like a split.
     split = half > 0 and not shares
-    data = tuple(_port(index, number, port, ports) for port in range(ports))
+    most = max(request.ports_each)
+    data = tuple(_port(index, number, port, most) for port in range(request.ports_each[number - 1]))
+    guest = request.guests[number - 1] if request.guests else None
     return HostLayout(
         name=f"h{number}",
         namespace=f"lw{index}-h{number}",
@@ -222,6 +262,9 @@ def _host(index: int, number: int, cpus: tuple[int, ...], shares: tuple[str, ...
         irq_cpus=cpus[half:] if split else cpus,
         shares_cpus_with=shares,
         ports=data,
+        number=number,
+        bmc_address=f"198.18.{index}.{number + (0 if guest is None else _BMC_OF_GUEST)}",
+        guest=guest,
     )
 
 

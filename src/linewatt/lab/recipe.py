@@ -16,6 +16,9 @@ INVENTORY_HEADER = "# Inventory of a linewatt lab; removed by: linewatt lab down
 # A bridge that only switches: nothing learned late, nothing sent of its own accord.
 _QUIET_BRIDGE = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
 
+_EMULATED_LIMITS = {"silence": "20 s", "answer": "30 s", "command": "180 s", "login": "120 s"}
+"""of a guest whose CPUs are programs: it stands still for seconds where this machine has other work, too"""
+
 _SHARED_QUEUE_MS = 40
 """TCP is held back here by what it has on its way, as in a switch with deep buffers, and not by drops"""
 
@@ -222,16 +225,20 @@ def known_hosts(layout: Layout, public_keys: Mapping[str, str]) -> str:
     return "".join(f"{host.address} {public_keys[host.name]}\n" for host in layout.hosts)
 
 
-def inventory(layout: Layout, directory: Path, bmc_password_file: Path | None = None) -> str:
+def inventory(
+    layout: Layout, directory: Path, bmc_password_file: Path | None = None, *, emulated: bool = False
+) -> str:
     """An Ansible inventory in YAML that a campaign can name and that Ansible itself can use.
 
-    With a file for their password, the hosts have BMCs.
+    With a file for their password, the hosts have BMCs. ``emulated``: hosts are guests without KVM.
     """
     lines = [f"{INVENTORY_HEADER}{layout.name}", "all:", "  hosts:"]
     for host in layout.hosts:
         lines.append(f"    {host.name}:")
         # JSON is YAML too, and quotes what needs it.
         variables = _variables(layout, host, directory)
+        if emulated:
+            variables.append(("linewatt_limits", _EMULATED_LIMITS))
         if bmc_password_file is not None:
             variables.append(("linewatt_power", {"bmc": _bmc(host, bmc_password_file)}))
         lines += [f"      {key}: {json.dumps(value)}" for key, value in variables]
@@ -241,7 +248,7 @@ def inventory(layout: Layout, directory: Path, bmc_password_file: Path | None = 
 def _bmc(host: HostLayout, password_file: Path) -> dict[str, object]:
     return {
         "driver": "ipmi",
-        "address": host.address,
+        "address": host.bmc_address,
         "port": bmc_recipe.PORT,
         "user": bmc_recipe.USER,
         "password_file": str(password_file),
@@ -253,6 +260,17 @@ def _bmc(host: HostLayout, password_file: Path) -> dict[str, object]:
 def _each(values: list[str]) -> str | list[str]:
     """A list where there are several."""
     return values[0] if len(values) == 1 else values
+
+
+def _its_cpus(host: HostLayout) -> list[tuple[str, object]]:
+    """A guest says itself which CPUs it has and what is near its NICs, as any machine does."""
+    if host.guest is not None:
+        return []
+    return [
+        ("linewatt_cpus", cpu_list(host.cpus)),
+        ("linewatt_app_cpus", cpu_list(host.app_cpus)),
+        ("linewatt_irq_cpus", cpu_list(host.irq_cpus)),
+    ]
 
 
 def _variables(layout: Layout, host: HostLayout, directory: Path) -> list[tuple[str, object]]:
@@ -267,9 +285,7 @@ def _variables(layout: Layout, host: HostLayout, directory: Path) -> list[tuple[
         ("linewatt_data", _each([port.interface for port in host.ports])),
         ("linewatt_data_ipv4", _each([port.ipv4 for port in host.ports])),
         ("linewatt_data_ipv6", _each([port.ipv6 for port in host.ports])),
-        ("linewatt_cpus", cpu_list(host.cpus)),
-        ("linewatt_app_cpus", cpu_list(host.app_cpus)),
-        ("linewatt_irq_cpus", cpu_list(host.irq_cpus)),
+        *_its_cpus(host),
         ("linewatt_lab", layout.name),
         ("linewatt_shares_cpus_with", list(host.shares_cpus_with)),
     ]

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a guest consists of, checked before anything is made (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Literal, get_args
+
+from linewatt.errors import InvalidInput
+
+Model = Literal["vmxnet3", "e1000e", "virtio-net-pci"]
+MODELS: tuple[Model, ...] = get_args(Model)
+
+MAX_GUESTS = 16
+MAX_NICS = 4
+_CPUS = 16
+_NODES = 4
+_QUEUES = 8
+_MEMORY_MIB = (512, 65536)
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A data interface of a guest. Raises InvalidInput.
+
+    ``queues``: pairs of them, of virtio only; the other models' drivers choose by the guest's CPUs.
+    ``node``: the NUMA node that its PCI bridge is on; None: the machine does not say, as with one node.
+    """
+
+    model: Model = "vmxnet3"
+    queues: int | None = None
+    node: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise InvalidInput(f"guest: no NIC model {self.model!r}; there are {', '.join(MODELS)}")
+        if self.queues is None:
+            return
+        if self.model != "virtio-net-pci":
+            raise InvalidInput(
+                f"guest: queues of a {self.model} follow from the guest's CPUs; queues= is of virtio-net-pci"
+            )
+        if not 1 <= self.queues <= _QUEUES:
+            raise InvalidInput(f"guest: queues must be 1 to {_QUEUES}, got {self.queues}")
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A virtual machine, checked on creation. Raises InvalidInput.
+
+    ``cpus`` are divided evenly among ``nodes`` NUMA nodes, and into cores of ``threads`` hardware threads.
+    ``kernel``: the path of an image; None: the newest there is.
+    """
+
+    nics: tuple[Nic, ...] = (Nic(),)
+    cpus: int = 2
+    threads: int = 1
+    nodes: int = 1
+    memory_mib: int = 768
+    kernel: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.nics) <= MAX_NICS:
+            raise InvalidInput(f"guest: NICs must be 1 to {MAX_NICS}, got {len(self.nics)}")
+        _between("CPUs", self.cpus, 1, _CPUS)
+        _between("threads of a core", self.threads, 1, 2)
+        _between("NUMA nodes", self.nodes, 1, _NODES)
+        _between("memory in MiB", self.memory_mib, *_MEMORY_MIB)
+        if self.cpus % (self.nodes * self.threads):
+            raise InvalidInput(
+                f"guest: {self.cpus} CPUs do not make {self.nodes} equal nodes of whole cores"
+                f" with {self.threads} threads each; give --cpus a multiple of {self.nodes * self.threads}"
+            )
+        if self.memory_mib % self.nodes:
+            raise InvalidInput(f"guest: {self.memory_mib} MiB cannot be dealt to {self.nodes} nodes evenly")
+        for nic in self.nics:
+            if nic.node is not None and not 0 <= nic.node < self.nodes:
+                raise InvalidInput(
+                    f"guest: a NIC on node {nic.node}, but nodes are 0 to {self.nodes - 1}; see --nodes"
+                )
+
+    @property
+    def description(self) -> str:
+        """In a few words, for a table."""
+        nodes = "" if self.nodes == 1 else f" on {self.nodes} nodes"
+        return f"{self.cpus} CPUs{nodes}, {self.memory_mib} MiB, {' + '.join(nic.model for nic in self.nics)}"
+
+
+def parse_nic(text: str) -> Nic:
+    """``vmxnet3``, ``e1000e,node=1``, ``virtio-net-pci,queues=2``. Raises InvalidInput."""
+    model, *settings = text.split(",")
+    numbers: dict[str, int] = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key not in ("queues", "node") or key in numbers or not value.isdecimal():
+            raise InvalidInput(f"guest: --nic {text}: {setting!r} is not queues=N or node=N")
+        numbers[key] = int(value)
+    for known in MODELS:
+        if model == known:
+            return Nic(known, numbers.get("queues"), numbers.get("node"))
+    raise InvalidInput(f"guest: --nic {text}: no model {model!r}; there are {', '.join(MODELS)}")
+
+
+def same_guests(  # each is an option of lab up
+    count: int,
+    nics: Sequence[str] = (),
+    *,
+    kernels: Sequence[str] = (),
+    cpus: int = 2,
+    threads: int = 1,
+    nodes: int = 1,
+    memory_mib: int = 768,
+) -> tuple[Guest, ...]:
+    """``count`` guests, alike but for ``kernels``, which are dealt to them in turn. Raises InvalidInput."""
+    _between("guests (--vm)", count, 1, MAX_GUESTS)
+    if len(kernels) > count:
+        raise InvalidInput(f"guest: {len(kernels)} kernels for {count} guests; see --vm")
+    data = tuple(parse_nic(text) for text in nics) or (Nic(),)
+    its = islice(cycle(kernels or (None,)), count)
+    return tuple(Guest(data, cpus, threads, nodes, memory_mib, kernel) for kernel in its)
+
+
+def _between(what: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise InvalidInput(f"guest: {what} must be {least} to {most}, got {value}")

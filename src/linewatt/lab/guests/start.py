@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making the guests of a lab: what each is handed, its start, and waiting until its sshd answers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from linewatt.errors import LabError
+from linewatt.lab import processes
+from linewatt.lab.guests import recipe
+from linewatt.lab.guests.recipe import Wire
+from linewatt.lab.guests.spec import Guest
+from linewatt.lab.guests.tools import GuestTools, unpacked_modules
+from linewatt.lab.layout import SSH_PORT, HostLayout, Layout
+from linewatt.lab.system import search_path
+
+_UP_LIMIT_S = 420.0
+"""without KVM a guest boots in 16 s on a quiet machine, and in minutes on one whose CPUs are all busy"""
+_ASK_AGAIN_S = 0.5
+_ANSWER_LIMIT_S = 10.0
+_BANNER = b"SSH-"
+_LOG_BYTES = 2000
+
+
+def wires_of(layout: Layout, host: HostLayout, guest: Guest) -> tuple[Wire, ...]:
+    """The management interface of a guest and those of its data."""
+    management = Wire("tap-m", "mgmt0", recipe.mac(layout.index, host.number, 0), (f"{host.address}/24",))
+    data = (
+        Wire(
+            f"tap{at}",
+            port.interface,
+            recipe.mac(layout.index, host.number, at + 1),
+            (f"{port.ipv4}/{port.ipv4_prefix}", f"{port.ipv6}/64"),
+            nic.queues or 1,
+        )
+        for at, (nic, port) in enumerate(zip(guest.nics, host.ports, strict=True))
+    )
+    return (management, *data)
+
+
+def handed_directory(host: HostLayout, directory: Path) -> Path:
+    """What a guest may read: its own key, its sshd's configuration, and its script."""
+    return directory / "guests" / host.name
+
+
+def log_of(host: HostLayout, directory: Path) -> Path:
+    """A guest's console and what its script says."""
+    return directory / f"{host.name}.log"
+
+
+def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *, bmc: bool) -> None:
+    """What each guest is handed, beside its key and configuration, which are there; and how it is started."""
+    for host, kernel in zip(layout.hosts, tools.kernels, strict=True):
+        if host.guest is None:
+            raise LabError(f"lab {layout.name}: {host.name} is no guest")
+        wires = wires_of(layout, host, host.guest)
+        handed = handed_directory(host, directory)
+        (handed / "guest.sh").write_text(recipe.guest_script(wires, layout.mtu, sshd, host.name))
+        scratch = directory / "guests" / f"{host.name}.scratch"
+        scratch.mkdir()
+        argv = recipe.command(
+            host.guest,
+            host.name,
+            wires,
+            handed,
+            _boot(tools, kernel, bmc=bmc),
+        )
+        # What it leaves where programs leave things goes with the lab.
+        variables = {"PATH": search_path(), "LC_ALL": "C", "HOME": str(scratch), "TMPDIR": str(scratch)}
+        start_file(host, directory).write_text(recipe.start_script(argv, variables))
+
+
+def _boot(tools: GuestTools, kernel: Path, *, bmc: bool) -> recipe.Boot:
+    modules = unpacked_modules(kernel)
+    return recipe.Boot(
+        tools.virtme_run,
+        tools.busybox,
+        str(kernel),
+        tools.kvm,
+        bmc,
+        None if modules is None else str(modules),
+    )
+
+
+def start_file(host: HostLayout, directory: Path) -> Path:
+    return directory / "guests" / f"{host.name}.sh"
+
+
+def start_arguments(
+    layout: Layout, host: HostLayout, guest: Guest, directory: Path, shape: str, process: Path
+) -> list[str]:
+    """Arguments of :data:`recipe.START_GUEST`."""
+    wires = wires_of(layout, host, guest)
+    return [
+        recipe.network_batch(wires, host.bmc_address, layout.mtu),
+        shape,
+        str(process),
+        str(log_of(host, directory)),
+        str(start_file(host, directory)),
+    ]
+
+
+def wait_for_guests(
+    hosts: Sequence[HostLayout], directory: Path, process_of: dict[str, int], what: str
+) -> None:
+    """Until the sshd of every guest answers. Raises LabError naming one that does not, with its log's end."""
+    deadline = time.monotonic() + _UP_LIMIT_S
+    waiting = list(hosts)
+    while waiting:
+        answers = answering([host.address for host in waiting])
+        waiting = [host for host, its in zip(waiting, answers, strict=True) if not its]
+        for host in waiting:
+            if not processes.is_inside(process_of[host.name], host.namespace):
+                raise LabError(f"{what}: guest {host.name} has ended; {_its_log(host, directory)}")
+        if waiting and time.monotonic() > deadline:
+            host = waiting[0]
+            where = f"{host.address}:{SSH_PORT} (limit {_UP_LIMIT_S:.0f} s)"
+            raise LabError(
+                f"{what}: sshd of guest {host.name} does not answer on {where}; {_its_log(host, directory)}"
+            )
+        if waiting:
+            time.sleep(_ASK_AGAIN_S)
+
+
+def answering(addresses: Sequence[str], limit_s: float = _ANSWER_LIMIT_S) -> list[bool]:
+    """For each address, whether an sshd says its name there: a guest that hangs still accepts connections."""
+    with ThreadPoolExecutor(max_workers=len(addresses) or 1) as pool:
+        return list(pool.map(lambda address: _says_its_name(address, limit_s), addresses))
+
+
+def _says_its_name(address: str, limit_s: float) -> bool:
+    try:
+        with socket.create_connection((address, SSH_PORT), timeout=limit_s) as connection:
+            return connection.recv(len(_BANNER)) == _BANNER
+    except OSError:
+        return False
+
+
+def _its_log(host: HostLayout, directory: Path) -> str:
+    log = log_of(host, directory)
+    if not log.exists():
+        return "its log: empty"
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _LOG_BYTES), os.SEEK_SET)
+        words = file.read().decode(errors="replace").split()
+    return f"its log: {' '.join(words[-40:]) or 'empty'}"

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What guests need of this machine beside a lab's tools, and how to install what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linewatt.errors import InvalidInput, LabError
+from linewatt.lab.guests.spec import Guest
+from linewatt.lab.system import search_path
+
+UNPACKED = Path("/var/lib/linewatt/kernels")
+"""Where ``scripts/setup.sh vm`` unpacks a kernel on a machine that has none: nothing there is ever booted by
+the machine itself."""
+
+MODULES = Path("/lib/modules")
+"""Where programs of a guest look for its kernel's modules, whichever kernel that is."""
+
+_KERNEL_PACKAGE = "linux-image-amd64"
+TUN = Path("/dev/net/tun")
+_KVM = Path("/dev/kvm")
+_CPUINFO = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class GuestTools:
+    """Paths of what makes a guest, the kernel of each guest, and whether this machine has KVM."""
+
+    virtme_run: str
+    busybox: str
+    kernels: tuple[Path, ...]
+    kvm: bool
+
+
+def find_guest_tools(guests: Sequence[Guest]) -> GuestTools:
+    """Raises LabError naming all that is missing and what installs it; InvalidInput for a kernel."""
+    if platform.machine() != "x86_64":
+        raise LabError(f"lab: guests are x86_64, this machine is {platform.machine()}; do without --vm")
+    virtme_run, busybox, newest = _virtme_run(), _busybox(), newest_kernel()
+    needs_kernel = any(guest.kernel is None for guest in guests)
+    missing = _missing(virtme_run, busybox, has_kernel=newest is not None or not needs_kernel)
+    if missing or virtme_run is None or busybox is None:
+        raise LabError(_install(missing))
+    kernels = tuple(_kernel(guest, newest) for guest in guests)
+    if not TUN.exists():
+        raise LabError(
+            f"lab: guests need {TUN}; modprobe tun, or give it to the container this is (--device {TUN})"
+        )
+    if not MODULES.is_dir():
+        raise LabError(
+            f"lab: guests need a place for their kernel's modules, even an empty one; mkdir {MODULES}"
+        )
+    return GuestTools(virtme_run, busybox, kernels, has_kvm())
+
+
+def why_no_guests() -> str | None:
+    """What keeps guests from running here, in one line; None: nothing does."""
+    try:
+        find_guest_tools((Guest(),))
+    except LabError as error:
+        return str(error)
+    return None
+
+
+def newest_kernel(root: Path = Path("/"), unpacked: Path = UNPACKED) -> Path | None:
+    """The image of the highest version that has its modules: the machine's, or an unpacked one."""
+    images = [*root.glob("boot/vmlinuz-*"), *unpacked.glob("*/boot/vmlinuz-*")]
+    whole = [image for image in images if os.access(image, os.R_OK) and modules_of(image) is not None]
+    return max(whole, key=_version, default=None)
+
+
+def modules_of(image: Path) -> Path | None:
+    """``lib/modules/VERSION`` beside the ``boot`` that an image is in; None where there is none."""
+    modules = image.parent.parent / "lib" / "modules" / image.name.removeprefix("vmlinuz-")
+    return modules if modules.is_dir() else None
+
+
+def unpacked_modules(image: Path) -> Path | None:
+    """Those of an image that is not this machine's own; None where they are in :data:`MODULES` anyway."""
+    modules = modules_of(image)
+    if modules is None or modules.parent.resolve() == MODULES.resolve():
+        return None
+    return modules
+
+
+def _version(image: Path) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", image.name))
+
+
+def has_kvm(device: Path = _KVM, cpuinfo: Path = _CPUINFO) -> bool:
+    """Whether guests run on the CPU itself: a device that is there without such a CPU is of no use."""
+    try:
+        flags = re.search(r"^flags\s*:.*\b(vmx|svm)\b", cpuinfo.read_text(), re.MULTILINE)
+    except OSError:
+        return False
+    return flags is not None and os.access(device, os.R_OK | os.W_OK)
+
+
+def _kernel(guest: Guest, newest: Path | None) -> Path:
+    if guest.kernel is None and newest is not None:
+        return newest
+    image = Path(guest.kernel or "").absolute()
+    if not image.is_file() or not os.access(image, os.R_OK):
+        raise InvalidInput(f"--kernel {image}: no kernel image that can be read there")
+    if modules_of(image) is None:
+        version = image.name.removeprefix("vmlinuz-")
+        wanted = image.parent.parent / "lib" / "modules" / version
+        raise InvalidInput(
+            f"--kernel {image}: its modules are not in {wanted}; unpack a kernel's package as a whole"
+            " (dpkg -x FILE.deb DIRECTORY) and give DIRECTORY/boot/vmlinuz-VERSION"
+        )
+    return image
+
+
+def _virtme_run() -> str | None:
+    """Beside the Python that runs, as pip puts it there, else on PATH."""
+    beside = str(Path(sys.executable).parent)
+    return shutil.which("virtme-run", path=f"{beside}:{search_path()}")
+
+
+def _busybox() -> str | None:
+    """One that needs no libraries: the guest runs it before it has any."""
+    for name in ("busybox-static", "busybox"):
+        path = shutil.which(name, path=search_path())
+        if path is not None and _is_static(Path(path)):
+            return path
+    return None
+
+
+def _is_static(program: Path) -> bool:
+    """Whether an ELF program names no loader of libraries; the name is in its first page (System V ABI)."""
+    try:
+        with program.open("rb") as file:
+            return b"/ld-" not in file.read(4096)
+    except OSError:
+        return False
+
+
+def _missing(virtme_run: str | None, busybox: str | None, *, has_kernel: bool) -> dict[str, str]:
+    """What is not there → its package; of virtme-ng none."""
+    found = {
+        "qemu-system-x86_64": (shutil.which("qemu-system-x86_64", path=search_path()), "qemu-system-x86"),
+        "a busybox without libraries": (busybox, "busybox-static"),
+        "modprobe": (shutil.which("modprobe", path=search_path()), "kmod"),
+        "a kernel image with its modules": (has_kernel or None, _KERNEL_PACKAGE),
+        "virtme-run": (virtme_run, ""),
+    }
+    return {what: package for what, (there, package) in found.items() if there is None}
+
+
+def _install(missing: dict[str, str]) -> str:
+    packages = " ".join(package for package in missing.values() if package)
+    commands = []
+    if packages:
+        commands.append(f"apt-get install --no-install-recommends {packages}")
+    if "virtme-run" in missing:
+        commands.append(f"{sys.executable} -m pip install virtme-ng")
+    return f"lab: for guests are missing: {', '.join(missing)}; {' && '.join(commands)}"

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests of a lab before any is made: what is asked for, how QEMU is told, and what is missing here."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linewatt.errors import InvalidInput, LabError
+from linewatt.lab import Guest, LabRequest, Nic
+from linewatt.lab.bmc_recipe import lan_conf
+from linewatt.lab.guests import recipe, start, tools
+from linewatt.lab.guests.spec import MODELS, parse_nic, same_guests
+from linewatt.lab.layout import Layout, lay_out
+from linewatt.lab.recipe import inventory
+from linewatt.lab.state import Registry
+
+CORES = ((0,), (1,))
+NUMA = Guest(
+    nics=(Nic("e1000e", node=1), Nic("virtio-net-pci", queues=2), Nic("vmxnet3", node=0)),
+    cpus=8,
+    threads=2,
+    nodes=2,
+)
+
+
+def layout_of(*guests: Guest, index: int = 1, cores: Any = CORES) -> Layout:
+    return lay_out(LabRequest(hosts=len(guests), guests=guests), index, cores)
+
+
+def options_of(guest: Guest) -> list[str]:
+    layout = layout_of(guest)
+    return recipe.qemu_options(guest, start.wires_of(layout, layout.hosts[0], guest))
+
+
+def devices(guest: Guest) -> list[str]:
+    options = options_of(guest)
+    return [value for option, value in pairwise(options) if option == "-device"]
+
+
+@pytest.mark.parametrize(
+    ("text", "nic"),
+    [
+        ("vmxnet3", Nic()),
+        ("e1000e,node=1", Nic("e1000e", node=1)),
+        ("virtio-net-pci,queues=4,node=0", Nic("virtio-net-pci", 4, 0)),
+    ],
+)
+def test_a_nic_is_written_as_its_model_and_what_it_has(text: str, nic: Nic) -> None:
+    assert parse_nic(text) == nic
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("e1000", "no model 'e1000'"),
+        ("vmxnet3,queues=2", "follow from the guest's CPUs"),
+        ("virtio-net-pci,queues=9", "queues must be 1 to 8"),
+        ("virtio-net-pci,queues=2,queues=3", "is not queues=N"),
+        ("virtio-net-pci,speed=2", "is not queues=N"),
+        ("virtio-net-pci,queues=-1", "is not queues=N"),
+        ("", "no model ''"),
+    ],
+)
+def test_a_nic_that_there_cannot_be_is_named(text: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        parse_nic(text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"cpus": 6, "nodes": 2, "threads": 2}, "a multiple of 4"),
+        ({"nics": (Nic("e1000e", node=1),)}, "nodes are 0 to 0"),
+        ({"nics": ()}, "NICs must be 1 to 4"),
+        ({"memory_mib": 64}, "memory in MiB must be 512"),
+        ({"memory_mib": 769, "nodes": 2}, "cannot be dealt to 2 nodes"),
+    ],
+)
+def test_a_guest_that_there_cannot_be_is_named(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        Guest(**settings)
+
+
+def test_kernels_are_dealt_to_guests_in_turn() -> None:
+    assert [guest.kernel for guest in same_guests(4, kernels=("a", "b"))] == ["a", "b", "a", "b"]
+    with pytest.raises(InvalidInput, match="3 kernels for 2 guests"):
+        same_guests(2, kernels=("a", "b", "c"))
+
+
+def test_all_hosts_of_a_lab_are_guests_or_none() -> None:
+    with pytest.raises(InvalidInput, match="1 guests for 2 hosts"):
+        LabRequest(guests=(Guest(),))
+    with pytest.raises(InvalidInput, match="a port for each --nic"):
+        LabRequest(hosts=1, ports=2, guests=(Guest(),))
+
+
+def test_a_guest_has_a_port_for_each_nic_and_others_may_have_fewer() -> None:
+    first, second = layout_of(Guest(), NUMA).hosts
+    assert [port.interface for port in first.ports] == ["data0"]
+    assert [port.interface for port in second.ports] == ["data0", "data1", "data2"]
+    assert first.ports[0].ipv4_prefix == second.ports[0].ipv4_prefix == 26
+
+
+def test_a_guest_with_more_cpus_than_its_part_of_the_machine_shares_all_and_says_so() -> None:
+    small, big = layout_of(Guest(cpus=1), Guest(cpus=1)), layout_of(Guest(), Guest())
+    assert [(host.cpus, host.shares_cpus_with) for host in small.hosts] == [((0,), ()), ((1,), ())]
+    assert [(host.cpus, host.shares_cpus_with) for host in big.hosts] == [
+        ((0, 1), ("h2",)),
+        ((0, 1), ("h1",)),
+    ]
+
+
+def test_a_guest_tells_its_cpus_itself_and_its_bmc_has_an_address_of_its_own() -> None:
+    layout = layout_of(Guest(), Guest())
+    text = inventory(layout, Path("/lab"), Path("/lab/bmc.password"))
+    assert "linewatt_cpus" not in text
+    assert '"address": "198.18.1.129"' in text
+    assert 'ansible_host: "198.18.1.1"' in text
+
+
+@pytest.mark.parametrize("emulated", [True, False])
+def test_guests_without_kvm_have_the_limits_of_slow_hosts(emulated: bool, tmp_path: Path) -> None:
+    (tmp_path / "inventory.yaml").write_text(inventory(layout_of(Guest()), tmp_path, emulated=emulated))
+    text = (tmp_path / "inventory.yaml").read_text()
+    assert ('linewatt_limits: {"silence": "20 s"' in text) is emulated
+
+
+@given(st.integers(1, 254), st.integers(1, 254), st.integers(1, 16), st.integers(1, 16))
+def test_no_two_wires_of_a_machine_have_one_mac(index: int, other: int, number: int, wires: int) -> None:
+    its = {recipe.mac(index, number, wire) for wire in range(wires % 5 + 1)}
+    assert len(its) == wires % 5 + 1
+    if other != index:
+        assert not its & {recipe.mac(other, number, wire) for wire in range(wires % 5 + 1)}
+
+
+def test_a_nic_is_on_the_bus_of_its_node_and_queues_have_vectors() -> None:
+    nodes = [device for device in devices(NUMA) if "pxb-pcie" in device]
+    assert nodes == [
+        "pxb-pcie,id=pxb0,bus=pcie.0,bus_nr=64,numa_node=0",
+        "pxb-pcie,id=pxb1,bus=pcie.0,bus_nr=80,numa_node=1",
+    ]
+    nics = [device for device in devices(NUMA) if device.split(",")[0] in MODELS][1:]
+    assert nics == [
+        "e1000e,netdev=d0,mac=02:6c:77:11:01:01,romfile=,bus=port0",
+        "virtio-net-pci,netdev=d1,mac=02:6c:77:12:01:01,romfile=,mq=on,vectors=6",
+        "vmxnet3,netdev=d2,mac=02:6c:77:13:01:01,romfile=,bus=port2",
+    ]
+
+
+def test_nodes_have_equal_parts_of_cpus_and_memory() -> None:
+    options = options_of(NUMA)
+    assert [value for value in options if value.startswith("node,")] == [
+        "node,nodeid=0,cpus=0-3,memdev=node0",
+        "node,nodeid=1,cpus=4-7,memdev=node1",
+    ]
+    assert "memory-backend-ram,id=node1,size=384M" in options
+
+
+def test_a_tap_has_several_queues_where_its_nic_has() -> None:
+    layout = layout_of(NUMA)
+    wires = start.wires_of(layout, layout.hosts[0], NUMA)
+    batch = recipe.network_batch(wires, "198.18.1.129", 9000).splitlines()
+    assert "tuntap add dev tap1 mode tap multi_queue" in batch
+    assert "tuntap add dev tap0 mode tap" in batch
+    assert "link set tap1 mtu 9000 master br1 addrgenmode none up" in batch
+    assert batch[-1] == "addr add 198.18.1.129/24 dev mgmt"
+
+
+@pytest.mark.parametrize("kvm", [True, False])
+def test_a_guest_cannot_write_to_this_machine(kvm: bool) -> None:
+    layout = layout_of(Guest())
+    wires = start.wires_of(layout, layout.hosts[0], Guest())
+    boot = recipe.Boot("virtme-run", "busybox", "/boot/vmlinuz-1", kvm)
+    argv = recipe.command(Guest(), "h1", wires, Path("/lab/guests/h1"), boot)
+    assert {"--rw", "--rwdir", "--overlay-rwdir"}.isdisjoint(argv)
+    assert "--force-9p" in argv
+    assert [value for value in argv if value.startswith("local,")] == [
+        "local,id=usr,path=/usr,security_model=none,readonly=on,multidevs=remap"
+    ]
+    assert ("--disable-kvm" in argv) is not kvm
+
+
+def test_a_guest_has_its_bmc_in_band_where_the_lab_has_bmcs() -> None:
+    layout = layout_of(Guest())
+    wires = start.wires_of(layout, layout.hosts[0], Guest())
+    for bmc in (True, False):
+        boot = recipe.Boot("virtme-run", "busybox", "/boot/vmlinuz-1", kvm=False, bmc=bmc)
+        argv = recipe.command(Guest(), "h1", wires, Path("/lab/guests/h1"), boot)
+        assert ("isa-ipmi-kcs,bmc=bmc" in argv) is bmc
+        assert ("socket,id=ipmi,host=127.0.0.1,port=9002,reconnect=1" in argv) is bmc
+    assert "serial 15 127.0.0.1 9002 codec VM" in lan_conf("x", "198.18.1.1", "secret", in_band=True)
+    assert "serial" not in lan_conf("x", "198.18.1.1", "secret")
+
+
+def test_a_start_script_is_what_was_asked_whatever_is_in_it() -> None:
+    script = recipe.start_script(["run", "a b", "$(x)"], {"HOME": "/la b/h1"})
+    assert script.splitlines() == ["export HOME='/la b/h1'", f"exec {shlex.join(['run', 'a b', '$(x)'])}"]
+
+
+def test_what_is_written_down_of_a_lab_has_its_guests(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    request = LabRequest(hosts=2, guests=(Guest(kernel="/boot/vmlinuz-1"), NUMA))
+    with registry.claim("lab"):
+        registry.allocate(request, CORES, lambda _: True)
+    read = registry.read("lab")
+    assert read is not None
+    assert read.request == request
+
+
+def kernel(root: Path, version: str, *, modules: bool = True) -> Path:
+    (root / "boot").mkdir(parents=True, exist_ok=True)
+    image = root / "boot" / f"vmlinuz-{version}"
+    image.touch()
+    if modules:
+        (root / "lib" / "modules" / version).mkdir(parents=True)
+    return image
+
+
+def test_the_newest_kernel_is_by_its_numbers_and_has_its_modules(tmp_path: Path) -> None:
+    machine, unpacked = tmp_path / "root", tmp_path / "unpacked"
+    assert tools.newest_kernel(machine, unpacked) is None
+    kernel(machine, "6.1.0-9-amd64")
+    there = kernel(machine, "6.1.0-56-amd64")
+    kernel(machine, "6.9.0-1-amd64", modules=False)
+    assert tools.newest_kernel(machine, unpacked) == there
+    newer = kernel(unpacked / "one", "6.12.1-amd64")
+    assert tools.newest_kernel(machine, unpacked) == newer
+
+
+def test_modules_of_an_unpacked_kernel_are_handed_to_its_guest(tmp_path: Path) -> None:
+    image = kernel(tmp_path / "my kernel", "6.1")
+    modules = tools.unpacked_modules(image)
+    assert modules == tmp_path / "my kernel" / "lib" / "modules" / "6.1"
+    layout = layout_of(Guest())
+    wires = start.wires_of(layout, layout.hosts[0], Guest())
+    boot = recipe.Boot("virtme-run", "busybox", str(image), kvm=False, modules=str(modules))
+    argv = recipe.command(Guest(), "h1", wires, Path("/lab/guests/h1"), boot)
+    assert argv[argv.index("--kimg") + 1] == str(image)
+    assert f"/run/linewatt-modules/6.1={modules}" in argv
+
+
+def test_modules_of_the_machines_own_kernel_are_there_anyway(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tools, "MODULES", tmp_path / "lib" / "modules")
+    assert tools.unpacked_modules(kernel(tmp_path, "6.1")) is None
+
+
+def test_kvm_is_where_the_cpu_has_it_and_the_device_can_be_opened(tmp_path: Path) -> None:
+    cpuinfo, device = tmp_path / "cpuinfo", tmp_path / "kvm"
+    cpuinfo.write_text("flags\t\t: fpu vme svm_lock\n")
+    device.touch()
+    assert not tools.has_kvm(device, cpuinfo)
+    cpuinfo.write_text("flags\t\t: fpu vmx sse\n")
+    assert tools.has_kvm(device, cpuinfo)
+    assert not tools.has_kvm(tmp_path / "none", cpuinfo)
+
+
+def test_all_that_is_missing_is_one_line_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(tools, "newest_kernel", lambda: None)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    with pytest.raises(LabError) as caught:
+        tools.find_guest_tools((Guest(),))
+    said = str(caught.value)
+    assert "\n" not in said
+    assert "qemu-system-x86 busybox-static kmod linux-image-amd64 && " in said
+    assert said.endswith("-m pip install virtme-ng")
+
+
+def test_another_machine_than_the_guests_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert "this machine is aarch64" in str(tools.why_no_guests())
+
+
+def test_a_busybox_that_needs_libraries_is_none(tmp_path: Path) -> None:
+    program = tmp_path / "busybox"
+    program.write_bytes(b"\x7fELF" + b"\0" * 500 + b"/lib64/ld-linux-x86-64.so.2\0")
+    assert not tools._is_static(program)
+    program.write_bytes(b"\x7fELF" + b"\0" * 500)
+    assert tools._is_static(program)
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_a_kernel_that_is_no_use_is_named(present: bool, tmp_path: Path) -> None:
+    image = kernel(tmp_path, "6.1", modules=False) if present else tmp_path / "boot" / "vmlinuz-6.1"
+    with pytest.raises(InvalidInput, match="its modules are not in" if present else "no kernel image"):
+        tools._kernel(Guest(kernel=str(image)), None)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests for tests: one lab for all, because without KVM a boot takes a minute."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.lab.conftest import _reason
+
+from linewatt import lab
+from linewatt.lab import Guest, Nic
+from linewatt.lab.guests.tools import why_no_guests
+from linewatt.lab.state import ROOT
+
+LARGE = Guest(
+    nics=(Nic("e1000e", node=1), Nic("virtio-net-pci", queues=2, node=0)), cpus=4, threads=2, nodes=2
+)
+"""h2: two NUMA nodes of one core with two threads, a NIC on each"""
+
+
+@pytest.fixture(autouse=True)
+def _possible() -> None:
+    if reason := _reason() or why_no_guests():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def guests() -> Iterator[lab.Lab]:
+    """h1 with a vmxnet3, h2 as :data:`LARGE`, for all tests that leave them as they were."""
+    if reason := _reason() or why_no_guests():
+        pytest.skip(reason)
+    name = f"t{os.getpid()}-vm"
+    try:
+        yield lab.up(lab.LabRequest(name=name, rate="1gbit", guests=(Guest(), LARGE)))
+    finally:
+        _show_logs(ROOT / name)
+        lab.down(name)
+
+
+def _show_logs(directory: Path) -> None:
+    """For whoever reads why a test failed."""
+    for log in sorted(directory.glob("h*.log")):
+        print(log.name, log.read_text(errors="replace")[-2000:])  # noqa: T201

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests as users have them: kernels, drivers, sshd, campaigns, and nothing left when they are gone."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tests.lab.test_lab import output
+
+from linewatt import lab
+from linewatt.lab import processes
+from linewatt.lab.state import ROOT
+
+pytestmark = pytest.mark.vm
+
+SSH_LIMIT_S = 120.0
+
+
+def ssh(one: lab.Lab, host: str, command: str, status: int = 0) -> str:
+    """What a command says on a guest, over real ssh with nothing but what the inventory says."""
+    its = YAML(typ="safe").load(one.inventory.read_text())["all"]["hosts"][host]
+    done = subprocess.run(
+        [
+            *("ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"),
+            *("-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={SSH_LIMIT_S:.0f}"),
+            *its["ansible_ssh_common_args"].split(),
+            *("-i", its["ansible_ssh_private_key_file"], f"root@{its['ansible_host']}", command),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=SSH_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout.strip() if status == 0 else done.stderr.strip()
+
+
+def test_each_guest_is_a_host_with_a_kernel_of_its_own(guests: lab.Lab) -> None:
+    assert [ssh(guests, host, "hostname") for host in ("h1", "h2")] == ["h1", "h2"]
+    boots = {ssh(guests, host, "cat /proc/sys/kernel/random/boot_id") for host in ("h1", "h2")}
+    assert len(boots | {Path("/proc/sys/kernel/random/boot_id").read_text().strip()}) == 3
+
+
+def test_a_guest_writes_nothing_to_this_machine(guests: lab.Lab) -> None:
+    where = "/etc /usr /usr/local/bin /root /var/lib /run/linewatt-handed"
+    said = ssh(
+        guests,
+        "h1",
+        f"for d in {where}; do touch $d/linewatt-was-here 2>/dev/null && echo wrote $d; done; true",
+    )
+    assert not Path("/usr/linewatt-was-here").exists()
+    written = [line.split()[1] for line in said.splitlines()]
+    assert [place for place in written if Path(place, "linewatt-was-here").exists()] == []
+    assert list((ROOT / guests.name / "guests").rglob("linewatt-was-here")) == []
+
+
+def test_nothing_is_routed_out_of_a_guest(guests: lab.Lab) -> None:
+    assert "default" not in ssh(guests, "h1", "ip route; ip -6 route")
+
+
+@pytest.mark.parametrize("family", ["-4", "-6"])
+def test_guests_reach_each_other_on_the_data_network(guests: lab.Lab, family: str) -> None:
+    second = guests.hosts[1]
+    address = second.data_ipv4 if family == "-4" else second.data_ipv6
+    assert " 0% packet loss" in ssh(guests, "h1", f"ping {family} -n -c 2 -w 60 -I data0 {address}")
+
+
+def test_drivers_are_those_that_were_asked_for_with_their_interrupts(guests: lab.Lab) -> None:
+    drivers = [
+        ssh(guests, host, f"ethtool -i {nic} | sed -n 's/^driver: //p'")
+        for host, nic in (("h1", "data0"), ("h2", "data0"), ("h2", "data1"))
+    ]
+    assert drivers == ["vmxnet3", "e1000e", "virtio_net"]
+    assert ssh(guests, "h1", "grep -c data0-rxtx /proc/interrupts") == "2"
+    assert "Combined:\t2" in ssh(guests, "h2", "ethtool -l data1 | tail -n 3")
+
+
+def test_nodes_threads_and_the_node_of_a_nic_are_what_was_asked_for(guests: lab.Lab) -> None:
+    said = ssh(
+        guests,
+        "h2",
+        "cd /sys/devices/system; cat node/online node/node1/cpulist cpu/cpu0/topology/thread_siblings_list"
+        " /sys/class/net/data0/device/numa_node; cat /sys/class/net/data1/device/../numa_node",
+    )
+    assert said.split() == ["0-1", "2-3", "0-1", "1", "0"]
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@contextmanager
+def feeder_held(one: lab.Lab) -> Iterator[None]:
+    """What feeds the BMCs is stopped, so that two readings one after the other are of one value."""
+    inside = set(processes._identities(one.namespaces).values())
+    (feeder,) = (
+        pid
+        for pid, _ in processes._inside(inside)
+        if b"linewatt.lab.feeder" in _bytes(Path(f"/proc/{pid}/cmdline"))
+    )
+    os.kill(feeder, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(feeder, signal.SIGCONT)
+
+
+def test_a_bmc_says_in_band_what_it_says_over_the_network(guests: lab.Lab) -> None:
+    if guests.no_bmc is not None or shutil.which("ipmitool") is None:
+        pytest.skip("BMCs need ipmi_sim and ipmitool")
+    ssh(guests, "h1", "for _ in $(seq 600); do [ ! -e /dev/ipmi0 ] || exit 0; sleep 0.1; done; exit 1")
+    words = ("sensor", "reading", "PSU1 Power In", "CPU_Power", "FAN1")
+    password = str(guests.inventory.parent / "bmc.password")
+    asked = ("-H", guests.hosts[0].bmc_address, "-U", "admin", "-f", password)
+    with feeder_held(guests):
+        in_band = ssh(guests, "h1", shlex.join(("ipmitool", *words)))
+        over_lan = output("ipmitool", "-I", "lanplus", "-C", "3", *asked, *words)
+    assert in_band == over_lan
+    assert len(in_band.splitlines()) == 3
