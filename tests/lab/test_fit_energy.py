@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energies of a bit and of a packet that a BMC is fed with, from the traffic that really passes, are met."""
+"""Energies of a bit and of a packet that a BMC is fed with, from the traffic that really passes, are met;
+also while idle drifts."""
 
 from __future__ import annotations
 
@@ -35,11 +36,10 @@ pytestmark = [
 BASE_W, BIT_J, PACKET_J = 100.0, 2e-7, 5e-4
 STEP_W = {"h1": 4, "h2": 1}
 """of one of the two supplies of each host's BMC"""
-TESTS = [
-    {"test": test, "rate": f"{payload * 8 * packets / 1e6:g}M"}
-    for test, payload in (("udp-60", 18), ("udp-1500", 1472))
-    for packets in (10_000, 20_000, 30_000)
-]
+SWEEP = {"sizes": [60, 1500], "rates": ["10kpps", "20kpps", "30kpps"], "idle_share": "12%"}
+DRIFT_W_PER_S = 0.04
+BETWEEN = 5
+"""idle windows: after every second of 12 trials but the last"""
 AVERAGED_S, EVERY_S = 0.3, 0.1
 
 
@@ -53,8 +53,9 @@ def counted(pid: str, way: str) -> tuple[float, float, float]:
 
 @contextmanager
 def fed(bmc: Bmc, pid: str, way: str) -> Iterator[None]:
-    """What the planted energies make of the traffic of the last moments, with a jitter of 0.6 W."""
-    ended = threading.Event()
+    """What the planted energies make of the traffic of the last moments, with a jitter of 0.6 W, on a host
+    that warms up."""
+    ended, began_s = threading.Event(), time.monotonic()
     jitter = random.Random(1)  # noqa: S311
 
     def feed() -> None:
@@ -64,7 +65,8 @@ def fed(bmc: Bmc, pid: str, way: str) -> Iterator[None]:
             seconds, octets, packets = (
                 after - before for before, after in zip(seen[0], seen[-1], strict=True)
             )
-            drawn_w = BASE_W + (8 * octets * BIT_J + packets * PACKET_J) / seconds
+            warm_w = BASE_W + DRIFT_W_PER_S * (time.monotonic() - began_s)
+            drawn_w = warm_w + (8 * octets * BIT_J + packets * PACKET_J) / seconds
             bmc.write(drawn_w / 2 + jitter.uniform(-0.6, 0.6))
 
     thread = threading.Thread(target=feed)
@@ -82,15 +84,18 @@ def campaign(bench: Bench, bmcs: dict[str, Bmc]) -> Path:
         host["linewatt_power"] = {"bmc": bmcs[name].source()}
     path = bench.tmp / "inventory.yaml"
     path.write_text(json.dumps(inventory))
-    return bench.campaign(
+    written = bench.campaign(
         hosts=str(path),
-        tests=TESTS,
+        energy=SWEEP,
         rate=None,
         trials=2,
-        order="random",
         window={"seconds": 4, "omit": 1, "tail": 1.5},
         idle={"seconds": 2},
     )
+    keys = json.loads(written.read_text())
+    del keys["tests"]
+    written.write_text(json.dumps(keys))
+    return written
 
 
 @pytest.mark.timed
@@ -111,15 +116,26 @@ def test_planted_energies_are_met_and_a_meter_of_4_w_steps_is_refused(
             )
             way = "tx" if host.name == "h1" else "rx"
             stack.enter_context(fed(bmcs[host.name], pids.stdout.split()[0], way))
-        bench.run("run", campaign(bench, bmcs))
+        path = campaign(bench, bmcs)
+        planned = json.loads(bench.run("plan", path, "--json").stdout)["idle"]
+        began_s = time.monotonic()
+        bench.run("run", path)
+        warmer_w = DRIFT_W_PER_S * (time.monotonic() - began_s)
+    (result,) = bench.results.iterdir()
+    assert planned["between_windows"] == BETWEEN
+    assert len(list(result.glob("idle*.json"))) == 2 + BETWEEN
     found = json.loads(bench.run("fit", "energy", "last", "--json").stdout)
     fine, coarse = found["fits"]
     assert (fine["host"], coarse["host"]) == ("h2", "h1")
-    for key, planted in (("e_bit_pj", 1e12 * BIT_J), ("e_pkt_nj", 1e9 * PACKET_J), ("p_offset_w", BASE_W)):
+    for key, planted in (("e_bit_pj", 1e12 * BIT_J), ("e_pkt_nj", 1e9 * PACKET_J)):
         low, high = fine["ci"][key]
         assert low > 0, (key, fine)
-        # each of three intervals of 95 % misses the truth once in 20; one twice as wide practically never
+        # each of two intervals of 95 % misses the truth once in 20; one twice as wide practically never
         assert abs(planted - (low + high) / 2) <= high - low, (key, fine)
+    drift = fine["idle_drift"]
+    assert drift["windows"] == 2 + BETWEEN
+    assert drift["high_w"] - drift["low_w"] > warmer_w / 2
+    assert drift["low_w"] <= fine["p_offset_w"] <= drift["high_w"], fine
     assert coarse["e_pkt_nj"] is None
     assert "of the meter's steps of 8 W; 3 are needed" in coarse["reasons"]["e_pkt_nj"]
     assert all(one["warnings"][0] == "Watts are simulated, not measured" for one in found["fits"])
