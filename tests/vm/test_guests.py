@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from tests.lab.test_lab import output
+from tests.lab.test_lab import LINEWATT, Parts, output, until
 
 from linewatt import lab
+from linewatt.errors import InvalidInput
 from linewatt.lab import processes
-from linewatt.lab.state import ROOT
+from linewatt.lab.state import ROOT, Registry
 
 pytestmark = pytest.mark.vm
 
 SSH_LIMIT_S = 120.0
+STAGE_LIMIT_S = 60.0
 
 
 def ssh(one: lab.Lab, host: str, command: str, status: int = 0) -> str:
@@ -94,13 +97,6 @@ def test_nodes_threads_and_the_node_of_a_nic_are_what_was_asked_for(guests: lab.
     assert said.split() == ["0-1", "2-3", "0-1", "1", "0"]
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
 @contextmanager
 def feeder_held(one: lab.Lab) -> Iterator[None]:
     """What feeds the BMCs is stopped, so that two readings one after the other are of one value."""
@@ -129,3 +125,75 @@ def test_a_bmc_says_in_band_what_it_says_over_the_network(guests: lab.Lab) -> No
         over_lan = output("ipmitool", "-I", "lanplus", "-C", "3", *asked, *words)
     assert in_band == over_lan
     assert len(in_band.splitlines()) == 3
+
+
+def stage_state(directory: Path) -> bool:
+    return (directory / "state.json").exists()
+
+
+def stage_script(directory: Path) -> bool:
+    return (directory / "guests" / "h1.sh").exists()
+
+
+def stage_guest(directory: Path) -> bool:
+    """QEMU runs."""
+    state = json.loads((directory / "state.json").read_text())
+    inside = set(processes._identities(state["namespaces"]).values())
+    found = (Path(f"/proc/{pid}/cmdline") for pid, _ in processes._inside(inside))
+    return any(b"qemu-system-x86_64\0" in _bytes(path) for path in found)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@contextmanager
+def killed_up(stage: Callable[[Path], bool], name: str) -> Iterator[Parts]:
+    """A lab of one guest whose ``up`` was killed as soon as ``stage`` was reached."""
+    process = subprocess.Popen(
+        [*LINEWATT, "lab", "up", "--vm", "1", "--name", name],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until((ROOT / name / "state.json").exists, STAGE_LIMIT_S, "the state to be written")
+        until(lambda: stage(ROOT / name), STAGE_LIMIT_S, stage.__name__)
+        process.kill()
+        process.wait()
+        yield Parts.of(name)
+    finally:
+        process.kill()
+        process.wait()
+        lab.down(name)
+
+
+@pytest.mark.parametrize("stage", [stage_state, stage_script, stage_guest], ids=lambda stage: stage.__name__)
+def test_down_leaves_nothing_of_an_up_that_was_killed(stage: Callable[[Path], bool]) -> None:
+    name = f"t{os.getpid()}-vk"
+    with killed_up(stage, name) as parts:
+        assert [each.state for each in lab.status(name)] == ["half-built"]
+        assert lab.down(name)
+        assert parts.left() == []
+
+
+def test_two_labs_of_guests_have_nothing_in_common(guests: lab.Lab) -> None:
+    state = json.loads((ROOT / guests.name / "state.json").read_text())
+    name = f"t{os.getpid()}-v2"
+    with killed_up(stage_guest, name) as parts:
+        other = json.loads((ROOT / name / "state.json").read_text())
+        assert other["index"] != state["index"]
+        assert not {*other["namespaces"], *other["links"]} & {*state["namespaces"], *state["links"]}
+        assert lab.down(name)
+        assert parts.left() == []
+    assert [host.answers for host in lab.status(guests.name)[0].hosts] == [True, True]
+
+
+def test_up_again_finds_the_guests_and_another_shape_is_refused(guests: lab.Lab) -> None:
+    state = Registry(ROOT).read(guests.name)
+    assert state is not None
+    assert lab.up(state.request).was_up
+    with pytest.raises(InvalidInput, match="is up with 2 guests"):
+        lab.up(lab.LabRequest(name=guests.name, rate="1gbit", guests=(lab.Guest(), lab.Guest())))

@@ -240,6 +240,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=512000,cache=loose {_PROGRAMS} /usr ||
   echo "linewatt: /usr is not cached: programs start slowly"
 [ ! -d {_MODULES} ] || mount --rbind {_MODULES} /lib/modules
+mount -t tmpfs -o mode=1777 tmp /tmp
 mkdir -p /run/sshd {GUEST_DIRECTORY}/home
 cp -r {_HANDED}/. {GUEST_DIRECTORY}/
 modprobe -a virtio_net vmxnet3 e1000e || true
