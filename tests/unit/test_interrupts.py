@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import typer
 
 from linewatt.cli.run import _Heard
 from linewatt.engine import events
+from linewatt.engine.campaign import CampaignRun
+from linewatt.engine.run import Places
 from linewatt.errors import InvalidInput
 
 HUNG_UP = """
@@ -92,3 +98,24 @@ def test_the_answer_is_made_ready_once_nothing_is_measured_any_more() -> None:
     assert "make-ready" not in names, "there is no answer without a trial that is done"
     heard(events.Ended("id", "results/id", done=1, failed=0, pending=0))
     assert ready.wait(5), "waited 5 s for it to be made ready"
+
+
+def test_what_is_there_before_the_first_load_is_not_looked_at_for_garbage_while_one_runs(
+    tmp_path: Path,
+) -> None:
+    class Measuring(CampaignRun):
+        async def _measure(self, *_: object) -> events.Ended:
+            frozen.append(gc.get_freeze_count())
+            return events.Ended("id", "results/id", done=0, failed=0, pending=0)
+
+    frozen = [gc.get_freeze_count()]
+    run = object.__new__(Measuring)
+    run._say = lambda _: None
+    run._places = Places(tmp_path, tmp_path)
+    run._campaign = cast("Any", SimpleNamespace(hosts={}))
+    run._session = cast("Any", SimpleNamespace(hosts={}, holder=None, paces={}, slower=list))
+    try:
+        asyncio.run(run._changed(tmp_path / "id", [], None))
+    finally:
+        gc.unfreeze()
+    assert frozen[0] < frozen[1]
