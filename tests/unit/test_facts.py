@@ -204,6 +204,24 @@ def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> 
     assert known[facts.NOT_KNOWN]["kernel.irqbalance_running"] == "grep is not installed"
 
 
+@needs_bash
+@pytest.mark.parametrize(
+    ("status", "running"), [(0, True), (1, False), (2, False), (126, None)], ids=["yes", "no", "gone", "many"]
+)
+def test_a_grep_that_cannot_be_run_says_of_no_process_that_it_does_not_run(
+    tmp_path: Path, status: int, running: bool | None
+) -> None:
+    grep = tmp_path / "grep"
+    grep.write_text(f"#!/bin/sh\nexit {status}\n")
+    grep.chmod(0o755)
+    argv = facts.command("lo", ASKED)
+    argv[4] = argv[4].replace("PATH=$PATH:", f"PATH={tmp_path}:$PATH:")
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
+    known = facts.parse_all(done.stdout, ASKED)
+    assert known["kernel"]["irqbalance_running"] is running
+    assert ("kernel.irqbalance_running" in known[facts.NOT_KNOWN]) is (running is None)
+
+
 def test_pause_frames_are_read_where_the_driver_counts_them() -> None:
     # as the kernel's documentation shows it (Documentation/networking/statistics.rst)
     said = (

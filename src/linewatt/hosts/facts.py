@@ -53,7 +53,8 @@ device_irqs() {{ local file count=0
     [[ -e $file ]] && (( ++count )); done; [[ -d /sys/class/net/$1 ]] && echo "$count"; }}
 path_of() {{ type -P "$1" || return 127; }}
 is_running() {{ type -P grep >/dev/null || return 127
-  grep -qsxF -- "$1" /proc/[0-9]*/comm; echo "$(( $? != 0 ))"; }}
+  local status=0; grep -qsxF -- "$1" /proc/[0-9]*/comm || status=$?
+  (( status <= 2 )) || return "$status"; echo "$(( status != 0 ))"; }}
 nm_state() {{ type -P nmcli >/dev/null || {{ echo "no NetworkManager"; return; }}
   nmcli --get-values GENERAL.STATE device show "$1"; }}
 firewall() {{ local rules
