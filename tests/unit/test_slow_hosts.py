@@ -27,7 +27,7 @@ from linewatt.campaign.stored import as_dict, from_dict
 from linewatt.engine.live.connections import ConnectionBook
 from linewatt.engine.live.session import Session
 from linewatt.errors import HostError, InvalidInput, WaitTimeout
-from linewatt.hosts import leash, ssh
+from linewatt.hosts import leash, login, ssh
 from linewatt.hosts import limits as own
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal_lines import encoded, parse
@@ -98,6 +98,41 @@ def test_the_limit_of_a_login_follows_what_the_way_to_the_port_took() -> None:
     assert pace.used.login_s == 40.0
     pace.answered(3.0)
     assert pace.used.login_s == 40.0, "and is kept when an answer is learned from"
+
+
+@pytest.mark.parametrize("stated_s", [None, 0.05])
+def test_a_port_that_answered_before_is_waited_for_no_longer_when_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch, stated_s: float | None
+) -> None:
+    async def nothing(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    async def scene() -> None:
+        pace = Pace(Limits(login_s=stated_s))
+        pace.reached(0.001)
+        async with asyncio.timeout(5):
+            await login.log_in(HostSpec("dut", "192.0.2.1", "eth1", lab="lab"), pace)
+
+    monkeypatch.setattr(own, "REACH_S", 0.05)
+    monkeypatch.setattr("linewatt.hosts.login.asyncssh.connect", nothing)
+    with pytest.raises(HostError, match=r"dut .*: no answer within 0\.05 s"):
+        asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    ("stated", "slowest_s", "late_s"),
+    [
+        (Limits(), 0.4, 0.0),
+        (Limits(), 2.0, 2.0),
+        (Limits(), 100.0, own.MOST_ANSWER_S),
+        (Limits(answer_s=5.0), 100.0, 5.0),
+        (Limits(answer_s=60.0), 0.0, 57.0),
+    ],
+)
+def test_what_a_host_says_is_waited_for_no_longer_than_until_it_counts_as_lost(
+    stated: Limits, slowest_s: float, late_s: float
+) -> None:
+    assert used(stated, slowest_s, own.LOGIN_S).late_s == late_s
 
 
 def test_a_document_of_a_pace_says_what_is_stated_and_what_was_learned() -> None:

@@ -91,6 +91,11 @@ class Pace:
         self._login_s = REACH_S
         self.used = used(stated, slowest_s, self._login_s)
 
+    @property
+    def reach_s(self) -> float:
+        """How long its port may take to answer, however often it was reached before."""
+        return REACH_S if self.stated.login_s is None else self.stated.login_s
+
     def answered(self, seconds: float) -> None:
         """A heartbeat was answered after so long, what the controller itself was late not among it."""
         if seconds > self.slowest_s:
@@ -151,8 +156,9 @@ def used(stated: Limits, slowest_s: float, login_s: float) -> LimitsUsed:
         "login_s": login_s,
     }
     known = {name: value for name, value in asdict(stated).items() if value is not None}
-    late_s = max(slow_s, known.get("answer_s", ANSWER_S) - ANSWER_S)
-    return LimitsUsed(**{**learned, **known}, late_s=late_s)
+    chosen = {**learned, **known}
+    late_s = max(min(slow_s, chosen["answer_s"]), chosen["answer_s"] - ANSWER_S)
+    return LimitsUsed(**chosen, late_s=late_s)
 
 
 def _between(least_s: float, wanted_s: float, most_s: float) -> float:

@@ -121,12 +121,13 @@ async def _log_in(
     if before is not None:
         more["tunnel"] = before
     began_s = loop.time()
-    limit = asyncio.timeout(pace.used.login_s)
+    limit = asyncio.timeout(pace.reach_s)
     try:
         async with limit:
             connection = await asyncssh.connect(server.address, options.port, options=options, **more)
     except TimeoutError as error:
-        raise HostError(f"{where}: {_slow(witness, pace.used.login_s)}") from error
+        limit_s = pace.used.login_s if witness.answered else pace.reach_s
+        raise HostError(f"{where}: {_slow(witness, limit_s)}") from error
     except asyncssh.HostKeyNotVerifiable as error:
         raise HostError(f"{where}: {_wrong_key(error, witness, server, options)}") from error
     except asyncssh.PermissionDenied as error:
