@@ -18,7 +18,7 @@ from linewatt.hosts import beats as module
 from linewatt.hosts import ssh
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.beats import beats
-from linewatt.hosts.limits import HEARTBEAT_S, Limits, Pace
+from linewatt.hosts.limits import HEARTBEAT_S, SLOW_S, Limits, Pace
 from linewatt.hosts.ssh import SshHost, Wire
 
 HOSTS = 96
@@ -188,6 +188,44 @@ def test_an_answer_that_came_while_the_loop_was_busy_is_no_silence() -> None:
         time.sleep(0.1)  # noqa: ASYNC251
         await answered
         assert len(one.wire.exchanges) == 1
+
+    asyncio.run(scene())
+
+
+def test_an_answer_that_waited_for_a_busy_loop_makes_no_host_slow() -> None:
+    async def scene() -> None:
+        one = Anchored()
+        beats().add(one.wire)
+        await until(lambda: len(one.sent) == 1)
+        answered = asyncio.create_task(one.wire._answer(one.anchor))
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().call_soon(one.out.feed_data, one.sent[0].split()[0] + b" 1000.5\n")
+        end_s = time.monotonic() + 1.5
+        while time.monotonic() < end_s:  # the output of other hosts, between which heartbeats are in time
+            time.sleep(CHUNK_S)  # noqa: ASYNC251
+            beats().send_due()
+        await answered
+        beats().give_up(one.wire)
+        assert len(one.sent) > 3
+        assert one.wire.pace.slowest_s < SLOW_S
+
+    asyncio.run(scene())
+
+
+def test_a_host_that_is_slow_beside_a_loop_that_was_busy_before_is_slow() -> None:
+    async def scene() -> None:
+        one = Anchored()
+        beats().add(one.wire)
+        await until(lambda: len(one.sent) == 1)
+        time.sleep(0.6)  # noqa: ASYNC251
+        await until(lambda: len(one.sent) == 2)
+        one.wire._unanswered.popleft()
+        one.wire._told.popleft()
+        await until(lambda: len(one.sent) == 5)
+        one.out.feed_data(one.sent[1].split()[0] + b" 1000.5\n")
+        await one.wire._answer(one.anchor)
+        beats().give_up(one.wire)
+        assert one.wire.pace.slowest_s > 2 * HEARTBEAT_S
 
     asyncio.run(scene())
 

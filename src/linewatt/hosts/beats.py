@@ -6,11 +6,15 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+from collections import deque
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.limits import Pace
+
+LATE_S = 0.05
+LATE_MEMORY = 64
 
 
 class Beaten(Protocol):
@@ -34,6 +38,8 @@ class Beats:
         """a heap: the next one first"""
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
+        self._woken: deque[tuple[float, float]] = deque(maxlen=LATE_MEMORY)
+        """when the loop came to a timer late, and how late"""
 
     def add(self, wire: Beaten) -> None:
         """Send its heartbeats, until it is given up."""
@@ -66,7 +72,22 @@ class Beats:
             self._timer.cancel()
         self._timer = loop.call_at(when_s, self._wake)
 
+    def late_s(self, since_s: float) -> float:
+        """How long what came since then may have waited for this loop.
+
+        For the cycle in which it came, and for the one in which it was handed on.
+        """
+        woken_s = next((late_s for time_s, late_s in reversed(self._woken) if time_s >= since_s), 0.0)
+        return woken_s + self._overdue_s()
+
+    def _overdue_s(self) -> float:
+        if self._timer is None:
+            return 0.0
+        return max(0.0, asyncio.get_running_loop().time() - self._timer.when())
+
     def _wake(self) -> None:
+        if (late_s := self._overdue_s()) >= LATE_S:
+            self._woken.append((now_s(), late_s))
         self._timer = None
         self.send_due()
         self._arm()

@@ -255,10 +255,11 @@ class Wire:
         )
 
     def _own_s(self, sent_s: float, answered_s: float) -> float:
-        """How late this controller itself was meanwhile, told by the heartbeats that it sent too late."""
+        """How late this controller itself was meanwhile, told by the heartbeats that it sent too late, and by
+        its loop, which may send them in time and yet come to no answer."""
         sent = [sent_s, *self._unanswered, answered_s]
         between_s = max(after - before for before, after in itertools.pairwise(sent))
-        return max(0.0, between_s - self.pace.used.heartbeat_s)
+        return max(between_s - self.pace.used.heartbeat_s, beats().late_s(sent_s))
 
     async def forward(self, port: int) -> int:
         """A port of the host's 127.0.0.1 to this one of ours. Raises asyncssh's errors, OSError."""
