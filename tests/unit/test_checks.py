@@ -15,7 +15,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.loads.registry import LOADS
-from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, group_of
+from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, Window, group_of
 from linewatt.sensors.drops import CAUSES
 
 CASE = Case("tcp", "h1", "h2", instances=2)
@@ -265,6 +265,23 @@ def test_a_record_that_arrives_long_after_its_own_stamp_is_told() -> None:
     end = end_of("sender", 0.5)
     assert window.sensors(end, [on_time], Offset(0.0, 0.0)) == []
     assert codes(window.sensors(end, [late], Offset(0.0, 0.0))) == ["sensor-late"]
+
+
+@pytest.mark.parametrize(
+    ("since", "silent_s", "told"),
+    [(12, 2.4, False), (12, 2.6, True), (3, 5.0, False), (6, 5.0, True), (15, 5.0, True), (16, 5.0, False)],
+)
+def test_a_host_of_which_nothing_was_heard_for_a_part_of_the_window_stood_still(
+    since: int, silent_s: float, told: bool
+) -> None:
+    """A record a second but for one, and a window from 10 s to 16 s."""
+    before = [Record(float(end_s), 1.0, "") for end_s in range(since + 1)]
+    after = [Record(since + silent_s + later, 1.0, "") for later in range(1, 10)]
+    reading = Reading("h1", "mpstat", (*before, Record(since + silent_s, silent_s, ""), *after))
+    flags = list(window.standstill("h1", [reading], Window(10.0, 16.0)))
+    assert codes(flags) == (["host-stood-still"] if told else [])
+    other = replace(reading, source="bmc")
+    assert list(window.standstill("h1", [other], Window(10.0, 16.0))) == []
 
 
 def test_a_host_clock_that_is_apart_does_not_look_late() -> None:

@@ -132,6 +132,13 @@ def _moved(seconds: float) -> Callable[[Reading], Reading]:
     )
 
 
+def _silent(reading: Reading) -> Reading:
+    """The records of a sensor whose host was held up for three seconds in mid-trial."""
+    at = len(reading.records) // 2
+    after = replace(reading.records[at + 3], span_s=4.0)
+    return replace(reading, records=(*reading.records[:at], after, *reading.records[at + 4 :]))
+
+
 LIES: dict[str, Change] = {
     "client-saturated": of_users(cpu_s=0.97),
     "arrivals-not-served": of_users(arrival_rate="200"),
@@ -229,6 +236,7 @@ LIES: dict[str, Change] = {
     "process-migrated": readback("h1", threads=(Thread(1000, 1000, APP, 1200, (APP,), migrations=5),)),
     "process-moved: before the window": early("h2", threads=(Thread(2000, 2000, 3, 70, (3,)),)),
     "process-moved": readback("h1", threads=(Thread(1000, 1000, 3, 1200, (3,)),)),
+    "host-stood-still": sensor("h2", "mpstat", _silent),
     "sensor-late": story(late_s=3.0),
     "sensor-unreadable: it ended": sensor(
         "h1", "netcounters", lambda one: replace(one, failure="ended with status 137")

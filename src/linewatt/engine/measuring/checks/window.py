@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 
-from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun, overlap_s
 from linewatt.findings.window import (
@@ -26,6 +27,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     yield from alignment(ends, seen.cut.run.clocks)
     for end in seen.ends:
         yield from sensors(end, seen.readings(end), seen.clock(end))
+        yield from standstill(end.host, seen.readings(end), seen.window)
     if ends:
         load = Window(max(one.start_s for one in ends), min(one.end_s for one in ends))
         for end in seen.ends:
@@ -99,6 +101,32 @@ def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[
             )
         )
     return flags
+
+
+def standstill(host: str, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
+    """A host of which nothing was heard for long, told by a sensor that writes at fixed intervals."""
+    for reading in readings:
+        spans_s = [one.span_s for one in reading.records[1:]]
+        if reading.source != "mpstat" or not spans_s:
+            continue
+        longest = max(
+            (one for one in reading.records[1:] if _is_in(one, window)),
+            key=lambda one: one.span_s,
+            default=None,
+        )
+        usual_s = median(spans_s)
+        if longest is not None and longest.span_s > usual_s + ARRIVAL_LATE_S:
+            yield Flag(
+                "host-stood-still",
+                host,
+                f"nothing was heard of its CPUs for {longest.span_s:.1f} s, in place of {usual_s:.1f} s: "
+                "it, or the way to it, stood still",
+                "repeat the trial, and find what held it up",
+            )
+
+
+def _is_in(record: Record, window: Window) -> bool:
+    return overlap_s(record.received_s - record.span_s, record.received_s, window) > 0
 
 
 def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) -> Iterator[Flag]:
