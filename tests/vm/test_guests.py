@@ -25,6 +25,7 @@ from linewatt.lab.state import ROOT, Registry
 pytestmark = pytest.mark.vm
 
 SSH_LIMIT_S = 120.0
+RUN_LIMIT_S = 400.0
 STAGE_LIMIT_S = 60.0
 
 
@@ -45,6 +46,42 @@ def ssh(one: lab.Lab, host: str, command: str, status: int = 0) -> str:
     )
     assert done.returncode == status, done.stderr
     return done.stdout.strip() if status == 0 else done.stderr.strip()
+
+
+def linewatt(tmp: Path, *words: str, status: int = 0) -> str:
+    done = subprocess.run(
+        [*LINEWATT, *words],
+        env={"PATH": "/usr/bin:/usr/sbin:/bin:/sbin", "LINEWATT_STATE": str(tmp / "state"), "HOME": str(tmp)},
+        capture_output=True,
+        text=True,
+        timeout=RUN_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr + done.stdout
+    return done.stdout
+
+
+def campaign(one: lab.Lab, tmp: Path) -> Path:
+    """A little TCP from h1 to the e1000e of h2, at a rate that a CPU in software carries."""
+    tree = YAML(typ="safe").load(one.inventory.read_text())
+    large = tree["all"]["hosts"]["h2"]
+    for key in ("linewatt_data", "linewatt_data_ipv4", "linewatt_data_ipv6"):
+        large[key] = large[key][0]
+    inventory = tmp / "inventory.yaml"
+    inventory.write_text(json.dumps(tree))
+    document = {
+        "name": "vm",
+        "hosts": str(inventory),
+        "pairs": ["h1 -> h2"],
+        "tests": ["tcp"],
+        "trials": 1,
+        "rate": "20M",
+        "window": {"seconds": 3, "omit": 1},
+        "idle": {"seconds": 0},
+    }
+    path = tmp / "campaign.yaml"
+    path.write_text(json.dumps(document))
+    return path
 
 
 def test_each_guest_is_a_host_with_a_kernel_of_its_own(guests: lab.Lab) -> None:
@@ -125,6 +162,21 @@ def test_a_bmc_says_in_band_what_it_says_over_the_network(guests: lab.Lab) -> No
         over_lan = output("ipmitool", "-I", "lanplus", "-C", "3", *asked, *words)
     assert in_band == over_lan
     assert len(in_band.splitlines()) == 3
+
+
+def test_check_finds_the_guests_ready(guests: lab.Lab, tmp_path: Path) -> None:
+    document = json.loads(linewatt(tmp_path, "check", "--json", str(campaign(guests, tmp_path))))
+    assert document["ready"]
+
+
+def test_a_campaign_runs_over_guests_and_puts_their_interrupts_back(guests: lab.Lab, tmp_path: Path) -> None:
+    where = "cat /proc/irq/*/smp_affinity"
+    before = [ssh(guests, host, where) for host in ("h1", "h2")]
+    linewatt(tmp_path, "run", str(campaign(guests, tmp_path)), "--results", str(tmp_path / "results"))
+    (path,) = (tmp_path / "results").glob("*/trials/*/trial.json")
+    trial = json.loads(path.read_text())
+    assert trial["status"] == "done"
+    assert [ssh(guests, host, where) for host in ("h1", "h2")] == before
 
 
 def stage_state(directory: Path) -> bool:
