@@ -20,7 +20,7 @@ from bench.capacity import read_each_second
 from bench.cgroup import CpuTime, Group, command_line, group
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec
 from linewatt.lab import HostLayout, Lab

@@ -21,15 +21,15 @@ from bench.cost import Cost, cost
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import plan
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load
 from linewatt.engine.live.readback import ReadBack, read_back
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session
 from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
-from linewatt.hosts.cpulist import cpu_mask, parse_cpulist
-from linewatt.hosts.journal import Journal
+from linewatt.hosts.facts.cpulist import cpu_mask, parse_cpulist
+from linewatt.hosts.journal.journal import Journal
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS

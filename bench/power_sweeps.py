@@ -20,7 +20,7 @@ from bench.power_streams import STREAMS, ipmitool_stream, stream_rows
 from bench.rig import Rig, lab_of, rig
 from bench.rows import MeasurementFailed, Row, Target
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import passwords
 from linewatt.lab import Lab

@@ -18,7 +18,7 @@ from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 from bench.soak_report import timed
 from linewatt.errors import InvalidInput
-from linewatt.report.pdf import browser
+from linewatt.report.printing.pdf import browser
 
 ABOUT_S = 120
 

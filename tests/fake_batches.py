@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from linewatt.foreign import NUL
-from linewatt.hosts import batch, lock
+from linewatt.hosts import batch
 from linewatt.hosts.base import Completed
+from linewatt.hosts.journal import lock
 
 _HEAD = batch.script([])[:4]
 _LOCK = 2

@@ -22,7 +22,7 @@ from tests.wiring import (
     told,
 )
 
-from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial_run import TrialRun, together

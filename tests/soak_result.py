@@ -20,9 +20,9 @@ from typing import Any
 from linewatt.loads.users.base import Failure, Transfer
 from linewatt.loads.users.tally import Tally
 from linewatt.model import Channel, Sample
-from linewatt.store import soak as store
 from linewatt.store import sums
 from linewatt.store.samples import Series
+from linewatt.store.soak import soak as store
 from linewatt.store.write import new_result
 
 STARTED_S = 1_768_000_000.0

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.report_factories import host, result, shares, trial
 
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import Case, EndResult, InstanceResult, Trial
 from linewatt.store.read import Result
 

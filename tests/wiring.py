@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Feed, Reading, Record
 from linewatt.engine.live.readback import ReadBack, SettingRead, Thread
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun, UsersReport

@@ -33,8 +33,8 @@ from tests.soak_result import Shape, write
 
 from linewatt.analysis.comparison.compare import finding
 from linewatt.model import Case
-from linewatt.report import html
 from linewatt.report.comparison import page as comparison_page
+from linewatt.report.printing import html
 from linewatt.report.published.printers import render_page as render_published
 from linewatt.report.published.view import view
 from linewatt.report.soak import digest as soaks

@@ -12,7 +12,7 @@ from tests.browser.conftest import Open, Scheme
 from tests.effect_factories import experiment_result, experiment_trials
 from tests.report_factories import powered, renumbered
 
-from linewatt.report import html
+from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from tests.report_factories import end, renumbered, result, shares, trial, watts
 
 from linewatt.model import Case, Role, Trial
-from linewatt.report import html
+from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser

@@ -27,7 +27,7 @@ from tests.report_factories import (
 )
 
 from linewatt.model import Case
-from linewatt.report import html
+from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 from linewatt.store.read import Result
 

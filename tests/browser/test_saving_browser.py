@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Open
 from tests.report_factories import demo_trials, result
 
-from linewatt.report import html
+from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ from tests.report_factories import host, result
 from tests.topology_factories import machine, placed_trial
 
 from linewatt.model import Case
-from linewatt.report import html
+from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser

@@ -24,9 +24,10 @@ from tests.report_factories import stored as lay_out
 from tests.soak_pairs import soak
 from tests.wiring import told
 
-from linewatt.campaign import soak_plan, stored
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import as_dict, plan
+from linewatt.campaign import stored
+from linewatt.campaign.planning import soak_plan
+from linewatt.campaign.planning.plan import as_dict, plan
+from linewatt.campaign.reading.file import load
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.store import sums, write

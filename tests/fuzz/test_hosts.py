@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.fuzz.conftest import check_reason, fuzz, survived
 from tests.fuzz.mutate import CAPTURES, damaged, texts
 
-from linewatt.campaign.file import load
-from linewatt.campaign.sites import site
+from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.sites import site
 from linewatt.engine.live.line_rate import line_limit, pcie_goodput_bps
 from linewatt.engine.live.readback import read_back
 from linewatt.engine.live.session import identity
@@ -30,11 +30,13 @@ from linewatt.engine.soak.vsftpd_ground import parse_piece
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.errors import HostError
 from linewatt.foreign import contained, read_json
-from linewatt.hosts import batch, facts, leash, sockets
+from linewatt.hosts import batch, leash
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.cores import core_groups
-from linewatt.hosts.journal import Entry
+from linewatt.hosts.facts import read as facts
+from linewatt.hosts.facts.cores import core_groups
+from linewatt.hosts.journal.journal import Entry
+from linewatt.hosts.ssh import sockets
 from linewatt.loads.registry import LOADS
 from linewatt.loads.users.server_vsftpd import LogTotals
 from linewatt.loads.users.tally import WorkerReport

@@ -34,7 +34,7 @@ from linewatt.engine.undo import restore
 from linewatt.errors import HostError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.store import raw, sums
 
 RAW = ("raw/h2/mpstat.jsonl", "raw/h1/bmc.jsonl", "raw/h1/iperf3-client-0.json", "raw/h1/readback.json")

@@ -349,7 +349,7 @@ def _fix(bench: Bench, key: str, value: str) -> None:
     """Make a change as ``check --fix`` does, of a setting that a lab host really has."""
     import asyncio
 
-    from linewatt.campaign.file import load
+    from linewatt.campaign.reading.file import load
     from linewatt.engine.readiness.checkup_fix import fix
     from linewatt.hosts.connect import connect
     from linewatt.tuning.base import Change

@@ -15,7 +15,7 @@ import pytest
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Completed, Host, HostSpec
-from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.hosts.local import LocalHost
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change

@@ -15,12 +15,12 @@ import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S
 
 from linewatt.campaign.messages import Locate
-from linewatt.campaign.networks import parse_networks
+from linewatt.campaign.reading.networks import parse_networks
 from linewatt.document import parse_yaml, show_path
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
 from linewatt.hosts.base import Completed, Host, HostSpec
-from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.hosts.local import LocalHost
 from linewatt.network.description import HostNetwork
 from linewatt.network.knob import NetworkKnob

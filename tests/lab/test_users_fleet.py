@@ -23,7 +23,7 @@ from tests.ftp_server import PASSWORD, Server, vsftpd, why_not
 from tests.users_jobs import USUAL
 
 from linewatt import lab
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.engine.soak.fleet import Client, Fleet
 from linewatt.errors import HostError, StoreError
 from linewatt.hosts.base import Host

@@ -32,8 +32,8 @@ from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
-from linewatt.hosts.inventory import read_inventory
-from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.inventory.read import read_inventory
+from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.loads.users import content
 from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
 from linewatt.loads.users.tally import Tally, UserCounts
@@ -451,7 +451,7 @@ from linewatt.engine.undo.settings import Settings
 from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect
-from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.journal.journal import Journal, journal_path
 
 async def main(state, spec, address, folder):
     host = await connect(HostSpec(**spec))

@@ -29,12 +29,12 @@ from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.analysis.tables.table import read_table
 from linewatt.model import Case, Flag, TestName, Trial
-from linewatt.report.markdown import screen as markdown
-from linewatt.report.screen import Block, Line, Screen, fitted
-from linewatt.report.trials.answer import MOST_SERIES, Answer, answer
+from linewatt.report.printing.markdown import screen as markdown
+from linewatt.report.printing.screen import Block, Line, Screen, fitted
+from linewatt.report.trials.answer.answer import MOST_SERIES, Answer, answer
+from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.answer.limits import limit_words
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.limits import limit_words
 
 TCP = Case("tcp", "h1", "h2")
 

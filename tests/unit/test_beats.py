@@ -14,12 +14,12 @@ import pytest
 from tests.idle_simulation import Clock
 
 from linewatt.errors import HostLost, WaitTimeout
-from linewatt.hosts import beats as module
-from linewatt.hosts import ssh
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.beats import beats
 from linewatt.hosts.limits import HEARTBEAT_S, SLOW_S, Limits, Pace
-from linewatt.hosts.ssh import SshHost, Wire
+from linewatt.hosts.ssh import beats as module
+from linewatt.hosts.ssh import connection as ssh
+from linewatt.hosts.ssh.beats import beats
+from linewatt.hosts.ssh.connection import SshHost, Wire
 
 HOSTS = 96
 CHUNK_S = 0.01

@@ -17,10 +17,10 @@ from tests.soak_pairs import soak as soak_result
 
 from linewatt.campaign import stored as campaigns
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.file import load
-from linewatt.campaign.soak import OwnServer
-from linewatt.campaign.soak_plan import as_dict, plan_soak, said
-from linewatt.engine.best_of import resolved
+from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said
+from linewatt.campaign.reading.file import load
+from linewatt.campaign.users.soak import OwnServer
+from linewatt.engine.soak.best_of import resolved
 from linewatt.errors import InvalidInput
 from linewatt.model import Flag, Trial
 

@@ -15,12 +15,12 @@ from tests.unit.test_groups import HOSTS
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.limits.ceiling import Ceiling, ceiling
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import plan
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load
 from linewatt.model import TcpState
+from linewatt.report.trials.answer.limits import limit_forms
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.detail import layout
-from linewatt.report.trials.limits import limit_forms
 
 WAYS = ["dut ⇄ g1", "dut → g1", "g1 → dut"]
 LOST: dict[str, dict[str, Any]] = {

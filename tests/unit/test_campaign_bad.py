@@ -22,8 +22,8 @@ import pytest
 from tests import forked
 
 from linewatt.campaign.campaign import EnergySweep
-from linewatt.campaign.file import load
-from linewatt.campaign.schema import json_schema
+from linewatt.campaign.entries.schema import json_schema
+from linewatt.campaign.reading.file import load
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.server_vsftpd import OPTIONS
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.cpulist import MAX_CPUS, cpu_mask, format_cpulist, parse_cpulist
+from linewatt.hosts.facts.cpulist import MAX_CPUS, cpu_mask, format_cpulist, parse_cpulist
 
 cpu_sets = st.sets(st.integers(0, MAX_CPUS - 1), max_size=200)
 

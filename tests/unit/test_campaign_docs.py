@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from linewatt.campaign.file import load
-from linewatt.campaign.schema import json_schema
-from linewatt.hosts.inventory import HOST_KEYS
+from linewatt.campaign.entries.schema import json_schema
+from linewatt.campaign.reading.file import load
+from linewatt.hosts.inventory.read import HOST_KEYS
 from linewatt.tuning.factors import FACTORS
 
 REFERENCE = (Path(__file__).parents[2] / "docs" / "campaign.md").read_text()

@@ -12,7 +12,7 @@ import asyncssh
 import pytest
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.errors import InvalidInput
 from linewatt.sensors.registry import SENSORS
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostLost

@@ -23,7 +23,7 @@ from linewatt.report.comparison import sides
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.page import MOST_ROWS, rows_of
 from linewatt.report.comparison.tables import tables
-from linewatt.report.screen import fitted
+from linewatt.report.printing.screen import fitted
 from linewatt.store import remembered
 from linewatt.store.read import Result
 

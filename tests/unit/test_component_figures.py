@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 from tests.report_factories import PUBLISHED_POWER_W, demo_trials, powered, result
 
-from linewatt.report.html import render
+from linewatt.report.printing.html import render
 from linewatt.report.trials.charts.components import breakdowns, component_figures
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.psu import psu_lines
+from linewatt.report.trials.power.psu import psu_lines
 
 DECLARED = {
     "components": {"h2": [{"name": "DDR5 module", "power_w": 4, "provenance": "datasheet", "count": 12}]}

@@ -13,8 +13,8 @@ from tests.report_factories import host as named
 from tests.unit.conftest import Run
 from tests.wiring import APP, IRQ, both, cpu, setup, story, told
 
-from linewatt.hosts import facts
-from linewatt.hosts.cores import core_groups, core_is
+from linewatt.hosts.facts import read as facts
+from linewatt.hosts.facts.cores import core_groups, core_is
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "facts"
 

@@ -30,9 +30,9 @@ from linewatt.analysis.limits.ports import lines_apart
 from linewatt.analysis.limits.verdict import verdict
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import PlannedTrial, Round, as_dict, plan
-from linewatt.campaign.sites import site
+from linewatt.campaign.planning.plan import PlannedTrial, Round, as_dict, plan
+from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.sites import site
 from linewatt.engine.live.asking import Configuration
 from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
 from linewatt.engine.live.readback import ReadBack
@@ -44,7 +44,7 @@ from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.networks.ports import ECHOES, in_rows, refuse_shared_ports, wrong_port
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.hosts.base import Completed, DataPort, HostSpec
-from linewatt.hosts.facts import FURTHER_NICS, again
+from linewatt.hosts.facts.read import FURTHER_NICS, again
 from linewatt.model import (
     Case,
     InstanceResult,
@@ -57,7 +57,7 @@ from linewatt.model import (
 )
 from linewatt.network.framing import Framing
 from linewatt.report.series import instances_words
-from linewatt.report.trials.limits import limit_document, limit_words
+from linewatt.report.trials.answer.limits import limit_document, limit_words
 from linewatt.sensors.netcounters import Netcounters, command
 from linewatt.sensors.qdisc import SENSOR as QDISC
 from linewatt.store.plain import decoded, encoded

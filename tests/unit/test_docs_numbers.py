@@ -30,7 +30,7 @@ from linewatt.analysis.statistics import steadiness as steady
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.engine.measuring.power import MOST_W
 from linewatt.findings import cpu, idle, meters, network, steadiness, verdict
-from linewatt.hosts import fact_parsers
+from linewatt.hosts.facts import parsers as fact_parsers
 from linewatt.loads.base import version_text
 from linewatt.loads.iperf3 import LOAD
 from linewatt.loads.iperf3 import load as iperf3

@@ -21,14 +21,20 @@ from linewatt.analysis.comparison.effects import ResponseEffects
 from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
-from linewatt.report import html
 from linewatt.report.charts.figure import render_svg
-from linewatt.report.export import p_text
+from linewatt.report.printing import html
+from linewatt.report.printing.export import p_text
 from linewatt.report.series import case_labels
 from linewatt.report.trials import terminal
 from linewatt.report.trials.charts import effects as effects_chart
 from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.trials.effects import EFFECT_COLUMNS, Experiment, as_document, effect_rows, experiment
+from linewatt.report.trials.settings.effects import (
+    EFFECT_COLUMNS,
+    Experiment,
+    as_document,
+    effect_rows,
+    experiment,
+)
 from linewatt.store.read import Result
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.file import load
-from linewatt.campaign.idle import Between, idle_time
-from linewatt.campaign.plan import plan
+from linewatt.campaign.planning.idle import Between, idle_time
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load
 from linewatt.energy_model import Resolution, Traffic, resolution
 from linewatt.findings.meters import ENERGY_STEPS
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from linewatt.engine.live.session import FACTS_LIMIT_S
 from linewatt.errors import InvalidInput
-from linewatt.hosts import fact_parsers as parse
-from linewatt.hosts import facts
+from linewatt.hosts.facts import parsers as parse
+from linewatt.hosts.facts import read as facts
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "facts"
 ASKED = facts.with_tool("iperf3", ("iperf3", "--version"))

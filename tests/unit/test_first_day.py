@@ -20,7 +20,7 @@ from tests.report_factories import manifest_of
 from tests.unit.conftest import Run
 
 from linewatt.campaign import stored
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.cli.output import print_csv
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session
@@ -28,7 +28,7 @@ from linewatt.engine.readiness.congestion import check_congestion
 from linewatt.errors import HostError, InvalidInput, StoreError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
-from linewatt.hosts.ssh import Wire
+from linewatt.hosts.ssh.connection import Wire
 from linewatt.report.campaign_text import campaign_text
 from linewatt.tuning.base import Change
 
@@ -499,7 +499,7 @@ def test_the_controller_is_named_only_where_it_sent_no_heartbeat_for_too_long(
     monkeypatch: pytest.MonkeyPatch, between_s: float, told: bool
 ) -> None:
     now = iter((100.0, 100.0 + between_s))
-    monkeypatch.setattr("linewatt.hosts.ssh.now_s", lambda: next(now))
+    monkeypatch.setattr("linewatt.hosts.ssh.connection.now_s", lambda: next(now))
     wire = Wire("dut", cast("Any", SimpleNamespace(is_closed=lambda: True)))
     lost = wire.lost
     assert lost is not None

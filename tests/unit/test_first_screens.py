@@ -25,9 +25,9 @@ from tests.unit.conftest import Run
 from linewatt.cli import output
 from linewatt.findings import CATALOGUE
 from linewatt.model import Case, Flag, Trial
-from linewatt.report.screen import MOST_LINES, fitted
+from linewatt.report.printing.screen import MOST_LINES, fitted
+from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.first_screen import first_screen
 from linewatt.store.read import Result
 
 KEPT = Path(__file__).parents[1] / "captures" / "first-screens"

@@ -28,9 +28,9 @@ from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, Group
-from linewatt.campaign.fields import parse_pair
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import as_dict, plan
+from linewatt.campaign.entries.fields import parse_pair
+from linewatt.campaign.planning.plan import as_dict, plan
+from linewatt.campaign.reading.file import load
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial_run import together
 from linewatt.engine.measuring import kept
@@ -41,10 +41,10 @@ from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.records import Campaign as Asked
 from linewatt.report.series import case_labels
+from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.answer.limits import limit_forms
 from linewatt.report.trials.digest import as_json, case_rows, digest, trial_rows
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.limits import limit_forms
 from linewatt.store.plain import decoded, encoded
 
 HOSTS = {

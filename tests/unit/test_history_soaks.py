@@ -23,17 +23,17 @@ from linewatt.analysis.comparison.history import Course, courses
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRun
 from linewatt.analysis.soak.job import ASKED, Job, job_of
-from linewatt.campaign.soak import Users
+from linewatt.campaign.users.soak import Users
 from linewatt.engine.soak.segments import CHANNELS
 from linewatt.model import Channel, Sample
 from linewatt.records import Campaign
 from linewatt.report.comparison.sides import Kept, with_surroundings
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.runs import followed
-from linewatt.store import soak as store
-from linewatt.store import soak_totals
 from linewatt.store.read import load
 from linewatt.store.samples import Series
+from linewatt.store.soak import soak as store
+from linewatt.store.soak import totals as soak_totals
 from linewatt.store.write import new_result
 
 JOB = Job({"users": 4}, "dut", ("dut", "c1", "c2"))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from linewatt.campaign.plan import PlannedTrial, Round
+from linewatt.campaign.planning.plan import PlannedTrial, Round
 from linewatt.engine.live.session import End, Session
 from linewatt.engine.networks.port_routes import port_changes, said
 from linewatt.engine.networks.proof import Crossed, Leg, legs

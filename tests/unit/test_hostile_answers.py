@@ -18,9 +18,11 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.errors import ChangeError, ParseError
 from linewatt.foreign import STORED, read_json, understood
-from linewatt.hosts import facts, leash, sockets
+from linewatt.hosts import leash
 from linewatt.hosts.base import Completed, Line
 from linewatt.hosts.clock import now_s
+from linewatt.hosts.facts import read as facts
+from linewatt.hosts.ssh import sockets
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Channel
 from linewatt.sensors.power.base import PowerConfig

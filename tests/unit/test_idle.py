@@ -20,8 +20,8 @@ from tests.unit.test_plan_order import campaign
 
 from linewatt.analysis.power.totals import idle_drift
 from linewatt.campaign.campaign import Campaign, EnergySweep, PowerSource
-from linewatt.campaign.idle import default_s, settling
-from linewatt.campaign.plan import Plan, Round, plan
+from linewatt.campaign.planning.idle import default_s, settling
+from linewatt.campaign.planning.plan import Plan, Round, plan
 from linewatt.engine import events, idle
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.idle import BusyCores, moving, slope

@@ -20,8 +20,8 @@ from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.records import Idle, IdleHost, Times
 from linewatt.report.trials.digest import as_json, digest
-from linewatt.report.trials.idle import idle_notes
-from linewatt.report.trials.power import power_cases, power_table
+from linewatt.report.trials.power.idle import idle_notes
+from linewatt.report.trials.power.power import power_cases, power_table
 from linewatt.store.idle import with_idle
 from linewatt.store.read import load
 

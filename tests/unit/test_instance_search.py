@@ -32,22 +32,23 @@ from linewatt.analysis.cases.instance_search import (
     next_step,
 )
 from linewatt.analysis.cases.summary import summarise
-from linewatt.campaign import file, stored
+from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.places import Site
-from linewatt.campaign.plan import as_dict, plan
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import as_dict, plan
+from linewatt.campaign.reading import file
 from linewatt.cli.plan import _lines as plan_lines
 from linewatt.cli.run import _refuse_other_searches
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Case, Flag, Trial, Window
 from linewatt.records import EndedSearch, Host, Searches
-from linewatt.report import html, screen
 from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
+from linewatt.report.printing import html, screen
+from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.digest import as_json, digest
-from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.knees import answer_words, carried_words, tried_words
+from linewatt.report.trials.searches.knees import answer_words, carried_words, tried_words
 from linewatt.report.trials.terminal import show
 from linewatt.store.read import Result
 

@@ -16,7 +16,7 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.errors import ParseError
 from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.model import Case, Trial, Window
-from linewatt.report.trials.scalability import export_case
+from linewatt.report.trials.settings.scalability import export_case
 from linewatt.sensors.counters import counter_delta
 from linewatt.sensors.interrupts import MOST_CELLS, Interrupts, InterruptsConfig, command
 

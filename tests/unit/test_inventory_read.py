@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from linewatt.document import Place
 from linewatt.errors import InvalidInput
-from linewatt.hosts.inventory import InventoryHost, read_inventory
-from linewatt.hosts.inventory_ini import expand_range, read_ini
+from linewatt.hosts.inventory.ini import expand_range, read_ini
+from linewatt.hosts.inventory.read import InventoryHost, read_inventory
 
 INI = """\
 # a comment

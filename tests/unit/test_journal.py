@@ -17,8 +17,8 @@ from linewatt.engine.undo.leftover import leftovers, refuse_leftovers
 from linewatt.engine.undo.restore import forget
 from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.journal import Entry, Journal, journal_path, journals
-from linewatt.hosts.journal_lines import encoded, parse
+from linewatt.hosts.journal.journal import Entry, Journal, journal_path, journals
+from linewatt.hosts.journal.lines import encoded, parse
 
 HOST = HostSpec("h1", "192.0.2.1", "eth0", cpus=(0, 1), shares_cpus_with=("h2",))
 

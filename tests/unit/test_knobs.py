@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.tuning.base import Command
 from linewatt.tuning.steering.rfs import Rfs
 from linewatt.tuning.steering.rps_cpus import RpsCpus

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from linewatt.campaign.file import load
-from linewatt.hosts.inventory import read_inventory
+from linewatt.campaign.reading.file import load
+from linewatt.hosts.inventory.read import read_inventory
 from linewatt.lab import LabRequest, recipe
 from linewatt.lab.layout import lay_out
 

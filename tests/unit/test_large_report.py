@@ -14,11 +14,11 @@ from tests.report_factories import PUBLISHED, powered, renumbered, result, trial
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.power import totals
 from linewatt.model import ENDS, Case, Trial
-from linewatt.report import html
+from linewatt.report.printing import html
 from linewatt.report.series import by_test, series_of
 from linewatt.report.trials.digest import Digest, digest
-from linewatt.report.trials.matrix import pair_cases
 from linewatt.report.trials.selection import selection
+from linewatt.report.trials.settings.matrix import pair_cases
 
 MOST_BYTES = 3_000_000
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.engine.undo.knobs import TOP, apart, layer
-from linewatt.hosts.journal import Entry
+from linewatt.hosts.journal.journal import Entry
 from linewatt.tuning.registry import KNOBS
 
 ENTRY = st.builds(

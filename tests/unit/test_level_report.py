@@ -23,15 +23,15 @@ from tests.report_factories import (
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, EndResult, Provenance, Trial
-from linewatt.report import html
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
+from linewatt.report.printing import html
 from linewatt.report.table import Cell, Table
 from linewatt.report.trials import terminal
 from linewatt.report.trials.charts.components import breakdowns
 from linewatt.report.trials.charts.power import level_figures
 from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.trials.levels import level_cases, level_table
+from linewatt.report.trials.settings.levels import level_cases, level_table
 
 TCP = Case("tcp", "h1", "h2", instances=2)
 

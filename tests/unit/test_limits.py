@@ -27,10 +27,10 @@ from linewatt.analysis.tables.imported import import_table
 from linewatt.analysis.tables.table import read_table
 from linewatt.findings.limits import TIE
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, TcpState, Trial
-from linewatt.report import html
+from linewatt.report.printing import html
 from linewatt.report.trials import terminal
+from linewatt.report.trials.answer.limits import MOST_NAMED, limit_notes
 from linewatt.report.trials.digest import as_json, case_rows, digest
-from linewatt.report.trials.limits import MOST_NAMED, limit_notes
 
 GIVEN = ("usr", "sys", "irq", "soft", "idle")
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "published"

@@ -17,8 +17,8 @@ from tests.idle_simulation import Clock, FakeSession, mpstat
 from tests.unit.test_settings import FOUND, KNOBS, FakeHost, made
 
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import PlannedTrial, Round, plan
+from linewatt.campaign.planning.plan import PlannedTrial, Round, plan
+from linewatt.campaign.reading.file import load
 from linewatt.engine import idle
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live import session as sessions
@@ -32,7 +32,7 @@ from linewatt.engine.run import Places
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import HostSpec, Line
-from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.model import Channel
 from linewatt.sensors.registry import POWER
 

@@ -31,8 +31,8 @@ from tests.soak_pairs import soak
 from tests.unit.conftest import Run
 
 from linewatt.model import Case
-from linewatt.report import markdown, pdf
-from linewatt.report.screen import MOST_ON_PAGE
+from linewatt.report.printing import markdown, pdf
+from linewatt.report.printing.screen import MOST_ON_PAGE
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 
 SPLIT = re.compile(r"(?<!\\)\|")

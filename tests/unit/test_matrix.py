@@ -19,20 +19,20 @@ from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.matrix import fullest, matrices
 from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, Trial
-from linewatt.report import html
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import render_svg
+from linewatt.report.printing import html
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Table
 from linewatt.report.trials.charts.heat_map import STEPS, heat_figures, heat_maps, panel_columns
 from linewatt.report.trials.charts.paired_bars import MOST_PANELS, paired_figures
 from linewatt.report.trials.digest import Digest, digest
-from linewatt.report.trials.matrix import NO_TRIAL, matrix_table, pair_cases
+from linewatt.report.trials.settings.matrix import NO_TRIAL, matrix_table, pair_cases
 from linewatt.report.trials.terminal import show
 from linewatt.units import MISSING
 
 HOSTS = ("arm", "x19", "x89")
-STYLE = Path(html.__file__).parent / "style.css"
+STYLE = Path(html.__file__).parents[1] / "style.css"
 
 
 def pair_trials(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.wiring import Given, both, cpu, rates, readback, run, told
 
-from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.cli.progress import outcome
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun

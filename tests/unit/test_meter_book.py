@@ -14,7 +14,7 @@ from tests.meter_simulation import BEFORE_S, Course, Simulated
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals
 from linewatt.campaign.campaign import PowerSource
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.meter_book import MeterBook
 from linewatt.errors import InvalidInput

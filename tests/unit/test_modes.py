@@ -15,7 +15,7 @@ from linewatt.analysis.findings import gather
 from linewatt.analysis.statistics.modes import dip, is_beyond_one_mode, modes
 from linewatt.model import Case, Trial
 from linewatt.report.findings import finding_notes
-from linewatt.report.trials.scalability import export_case
+from linewatt.report.trials.settings.scalability import export_case
 
 MEAN_BPS, CV = 94e9, 0.02
 CASE = Case("tcp", "gen", "dut")

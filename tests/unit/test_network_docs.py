@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from linewatt.campaign.messages import Locate
-from linewatt.campaign.networks import parse_networks
+from linewatt.campaign.reading.networks import parse_networks
 from linewatt.document import parse_yaml, show_path
 from linewatt.network.framing import Encapsulation, Framing, goodput_bps, payload_bytes
 from linewatt.network.paths import NetworkPath, path_between

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import ChangeError, LinewattError, ParseError
-from linewatt.hosts import fact_parsers
+from linewatt.hosts.facts import parsers as fact_parsers
 from linewatt.network.build import describe
 from linewatt.network.description import HostNetwork
 from linewatt.network.nmstatectl import NmstateKnob, change_of, uses_nmstate

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.campaign.messages import Locate
-from linewatt.campaign.networks import parse_networks, read_host_network, read_network
+from linewatt.campaign.reading.networks import parse_networks, read_host_network, read_network
 from linewatt.document import parse_yaml, show_path
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.network.description import HostNetwork

@@ -13,9 +13,9 @@ from tests.report_factories import DISAGREE, host, powered, result, scaling_tria
 
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Provenance, Sample, Trial
-from linewatt.report import html
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
+from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.store import read

@@ -19,9 +19,9 @@ from tests.report_factories import (
 )
 
 from linewatt.model import Case, Trial
-from linewatt.report import html
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
+from linewatt.report.printing import html
 from linewatt.report.trials.charts.overview import overview_figures, overview_words
 from linewatt.report.trials.digest import digest
 

@@ -13,9 +13,9 @@ from tests.unit.test_policy import machine
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Label
 from linewatt.campaign.factors import load_options
-from linewatt.campaign.places import Site
-from linewatt.campaign.plan import Plan, as_dict, plan
-from linewatt.campaign.sites import site
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import Plan, as_dict, plan
+from linewatt.campaign.reading.sites import site
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3 import LOAD
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.campaign import TestSpec as Spec
-from linewatt.campaign.plan import Plan, as_dict, plan
+from linewatt.campaign.planning.plan import Plan, as_dict, plan
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt.analysis.psu.supplies import MODES
 from linewatt.analysis.psu.tables import LEVELS
-from linewatt.campaign.power_entries import ComponentEntry, Components, PsuEntry
+from linewatt.campaign.entries.power import ComponentEntry, Components, PsuEntry
 from linewatt.records import Component, ComponentKind, Declared, Supplies
 
 COMPONENTS: TypeAdapter[tuple[ComponentEntry, ...]] = TypeAdapter(Components)

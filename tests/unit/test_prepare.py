@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.campaign.users_entry import UsersEntry, users_of
+from linewatt.campaign.entries.users import UsersEntry, users_of
 from linewatt.engine.readiness.checkup import ready_for_users
 from linewatt.engine.readiness.readiness import Check
 from linewatt.engine.soak.clients import prepare

@@ -15,8 +15,8 @@ from tests import forked
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.file import load
-from linewatt.campaign.programs import programs, refuse, refuse_listed
+from linewatt.campaign.planning.programs import programs, refuse, refuse_listed
+from linewatt.campaign.reading.file import load
 from linewatt.engine.readiness import checkup_power
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec

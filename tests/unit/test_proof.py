@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from linewatt.campaign.plan import PlannedTrial, Round
+from linewatt.campaign.planning.plan import PlannedTrial, Round
 from linewatt.engine import events
 from linewatt.engine.live.session import End, Session
 from linewatt.engine.networks.proof import Leg, Proofs, legs, prove, refuse_wrong_ways

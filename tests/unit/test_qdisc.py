@@ -62,7 +62,7 @@ def test_the_stream_asks_for_the_data_interface_again_and_again(tmp_path: Path) 
 
 
 def test_it_is_on_unless_it_is_left_out(tmp_path: Path) -> None:
-    from linewatt.campaign.file import load
+    from linewatt.campaign.reading.file import load
 
     hosts = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate("ab", 1)}
     plain = {"name": "n", "hosts": hosts, "tests": ["tcp"]}

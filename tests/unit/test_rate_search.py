@@ -25,23 +25,24 @@ from linewatt.analysis.cases.search import FAILURES
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison.runs import by_case
 from linewatt.analysis.flags.case import limit_flags
-from linewatt.campaign import file, stored
+from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.plan import plan
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading import file
 from linewatt.cli.plan import _lines as plan_lines
 from linewatt.engine.campaign import _may_overlap
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput
 from linewatt.model import Case, Trial, Window, document_of
 from linewatt.records import EndedSearch, Searches
-from linewatt.report import html, screen
 from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
 from linewatt.report.listing import show as show_list
+from linewatt.report.printing import html, screen
+from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.charts.searches import search_figures
 from linewatt.report.trials.digest import as_json, digest
-from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.searches import (
+from linewatt.report.trials.searches.searches import (
     as_documents,
     bound_words,
     certain,

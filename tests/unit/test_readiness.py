@@ -30,9 +30,9 @@ from linewatt.engine.readiness.readiness import (
     worst,
 )
 from linewatt.engine.undo.leftover import Leftover
-from linewatt.hosts import facts
 from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.clock import Offset
+from linewatt.hosts.facts import read as facts
 from linewatt.hosts.limits import Limits, Pace
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case

@@ -15,9 +15,9 @@ from tests.report_factories import result_of, watts
 
 from linewatt import records
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.file import load
-from linewatt.campaign.soak import OwnServer
+from linewatt.campaign.reading.file import load
 from linewatt.campaign.stored import as_dict
+from linewatt.campaign.users.soak import OwnServer
 from linewatt.engine.run import refuse_other_hosts
 from linewatt.errors import StoreError
 from linewatt.records import (
@@ -33,7 +33,8 @@ from linewatt.records import (
     Supplies,
     Times,
 )
-from linewatt.store import read, soak, write
+from linewatt.store import read, write
+from linewatt.store.soak import soak
 
 ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = {

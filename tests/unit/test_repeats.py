@@ -16,9 +16,10 @@ from tests.report_factories import manifest_of
 
 from linewatt import records
 from linewatt.analysis.statistics.repeats import Repeats, Rule, half_width_ratio, met
-from linewatt.campaign import file, stored
+from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.plan import Plan, plan
+from linewatt.campaign.planning.plan import Plan, plan
+from linewatt.campaign.reading import file
 from linewatt.cli.plan import _lines as plan_lines
 from linewatt.engine.repeats import Remaining
 from linewatt.model import Case, Trial

@@ -32,8 +32,8 @@ from tests.saved_files import saved
 
 from linewatt.errors import StoreError
 from linewatt.model import Case, Provenance
-from linewatt.report import html
 from linewatt.report.charts.figure import inline_svg
+from linewatt.report.printing import html
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.store.read import Result
 
@@ -391,7 +391,7 @@ def _contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_suffices_in_both_colour_schemes(scheme: str) -> None:
     """WCAG 2 AA: 4.5 for text, 3 for what a chart draws."""
-    css = (Path(html.__file__).parent / "style.css").read_text()
+    css = (Path(html.__file__).parents[1] / "style.css").read_text()
     light, dark = css.split("prefers-color-scheme: dark", 1)
     colours = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", light if scheme == "light" else dark))
     for ink, ground in (

@@ -30,7 +30,7 @@ from linewatt.report.series import by_test, describe_cases, series_of
 from linewatt.report.table import Table
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.roles import role_table
-from linewatt.report.trials.scalability import scalability_table
+from linewatt.report.trials.settings.scalability import scalability_table
 from linewatt.units import number_ranges
 
 TCP = Case("tcp", "h1", "h2")

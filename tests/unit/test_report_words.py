@@ -16,8 +16,8 @@ from tests.report_factories import (
 
 from linewatt.model import Case
 from linewatt.records import Idle, IdleHost
-from linewatt.report.export import when
 from linewatt.report.machine.environment import FactGroup, environment
+from linewatt.report.printing.export import when
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.words import caveats, progress
 

@@ -20,9 +20,9 @@ import typer.main
 from tests.stream_helpers import cut_records
 
 import linewatt
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import plan
-from linewatt.campaign.soak_plan import plan_soak
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.soak_plan import plan_soak
+from linewatt.campaign.reading.file import load
 from linewatt.cli import whole
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec

@@ -23,8 +23,8 @@ from linewatt.analysis.comparison.runs import by_case
 from linewatt.analysis.power.energy_rows import end_energies
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Group
-from linewatt.campaign.fields import parse_pair
-from linewatt.campaign.plan import as_dict, plan
+from linewatt.campaign.entries.fields import parse_pair
+from linewatt.campaign.planning.plan import as_dict, plan
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import kept
@@ -32,13 +32,13 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Trial, document_of, group_of
 from linewatt.report.series import OF_RING
+from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.detail import layout
 from linewatt.report.trials.digest import case_rows, digest
-from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.placements import placements
-from linewatt.report.trials.power import power_cases, power_table
-from linewatt.report.trials.scalability import scalability_table
-from linewatt.report.trials.watts_at import watts_table
+from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.searches.watts_at import watts_table
+from linewatt.report.trials.settings.placements import placements
+from linewatt.report.trials.settings.scalability import scalability_table
 from linewatt.store.plain import decoded, encoded
 
 WAYS = ["a → b → c → a", "a → b", "b → c", "c → a"]

@@ -15,8 +15,8 @@ from markupsafe import Markup
 from tests.report_factories import HOSTILE, demo_trials, powered, renumbered, result, scaling_trials
 from tests.saved_files import saved
 
-from linewatt.report import html, saving
-from linewatt.report.saving import MOST_BYTES, MOST_ROWS, MOST_ROWS_OF_CSV, csv_text, save_table
+from linewatt.report.printing import html, saving
+from linewatt.report.printing.saving import MOST_BYTES, MOST_ROWS, MOST_ROWS_OF_CSV, csv_text, save_table
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.selection import MOST_SERIES, selection

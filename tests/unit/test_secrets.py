@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.engine.live.secrets import open_files, passwords, server_password
 from linewatt.errors import InvalidInput
 

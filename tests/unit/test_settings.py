@@ -21,7 +21,7 @@ from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, InvalidInput, WaitTimeout
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.tuning.base import Change, Command
 
 

@@ -31,7 +31,7 @@ from tests.report_factories import (
 from tests.unit.conftest import Run
 
 from linewatt.model import Case
-from linewatt.report.text_table import TextColumn, split
+from linewatt.report.printing.text_table import TextColumn, split
 from linewatt.store.read import Result
 
 

@@ -19,7 +19,7 @@ from tests.unit.test_proof import answers, rounds, session
 from tests.unit.test_readiness import answer, every, only
 
 from linewatt.analysis.tables.imported import test_of as of_table
-from linewatt.campaign.plan import plan
+from linewatt.campaign.planning.plan import plan
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.errors import InvalidInput
 from linewatt.loads.base import LoadJob
@@ -30,8 +30,8 @@ from linewatt.report.findings import NO_MARKS
 from linewatt.report.series import test_title as title_of
 from linewatt.report.trials.charts.cases import rate_of
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.power import power_cases, power_table
-from linewatt.report.trials.scalability import export_case, scalability_table
+from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.settings.scalability import export_case, scalability_table
 from linewatt.sizes import (
     ANY_SIZE,
     LARGEST_FRAME_BYTES,

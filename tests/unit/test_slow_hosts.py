@@ -22,18 +22,20 @@ from tests.report_factories import demo_trials, result, stored
 from tests.unit.conftest import Run
 from tests.unit.test_beats import Anchored
 
-from linewatt.campaign.file import load
+from linewatt.campaign.reading.file import load
 from linewatt.campaign.stored import as_dict, from_dict
 from linewatt.engine.live.connections import ConnectionBook
 from linewatt.engine.live.session import Session
 from linewatt.errors import HostError, InvalidInput, WaitTimeout
-from linewatt.hosts import leash, login, ssh
+from linewatt.hosts import leash
 from linewatt.hosts import limits as own
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.journal_lines import encoded, parse
+from linewatt.hosts.journal.lines import encoded, parse
 from linewatt.hosts.limits import Limits, LimitsUsed, Pace, used
 from linewatt.hosts.local import LocalHost
-from linewatt.hosts.ssh import SshHost, Wire
+from linewatt.hosts.ssh import connection as ssh
+from linewatt.hosts.ssh import login
+from linewatt.hosts.ssh.connection import SshHost, Wire
 from linewatt.records import Connection
 from linewatt.report.machine.connections import connection_text
 from linewatt.store import read
@@ -114,7 +116,7 @@ def test_a_port_that_answered_before_is_waited_for_no_longer_when_it_is_gone(
             await login.log_in(HostSpec("dut", "192.0.2.1", "eth1", lab="lab"), pace)
 
     monkeypatch.setattr(own, "REACH_S", 0.05)
-    monkeypatch.setattr("linewatt.hosts.login.asyncssh.connect", nothing)
+    monkeypatch.setattr("linewatt.hosts.ssh.login.asyncssh.connect", nothing)
     with pytest.raises(HostError, match=r"dut .*: no answer within 0\.05 s"):
         asyncio.run(scene())
 

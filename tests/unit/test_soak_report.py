@@ -24,7 +24,7 @@ from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
 from linewatt.report import listing
 from linewatt.report.charts.figure import render_svg
-from linewatt.report.screen import text as first_screen_text
+from linewatt.report.printing.screen import text as first_screen_text
 from linewatt.report.soak.charts import figures
 from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import HostPower, Soak, digest
@@ -35,8 +35,8 @@ from linewatt.report.soak.page import render
 from linewatt.report.soak.summary import details, summary
 from linewatt.report.soak.table import event_line, groups_table
 from linewatt.store import read, sums
-from linewatt.store import soak as store
 from linewatt.store.samples import Series
+from linewatt.store.soak import soak as store
 from linewatt.store.write import new_result
 from linewatt.units import format_rate
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linewatt.model import Channel, ChannelKind, Sample
-from linewatt.store import soak as store
 from linewatt.store.samples import Series
-from linewatt.store.soak_scan import Chunks, Scan
-from linewatt.store.soak_steps import SeriesInfo
+from linewatt.store.soak import soak as store
+from linewatt.store.soak.scan import Chunks, Scan
+from linewatt.store.soak.steps import SeriesInfo
 
 START_S = 1_768_000_000.0
 

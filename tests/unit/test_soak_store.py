@@ -20,9 +20,9 @@ from linewatt.loads.users.tally import Tally
 from linewatt.model import Channel, Sample
 from linewatt.records import Event, UsersTally
 from linewatt.report.soak.users import users_done
-from linewatt.store import soak as store
 from linewatt.store.samples import Series
-from linewatt.store.soak_scan import Chunks
+from linewatt.store.soak import soak as store
+from linewatt.store.soak.scan import Chunks
 
 COUNTER = Channel("nic.rx_bytes", "B", "counter", "nic:data")
 USERS: dict[str, Any] = {"users": {}, "times": {}, "said": []}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.engine.measuring.measure import tcp_state
-from linewatt.hosts.sockets import Connection, command, parse
+from linewatt.hosts.ssh.sockets import Connection, command, parse
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "sockets"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from linewatt.campaign.cases import expand
-from linewatt.campaign.file import load as load_campaign
-from linewatt.campaign.plan import plan
+from linewatt.campaign.planning.cases import expand
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load as load_campaign
 from linewatt.engine.measuring.window import Counted, common_window, count, place
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.loads.base import Exchange, LoadJob

@@ -9,10 +9,10 @@ import re
 import pytest
 from rich.console import Console
 
-from linewatt.report.html import environment_of_pages
+from linewatt.report.printing.html import environment_of_pages
+from linewatt.report.printing.text_table import render
 from linewatt.report.section import Section
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, texts
-from linewatt.report.text_table import render
 
 HEADS = (Head("Rate", "% per Gbps", key="rate_mean", show_sd=True), Head("In words", kind="prose"))
 

@@ -16,9 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts import facts as host_facts
-from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.fact_parsers import cpu_groups
+from linewatt.hosts.facts import read as host_facts
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts.parsers import cpu_groups
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.sysfs import complete, from_facts
 from linewatt.placement.topology import Cpu, Topology

@@ -17,19 +17,19 @@ from rich.console import Console
 from tests.report_factories import HOSTILE, host, hosts_of, result, scaling_trials
 from tests.topology_factories import NIC, machine, placed_result, placed_trial
 
-from linewatt.hosts.cpulist import parse_cpulist
-from linewatt.hosts.facts import FURTHER_NICS
+from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.facts.read import FURTHER_NICS
 from linewatt.model import Case, Trial
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.policy import Wish, place
 from linewatt.placement.sysfs import from_facts
-from linewatt.report import html
 from linewatt.report.machine.boxes import BARRED, FREE_CPU, ISOLATED, OFFLINE, SLOWER, CpuCell, boxes, legend
 from linewatt.report.machine.environment import environment
 from linewatt.report.machine.map import MachineMap, machine_maps, topology_of
+from linewatt.report.printing import html
 from linewatt.report.trials import terminal
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.placements import placements, why
+from linewatt.report.trials.settings.placements import placements, why
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 TCP = Case("tcp", "h1", "h2")

@@ -16,11 +16,12 @@ import pytest
 from tests import forked
 
 from linewatt.analysis.cases.flows import flow_trials
-from linewatt.campaign import factors, stored, users_factors
+from linewatt.campaign import factors, stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.file import load
-from linewatt.campaign.plan import PlannedTrial, as_dict, plan
-from linewatt.campaign.soak import OwnServer, Users
+from linewatt.campaign.planning.plan import PlannedTrial, as_dict, plan
+from linewatt.campaign.reading.file import load
+from linewatt.campaign.users import factors as users_factors
+from linewatt.campaign.users.soak import OwnServer, Users
 from linewatt.engine.live.trial import LoadTime
 from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept

@@ -19,8 +19,8 @@ from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, OTHER_SOAK, SOAK, r
 
 from linewatt import cli
 from linewatt.cli.output import console
+from linewatt.report.printing.text_table import render
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
-from linewatt.report.text_table import render
 
 Render = Callable[[int | None], RenderableType]
 

@@ -68,7 +68,7 @@ from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
-from linewatt.store.soak_scan import Missing
+from linewatt.store.soak.scan import Missing
 
 ROOT = Path(__file__).parents[2]
 PACED = case(rate_bps=5e9)

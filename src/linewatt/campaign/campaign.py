@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linewatt.campaign.design import Design
-from linewatt.campaign.soak import BestOf, Soak, Users
+from linewatt.campaign.users.soak import BestOf, Soak, Users
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, Shape, TestName

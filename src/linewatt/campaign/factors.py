@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
-from linewatt.campaign import users_factors
 from linewatt.campaign.campaign import PLACEMENT
 from linewatt.campaign.design import Setting as Setting
+from linewatt.campaign.entries.networks import BARE
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.network_entries import BARE
-from linewatt.campaign.users_factors import is_of_users
+from linewatt.campaign.users import factors as users_factors
+from linewatt.campaign.users.factors import is_of_users
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.loads.registry import of_prefix
 from linewatt.model import Case
 from linewatt.placement.policy import POLICIES

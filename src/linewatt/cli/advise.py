@@ -154,7 +154,7 @@ def _print(advice: Advice, *, as_json: bool) -> None:
     if as_json:
         print_json(document(advice))
     else:
-        from linewatt.report.trials.psu import lines
+        from linewatt.report.trials.power.psu import lines
 
         put("\n".join(lines(advice)))
 

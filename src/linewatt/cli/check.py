@@ -48,7 +48,7 @@ def check_command(
     """
     import asyncio
 
-    from linewatt.campaign.file import load
+    from linewatt.campaign.reading.file import load
 
     campaign = with_best_of(load(file, hosts, will_connect=True), results)
     checks, fixed, journal = asyncio.run(_checked(campaign, results, fix, allow_commands))
@@ -69,7 +69,7 @@ async def _checked(
     from linewatt.engine.readiness.checkup import Checkup
     from linewatt.engine.readiness.checkup_fix import fix as make
     from linewatt.engine.readiness.readiness import fixes
-    from linewatt.hosts.journal import state_dir
+    from linewatt.hosts.journal.journal import state_dir
 
     checkup = Checkup(campaign, state_dir(), results, allow_commands=allow_commands)
     try:

@@ -130,7 +130,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
         verdict = finding(found, named)
         if target is not None:
             from linewatt.report.comparison.page import render
-            from linewatt.report.html import write
+            from linewatt.report.printing.html import write
 
             write(target, render(found, verdict))
         _print(found, verdict, as_json=as_json, as_csv=as_csv, full=full)
@@ -152,7 +152,7 @@ def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool, 
         print_rich(lambda width: show(found, verdict, width))
     else:
         from linewatt.report.comparison.first_screen import first_screen
-        from linewatt.report.screen import text
+        from linewatt.report.printing.screen import text
 
         screen = first_screen(found, verdict)
         print_rich(lambda width: text(screen, width))

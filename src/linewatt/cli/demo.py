@@ -32,8 +32,8 @@ def demo(
 
     A lab is brought up for it on this machine, and is gone afterwards. Needs root.
     """
-    from linewatt.campaign.file import load
-    from linewatt.campaign.plan import plan
+    from linewatt.campaign.planning.plan import plan
+    from linewatt.campaign.reading.file import load
     from linewatt.cli.run import execute
     from linewatt.cli.show import checked_target, report, show
     from linewatt.document import read_yaml

@@ -172,7 +172,7 @@ def _folded(warnings: Sequence[TableWarning]) -> str:
 def _print_table(derived: DerivedTable) -> None:
     """A table for people. Off a terminal every column is there in full, whatever the width."""
     from linewatt.cli.output import print_rich, say
-    from linewatt.report.text_table import render, split, text_columns
+    from linewatt.report.printing.text_table import render, split, text_columns
 
     def shown(width: int | None) -> RenderableType:
         whole = _table(derived, (), [*derived.table.columns, *derived.added])

@@ -85,7 +85,7 @@ def _stored(
 
 def _name(wanted: str | None, table: str) -> str:
     """The result's name: what is asked for, else made of the file's. Raises InvalidInput."""
-    from linewatt.campaign.fields import HOST_NAME
+    from linewatt.campaign.entries.fields import HOST_NAME
 
     if wanted is not None:
         if not re.fullmatch(HOST_NAME, wanted, re.ASCII):

@@ -37,7 +37,7 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def print_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows as CSV on stdout; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
-    from linewatt.report.export import spreadsheet_cell
+    from linewatt.report.printing.export import spreadsheet_cell
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([spreadsheet_cell(column) for column in columns])

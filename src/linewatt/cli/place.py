@@ -82,7 +82,7 @@ def place_command(  # noqa: PLR0913  a question has this many sides
 
 
 def _cpus(option: str, text: str | None) -> tuple[int, ...] | None:
-    from linewatt.hosts.cpulist import parse_cpulist
+    from linewatt.hosts.facts.cpulist import parse_cpulist
 
     try:
         return None if text is None else parse_cpulist(text)
@@ -130,7 +130,7 @@ def document(topology: Topology, wish: Wish, placement: Placement) -> dict[str, 
 
 def lines(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]:
     """The placement for people: what runs where, why, and the CPUs of each node by what they do."""
-    from linewatt.hosts.cpulist import format_cpulist
+    from linewatt.hosts.facts.cpulist import format_cpulist
 
     decided = f"rule {placement.rule}" if placement.rule is not None else f"policy {placement.policy}"
     yield f"{decided}: {placement.why}"
@@ -167,6 +167,6 @@ def _map(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]:
 
 
 def _roles(roles: Iterable[tuple[str, set[int]]], cpus: set[int]) -> str:
-    from linewatt.hosts.cpulist import format_cpulist
+    from linewatt.hosts.facts.cpulist import format_cpulist
 
     return " | ".join(f"{role} {format_cpulist(own & cpus)}" for role, own in roles if own & cpus)

@@ -15,7 +15,7 @@ from linewatt.cli.output import RESULTS, print_json, put
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
-    from linewatt.campaign.plan import Plan, PlannedInstance, Round
+    from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
     from linewatt.hosts.base import HostSpec
     from linewatt.model import Case
     from linewatt.tuning.base import Change
@@ -39,9 +39,9 @@ def plan_command(
     """
     import secrets
 
-    from linewatt.campaign import plan as planning
-    from linewatt.campaign.file import load
-    from linewatt.campaign.sites import sites_of_files
+    from linewatt.campaign.planning import plan as planning
+    from linewatt.campaign.reading.file import load
+    from linewatt.campaign.reading.sites import sites_of_files
 
     campaign = with_best_of(load(file, hosts), results)
     if campaign.soak is not None:
@@ -59,14 +59,14 @@ def with_best_of(campaign: Campaign, results: Path) -> Campaign:
     """With the best setting of the stored experiment that a soak names. Raises InvalidInput."""
     if campaign.best_of is None:
         return campaign
-    from linewatt.engine.best_of import resolved
+    from linewatt.engine.soak.best_of import resolved
 
     return resolved(campaign, results)
 
 
 def _plan_soak(campaign: Campaign, as_json: bool) -> None:
-    from linewatt.campaign.sites import sites_of_files
-    from linewatt.campaign.soak_plan import as_dict, plan_soak, said
+    from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said
+    from linewatt.campaign.reading.sites import sites_of_files
 
     planned = plan_soak(campaign, sites_of_files(campaign))
     if as_json:
@@ -86,13 +86,13 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
 
 def schema_command() -> None:
     """Print the JSON Schema of campaign files, for editors."""
-    from linewatt.campaign.schema import json_schema
+    from linewatt.campaign.entries.schema import json_schema
 
     print_json(json_schema())
 
 
 def _head(campaign: Campaign) -> dict[str, Any]:
-    from linewatt.campaign.programs import programs
+    from linewatt.campaign.planning.programs import programs
 
     return {
         "campaign": campaign.name,
@@ -124,7 +124,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
 
 def users_lines(campaign: Campaign) -> Iterator[str]:
     """What users do in trials of theirs, where no factor says otherwise."""
-    from linewatt.campaign.soak_plan import of_users
+    from linewatt.campaign.planning.soak_plan import of_users
 
     if campaign.varies_users and campaign.users is not None:
         yield from of_users(campaign.users)
@@ -168,7 +168,7 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
 
 def _host_lines(campaign: Campaign) -> Iterator[str]:
     """Hosts, and what is read and run on them."""
-    from linewatt.campaign.programs import programs
+    from linewatt.campaign.planning.programs import programs
 
     yield from (_host_line(host) for host in campaign.hosts.values())
     sensors = (f"{name} every {sensor.interval_s:g} s" for name, sensor in campaign.sensors.items())
@@ -183,7 +183,7 @@ def _host_lines(campaign: Campaign) -> Iterator[str]:
 
 def _steered_later(campaign: Campaign) -> list[str]:
     """Hosts whose interrupts are moved to CPUs that are only known once the host has been asked."""
-    from linewatt.campaign.sites import sites_of_files
+    from linewatt.campaign.reading.sites import sites_of_files
 
     known = sites_of_files(campaign) if campaign.steer else {}
     taking_part = {host for pair in campaign.ways for host in pair}
@@ -250,7 +250,7 @@ def _setting(knob: str, target: str, value: str) -> str:
 
 
 def _host_line(host: HostSpec) -> str:
-    from linewatt.hosts.cpulist import format_cpulist
+    from linewatt.hosts.facts.cpulist import format_cpulist
 
     login = f"{host.user}@" if host.user else ""
     where = "this machine" if host.address == "local" else f"{login}{host.address} port {host.port}"
@@ -384,7 +384,7 @@ def _place_columns(case: Case, placements: Sequence[tuple[PlannedInstance, ...]]
 
 
 def _cpus(cpus: Sequence[str | None]) -> str:
-    from linewatt.hosts.cpulist import format_cpulist
+    from linewatt.hosts.facts.cpulist import format_cpulist
 
     return format_cpulist(int(cpu) for cpu in cpus if cpu is not None) or "any"
 

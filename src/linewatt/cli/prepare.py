@@ -48,7 +48,7 @@ def prepare_command(
     """
     import asyncio
 
-    from linewatt.campaign.file import load
+    from linewatt.campaign.reading.file import load
     from linewatt.engine.soak.clients import prepare as engine
     from linewatt.engine.soak.clients.prepare_parcel import Wheelhouse
 

@@ -56,7 +56,7 @@ def _shown(found: Rederived, width: int | None, *, every: bool) -> RenderableTyp
     from rich.console import Group
     from rich.text import Text
 
-    from linewatt.report.text_table import render
+    from linewatt.report.printing.text_table import render
 
     parts: list[Any] = [Text(line) for line in _summary(found)]
     changes = [change for trial in found.trials for change in trial.changes]

@@ -17,7 +17,7 @@ from linewatt.cli.plan import with_best_of
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
-    from linewatt.campaign.plan import Plan
+    from linewatt.campaign.planning.plan import Plan
     from linewatt.engine.events import Ended, Event, OnEvent, Started
     from linewatt.store.read import Result
 
@@ -46,9 +46,9 @@ def run(
     """
     import random
 
-    from linewatt.campaign.file import load
-    from linewatt.campaign.plan import plan
-    from linewatt.campaign.programs import refuse_listed
+    from linewatt.campaign.planning.plan import plan
+    from linewatt.campaign.planning.programs import refuse_listed
+    from linewatt.campaign.reading.file import load
 
     campaign = with_best_of(load(file, hosts, will_connect=True), results)
     if not allow_commands:
@@ -63,7 +63,7 @@ def run(
 
 def _can_be_stored(results: Path) -> None:
     """Whether there is room for what a run writes on this machine, before any host is touched."""
-    from linewatt.hosts.journal import state_dir
+    from linewatt.hosts.journal.journal import state_dir
 
     can_be_made("--results", results)
     can_be_made("LINEWATT_STATE", state_dir())
@@ -81,8 +81,8 @@ def resume(
     Trials that it lacks are run, none is lost or repeated; of a soak, what is left of its time.
     """
     from linewatt.campaign import stored
-    from linewatt.campaign.plan import as_dict, plan
-    from linewatt.campaign.programs import programs, refuse
+    from linewatt.campaign.planning.plan import as_dict, plan
+    from linewatt.campaign.planning.programs import programs, refuse
     from linewatt.errors import StoreError
     from linewatt.store.read import find, load, readable
 
@@ -120,8 +120,8 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     What else that says otherwise is told.
     """
     from linewatt.campaign import stored
-    from linewatt.campaign.file import load
-    from linewatt.engine.best_of import resolved
+    from linewatt.campaign.reading.file import load
+    from linewatt.engine.soak.best_of import resolved
     from linewatt.errors import InvalidInput
     from linewatt.foreign import one_line
 
@@ -178,7 +178,7 @@ def restore(
     from linewatt.engine.undo.restore import Undoer
     from linewatt.engine.undo.restore import forget as forget_journal
     from linewatt.engine.undo.restore import restore as restore_all
-    from linewatt.hosts.journal import state_dir
+    from linewatt.hosts.journal.journal import state_dir
 
     if forget is not None:
         say(f"{forget}: dropped its journal with {forget_journal(state_dir(), forget)} changes")
@@ -264,7 +264,7 @@ def execute(
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.live.secrets import open_files
     from linewatt.engine.run import Places
-    from linewatt.hosts.journal import state_dir
+    from linewatt.hosts.journal.journal import state_dir
 
     with chosen(as_json) as progress:
         if not as_json:
@@ -291,13 +291,13 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
     """Run a soak, or what is left of one, and show what came of it."""
     import json
 
-    from linewatt.campaign.soak_plan import as_dict, plan_soak
+    from linewatt.campaign.planning.soak_plan import as_dict, plan_soak
     from linewatt.cli.progress import chosen
     from linewatt.cli.show import show
     from linewatt.engine.live.secrets import open_files
     from linewatt.engine.run import Places
     from linewatt.engine.soak.run import SoakRun
-    from linewatt.hosts.journal import state_dir
+    from linewatt.hosts.journal.journal import state_dir
 
     planned = plan_soak(campaign)
     if result is not None:

@@ -119,10 +119,10 @@ def _throughput(text: str) -> float:
 
 
 def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> None:
-    from linewatt.report.text_table import render
+    from linewatt.report.printing.text_table import render
     from linewatt.report.trials.digest import as_json as document
     from linewatt.report.trials.digest import digest
-    from linewatt.report.trials.watts_at import as_documents, watts_table
+    from linewatt.report.trials.searches.watts_at import as_documents, watts_table
 
     if result.is_soak or result.imported_kind:
         kind = "a soak" if result.is_soak else "a published table"
@@ -138,7 +138,7 @@ def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> Non
 
 
 def _show_markdown(result: Result, *, full: bool) -> None:
-    from linewatt.report.markdown_report import first, render
+    from linewatt.report.printing.markdown_report import first, render
 
     text = None if full else first(result)
     put((render(result) if text is None else text).rstrip("\n"))
@@ -146,14 +146,14 @@ def _show_markdown(result: Result, *, full: bool) -> None:
 
 def make_ready() -> None:
     """Import what the answer of a campaign is made with: a run has its hosts to wait for at its end."""
-    import linewatt.report.screen
-    import linewatt.report.trials.digest
-    import linewatt.report.trials.first_screen  # noqa: F401  all three, for whoever shows it next
+    import linewatt.report.printing.screen
+    import linewatt.report.trials.answer.first_screen
+    import linewatt.report.trials.digest  # noqa: F401  all three, for whoever shows it next
 
 
 def _show_first(result: Result) -> None:
     """The answer; of a result without any number all there is."""
-    from linewatt.report.screen import text
+    from linewatt.report.printing.screen import text
 
     if result.is_soak:
         from linewatt.report.soak.digest import digest as read_soak
@@ -162,8 +162,8 @@ def _show_first(result: Result) -> None:
         screen = of_soak(read_soak(result))
         print_rich(lambda width: text(screen, width))
         return
+    from linewatt.report.trials.answer.first_screen import first_screen
     from linewatt.report.trials.digest import digest
-    from linewatt.report.trials.first_screen import first_screen
 
     found = first_screen(digest(result))
     if found is None:
@@ -195,7 +195,7 @@ def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects:
     if as_json:
         print_json(document(view, trials=trials) | _detail(view, wanted=detail))
     elif effects:
-        from linewatt.report.trials.effects import EFFECT_COLUMNS, effect_rows
+        from linewatt.report.trials.settings.effects import EFFECT_COLUMNS, effect_rows
 
         print_csv(EFFECT_COLUMNS, effect_rows(view.result))
     elif as_csv:
@@ -232,7 +232,7 @@ def report(
     ] = "html",
 ) -> None:
     """Write a report: one file that needs no network."""
-    from linewatt.report.html import write
+    from linewatt.report.printing.html import write
     from linewatt.store import read
 
     if form not in FORMATS:
@@ -255,11 +255,11 @@ FORMATS = ("html", "md", "pdf")
 def _made_by(form: str) -> Callable[[Result], bytes]:
     """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
     if form == "md":
-        from linewatt.report.markdown_report import render
+        from linewatt.report.printing.markdown_report import render
 
         return lambda result: render(result).encode()
     if form == "pdf":
-        from linewatt.report import pdf
+        from linewatt.report.printing import pdf
 
         browser = pdf.browser()
         return lambda result: pdf.printed(_page(result), browser)
@@ -277,7 +277,7 @@ def _page(result: Result) -> str:
         from linewatt.report.published.view import view
 
         return render_page(view(result))
-    from linewatt.report.html import render
+    from linewatt.report.printing.html import render
     from linewatt.report.trials.digest import digest
 
     return render(digest(result))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.places import Site
-from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
-from linewatt.campaign.plan import as_dict as plan_dict
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan
+from linewatt.campaign.planning.plan import as_dict as plan_dict
 from linewatt.engine import events, labels
 from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.networks.port_routes import said
@@ -22,7 +22,7 @@ from linewatt.engine.repeats import Remaining
 from linewatt.engine.run import Places, Run
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
-from linewatt.hosts.journal import Journal
+from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
 from linewatt.model import Case
 from linewatt.store import read

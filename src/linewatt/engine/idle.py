@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from linewatt.analysis.power import totals as power
 from linewatt.campaign.factors import shown
-from linewatt.campaign.idle import settling
+from linewatt.campaign.planning.idle import settling
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import kept

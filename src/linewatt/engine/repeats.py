@@ -14,7 +14,7 @@ from pathlib import Path
 from linewatt.analysis.cases.search import searched
 from linewatt.analysis.statistics import repeats
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.plan import Plan, PlannedTrial, Round
+from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round
 from linewatt.engine.searches import SearchBook
 from linewatt.model import Case, Trial
 from linewatt.records import SCHEMA_VERSION, EndedSearch, Host, Repeats, Searches, StoppedCase

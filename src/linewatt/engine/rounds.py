@@ -20,7 +20,7 @@ from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.statistics import repeats, steadiness
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.plan import PlannedTrial
+from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.live.asking import Asking, Configuration
 from linewatt.engine.live.feed import LiveFeed, Reading
@@ -34,8 +34,8 @@ from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.engine.stage import Stage
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.cores import core_groups
-from linewatt.hosts.facts import Facts
+from linewatt.hosts.facts.cores import core_groups
+from linewatt.hosts.facts.read import Facts
 from linewatt.model import Trial
 from linewatt.store import read, samples
 from linewatt.store.write import write_trial

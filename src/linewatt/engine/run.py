@@ -19,9 +19,9 @@ from typing import Any, Generic, TypeVar
 from linewatt import __version__
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.places import Site
-from linewatt.campaign.plan import Round
-from linewatt.campaign.sites import read_topologies, site
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import Round
+from linewatt.campaign.reading.sites import read_topologies, site
 from linewatt.engine import events
 from linewatt.engine.live.connections import ConnectionBook
 from linewatt.engine.live.secrets import passwords
@@ -37,8 +37,8 @@ from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import InvalidInput, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.facts import Facts
-from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.facts.read import Facts
+from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.records import SCHEMA_VERSION
 from linewatt.store import read, samples, write

@@ -9,10 +9,10 @@ from itertools import chain, repeat, takewhile
 from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.entries.networks import BARE
 from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.idle import Between, rounds_between
-from linewatt.campaign.network_entries import BARE
-from linewatt.campaign.plan import Plan, Round
+from linewatt.campaign.planning.idle import Between, rounds_between
+from linewatt.campaign.planning.plan import Plan, Round
 from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels

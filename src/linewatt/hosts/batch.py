@@ -6,7 +6,8 @@ and sshd refuses more than ten channels at a time unless its ``MaxSessions`` say
 A constant script runs the commands one after the other; their words and their input are its arguments.
 
 Those that change a host do so under its lock of writers, which all that they start holds, too, until it has
-ended: an undo waits for a change that goes on when its controller is gone (:mod:`linewatt.hosts.lock`).
+ended: an undo waits for a change that goes on when its controller is gone
+(:mod:`linewatt.hosts.journal.lock`).
 """
 
 from __future__ import annotations

@@ -22,6 +22,6 @@ async def connect(
         from linewatt.hosts.local import LocalHost
 
         return LocalHost(spec, pace)
-    from linewatt.hosts import ssh
+    from linewatt.hosts.ssh import connection as ssh
 
     return await ssh.connect(spec, openings or asyncio.Semaphore(1), pace)

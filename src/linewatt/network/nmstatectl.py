@@ -18,7 +18,7 @@ from typing import Any
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
-from linewatt.hosts.facts import Facts
+from linewatt.hosts.facts.read import Facts
 from linewatt.network.description import HostNetwork
 from linewatt.network.interfaces import Interface, Route
 from linewatt.network.items import Key, parse_key

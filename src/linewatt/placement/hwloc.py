@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.cpulist import MAX_CPUS
+from linewatt.hosts.facts.cpulist import MAX_CPUS
 from linewatt.placement.topology import Device, Groups, Topology, build_cpus
 
 if TYPE_CHECKING:

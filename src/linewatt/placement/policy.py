@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.placement.topology import Cpu, Topology
 
 POLICIES = ("auto", "none", "neighbour", "remote")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine from the facts of a host (``hosts/facts.py``), without lstopo; or what its file lacks. Pure.
+"""A machine from the facts of a host (``hosts/facts/read.py``), without lstopo; or what its file lacks. Pure.
 
 Facts have what no file of lstopo has: which CPUs are isolated, and what the kernel says of the node of a
 device that lstopo leaves out.
@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.cpulist import parse_cpulist
-from linewatt.hosts.facts import NOT_KNOWN, Facts
+from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.facts.read import NOT_KNOWN, Facts
 from linewatt.placement.topology import Cpu, Device, Groups, Topology, build_cpus
 
 

@@ -23,8 +23,8 @@ from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import ENDS, Case, Provenance, Role
-from linewatt.report.export import mean_keys
 from linewatt.report.findings import NO_MARKS, Marks
+from linewatt.report.printing.export import mean_keys
 from linewatt.report.provenance import mark, words
 from linewatt.report.table import Cell, Head
 from linewatt.units import MISSING

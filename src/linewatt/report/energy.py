@@ -170,7 +170,7 @@ def rendered(found: Sequence[Fitted], width: int | None) -> RenderableType:
     from rich.text import Text
 
     from linewatt.foreign import one_line
-    from linewatt.report.text_table import render
+    from linewatt.report.printing.text_table import render
 
     def lines() -> Iterator[RenderableType]:
         for one in found:

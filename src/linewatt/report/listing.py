@@ -15,7 +15,7 @@ from linewatt.foreign import one_line
 from linewatt.model import Provenance
 from linewatt.store import sums
 from linewatt.store.read import Damaged, Result
-from linewatt.store.soak import FOLDER
+from linewatt.store.soak.soak import FOLDER
 from linewatt.units import MISSING, first_of, format_rate, when
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def listed(result: Result) -> Listed:
 def _best_case(view: Digest) -> Best | None:
     """``None`` where no case has a throughput; of equals the first. Of a search it is what was found."""
     from linewatt.analysis.cases.summary import fastest_case, mean_bps
-    from linewatt.report.trials.searches import certain
+    from linewatt.report.trials.searches.searches import certain
 
     goals = [goal for search in view.searches for goal in search.goals]
     found = [(step, goal) for goal in goals if (step := view.step_of(goal)) is not None]
@@ -194,9 +194,9 @@ def _best_document(best: Best) -> dict[str, Any]:
 
 def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
     """The table of ``linewatt list``, and why anything in it is missing or a result is damaged."""
+    from linewatt.report.printing.text_table import DOUBTFUL, render
     from linewatt.report.provenance import legend
     from linewatt.report.table import Head, Note, RowGroup, Table, absences, legend_notes
-    from linewatt.report.text_table import DOUBTFUL, render
 
     heads = (
         Head("Best"),
@@ -266,10 +266,10 @@ def _row(one: Listed | Damaged) -> Row:
 def _answer(best: Best | None) -> tuple[Cell, ...]:
     """How fast, what in, and for each watt."""
     from linewatt.analysis.metrics.of_power import MBPS_PER_W
+    from linewatt.report.printing.text_table import DOUBTFUL
     from linewatt.report.provenance import mark
     from linewatt.report.series import test_title
     from linewatt.report.table import Cell, texts
-    from linewatt.report.text_table import DOUBTFUL
 
     if best is None:
         return texts(MISSING, "", MISSING)

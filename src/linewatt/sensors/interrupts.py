@@ -4,9 +4,9 @@
 One bash process reads /proc/stat (``intr``, ``ctxt``, ``softirq``) and, of /proc/interrupts, the rows of the
 data interface, with builtins only, and prints one line a record. Those rows are found as the knob
 irq_affinity finds them: by the device's ``msi_irqs``, or a name that has the interface or its bus address in
-it; a virtual interface has none. Which of them are its queues' :mod:`linewatt.hosts.interrupts` says to both.
-They are looked for again every 60 records, and whenever there are more or fewer rows. Measured on a 2-CPU
-VM, exact accounting: 0.6 ms of CPU a record; with plain files of 64 CPUs, 400 interrupts and 64 queues
+it; a virtual interface has none. Which of them are its queues' :mod:`linewatt.hosts.facts.interrupts` says
+to both. They are looked for again every 60 records, and whenever there are more or fewer rows. Measured on a
+2-CPU VM, exact accounting: 0.6 ms of CPU a record; with plain files of 64 CPUs, 400 interrupts and 64 queues
 3.5 ms.
 
 Both files are of the whole machine, also in a network namespace or a container. The totals of /proc/stat
@@ -24,7 +24,7 @@ from pydantic import Field
 
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.interrupts import names_of_queues
+from linewatt.hosts.facts.interrupts import names_of_queues
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from linewatt.errors import StoreError
-from linewatt.store import raw, read, samples, soak, sums
+from linewatt.store import raw, read, samples, sums
+from linewatt.store.soak import soak
 from linewatt.store.sums import Problem
 
 

@@ -14,7 +14,7 @@ from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.foreign import shortened, understood
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed, Host
-from linewatt.hosts.journal import Entry, Journal
+from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.words import apart, brief
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.tuning.base import Change, ListedKnob
 from linewatt.tuning.commands import HOST
 from linewatt.tuning.nic.offload import feature_named

@@ -14,7 +14,7 @@ from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_ve
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns
-from linewatt.hosts.cores import core_is
+from linewatt.hosts.facts.cores import core_is
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Role
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.comparison.matching import Match, Side
-from linewatt.hosts.facts import NOT_KNOWN, of_port
+from linewatt.hosts.facts.read import NOT_KNOWN, of_port
 from linewatt.loads.registry import DEFAULT, LOADS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}

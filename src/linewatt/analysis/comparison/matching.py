@@ -14,7 +14,7 @@ from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.soak.job import Job, host_pairs
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts import Facts
+from linewatt.hosts.facts.read import Facts
 from linewatt.model import Case
 from linewatt.records import Campaign, Host
 from linewatt.units import first_of, format_given_rate, parse_rate

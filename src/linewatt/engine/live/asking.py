@@ -19,10 +19,10 @@ from linewatt.engine.live.trial import Live
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.findings.window import ASKING_S
-from linewatt.hosts import facts
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.fact_parsers import PAUSE_FRAMES
-from linewatt.hosts.facts import of_port
+from linewatt.hosts.facts import read as facts
+from linewatt.hosts.facts.parsers import PAUSE_FRAMES
+from linewatt.hosts.facts.read import of_port
 
 LATE_START_S = 0.25
 """A load that takes so long to start has its window as much later: nothing is asked of its hosts before.

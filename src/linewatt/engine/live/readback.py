@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
 from linewatt.foreign import understood
-from linewatt.hosts import facts, sockets
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.batch import Short, run_all
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.hosts.facts import read as facts
+from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.ssh import sockets
 from linewatt.tuning import apply
 from linewatt.tuning.base import Knob
 
@@ -94,9 +95,9 @@ class Difference:
 class ReadBack:
     """What one host showed during a trial, at ``time_s``; ``problem`` says why it could not be asked.
 
-    ``facts`` are those of :data:`linewatt.hosts.facts.AGAIN`, ``differences`` those that are not as they were
-    before this trial; ``sockets`` is what ``ss`` wrote of the load's connections. ``before`` is what the same
-    host showed before the window, None where omit left no time to ask.
+    ``facts`` are those of :data:`linewatt.hosts.facts.read.AGAIN`, ``differences`` those that are not as they
+    were before this trial; ``sockets`` is what ``ss`` wrote of the load's connections. ``before`` is what the
+    same host showed before the window, None where omit left no time to ask.
     """
 
     time_s: float

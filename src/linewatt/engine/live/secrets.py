@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.soak import OtherServer
+from linewatt.campaign.users.soak import OtherServer
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.sensors.power.base import PowerConfig, Secret

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.ways import Ways
+from linewatt.campaign.reading.ways import Ways
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.line_rate import (
     LineLimit,
@@ -24,12 +24,13 @@ from linewatt.engine.live.secrets import Passwords
 from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
-from linewatt.hosts import facts, lock
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
+from linewatt.hosts.facts import read as facts
+from linewatt.hosts.journal import lock
+from linewatt.hosts.journal.lock import OnText
 from linewatt.hosts.limits import Pace
-from linewatt.hosts.lock import OnText
 from linewatt.loads.base import Load
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case, Family

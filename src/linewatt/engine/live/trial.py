@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Protocol
 
 from linewatt.campaign.factors import load_options
-from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
 from linewatt.engine.live.session import End, Session
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.line_rate import LineLimit, PortLine
 from linewatt.engine.live.readback import ReadBack
 from linewatt.hosts.base import Ended

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role
 
 KERNEL_ONLY = 0.02

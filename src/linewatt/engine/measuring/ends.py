@@ -11,7 +11,7 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
 from linewatt.sensors.counters import counter_delta
 

@@ -12,7 +12,7 @@ from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
-from linewatt.hosts.facts import of_port
+from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, Window
 
 CARRIER = "nic.carrier_changes"

@@ -25,11 +25,11 @@ from linewatt.engine.measuring.users import done_in, users_flags, users_series, 
 from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
 from linewatt.foreign import understood
-from linewatt.hosts import sockets
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.sockets import Connection
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.ssh import sockets
+from linewatt.hosts.ssh.sockets import Connection
 from linewatt.loads.base import Load, LoadInterval
 from linewatt.model import (
     METHOD,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.campaign.plan import Plan, Round
+from linewatt.campaign.planning.plan import Plan, Round
 from linewatt.engine.live.session import Session
 from linewatt.engine.networks.proof import Crossed, Leg, legs
 from linewatt.network.host_route import KNOB, route

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from linewatt.campaign.plan import Round
+from linewatt.campaign.planning.plan import Round
 from linewatt.engine.live.session import End, Session
 from linewatt.errors import HostError
 from linewatt.hosts.base import Host

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from linewatt.campaign.entries.networks import BARE
 from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.network_entries import BARE
-from linewatt.campaign.plan import Round
+from linewatt.campaign.planning.plan import Round
 from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.readiness import PathAnswer
 from linewatt.errors import ChangeError, HostError, InvalidInput
 from linewatt.hosts.base import Host
-from linewatt.hosts.facts import at_interface
+from linewatt.hosts.facts.read import at_interface
 from linewatt.model import Case
 from linewatt.network.framing import payload_bytes
 

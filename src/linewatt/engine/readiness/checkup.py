@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.places import Site
-from linewatt.campaign.plan import PlannedTrial, plan
-from linewatt.campaign.sites import read_topologies, site
-from linewatt.campaign.soak import OwnServer, Users
-from linewatt.campaign.soak_plan import plan_soak
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import PlannedTrial, plan
+from linewatt.campaign.planning.soak_plan import plan_soak
+from linewatt.campaign.reading.sites import read_topologies, site
+from linewatt.campaign.users.soak import OwnServer, Users
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
@@ -39,10 +39,10 @@ from linewatt.engine.soak.clients import prepare
 from linewatt.engine.undo.leftover import leftovers
 from linewatt.errors import HostError, HostLost, InvalidInput, ParseError, WaitTimeout
 from linewatt.foreign import contained, last_line
-from linewatt.hosts import facts
 from linewatt.hosts.base import Host
-from linewatt.hosts.cpulist import parse_cpulist
-from linewatt.hosts.facts import Facts
+from linewatt.hosts.facts import read as facts
+from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.limits import Pace
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.programs import ALLOW, Program
+from linewatt.campaign.planning.programs import ALLOW, Program
 from linewatt.engine.live.meters import plausible
 from linewatt.engine.live.secrets import Passwords
 from linewatt.engine.live.sensor_feed import SensorFeed

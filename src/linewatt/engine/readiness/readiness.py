@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.facts import NOT_KNOWN, Facts, at_interface
+from linewatt.hosts.facts.read import NOT_KNOWN, Facts, at_interface
 from linewatt.model import Case, Family
 from linewatt.tuning.base import Change
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from linewatt.engine.readiness.readiness import Check, HostAnswer, Status
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.tuning.base import Change
 
 BUSY_RATIO = 0.05

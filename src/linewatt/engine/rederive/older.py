@@ -15,7 +15,7 @@ from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.idle import IdleBook
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session

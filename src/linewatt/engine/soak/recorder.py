@@ -19,8 +19,8 @@ from linewatt.hosts.base import Host
 from linewatt.hosts.clock import now_s
 from linewatt.loads.users.tally import WorkerReport
 from linewatt.model import Channel, Sample
-from linewatt.store import soak as store
 from linewatt.store.samples import Series
+from linewatt.store.soak import soak as store
 
 GOOD = {"server-started", "host-back", "client-back"}
 CHUNK_S = 30.0

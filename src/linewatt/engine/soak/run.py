@@ -14,9 +14,9 @@ from typing import Any
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.places import Site
-from linewatt.campaign.plan import Round
-from linewatt.campaign.soak_plan import SoakPlan, as_dict, plan_soak
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import Round
+from linewatt.campaign.planning.soak_plan import SoakPlan, as_dict, plan_soak
 from linewatt.engine import events
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.secrets import server_password
@@ -34,10 +34,10 @@ from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import DiskFull, HostError, LinewattError, ParseError, StoreError
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.journal import Journal
+from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
 from linewatt.store import read
-from linewatt.store import soak as store
+from linewatt.store.soak import soak as store
 from linewatt.tuning.base import Change
 
 LEAST_LEFT_S = 1.0

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from linewatt.campaign.plan import PlannedTrial, Round
-from linewatt.campaign.soak_plan import SoakPlan, segment_s
+from linewatt.campaign.planning.plan import PlannedTrial, Round
+from linewatt.campaign.planning.soak_plan import SoakPlan, segment_s
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.plan import PlannedTrial
+from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import LoadTime
@@ -21,7 +21,7 @@ from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, LinewattError
 from linewatt.hosts.clock import Offset, now_s
-from linewatt.hosts.journal import Journal
+from linewatt.hosts.journal.journal import Journal
 from linewatt.loads.users.tally import WorkerReport
 from linewatt.model import Case
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.fields import is_ip
-from linewatt.campaign.plan import PlannedTrial
-from linewatt.campaign.soak import Group, OtherServer, Users
-from linewatt.campaign.soak_plan import sizes
-from linewatt.campaign.users_factors import applied
+from linewatt.campaign.entries.fields import is_ip
+from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.campaign.planning.soak_plan import sizes
+from linewatt.campaign.users.factors import applied
+from linewatt.campaign.users.soak import Group, OtherServer, Users
 from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.live.session import Session
 from linewatt.engine.soak.clients import prepare

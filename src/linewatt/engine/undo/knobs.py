@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from linewatt.hosts.journal import Entry
+from linewatt.hosts.journal.journal import Entry
 from linewatt.network.registry import KNOBS as NETWORK
 from linewatt.tuning.base import Knob
 from linewatt.tuning.registry import KNOBS as TUNING

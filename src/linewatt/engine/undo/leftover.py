@@ -9,8 +9,8 @@ from pathlib import Path
 
 from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.journal import Journal, journals, look, told
-from linewatt.hosts.journal_lines import Content, Place
+from linewatt.hosts.journal.journal import Journal, journals, look, told
+from linewatt.hosts.journal.lines import Content, Place
 from linewatt.tuning.words import brief
 
 FIXES = "check-"

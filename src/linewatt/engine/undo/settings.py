@@ -18,7 +18,7 @@ from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
 from linewatt.hosts.batch import Short
-from linewatt.hosts.journal import Entry, Journal
+from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.network.description import KNOB as NETWORK
 from linewatt.network.knob import carrying
 from linewatt.tuning import apply

@@ -13,7 +13,7 @@ from linewatt.analysis.comparison.matching import Match, Side
 from linewatt.analysis.comparison.rows import Row
 from linewatt.analysis.soak.job import Job
 from linewatt.report.comparison.tables import single_ratio
-from linewatt.report.export import keyed_case, mean_keys, numbers
+from linewatt.report.printing.export import keyed_case, mean_keys, numbers
 
 SCHEMA_VERSION = 1
 

@@ -14,7 +14,7 @@ from linewatt.report.comparison.tables import SOAKS, ResponseTable, single_ratio
 from linewatt.report.comparison.tables import Line as Told
 from linewatt.report.comparison.terminal import COLOURS, ENDS
 from linewatt.report.comparison.words import difference_lines, heading, side_names
-from linewatt.report.screen import Block, Entry, Line, Screen
+from linewatt.report.printing.screen import Block, Entry, Line, Screen
 from linewatt.report.series import plural
 from linewatt.units import first_of
 

@@ -21,10 +21,10 @@ from linewatt.model import Case
 from linewatt.report.comparison.document import job_keys
 from linewatt.report.comparison.tables import mean_cell, unit_of
 from linewatt.report.comparison.words import difference_lines, names_of
-from linewatt.report.export import keyed_case, numbers, when
+from linewatt.report.printing.export import keyed_case, numbers, when
+from linewatt.report.printing.text_table import render, titled
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
-from linewatt.report.text_table import render, titled
 from linewatt.store.read import Damaged
 
 SCHEMA_VERSION = 1

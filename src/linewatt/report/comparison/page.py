@@ -13,7 +13,7 @@ from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.tables import SOAKS, ResponseTable, tables
 from linewatt.report.comparison.words import factor_words, lists
-from linewatt.report.html import environment_of_pages
+from linewatt.report.printing.html import environment_of_pages
 from linewatt.report.section import Section, listed
 
 MOST_ROWS = 60

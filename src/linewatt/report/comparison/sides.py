@@ -64,7 +64,7 @@ def kept(path: Path) -> Kept:
 
 def _searched(result: Result) -> Iterator[str]:
     """``UDP 1500 NDR 1.230 Gbps, PDR 0.5 % 1.236 Gbps`` of each search."""
-    from linewatt.report.trials.searches import goal_name, named, rate_words, searches_of
+    from linewatt.report.trials.searches.searches import goal_name, named, rate_words, searches_of
 
     for search, name in named(searches_of(result)):
         yield f"{name} {', '.join(f'{goal_name(goal)} {rate_words(goal)}' for goal in search.goals)}"
@@ -72,8 +72,8 @@ def _searched(result: Result) -> Iterator[str]:
 
 def _knees(result: Result) -> Iterator[str]:
     """``TCP knee at 5.3 instances (95 % CI 5.2 to 5.5)`` of each search."""
-    from linewatt.report.trials.knees import instance_searches_of, short_words
-    from linewatt.report.trials.searches import named
+    from linewatt.report.trials.searches.knees import instance_searches_of, short_words
+    from linewatt.report.trials.searches.searches import named
 
     for search, name in named(instance_searches_of(result)):
         yield f"{name} {short_words(search)}"

@@ -21,7 +21,7 @@ from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.report.columns import cell_of
 from linewatt.report.comparison.words import case_names, level_words, side_names
-from linewatt.report.export import p_text
+from linewatt.report.printing.export import p_text
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_labels, plural, test_title

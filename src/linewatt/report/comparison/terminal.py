@@ -10,7 +10,7 @@ from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.foreign import one_line
 from linewatt.report.comparison.tables import tables
 from linewatt.report.comparison.words import factor_words, heading, lists
-from linewatt.report.text_table import render, titled
+from linewatt.report.printing.text_table import render, titled
 
 ENDS = {0: "No regression", 3: "Regression", 4: "Not enough evidence"}
 COLOURS = {0: "green", 3: "red", 4: "yellow"}

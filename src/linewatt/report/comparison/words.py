@@ -14,7 +14,7 @@ from linewatt.analysis.comparison.verdicts import amount
 from linewatt.analysis.soak.job import Job
 from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
-from linewatt.report.export import when
+from linewatt.report.printing.export import when
 from linewatt.report.series import case_labels, plural, test_title
 from linewatt.units import first_of, format_seconds
 

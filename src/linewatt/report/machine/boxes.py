@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.placement.topology import Cpu, Topology
 from linewatt.report.series import plural
-from linewatt.report.trials.placements import Placed
+from linewatt.report.trials.settings.placements import Placed
 
 LARGE_CPUS = 32
 """a machine with more has its free cores drawn together"""

@@ -10,10 +10,10 @@ from typing import Any
 
 from linewatt.analysis.comparison.differences import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves
 from linewatt.errors import InvalidInput
-from linewatt.hosts.cores import WORDS as CORE_WORDS
-from linewatt.hosts.cores import CoreKind, core_is
-from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.facts import NOT_KNOWN, Facts
+from linewatt.hosts.facts.cores import WORDS as CORE_WORDS
+from linewatt.hosts.facts.cores import CoreKind, core_is
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts.read import NOT_KNOWN, Facts
 from linewatt.records import Connection, Host, Idle, IdleHost
 from linewatt.report.machine.connections import connection_text
 from linewatt.report.section import Section

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts import Facts, further_nics
+from linewatt.hosts.facts.read import Facts, further_nics
 from linewatt.placement.sysfs import from_facts
 from linewatt.placement.topology import Topology
 from linewatt.records import Host
 from linewatt.report.machine.boxes import CpuCell, Mark, NodeBox, boxes, legend
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.placements import (
+from linewatt.report.trials.settings.placements import (
     Placed,
     cases_text,
     listed,

@@ -13,9 +13,9 @@ from linewatt.analysis.comparison.published_means import Kind, MeanChange, Means
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.statistics.contrasts import ALPHA
 from linewatt.foreign import one_line
+from linewatt.report.printing.text_table import render
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
-from linewatt.report.text_table import render
 from linewatt.units import MISSING, first_of
 
 SCHEMA_VERSION = 1

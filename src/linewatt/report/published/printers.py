@@ -10,11 +10,11 @@ from rich.text import Text
 
 from linewatt.foreign import one_line
 from linewatt.report.charts.figure import drawn
-from linewatt.report.export import identity, when
-from linewatt.report.html import page
+from linewatt.report.printing.export import identity, when
+from linewatt.report.printing.html import page
+from linewatt.report.printing.text_table import render
 from linewatt.report.published.view import View
 from linewatt.report.section import Section, listed
-from linewatt.report.text_table import render
 
 
 def show(view: View, width: int | None = None) -> RenderableType:

@@ -13,7 +13,7 @@ from linewatt.report.charts import specs
 from linewatt.report.charts.data import LETTER_PX, Row, apart
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
-from linewatt.report.export import when
+from linewatt.report.printing.export import when
 from linewatt.report.provenance import words as sources
 from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import Cells, Soak

@@ -20,11 +20,11 @@ from linewatt.model import PowerResult
 from linewatt.records import Event, Host, SoakTimes, UserGroup, Users
 from linewatt.report.soak.tracks import Roles, roles, track
 from linewatt.report.soak.users import UsersDone, users_done
-from linewatt.store import soak as store
 from linewatt.store.read import Result
-from linewatt.store.soak import Part
-from linewatt.store.soak_scan import Chunks, Missing, Scan
-from linewatt.store.soak_steps import Counted, SeriesInfo
+from linewatt.store.soak import soak as store
+from linewatt.store.soak.scan import Chunks, Missing, Scan
+from linewatt.store.soak.soak import Part
+from linewatt.store.soak.steps import Counted, SeriesInfo
 
 MOST_INTERVALS = 48
 """rows of the ledger by interval"""

@@ -11,10 +11,10 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.findings import Figure
 from linewatt.foreign import one_line
-from linewatt.report.export import when
+from linewatt.report.printing.export import when
+from linewatt.report.printing.screen import TRUST, Block, Entry, Line, Screen, curve, hosts_words
 from linewatt.report.provenance import mark
 from linewatt.report.provenance import words as sources
-from linewatt.report.screen import TRUST, Block, Entry, Line, Screen, curve, hosts_words
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.flags import findings

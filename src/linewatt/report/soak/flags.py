@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.soak.figures import STALL_SHARE, rate_disagrees
 from linewatt.model import Flag
-from linewatt.report.export import when
+from linewatt.report.printing.export import when
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import Soak
-from linewatt.store.soak_scan import Missing
+from linewatt.store.soak.scan import Missing
 from linewatt.units import first_of, format_change, format_percent, format_rate, format_seconds
 
 FEWEST_CELLS = 100

@@ -8,7 +8,7 @@ from dataclasses import replace
 from linewatt.analysis.soak.balance import BACKGROUND_BPS, CONTROL_BYTES, HEADER_BYTES, SEGMENT_BYTES
 from linewatt.analysis.soak.figures import SATURATED, STALL_SHARE
 from linewatt.report.charts.figure import Figure, drawn
-from linewatt.report.html import page
+from linewatt.report.printing.html import page
 from linewatt.report.provenance import legend
 from linewatt.report.section import Section
 from linewatt.report.soak.charts import figures

@@ -20,8 +20,8 @@ from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.summary import UNREAD, energy_j, transfers
 from linewatt.store.read import Result
-from linewatt.store.soak import parts, parts_gone
-from linewatt.store.soak_totals import CPU, MOVED, USERS, LoadTotals, load_totals
+from linewatt.store.soak.soak import parts, parts_gone
+from linewatt.store.soak.totals import CPU, MOVED, USERS, LoadTotals, load_totals
 
 _POINTS = ("p50", "p99")
 

@@ -10,14 +10,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linewatt.foreign import one_line
-from linewatt.report.export import when
 from linewatt.report.machine.connections import connection_lines
+from linewatt.report.printing.export import when
+from linewatt.report.printing.text_table import render, titled
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import Soak
 from linewatt.report.soak.flags import findings
 from linewatt.report.soak.summary import details, summary
 from linewatt.report.soak.table import event_line, facts_table, groups_table, ledger_table, part_lines
-from linewatt.report.text_table import render, titled
 from linewatt.units import format_seconds
 
 _MOST_EVENTS = 20

@@ -11,7 +11,7 @@ from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.analysis.soak.ledger import CLIENTS, NEEDED, SERVER, Ends, is_counted
 from linewatt.loads.registry import SOAKING
 from linewatt.records import UserGroup, Users
-from linewatt.store.soak_steps import SeriesInfo
+from linewatt.store.soak.steps import SeriesInfo
 
 OTHERS = "others"
 _IDLE = re.compile(r"cpu\d+\.idle_ratio")

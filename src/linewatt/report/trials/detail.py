@@ -19,7 +19,7 @@ from linewatt.analysis.metrics.unit import Unit, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import ENDS, Case, Role
-from linewatt.report.export import case_keys, mean_keys
+from linewatt.report.printing.export import case_keys, mean_keys
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes

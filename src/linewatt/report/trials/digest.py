@@ -23,9 +23,9 @@ from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
 from linewatt.records import Host
 from linewatt.report.columns import power_reasons
-from linewatt.report.export import case_keys, identity
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
+from linewatt.report.printing.export import case_keys, identity
 from linewatt.report.series import (
     TestGroup,
     by_test,
@@ -34,16 +34,16 @@ from linewatt.report.series import (
     series_of,
     setting_text,
 )
-from linewatt.report.trials.effects import as_document as effects_document
-from linewatt.report.trials.effects import experiment
-from linewatt.report.trials.idle import idle_power
-from linewatt.report.trials.knees import as_documents as knee_documents
-from linewatt.report.trials.knees import instance_searches_of
-from linewatt.report.trials.levels import NO_LEVEL, as_documents, level_keys
-from linewatt.report.trials.limits import export_limit, limit_document
-from linewatt.report.trials.scalability import export_case
-from linewatt.report.trials.searches import as_documents as search_documents
-from linewatt.report.trials.searches import searches_of
+from linewatt.report.trials.answer.limits import export_limit, limit_document
+from linewatt.report.trials.power.idle import idle_power
+from linewatt.report.trials.searches.knees import as_documents as knee_documents
+from linewatt.report.trials.searches.knees import instance_searches_of
+from linewatt.report.trials.searches.searches import as_documents as search_documents
+from linewatt.report.trials.searches.searches import searches_of
+from linewatt.report.trials.settings.effects import as_document as effects_document
+from linewatt.report.trials.settings.effects import experiment
+from linewatt.report.trials.settings.levels import NO_LEVEL, as_documents, level_keys
+from linewatt.report.trials.settings.scalability import export_case
 from linewatt.store.read import Result
 
 

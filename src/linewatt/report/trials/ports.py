@@ -10,7 +10,7 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.model import PortResult, Trial
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
-from linewatt.report.trials.scalability import INSTANCES
+from linewatt.report.trials.settings.scalability import INSTANCES
 from linewatt.units import MISSING, format_percent, format_rate
 
 _HEADS = (

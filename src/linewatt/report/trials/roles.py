@@ -16,7 +16,7 @@ from linewatt.model import ENDS, Case, CpuShares, Role
 from linewatt.report.columns import SHARES, case_cell
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
-from linewatt.report.trials.scalability import count_cell, count_head
+from linewatt.report.trials.settings.scalability import count_cell, count_head
 from linewatt.units import MISSING, percent_from_ratio
 
 _PARTS = (("app", "App"), ("irq", "IRQ"))

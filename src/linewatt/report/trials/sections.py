@@ -14,6 +14,7 @@ from linewatt.report.machine.environment import core_words
 from linewatt.report.section import Lines, Section, listed
 from linewatt.report.series import plural
 from linewatt.report.table import Note
+from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
 from linewatt.report.trials.charts.effects import effect_figures
@@ -26,25 +27,24 @@ from linewatt.report.trials.charts.power import level_figures, power_figures
 from linewatt.report.trials.charts.searches import search_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.effects import TITLE as EFFECTS
-from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.report.trials.idle import idle_notes
-from linewatt.report.trials.knees import TITLE as KNEES
-from linewatt.report.trials.knees import knee_tables
-from linewatt.report.trials.levels import TITLE as LEVELS
-from linewatt.report.trials.levels import level_cases, level_table
-from linewatt.report.trials.limits import limit_notes
-from linewatt.report.trials.matrix import matrix_table, pair_cases
 from linewatt.report.trials.ports import port_table
-from linewatt.report.trials.power import power_cases, power_table
-from linewatt.report.trials.psu import psu_lines
+from linewatt.report.trials.power.idle import idle_notes
+from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.psu import psu_lines
 from linewatt.report.trials.roles import role_table
-from linewatt.report.trials.scalability import scalability_table
-from linewatt.report.trials.searches import TITLE as SEARCHES
-from linewatt.report.trials.searches import search_tables
+from linewatt.report.trials.searches.knees import TITLE as KNEES
+from linewatt.report.trials.searches.knees import knee_tables
+from linewatt.report.trials.searches.searches import TITLE as SEARCHES
+from linewatt.report.trials.searches.searches import search_tables
 from linewatt.report.trials.selection import Selection, selection
+from linewatt.report.trials.settings.effects import TITLE as EFFECTS
+from linewatt.report.trials.settings.effects import experiment
+from linewatt.report.trials.settings.levels import TITLE as LEVELS
+from linewatt.report.trials.settings.levels import level_cases, level_table
+from linewatt.report.trials.settings.matrix import matrix_table, pair_cases
+from linewatt.report.trials.settings.scalability import scalability_table
 
 MOST_TRIALS = 1000
 """that a page lists; CSV has all"""

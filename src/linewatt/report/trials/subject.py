@@ -24,10 +24,10 @@ from linewatt.findings import Figure
 from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case, Role
 from linewatt.report.columns import change_figures, response_words
-from linewatt.report.screen import Block, Entry, Line
+from linewatt.report.printing.screen import Block, Entry, Line
 from linewatt.report.series import of_ends, plural, setting_text, test_title
 from linewatt.report.table import Table
-from linewatt.report.trials.answer import (
+from linewatt.report.trials.answer.answer import (
     best_cases,
     in_words,
     letters,
@@ -36,12 +36,12 @@ from linewatt.report.trials.answer import (
     spoken,
     with_limits,
 )
+from linewatt.report.trials.answer.limits import limit_forms, limit_words
+from linewatt.report.trials.answer.trust import Best, Spot
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.effects import best_words, beyond_chance, experiment
-from linewatt.report.trials.limits import limit_forms, limit_words
-from linewatt.report.trials.matrix import PairCases, pair_cases
-from linewatt.report.trials.trust import Best, Spot
+from linewatt.report.trials.settings.effects import best_words, beyond_chance, experiment
+from linewatt.report.trials.settings.matrix import PairCases, pair_cases
 from linewatt.units import first_of
 
 MOST_GRIDS = 2

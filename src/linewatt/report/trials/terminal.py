@@ -16,13 +16,14 @@ from linewatt.analysis.findings import counted
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
-from linewatt.report.export import when
 from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.connections import TITLE as SLOW_HOSTS
 from linewatt.report.machine.connections import connection_lines
 from linewatt.report.machine.environment import core_words
+from linewatt.report.printing.export import when
+from linewatt.report.printing.text_table import note_text, render
 from linewatt.report.series import plural
-from linewatt.report.text_table import note_text, render
+from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns, component_rows
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.detail import (
@@ -34,22 +35,21 @@ from linewatt.report.trials.detail import (
     detail_groups,
 )
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.effects import TITLE as EFFECTS
-from linewatt.report.trials.effects import Experiment, experiment
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.report.trials.idle import idle_notes
-from linewatt.report.trials.knees import knee_tables
-from linewatt.report.trials.levels import level_cases, level_table, where
-from linewatt.report.trials.limits import limit_notes
-from linewatt.report.trials.matrix import matrix_table, pair_cases
-from linewatt.report.trials.placements import ran_lines
 from linewatt.report.trials.ports import port_table
-from linewatt.report.trials.power import power_cases, power_table
-from linewatt.report.trials.psu import psu_lines
+from linewatt.report.trials.power.idle import idle_notes
+from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.psu import psu_lines
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
-from linewatt.report.trials.scalability import scalability_table
-from linewatt.report.trials.searches import search_tables
+from linewatt.report.trials.searches.knees import knee_tables
+from linewatt.report.trials.searches.searches import search_tables
+from linewatt.report.trials.settings.effects import TITLE as EFFECTS
+from linewatt.report.trials.settings.effects import Experiment, experiment
+from linewatt.report.trials.settings.levels import level_cases, level_table, where
+from linewatt.report.trials.settings.matrix import matrix_table, pair_cases
+from linewatt.report.trials.settings.placements import ran_lines
+from linewatt.report.trials.settings.scalability import scalability_table
 from linewatt.report.trials.words import caveats, progress
 from linewatt.units import MISSING, number_ranges
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from linewatt.model import ENDS, METHOD
 from linewatt.records import Host
+from linewatt.report.printing.screen import hosts_words
 from linewatt.report.provenance import words as sources
-from linewatt.report.screen import hosts_words
 from linewatt.report.series import OF_RING, plural
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_lines

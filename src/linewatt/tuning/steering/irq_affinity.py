@@ -3,8 +3,8 @@
 
 A device's interrupts are those of its PCI function (``msi_irqs``; for virtio of its parent) and those whose
 name in ``/proc/interrupts`` has the interface or the PCI address in it; which of those are its queues'
-:mod:`linewatt.hosts.interrupts` says, and the others are left alone. They are known by name, because numbers
-change when queues do.
+:mod:`linewatt.hosts.facts.interrupts` says, and the others are left alone. They are known by name, because
+numbers change when queues do.
 
 Some drivers let the kernel manage their interrupts; it answers a write with EIO, or EPERM (seen in 6.18),
 which is said by name.
@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.interrupts import names_of_queues, queue_number
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts.interrupts import names_of_queues, queue_number
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
 from linewatt.tuning.words import parse_words

@@ -10,8 +10,8 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import Difference, ReadBack
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.link import CARRIER, counted_between
-from linewatt.hosts.fact_parsers import PAUSE_FRAMES
-from linewatt.hosts.facts import of_port
+from linewatt.hosts.facts.parsers import PAUSE_FRAMES
+from linewatt.hosts.facts.read import of_port
 from linewatt.model import Flag, Window
 from linewatt.sensors.link import news
 

@@ -29,7 +29,7 @@ from linewatt.findings.cpu import (
     STOLEN_RATIO,
     TICKS_HZ,
 )
-from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Flag
 
 _HIDDEN_ADVICE = (

@@ -10,7 +10,7 @@ from linewatt.engine.measuring.accounts import at_both_reads
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
-from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag, InstanceResult
 from linewatt.tuning.words import apart, brief
 

@@ -16,7 +16,7 @@ from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import mark, words
-from linewatt.report.trials.effects import Experiment, beyond_chance, effect_words, unit
+from linewatt.report.trials.settings.effects import Experiment, beyond_chance, effect_words, unit
 
 MOST_FIGURES = 24
 _PANEL_PX = 200

@@ -20,7 +20,7 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
-from linewatt.report.trials.matrix import NO_TRIAL, PairCases
+from linewatt.report.trials.settings.matrix import NO_TRIAL, PairCases
 from linewatt.units import MISSING
 
 STEPS = (

@@ -10,8 +10,8 @@ from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
-from linewatt.report.trials.knees import answer_words
-from linewatt.report.trials.searches import named
+from linewatt.report.trials.searches.knees import answer_words
+from linewatt.report.trials.searches.searches import named
 from linewatt.units import format_rate, mbps_from_bps
 
 _SIZE_PX = (520, 260)

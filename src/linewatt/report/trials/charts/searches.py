@@ -11,7 +11,7 @@ from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.series import plural
-from linewatt.report.trials.searches import goal_name, named, rate_words
+from linewatt.report.trials.searches.searches import goal_name, named, rate_words
 from linewatt.units import format_rate, format_significant, mbps_from_bps
 
 _SIZE_PX = (520, 260)

@@ -1,0 +1,490 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of values a campaign file holds: each checks itself and says what would be right.
+
+Every text that could reach a host has a pattern of its own, so that quotes, ``$(…)``, line breaks and a
+leading ``-`` never get further than this file. The checks raise ``ValueError("must be …")``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import unicodedata
+from itertools import pairwise
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+)
+
+from linewatt.campaign.campaign import AUTO, Group
+from linewatt.errors import InvalidInput
+from linewatt.hosts.facts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
+from linewatt.hosts.ssh.jumps import parse_jumps
+from linewatt.sensors.power.base import FilePath as FilePath
+from linewatt.sensors.power.base import text_like
+from linewatt.sizes import OTHER_TESTS, SIZED, checked_test
+from linewatt.units import parse_rate
+
+T = TypeVar("T")
+
+FIRST_PORT = 1024
+"""ports below need root, which no load has"""
+LAST_PORT = 65535
+MAX_INSTANCES = 1024
+MAX_STREAMS = 128
+"""of one load process; a load may have fewer"""
+MAX_DATA_PORTS = 16
+MAX_WEIGHT = 100
+"""of a data port"""
+PORT_SPAN = 1024
+"""how many ports a single number stands for"""
+
+HOST_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_DNS_NAME = rf"{_LABEL}(?:\.{_LABEL})*\.?"
+_HOSTS = rf"{HOST_NAME}(?:\s*\+\s*{HOST_NAME})*"
+_PAIR = rf"({_HOSTS})\s*(<?->)\s*({_HOSTS})"
+_RING = rf"{HOST_NAME}(?:\s*->\s*{HOST_NAME}){{2,}}"
+_PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
+
+
+CampaignName = text_like(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
+    "must be 1 to 64 letters, digits, dots, underscores and dashes, a letter or digit first",
+    "vxlan-cost",
+)
+HostName = text_like(
+    HOST_NAME,
+    "a host name must be 1 to 63 letters, digits, dots, underscores and dashes, a letter or digit first",
+    "dut",
+)
+UserName = text_like(
+    r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}",
+    "must be a login name of letters, digits, dots, underscores, dashes and @",
+    "perf",
+)
+InterfaceName = text_like(
+    r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}",
+    "must be an interface name: at most 15 letters, digits, dots, underscores and dashes",
+    "enp1s0f0np0",
+)
+GroupName = text_like(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab")
+SysctlKey = text_like(
+    r"[A-Za-z][A-Za-z0-9_-]*(?:[./][A-Za-z0-9_-]+)+",
+    "must be a kernel parameter such as net.core.rmem_max",
+    "net.core.rmem_max",
+)
+
+FactorName = text_like(
+    r"[A-Za-z][A-Za-z0-9_.-]{0,63}",
+    "must be the name of a factor: letters, digits, dots, underscores and dashes, a letter first",
+    "mtu",
+)
+FactName = text_like(
+    r"[a-z]+\.[a-z0-9_.]+",
+    "must be a fact by section and name, as in the report's configuration",
+    "kernel.release",
+)
+
+
+ResultId = text_like(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}",
+    "must be the id of a stored result, its beginning, or last",
+    "20261122-215421-preliminary",
+)
+
+
+def _address(text: str) -> str:
+    if is_ip(text):
+        return str(_ip(text, ""))
+    name = re.fullmatch(_DNS_NAME, text, re.ASCII) and len(text) <= 253
+    if not name or text.replace(".", "").isdigit():
+        more = "; user, port and jump are keys of their own" if re.search(r"[@/]|:[0-9]+$", text) else ""
+        raise ValueError(f"must be an IP address, a DNS name, or local for this machine{more}")
+    return text
+
+
+def is_ip(text: str) -> bool:
+    """Whether a text is an IP address of either family."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
+def _ip(text: str, family: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    wanted = f"must be an {family} address such as {'192.0.2.10' if family == 'IPv4' else '2001:db8::10'}"
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        raise ValueError(wanted) from None
+    if (family and f"IPv{address.version}" != family) or "%" in text:
+        raise ValueError(wanted)
+    if address.is_multicast or address.is_unspecified:
+        raise ValueError("must be the address of one host, not a multicast or empty address")
+    return address
+
+
+def _ipv4(text: str) -> str:
+    return str(_ip(text, "IPv4"))
+
+
+def _ipv6(text: str) -> str:
+    address = _ip(text, "IPv6")
+    if address.is_link_local:
+        raise ValueError("must not be link-local (fe80::/10); give the interface a global or ULA address")
+    return str(address)
+
+
+Address = Annotated[
+    str,
+    AfterValidator(_address),
+    Field(examples=["192.0.2.10", "local"], json_schema_extra={"pattern": "^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$"}),
+]
+
+
+def _jump(text: str) -> str:
+    parse_jumps(text)
+    return text
+
+
+JumpHosts = Annotated[
+    str,
+    AfterValidator(_jump),
+    Field(
+        examples=["perf@bastion.example:22"],
+        json_schema_extra={"pattern": r"^[A-Za-z0-9_\[][A-Za-z0-9_.:@,\[\] -]*$"},
+    ),
+]
+IPv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
+IPv6 = Annotated[str, AfterValidator(_ipv6), Field(json_schema_extra={"format": "ipv6"})]
+
+
+Test = Annotated[
+    str,
+    BeforeValidator(checked_test),
+    Field(json_schema_extra={"anyOf": [{"enum": [*OTHER_TESTS]}, {"pattern": f"^{SIZED}$"}]}),
+]
+
+
+def _description(text: str) -> str:
+    if len(text) > 10_000:
+        raise ValueError("must be at most 10000 characters")
+    if any(unicodedata.category(character) == "Cc" and character not in "\n\t" for character in text):
+        raise ValueError("must not hold control characters")
+    return text
+
+
+Description = Annotated[str, AfterValidator(_description), Field(json_schema_extra={"maxLength": 10_000})]
+
+
+def _cpus(value: object) -> tuple[int, ...]:
+    if isinstance(value, str):
+        try:
+            value = parse_cpulist(value)
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+    elif isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("must be CPUs: a list such as 0-3,8 or [0, 1, 2, 3, 8], or one number")
+    if not value:
+        raise ValueError("names no CPU; leave the key out for no choice")
+    for cpu in value:
+        if not isinstance(cpu, int) or isinstance(cpu, bool) or not 0 <= cpu < MAX_CPUS:
+            raise ValueError(f"CPU {cpu!r} is impossible; a CPU is a whole number from 0 to {MAX_CPUS - 1}")
+    if len(set(value)) < len(value):
+        repeated = next(cpu for cpu in value if value.count(cpu) > 1)
+        raise ValueError(f"names CPU {repeated} twice; name it once")
+    return tuple(sorted(value))
+
+
+_CPU_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_CPUS - 1}
+CpuSet = Annotated[
+    tuple[int, ...],
+    BeforeValidator(_cpus),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"},
+                {"type": "array", "items": _CPU_SCHEMA, "minItems": 1, "uniqueItems": True},
+                _CPU_SCHEMA,
+            ],
+            "examples": ["0-3,8"],
+        }
+    ),
+]
+
+
+def _rate_or_auto(value: object) -> float | str:
+    return value if value == AUTO and isinstance(value, str) else parsed_rate(value)
+
+
+def parsed_rate(value: object) -> float:
+    """Bit/s of a rate with its unit. Raises ValueError with what would be right."""
+    if not isinstance(value, str):
+        raise ValueError('must be a rate with its unit such as "500M" or "3.5G" (bit/s)')
+    try:
+        rate_bps = parse_rate(value)
+    except InvalidInput:
+        raise ValueError('must be a rate of one instance such as "500M" or "3.5G" (bit/s)') from None
+    if value.strip()[-1:].isdigit():
+        raise ValueError('must have a unit, such as "500M" or "3.5G" (bit/s)')
+    if not 1e3 <= rate_bps <= 1e13:
+        raise ValueError("must be from 1 kbit/s to 10 Tbit/s")
+    return rate_bps
+
+
+RATE_PATTERN = r"[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]|[kKmMgGtT]?(bps|bit/s))"
+Rate = Annotated[
+    float, BeforeValidator(parsed_rate), WithJsonSchema({"type": "string", "pattern": f"^{RATE_PATTERN}$"})
+]
+RateOrAuto = Annotated[
+    float | Literal["auto"],
+    BeforeValidator(_rate_or_auto),
+    WithJsonSchema({"type": "string", "pattern": f"^(auto|{RATE_PATTERN})$"}),
+]
+
+
+def _ports(value: object) -> tuple[int, int]:
+    match = re.fullmatch(_PORTS, value, re.ASCII) if isinstance(value, str) else None
+    if match:
+        first, last = int(match[1]), int(match[2])
+    elif isinstance(value, int) and not isinstance(value, bool):
+        first, last = value, max(value, min(value + PORT_SPAN - 1, LAST_PORT))
+    else:
+        raise ValueError('must be a port range such as "5201-5264", or the first of 1024 ports')
+    if min(first, last) < FIRST_PORT or max(first, last) > LAST_PORT:
+        raise ValueError(f"must lie within {FIRST_PORT}-{LAST_PORT} (lower ports need root)")
+    if last < first:
+        raise ValueError(f'runs backwards; write "{last}-{first}"')
+    return first, last
+
+
+def _levels(value: object) -> tuple[float, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("must be a list of percentages such as [100, 75, 50, 25, 0]")
+    for level in value:
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 <= level <= 100:
+            raise ValueError(f"level {level!r} is impossible; a level is a percentage from 0 to 100")
+    if len(set(value)) < len(value):
+        repeated = next(level for level in value if value.count(level) > 1)
+        raise ValueError(f"names level {repeated:g} twice; name it once")
+    return tuple(float(level) for level in value)
+
+
+Levels = Annotated[
+    tuple[float, ...],
+    BeforeValidator(_levels),
+    Field(max_length=101),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"type": "number", "minimum": 0, "maximum": 100},
+            "uniqueItems": True,
+            "maxItems": 101,
+        }
+    ),
+]
+
+
+_PORT_NUMBER = {"type": "integer", "minimum": FIRST_PORT, "maximum": LAST_PORT}
+Ports = Annotated[
+    tuple[int, int],
+    BeforeValidator(_ports),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": r"^[0-9]+\s*-\s*[0-9]+$"}, _PORT_NUMBER]}),
+]
+
+
+def parse_pair(text: str) -> tuple[str, str] | Group:
+    """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"``,
+    ``"a <-> b"`` and ``"a -> b -> c -> a"``. Raises ValueError."""
+    if re.fullmatch(_RING, text.strip(), re.ASCII):
+        return _ring([one.strip() for one in text.split("->")])
+    match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
+    if match is None:
+        raise ValueError('must be a pair of hosts, sender first: "gen -> dut"')
+    senders, receivers = ([one.strip() for one in match[side].split("+")] for side in (1, 3))
+    named = [*senders, *receivers]
+    for host in named:
+        if named.count(host) > 1:
+            raise ValueError(
+                f"pairs {host} with itself; name two hosts" if len(named) == 2 else f"names {host} twice"
+            )
+    if match[2] == "<->":
+        if len(named) > 2:
+            raise ValueError("both ways (<->) is between two hosts")
+        return Group("both-ways", ((named[0], named[1]), (named[1], named[0])))
+    if len(named) == 2:
+        return named[0], named[1]
+    if len(senders) > 1 and len(receivers) > 1:
+        raise ValueError("sends from several hosts to several; one side must be one host")
+    return Group(
+        "many-to-one" if len(senders) > 1 else "one-to-many",
+        tuple((sender, receiver) for sender in senders for receiver in receivers),
+    )
+
+
+def _ring(hosts: list[str]) -> Group:
+    """Each host sends to the next one, the last to the first."""
+    first, *others = hosts
+    if others.pop() != first:
+        raise ValueError(f"is no ring: it ends with the host that it begins with, {first}")
+    if len(others) < 2:
+        raise ValueError(f'is a ring of two hosts; write "{first} <-> {others[0]}"')
+    for host in others:
+        if others.count(host) > 1 or host == first:
+            raise ValueError(f"names {host} twice")
+    return Group("ring", tuple(pairwise(hosts)))
+
+
+def _pair(text: str) -> str:
+    parse_pair(text)
+    return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text).split())
+
+
+Pair = Annotated[
+    str,
+    AfterValidator(_pair),
+    Field(
+        examples=["gen -> dut", "gen1 + gen2 -> dut", "gen <-> dut", "a -> b -> c -> a"],
+        json_schema_extra={"pattern": f"^({_PAIR}|{_RING})$"},
+    ),
+]
+
+
+def _sysctl_value(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64:
+        return str(value)
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,255}", value, re.ASCII):
+        return " ".join(value.split())
+    raise ValueError("must be a number, or text of letters, digits, blanks and . _ -")
+
+
+SysctlValue = Annotated[
+    str,
+    BeforeValidator(_sysctl_value),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9 ._-]{0,255}$"}]}
+    ),
+]
+
+
+def _to_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _one_to_tuple(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (value,)
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("must be a whole number or a list of them")
+    return tuple(value)
+
+
+def _numbers_or_auto(value: object) -> object:
+    if not isinstance(value, (int, list, tuple)) or isinstance(value, bool):
+        raise ValueError("must be a whole number, a list of them, or auto")
+    return value
+
+
+def _not_a_host(value: object) -> object:
+    if isinstance(value, dict):
+        raise ValueError("a host cannot be called inventory; that key names an Ansible inventory")
+    return value
+
+
+def _not_a_path(value: object) -> object:
+    if not isinstance(value, dict):
+        raise ValueError("must be a mapping of host names to hosts, or the path of an Ansible inventory")
+    return value
+
+
+def _all(text: str) -> str:
+    if text != "all":
+        raise ValueError('must be all, or a list such as ["gen -> dut"]')
+    return text
+
+
+def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
+    seen: set[T] = set()
+    for value in values:
+        if value in seen:
+            raise ValueError(f"names {value} twice; name it once")
+        seen.add(value)
+    return values
+
+
+NotAHost = BeforeValidator(_not_a_host)
+NotAPath = BeforeValidator(_not_a_path)
+All = Annotated[str, AfterValidator(_all), Field(json_schema_extra={"const": "all"})]
+AsTuple = BeforeValidator(_to_tuple)
+"""a YAML list, kept as a tuple"""
+OneOrMany = BeforeValidator(_one_to_tuple)
+"""the same, where a single number may stand for a list of one"""
+Unique = AfterValidator(_unique)
+
+
+def _counts(most: int) -> Any:
+    """One number, or a list of different ones, from 1 to ``most``."""
+    number = {"type": "integer", "minimum": 1, "maximum": most}
+    numbers = {"type": "array", "items": number, "minItems": 1, "uniqueItems": True}
+    return Annotated[
+        tuple[Annotated[int, Field(ge=1, le=most)], ...],
+        Field(min_length=1),
+        OneOrMany,
+        Unique,
+        WithJsonSchema({"anyOf": [numbers, number]}),
+    ]
+
+
+def _or_auto(numbers: Any) -> Any:
+    """The same, or the word auto."""
+    return Annotated[
+        Annotated[Literal["auto"], Tag("auto")]
+        | Annotated[numbers, BeforeValidator(_numbers_or_auto), Tag("numbers")],
+        Discriminator(lambda value: "auto" if value == AUTO and isinstance(value, str) else "numbers"),
+    ]
+
+
+def _one_or_several(value: object) -> object:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _of_ports(kind: Any) -> Any:
+    """One text, or a list of different ones: one for each data port."""
+    one = TypeAdapter(kind).json_schema()
+    several = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_DATA_PORTS, "uniqueItems": True}
+    return Annotated[
+        tuple[kind, ...],
+        Field(min_length=1, max_length=MAX_DATA_PORTS),
+        BeforeValidator(_one_or_several),
+        AfterValidator(_unique),
+        WithJsonSchema({"anyOf": [one, several]}),
+    ]
+
+
+Interfaces = _of_ports(InterfaceName)
+IPv4s = _of_ports(IPv4)
+IPv6s = _of_ports(IPv6)
+Weights = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=MAX_WEIGHT)], ...],
+    Field(min_length=2, max_length=MAX_DATA_PORTS),
+    AsTuple,
+]
+Instances = _counts(MAX_INSTANCES)
+InstancesOrAuto = _or_auto(Instances)
+Streams = _counts(MAX_STREAMS)
+
+
+def cpus_text(cpus: tuple[int, ...] | None) -> str:
+    """A CPU set for people: ``0-3,8``, or ``all``."""
+    return "all" if cpus is None else format_cpulist(cpus)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every case of a campaign: what its file combines, and what of it cannot be. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
+from linewatt.campaign.design import Setting, settings
+from linewatt.campaign.reading.ways import Ways
+from linewatt.campaign.users import factors as users_factors
+from linewatt.campaign.users.soak import Users
+from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.model import FTP, Case, Family, TestName, group_of, lowest_terms
+from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Cases that cannot be: what they have in common, how many, and why."""
+
+    what: str
+    cases: int
+    reason: str
+
+
+def impossible(test: TestName, family: Family, load: str) -> str | None:
+    """Why there is no such test in a family with a load; ``None``: there is."""
+    payload, least = datagram_bytes(test, family), LOADS[load].least_datagram_bytes
+    if too_small(test, family):
+        size = frame_bytes(test)
+        return f"an IPv6 UDP frame cannot be {size} bytes: its headers alone are 14 + 40 + 8 = 62"
+    if payload is not None and payload < least:
+        smallest = least_frame_bytes(family, least)
+        return f"{load} sends {least} bytes or more in a datagram; over {family} take udp-{smallest} or more"
+    return None
+
+
+def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
+    """Every combination of the file, in its order, and those that cannot be. Raises InvalidInput."""
+    cases: list[Case] = []
+    skipped: Counter[tuple[str, str]] = Counter()
+    ways = Ways(campaign)
+    throughout = tuple(item for item in campaign.settings.items() if factors.of_hosts(item[0]))
+    for setting in settings(campaign.factors, campaign.design):
+        for plain in _combinations(campaign):
+            found = _with_setting(plain, setting, throughout, ways)
+            if isinstance(found, Case):
+                cases.append(found)
+            else:
+                skipped[found] += 1
+    levels = [replace(case, load_level=level) for case in cases for level in campaign.load_levels]
+    return [*cases, *levels], [Skipped(what, count, reason) for (what, reason), count in skipped.items()]
+
+
+def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways) -> Case | tuple[str, str]:
+    """The case with the levels of its factors, or what is impossible about it and why; ``throughout`` is what
+    its hosts keep."""
+    if why := impossible(case.test, case.family, case.load or DEFAULT):
+        return f"{case.test} over {case.family}", why
+    way = ways.of(case)
+    if isinstance(way, str):
+        return f"{case.way} on network {case.network}", way
+    if why := ways.no_room(case):
+        return f"{case.test} on network {case.network}", why
+    for name, level in (*throughout, *setting):
+        reason = factors.impossible(case, name, level)
+        if reason is not None:
+            return f"{case.test} with {name}={level}", reason
+    if together := factors.contradiction((*throughout, *setting)):
+        return together
+    return factors.applied(case, setting)
+
+
+def _combinations(campaign: Campaign) -> Iterator[Case]:
+    if campaign.users is not None and campaign.varies_users:
+        for family in campaign.families:
+            yield of_users(campaign.users, family, campaign.factors)
+    for spec in campaign.tests:
+        for family in campaign.families:
+            yield from _of_test(campaign, spec, family)
+
+
+def of_users(users: Users, family: Family, varied: Collection[str]) -> Case:
+    """Users of a server on one of the hosts: a case of all of them."""
+    server = users.server_host or ""
+    flows = tuple((client, server) for client in users.clients)
+    ends = group_of("many-to-one", flows) if len(flows) > 1 else {"sender": flows[0][0], "receiver": server}
+    return Case(FTP, family=family, users=users_factors.described(users, varied), **ends)
+
+
+def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Case]:
+    ports = {name: len(spec.interfaces) for name, spec in campaign.hosts.items()}
+    for network in campaign.networks:
+        for direction in campaign.directions:
+            for streams in spec.streams:
+                for instances in _numbers(campaign, spec):
+                    for ends in _ends(campaign, forward=direction == "forward"):
+                        several = ports.get(ends["sender"], 1)
+                        weights = _weights(campaign, ends["sender"], ends["receiver"])
+                        yield Case(
+                            test=spec.test,
+                            instances=instances,
+                            streams=streams,
+                            direction=direction,
+                            family=family,
+                            network=network,
+                            rate_bps=None if spec.rate_bps == AUTO else spec.rate_bps,
+                            search=_searched(spec),
+                            zerocopy=spec.zerocopy,
+                            load=None if campaign.load == DEFAULT else campaign.load,
+                            data_ports=several if several > 1 else None,
+                            port_weights=weights,
+                            **ends,
+                        )
+
+
+def _weights(campaign: Campaign, *ends: str) -> tuple[int, ...]:
+    """Those that either end of a pair names: where both do, they agree."""
+    named = (campaign.hosts[name].data_weights for name in ends if name in campaign.hosts)
+    return next((lowest_terms(one) for one in named if one), ())
+
+
+def _numbers(campaign: Campaign, spec: TestSpec) -> tuple[int, ...]:
+    """How many instances; of a search the most that there may be."""
+    if spec.instances != AUTO:
+        return spec.instances
+    return () if campaign.instance_search is None else (campaign.instance_search.most,)
+
+
+def _searched(spec: TestSpec) -> Literal["rate", "instances"] | None:
+    if spec.instances == AUTO:
+        return "instances"
+    return "rate" if spec.rate_bps == AUTO else None
+
+
+def _ends(campaign: Campaign, *, forward: bool) -> Iterator[dict[str, Any]]:
+    """Who sends to whom: pair by pair, then what runs at once."""
+    for pair in campaign.pairs:
+        sender, receiver = pair if forward else pair[::-1]
+        yield {"sender": sender, "receiver": receiver}
+    for group in campaign.groups:
+        yield group_of(group.shape, group.flows)

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What takes more than one value of a campaign file to judge; each check yields (path, what is wrong)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import AUTO, PLACEMENT, Campaign, TestSpec
+from linewatt.campaign.design import settings
+from linewatt.campaign.entries.factors import LabelEntry
+from linewatt.campaign.entries.fields import cpus_text
+from linewatt.campaign.entries.networks import BARE, name_of
+from linewatt.campaign.entries.schema import (
+    MAX_LOAD_S,
+    CampaignFile,
+    HostEntry,
+    TestEntry,
+    levels_of,
+    sensors_of,
+    settings_of,
+)
+from linewatt.campaign.entries.search import instance_search_of
+from linewatt.campaign.entries.trials import check_trials, most_trials
+from linewatt.campaign.messages import suggest
+from linewatt.campaign.users.factors import NAMES as USERS_FACTORS
+from linewatt.campaign.users.factors import is_of_users
+from linewatt.document import KeyPath
+from linewatt.errors import InvalidInput, LinewattError
+from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts.facts.read import NAMES
+from linewatt.loads.base import Load, Wanted
+from linewatt.loads.registry import LOADS, of_prefix
+from linewatt.model import lowest_terms
+from linewatt.sensors.power.dynamics import declared, too_short
+from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
+from linewatt.tuning.factors import factor_named
+
+MAX_CASES = 10_000
+MAX_TRIALS = 100_000
+_FACTS = NAMES | {f"tools.{name}" for name in LOADS}
+
+Finding = tuple[KeyPath, str]
+Pairs = Sequence[tuple[str, str]]
+
+
+def check_pairs(
+    entry: CampaignFile, names: Iterable[str], listed: Sequence[Sequence[str]] | None
+) -> Iterator[Finding]:
+    """Whether pairs name hosts that exist; ``listed`` has those of each, None for ``all`` and left out."""
+    known = list(names)
+    if entry.tests == () and listed is None:
+        if entry.soak is None and entry.users is None:
+            yield ("tests",), "is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`"
+        return
+    if len(known) < 2:
+        yield ("hosts",), f"must name at least two hosts, one to send and one to receive, got {len(known)}"
+    elif entry.pairs is None and len(known) != 2:
+        yield ("pairs",), f'is missing; with {len(known)} hosts add all, or a list such as ["gen -> dut"]'
+    for index, pair in enumerate(listed or ()):
+        for name in pair:
+            if name not in known:
+                yield ("pairs", index), f"there is no host {name}; {suggest(name, known)}"
+
+
+def check_all(everyone: bool, names: Collection[str]) -> Iterator[Finding]:
+    """Whether ``pairs: all`` stays within reason, before the pairs are made."""
+    pairs = len(names) * (len(names) - 1)
+    if everyone and pairs > MAX_CASES:
+        yield ("pairs",), f"all pairs of {len(names)} hosts are {pairs}; at most {MAX_CASES} are possible"
+
+
+def check_hosts(hosts: Mapping[str, HostEntry], explicit_pinning: bool) -> Iterator[Finding]:
+    """CPUs that contradict each other, and two names for one machine."""
+    for name, host in hosts.items():
+        yield from _check_cpus(name, host)
+        if explicit_pinning and host.app_cpus is None:
+            text = "is missing; placement: pinned needs the CPUs that carry load processes, such as 0-3"
+            yield ("hosts", name, "app_cpus"), text
+    addresses = {name: f"{host.address.lower()} port {host.port}" for name, host in hosts.items()}
+    yield from _check_repeats(hosts, "address", addresses)
+    for key in ("data_ipv4", "data_ipv6"):
+        for port in range(max((len(host.data) for host in hosts.values()), default=0)):
+            values = {name: (getattr(host, key) or ())[port : port + 1] for name, host in hosts.items()}
+            yield from _check_repeats(hosts, key, {name: own[0] for name, own in values.items() if own})
+
+
+def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs: Pairs) -> Iterator[Finding]:
+    """Hosts with several data ports: an address for each, as many at both ends, and nothing that has one."""
+    for name, host in hosts.items():
+        for key in ("data_ipv4", "data_ipv6"):
+            own = getattr(host, key)
+            if own is not None and len(own) != len(host.data):
+                text = f"has {len(own)} of the addresses of {len(host.data)} data ports; name each, or none"
+                yield ("hosts", name, key), text
+        if host.data_weights and len(host.data_weights) != len(host.data):
+            text = f"has {len(host.data_weights)} weights for {_ports(len(host.data))}; name one for each"
+            yield ("hosts", name, "data_weights"), text
+    several = [name for name, host in hosts.items() if len(host.data) > 1]
+    if not several:
+        return
+    yield from _check_weights(hosts, pairs)
+    here: KeyPath = ("hosts", several[0], "data")
+    for index, (sender, receiver) in enumerate(pairs):
+        counts = [len(hosts[name].data) for name in (sender, receiver)]
+        if counts[0] != counts[1]:
+            text = (
+                f"{sender} has {counts[0]} data ports and {receiver} {counts[1]}, and data goes from port to "
+                "port, each to one; name as many at both"
+            )
+            yield ("pairs", index) if isinstance(entry.pairs, tuple) else here, text
+            break
+    for wrong, what in (
+        (entry.soak is not None, "a soak has one data interface of each host"),
+        (entry.soak is None and entry.users is not None, "users have one data interface of each host"),
+        (tuple(map(name_of, entry.networks)) != (BARE,), "networks are for hosts with one data port"),
+    ):
+        if wrong:
+            yield here, f"names {len(hosts[several[0]].data)} ports, and {what}; name one"
+
+
+def _ports(count: int) -> str:
+    return f"{count} data port{'' if count == 1 else 's'}"
+
+
+def _check_weights(hosts: Mapping[str, HostEntry], pairs: Pairs) -> Iterator[Finding]:
+    """Whether both hosts of a pair say the same of the ports that an instance has at both."""
+    for pair in pairs:
+        one, two = (hosts[name].data_weights for name in pair)
+        if one and two and lowest_terms(one) != lowest_terms(two):
+            said = " and ".join(f"{name} {':'.join(map(str, hosts[name].data_weights))}" for name in pair)
+            text = (
+                f"an instance has the same port at both hosts of a pair, and {said} differ; name one of them"
+            )
+            yield ("hosts", pair[1], "data_weights"), text
+            return
+
+
+def _check_cpus(name: str, host: HostEntry) -> Iterator[Finding]:
+    for key, cpus in (("app_cpus", host.app_cpus), ("irq_cpus", host.irq_cpus)):
+        outside = set(cpus or ()) - set(host.cpus or cpus or ())
+        if outside:
+            text = f"must be among the host's cpus {cpus_text(host.cpus)}, got {format_cpulist(outside)}"
+            yield ("hosts", name, key), text
+
+
+def _check_repeats(hosts: Iterable[str], key: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for name in hosts:
+        value = values.get(name)
+        if value is not None and first.setdefault(value, name) != name:
+            yield ("hosts", name, key), f"{value} is also host {first[value]}; give each host its own"
+
+
+def check_tests(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
+    """Tests that would give the same case twice, and settings that a test does not have."""
+    for index, test in enumerate(tests):
+        if entry.load_levels and test.rate_bps is not None:
+            own = ("tests", index, "rate") if isinstance(entry.tests[index], TestEntry) else ("rate",)
+            path = own if entry.rate is None else ("rate",)
+            yield path, "contradicts load_levels, whose rates come from the calibrated maximum; take one out"
+            break
+    for index, test in enumerate(tests):
+        raw = entry.tests[index]
+        if isinstance(raw, TestEntry) and raw.zerocopy and test.test != "tcp":
+            yield ("tests", index, "zerocopy"), "applies to TCP only; take it out"
+        for before, earlier in enumerate(tests[:index]):
+            if _overlap(earlier, test):
+                text = f"repeats tests[{before}] ({test.test}); change its rate, instances or streams"
+                yield ("tests", index), text
+                break
+
+
+def check_load(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
+    """What the load of the campaign cannot do, each told once."""
+    load, told = LOADS[entry.load], set()
+    for index, test in enumerate(tests):
+        for key, why in _refused(load, entry, test):
+            path = _path_of(entry, key, index)
+            if path not in told:
+                told.add(path)
+                yield path, why
+    for name in entry.factors:
+        own = of_prefix(name)
+        if own is not None and own[0] is not load:
+            yield ("factors", name), f"is an option of {own[0].name}, the load is {load.name}; take it out"
+
+
+def _refused(load: Load, entry: CampaignFile, test: TestSpec) -> Iterator[tuple[str, str]]:
+    zerocopy = test.zerocopy or "on" in levels_of(entry).get(factors.ZEROCOPY, ())
+    for family, direction, streams in itertools.product(entry.families, entry.directions, test.streams):
+        yield from load.refusals(
+            Wanted(
+                test.test,
+                family,
+                direction,
+                streams,
+                entry.search.max_rate if test.rate_bps == AUTO else test.rate_bps,
+                zerocopy,
+                entry.window.omit,
+                is_soak=entry.soak is not None,
+            )
+        )
+
+
+def _path_of(entry: CampaignFile, key: str, index: int) -> KeyPath:
+    """Where a value stands: at its test, or for all of the campaign."""
+    test = entry.tests[index]
+    if key == "tests":
+        return ("tests", index)
+    if (
+        key in ("streams", "rate", "zerocopy")
+        and isinstance(test, TestEntry)
+        and key in test.model_fields_set
+    ):
+        return ("tests", index, key)
+    if key in entry.factors:
+        return ("factors", key)
+    return ("window", "omit") if key == "omit" else (key,)
+
+
+def _overlap(one: TestSpec, other: TestSpec) -> bool:
+    same = (one.test, one.rate_bps, one.zerocopy) == (other.test, other.rate_bps, other.zerocopy)
+    searched = AUTO in (one.instances, other.instances)
+    numbers = searched or bool(set(one.instances) & set(other.instances))
+    return same and numbers and bool(set(one.streams) & set(other.streams))
+
+
+def check_factors(entry: CampaignFile) -> Iterator[Finding]:
+    """Factors and settings that there are none of, levels that none of them has, and levels twice."""
+    for name, levels in entry.factors.items():
+        if not isinstance(levels, LabelEntry):
+            yield from _check_levels(name, levels)
+        elif _is_known(name):
+            text = "is a setting that linewatt makes itself; give its levels as a list, or another name"
+            yield ("factors", name), text
+        elif levels.fact is not None and levels.fact not in _FACTS:
+            text = f"there is no fact {levels.fact}; {suggest(levels.fact, _FACTS)}"
+            yield ("factors", name, "fact"), text
+    for name, level in settings_of(entry).items():
+        try:
+            factors.check(name, level)
+        except LinewattError as error:
+            yield ("settings", name), str(error)
+        if name in entry.factors:
+            yield ("settings", name), "is a factor of this campaign too; take it out of one of them"
+    if entry.placement is not None and PLACEMENT in entry.factors:
+        yield ("placement",), "is a factor of this campaign too; take it out of one of them"
+    try:
+        settings(levels_of(entry), entry.design)
+    except InvalidInput as error:
+        yield ("design" if "design" in entry.model_fields_set else "factors",), str(error)
+
+
+def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterator[Finding]:
+    """Whether CPUs are to go offline that hosts name for loads or interrupts, or that several hosts share."""
+    levels: dict[KeyPath, str] = {
+        ("factors", NAME, index): one for index, one in enumerate(levels_of(entry).get(NAME, ()))
+    }
+    if (throughout := settings_of(entry).get(NAME)) is not None:
+        levels["settings", NAME] = throughout
+    server = entry.users.server if entry.users and isinstance(entry.users.server, str) else None
+    concerned = {name: host for name, host in hosts.items() if server in (None, name)}
+    for at, level in levels.items():
+        with suppress(LinewattError):  # told by check_factors
+            yield from ((at, text) for text in _switched_off(factors.check(NAME, level), concerned))
+
+
+def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:
+    for name, host in hosts.items():
+        if level != ALL and getattr(host, "lab", None) is not None:
+            yield f"{name} is a lab's, and a CPU that goes offline is gone from the machine of all of them"
+        if host.cpus and len(switched_off(level, host.cpus)) == len(host.cpus):
+            own = format_cpulist(host.cpus)
+            yield f"leaves none of the CPUs {own} online that belong to {name}; keep one of them"
+        for key, cpus in (("app_cpus", host.app_cpus), ("irq_cpus", host.irq_cpus)):
+            if off := switched_off(level, cpus or ()):
+                yield (
+                    f"switches CPU {format_cpulist(off)} off, and {key} of {name} has it; keep it online, or "
+                    f"take it out of {key}"
+                )
+
+
+def _check_levels(name: str, levels: Sequence[str]) -> Iterator[Finding]:
+    spellings: dict[str, str] = {}
+    for index, level in enumerate(levels):
+        try:
+            spelling = factors.check(name, level)
+        except LinewattError as error:
+            unknown = not _is_known(name)
+            yield (("factors", name) if unknown else ("factors", name, index)), str(error)
+            if unknown:
+                return
+            continue
+        if spellings.setdefault(spelling, level) != level:
+            yield ("factors", name, index), f"is the same as {spellings[spelling]!r}; name a level once"
+
+
+def _is_known(name: str) -> bool:
+    if is_of_users(name):
+        return name in USERS_FACTORS
+    try:
+        return not factors.of_hosts(name) or bool(factor_named(name))
+    except LinewattError:
+        return False
+
+
+def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Sequence[int]) -> Iterator[Finding]:
+    """Times and numbers that no load or no patience can meet; ``pairs``: how many run at once, each time."""
+    window = entry.window
+    load_s = window.omit + window.seconds + window.tail
+    if load_s > MAX_LOAD_S:
+        yield ("window",), f"omit, seconds and tail must be at most {MAX_LOAD_S} s together, got {load_s:g}"
+    per_pair = sum(
+        (1 if test.instances == AUTO else len(test.instances)) * len(test.streams) for test in tests
+    )
+    combinations = len(pairs) * len(entry.directions) * len(entry.families) * len(entry.networks)
+    if entry.users is not None and entry.soak is None:
+        per_pair, combinations = 1, len(entry.families)
+    cases = per_pair * combinations * _count_settings(entry)
+    if cases > MAX_CASES:
+        yield ("tests",), f"make {cases} cases with all other lists; at most {MAX_CASES} are possible"
+    elif (trials := cases * _most(entry, tests)) > MAX_TRIALS:
+        yield ("trials",), f"make {trials} trials of {cases} cases; at most {MAX_TRIALS}"
+    yield from check_trials(entry.trials, levels=bool(entry.load_levels))
+    yield from _check_ports(entry, tests, max(pairs, default=1))
+
+
+def _most(entry: CampaignFile, tests: Sequence[TestSpec]) -> int:
+    """Trials of any case."""
+    searched = entry.search.trials if any(test.rate_bps == AUTO for test in tests) else 0
+    numbers = instance_search_of(entry.search, tests, entry.ports[1] - entry.ports[0] + 1, (), 1)
+    return max(searched, most_trials(entry.trials) * (numbers.counts if numbers else 1))
+
+
+def _count_settings(entry: CampaignFile) -> int:
+    try:
+        return len(settings(levels_of(entry), entry.design))
+    except InvalidInput:  # told by check_factors
+        return 1
+
+
+def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec], at_once: int) -> Iterator[Finding]:
+    named = [test.instances for test in tests if test.instances != AUTO]
+    searched = entry.search.max_instances if len(named) < len(tests) else None
+    most = at_once * max((*itertools.chain.from_iterable(named), searched or 0), default=0)
+    first, last = entry.ports
+    if most > last - first + 1:
+        wider = f'; write "{first}-{first + most - 1}" or wider' if first + most - 1 <= 65_535 else ""
+        yield ("ports",), f"{most} instances need {most} ports, got {last - first + 1}{wider}"
+
+
+def check_sensors(entry: CampaignFile) -> Iterator[Finding]:
+    """Intervals that are no time."""
+    for name, sensor in sensors_of(entry).items():
+        if not sensor.interval_s > 0:
+            yield ("sensors", name, "interval_s"), f"must be greater than 0, got {sensor.interval_s:g}"
+
+
+def check_secrets(campaign: Campaign) -> Iterator[Finding]:
+    """Sources that would be sent a password unencrypted, and nobody said that this may be."""
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            if getattr(source.cfg, "shows_password", False):
+                yield (
+                    ("hosts", host, "power", name),
+                    "would send the password unencrypted (http, basic); use https://, auth: digest, or say "
+                    "insecure: true if everybody on that network may read it",
+                )
+
+
+def check_meters(campaign: Campaign) -> Iterator[Finding]:
+    """Sources whose readings would say nothing of a window."""
+    if campaign.soak is not None:
+        return
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            cfg = source.cfg
+            known = declared(cfg.refresh_s, cfg.averaging_s)
+            cut_s = max(0.0, max(cfg.interval_s, known.settle_s or 0.0) - campaign.omit_s)
+            if cfg.refresh_s is None and cfg.averaging_s is None:
+                continue
+            refused = too_short(campaign.window_s, cut_s, known, cfg.interval_s)
+            if refused:
+                yield ("hosts", host, "power", name), refused

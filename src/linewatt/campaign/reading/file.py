@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign file, read and checked once, at the door; what comes out needs no further checks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import (
+    Campaign,
+    Group,
+    Label,
+    Policy,
+    PowerSource,
+    TestSpec,
+    power_config,
+)
+from linewatt.campaign.entries.energy import (
+    check_energy,
+    check_idle_share,
+    idle_needed_s,
+    placed,
+    sweep_of,
+    tests_of,
+)
+from linewatt.campaign.entries.factors import LabelEntry
+from linewatt.campaign.entries.fields import HOST_NAME, parse_pair
+from linewatt.campaign.entries.limits import limits_of
+from linewatt.campaign.entries.networks import as_entry, check_network_names, name_of
+from linewatt.campaign.entries.schema import (
+    CampaignFile,
+    HostEntry,
+    InventoryHostEntry,
+    InventoryRef,
+    TestEntry,
+    levels_of,
+    sensors_of,
+    settings_of,
+)
+from linewatt.campaign.entries.search import check_search, instance_search_of, search_of
+from linewatt.campaign.entries.trials import TrialsEntry, most_trials
+from linewatt.campaign.entries.users import (
+    ServerEntry,
+    UsersEntry,
+    check_soak,
+    named_hosts,
+    soak_of,
+    users_of,
+)
+from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
+from linewatt.campaign.planning.cases import impossible
+from linewatt.campaign.planning.idle import default_s
+from linewatt.campaign.reading import checks
+from linewatt.campaign.reading.checks import check_meters, check_secrets
+from linewatt.campaign.reading.groups import Entry, check_groups, hosts_of
+from linewatt.campaign.reading.named_files import (
+    check_hooks,
+    check_host_files,
+    check_inventory,
+    check_network_files,
+    check_ssh_files,
+    resolve,
+)
+from linewatt.campaign.reading.ways import check_used
+from linewatt.campaign.users.experiment import check_experiment
+from linewatt.campaign.users.soak import BestOf
+from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
+from linewatt.hosts.base import DataPort, HostSpec
+from linewatt.hosts.inventory.read import InventoryHost, is_yaml, read_inventory
+from linewatt.network.description import HostNetwork
+from linewatt.records import Component, Supplies
+from linewatt.units import hz_from_ghz
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hosts:
+    """The hosts a campaign may use, and where each value of them stands."""
+
+    entries: Mapping[str, HostEntry]
+    names: tuple[str, ...]
+    base: Path
+    inventory: Path | None = None
+    listed: Mapping[str, InventoryHost] | None = None
+
+
+def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool = False) -> Campaign:
+    """Read and check a campaign file; ``hosts_override`` is an inventory that replaces its ``hosts:``.
+
+    With ``will_connect`` the files that SSH needs must be there, too; a plan can be made without them.
+    Touches no host. Raises InvalidInput with one line, ``file:line:col: path: what, and what is right``.
+    """
+    document = read_yaml(path)
+    if not isinstance(document.value, dict):
+        raise not_a_mapping(document.value, document.place(()), "campaign")
+    value = dict(document.value)
+    if hosts_override is not None:
+        value["hosts"] = {}
+    locate = _Locator(document)
+    raise_first(find_problems(CampaignFile, value, (), locate), document.file)
+    entry = CampaignFile.model_validate(value)
+    raise_first(_problems(check_energy(entry), locate), document.file)
+    entry = _with_sweep(entry)
+    listed = None if entry.pairs in (None, "all") else tuple(map(parse_pair, entry.pairs or ()))
+    if hosts_override is None:
+        raise_first(_problems(check_inventory(entry.hosts, path.parent), locate), document.file)
+    hosts = _hosts(entry, path, hosts_override, _named(entry, listed))
+    locate = _Locator(document, hosts.listed or {}, hosts.inventory)
+    everyone = entry.pairs == "all"
+    raise_first(_problems(checks.check_all(everyone, hosts.entries), locate), document.file)
+    pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
+    groups = tuple(one for one in listed or () if isinstance(one, Group)) if entry.tests else ()
+    tests = tuple(_test(entry, test) for test in entry.tests)
+    taking_part = named_hosts(entry.users).union(*pairs, *map(hosts_of, groups))
+    used = {name: host for name, host in hosts.entries.items() if name in taking_part}
+    findings = itertools.chain(
+        checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)]),
+        check_soak(entry, hosts.names),
+        check_experiment(entry, hosts.names),
+        check_groups(entry, listed or (), used, tests),
+        checks.check_data_ports(entry, used, pairs),
+        checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
+        checks.check_tests(entry, tests),
+        check_search(entry, tests),
+        checks.check_load(entry, tests),
+        checks.check_factors(entry),
+        checks.check_online(entry, used),
+        check_network_names(entry.networks),
+        checks.check_size(entry, tests, [1] * len(pairs) + [len(one.flows) for one in groups]),
+        checks.check_sensors(entry),
+        _check_possible(entry, tests),
+        check_network_files(entry.networks, path.parent),
+        check_host_files(used, hosts.base, secrets=will_connect),
+        check_ssh_files(used, hosts.base) if will_connect else (),
+        check_hooks(entry.factors) if will_connect else (),
+    )
+    in_file = ((placed(entry.energy, path), text) for path, text in findings)
+    raise_first(_problems(in_file, locate), document.file)
+    campaign = replace(_campaign(entry, document, hosts, tuple(used), pairs, tests), groups=groups)
+    raise_first(
+        _problems(
+            itertools.chain(
+                check_used(campaign),
+                check_meters(campaign),
+                check_secrets(campaign),
+                check_idle_share(campaign),
+            ),
+            locate,
+        ),
+        document.file,
+    )
+    return campaign
+
+
+class _Locator:
+    """Finds the place of a value: in the campaign file, or for a host in the inventory it came from."""
+
+    def __init__(
+        self,
+        document: Document,
+        listed: Mapping[str, InventoryHost] | None = None,
+        inventory: Path | None = None,
+    ) -> None:
+        self.document = document
+        self.listed = listed or {}
+        self.inventory = inventory
+
+    def __call__(self, path: KeyPath, key: bool) -> tuple[Place, str]:
+        host = self.listed.get(str(path[1])) if len(path) > 1 and path[0] == "hosts" else None
+        if host is not None:
+            return locate_in_inventory(host, path[2:])
+        if self.inventory is not None and path == ("hosts",):
+            return Place(str(self.inventory)), "hosts"
+        return self.document.place(path, key=key), show_path(path)
+
+    def key(self, at: KeyPath, name: str) -> str:
+        """How a key below ``at`` is written: an inventory has names and signs of its own."""
+        if self.inventory is None or not at or at[0] != "hosts":
+            return f"{name}: "
+        return f"linewatt_{name}{': ' if is_yaml(self.inventory) else '='}"
+
+
+def locate_in_inventory(host: InventoryHost, path: KeyPath) -> tuple[Place, str]:
+    """Place of a host's value in its inventory, and the variable it was written as."""
+    if not path:
+        return host.place, host.name
+    source = host.sources.get(str(path[0]))
+    if source is None:
+        return host.place, f"{host.name}: linewatt_{show_path(path)}"
+    return source.place, f"{host.name}: {source.name}"
+
+
+def _problems(findings: Iterable[checks.Finding], locate: _Locator) -> list[Problem]:
+    missing = "is missing;"
+    return [problem(locate, path, text, key=text.startswith(missing)) for path, text in findings]
+
+
+def _named(entry: CampaignFile, listed: Sequence[Entry] | None) -> set[str] | None:
+    """The hosts that a file names; ``None``: all that there are."""
+    if listed is None and (entry.tests or entry.users is None):
+        return None
+    return named_hosts(entry.users).union(*map(hosts_of, listed or ()))
+
+
+def _hosts(entry: CampaignFile, path: Path, override: Path | None, wanted: set[str] | None) -> _Hosts:
+    if override is not None:
+        return _from_inventory(override, "all", wanted)
+    if isinstance(entry.hosts, dict):
+        return _Hosts(entry.hosts, tuple(entry.hosts), path.parent)
+    reference = entry.hosts if isinstance(entry.hosts, InventoryRef) else InventoryRef(inventory=entry.hosts)
+    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, wanted)
+
+
+def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> _Hosts:
+    """Hosts of an inventory; it may hold machines that nothing names, and those are not looked at."""
+    found = read_inventory(path, group, wanted)
+    used = {name: host for name, host in found.items() if wanted is None or name in wanted}
+    locate = _Locator(Document(str(path), "", None), used, path)
+    problems: list[Problem] = []
+    for name, host in used.items():
+        if not re.fullmatch(HOST_NAME, name, re.ASCII):
+            text = (
+                f"{show_value(name)} cannot be a host name here: letters, digits, dots, underscores, dashes"
+            )
+            problems.append(Problem(host.place, text))
+        problems += find_problems(InventoryHostEntry, dict(host.values), ("hosts", name), locate)
+    raise_first(problems, str(path))
+    entries = {name: InventoryHostEntry.model_validate(host.values) for name, host in used.items()}
+    return _Hosts(entries, tuple(found), path.parent, path, used)
+
+
+def _pairs(listed: Sequence[Entry] | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
+    if listed is not None:
+        return tuple(one for one in listed if not isinstance(one, Group))
+    if everyone:
+        return tuple(itertools.permutations(names, 2))
+    return ((names[0], names[1]),) if len(names) == 2 else ()
+
+
+def _test(entry: CampaignFile, test: str | TestEntry) -> TestSpec:
+    """The test with what it leaves out taken from the campaign; ``rate: null`` is a value, not left out."""
+    own = test if isinstance(test, TestEntry) else TestEntry.model_validate({"test": test})
+    zerocopy = entry.zerocopy if own.zerocopy is None else own.zerocopy
+    return TestSpec(
+        test=own.test,
+        instances=own.instances or entry.instances,
+        streams=own.streams or entry.streams,
+        rate_bps=own.rate if "rate" in own.model_fields_set else entry.rate,
+        zerocopy=zerocopy and own.test == "tcp",
+    )
+
+
+def _with_sweep(entry: CampaignFile) -> CampaignFile:
+    """With the tests that ``energy`` stands for, in the order that it has them run in."""
+    if entry.energy is None:
+        return entry
+    tests = tuple(
+        TestEntry.model_construct({"test", "rate"}, test=test, rate=rate_bps)
+        for test, rate_bps in tests_of(entry.energy, entry.families[0])
+    )
+    return entry.model_copy(update={"tests": tests, "order": "random"})
+
+
+def _check_possible(entry: CampaignFile, tests: Iterable[TestSpec]) -> Iterator[checks.Finding]:
+    whys = [impossible(test.test, family, entry.load) for test in tests for family in entry.families]
+    if whys and all(whys):
+        yield ("tests",), f"leave nothing to run; {whys[0]}"
+
+
+def _described(
+    entry: CampaignFile, document: Document, used: tuple[str, ...], hosts: _Hosts
+) -> dict[str, dict[str, HostNetwork]]:
+    if all(as_entry(network) is None for network in entry.networks):
+        return {}
+    from linewatt.campaign.reading.networks import (
+        read_networks,  # NMState's schema is only built where it is used
+    )
+
+    return read_networks(entry.networks, document, list(used), hosts.names)
+
+
+def _campaign(
+    entry: CampaignFile,
+    document: Document,
+    hosts: _Hosts,
+    used: tuple[str, ...],
+    pairs: Pairs,
+    tests: tuple[TestSpec, ...],
+) -> Campaign:
+    specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
+    settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
+    users = users_of(entry.users, _password_file(entry.users, hosts.base))
+    server = users.server_host if users else None
+    taking_part = {name: factors.shown(specs[name], settings.items(), server) for name in used}
+    names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
+    of_users = entry.users is not None and entry.soak is None
+    placement: Policy = entry.placement or ("none" if of_users else "pinned" if names_cpus else "auto")
+    first_port, last_port = entry.ports
+    parts = _parts(hosts, taking_part)
+    return Campaign(
+        hosts=taking_part,
+        unused_hosts=tuple(name for name in specs if name not in used),
+        inventory=hosts.inventory,
+        pairs=pairs,
+        tests=tests,
+        networks=tuple(map(name_of, entry.networks)),
+        described=_described(entry, document, used, hosts),
+        first_port=first_port,
+        last_port=last_port,
+        placement=placement,
+        sysctl=entry.settings.sysctl,  # type: ignore[attr-defined]
+        settings=settings,
+        sensors=sensors_of(entry),
+        load_levels=tuple(level / 100 for level in entry.load_levels),
+        factors=_levels(entry),
+        labels=_labels(entry),
+        soak=soak_of(entry.soak),
+        best_of=None if entry.best_of is None else BestOf(entry.best_of),
+        users=users,
+        search=search_of(entry.search, tests),
+        energy=sweep_of(entry.energy),
+        instance_search=instance_search_of(
+            entry.search,
+            tests,
+            last_port - first_port + 1,
+            _cpu_counts(taking_part),
+            most_trials(entry.trials),
+        ),
+        text=document.text,
+        path=Path(document.file),
+        **_times(entry),
+        **parts,
+        idle_s=_idle_s(entry, parts["power"]),
+        **{name: getattr(entry, name) for name in _AS_WRITTEN},
+    )
+
+
+def _cpu_counts(hosts: Mapping[str, HostSpec]) -> Iterator[int]:
+    """How many CPUs each host names for load processes, where it does."""
+    for host in hosts.values():
+        if (named := host.app_cpus or host.cpus) is not None:
+            yield len(named)
+
+
+_AS_WRITTEN = (
+    *("name", "description", "directions", "families", "order", "seed", "design"),
+    *("concurrent_pairs", "smt", "steer", "load"),
+)
+
+
+def _times(entry: CampaignFile) -> dict[str, Any]:
+    """How often and how long."""
+    bounds = entry.trials if isinstance(entry.trials, TrialsEntry) else None
+    return {
+        "trials": most_trials(entry.trials),
+        "min_trials": bounds and bounds.min,
+        "until_ratio": bounds and bounds.until,
+        "window_s": entry.window.seconds,
+        "omit_s": entry.window.omit,
+        "tail_s": entry.window.tail,
+    }
+
+
+def _idle_s(entry: CampaignFile, power: Mapping[str, Mapping[str, PowerSource]]) -> float:
+    """The length of an idle window: as it is named, else by how often power is read."""
+    if entry.idle.seconds is not None:
+        return entry.idle.seconds
+    usual_s = default_s(source.cfg.interval_s for own in power.values() for source in own.values())
+    if entry.energy is None:
+        return usual_s
+    window = entry.window
+    load_s = window.omit + window.seconds + window.tail
+    return max(usual_s, math.ceil(idle_needed_s(entry.energy.idle_share, load_s)))
+
+
+def _parts(hosts: _Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
+    """What the file says of the hosts' own parts, by host."""
+    entries = {name: hosts.entries[name] for name in used}
+    return {
+        "power": {name: _power(entry, used[name], hosts.base) for name, entry in entries.items()},
+        "components": {
+            name: tuple(Component(**one.model_dump()) for one in entry.components)
+            for name, entry in entries.items()
+            if entry.components
+        },
+        "psus": {
+            name: Supplies(**entry.psus.model_dump())
+            for name, entry in entries.items()
+            if entry.psus is not None
+        },
+        "topologies": {
+            name: resolve(hosts.base, entry.topology)
+            for name, entry in entries.items()
+            if entry.topology is not None
+        },
+    }
+
+
+def _labels(entry: CampaignFile) -> dict[str, Label]:
+    return {
+        name: Label(one.hook, one.fact, one.timeout)
+        for name, one in entry.factors.items()
+        if isinstance(one, LabelEntry)
+    }
+
+
+def _password_file(users: UsersEntry | None, base: Path) -> str | None:
+    own = users.server if users is not None else None
+    return _path_text(base, own.password_file) if isinstance(own, ServerEntry) else None
+
+
+def _levels(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
+    """Each factor with its levels in their one spelling."""
+    return {
+        name: levels
+        if isinstance(entry.factors[name], LabelEntry)
+        else tuple(factors.check(name, level) for level in levels)
+        for name, levels in levels_of(entry).items()
+    }
+
+
+def _power(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSource]:
+    """A host's sources; what a lab's host shows is simulated, whoever says otherwise."""
+    sources = {}
+    for name, written in entry.power.items():
+        settings = written.model_dump(mode="json", exclude_unset=True)
+        driver = settings.pop("driver")
+        for key in ("password_file", "ca_file"):
+            if settings.get(key) is not None:
+                settings[key] = _path_text(base, settings[key])
+        if spec.lab is not None:
+            settings["simulated"] = True
+        sources[name] = PowerSource(driver, power_config(driver, settings))
+    return sources
+
+
+def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
+    in_lab = host if isinstance(host, InventoryHostEntry) else None
+    return HostSpec(
+        name=name,
+        address=host.address,
+        data=host.data[0],
+        port=host.port,
+        user=host.user,
+        key_file=_path_text(base, host.key_file),
+        known_hosts=_path_text(base, host.known_hosts),
+        jump=host.jump,
+        sudo=host.sudo,
+        data_ipv4=host.data_ipv4 and host.data_ipv4[0],
+        data_ipv6=host.data_ipv6 and host.data_ipv6[0],
+        cpus=host.cpus,
+        app_cpus=host.app_cpus,
+        irq_cpus=host.irq_cpus,
+        base_frequency_hz=None if host.base_frequency_ghz is None else hz_from_ghz(host.base_frequency_ghz),
+        lab=in_lab.lab if in_lab else None,
+        shares_cpus_with=in_lab.shares_cpus_with if in_lab else (),
+        more_ports=tuple(
+            DataPort(
+                data,
+                host.data_ipv4 and host.data_ipv4[number],
+                host.data_ipv6 and host.data_ipv6[number],
+            )
+            for number, data in enumerate(host.data)
+            if number
+        ),
+        data_weights=host.data_weights,
+        limits=limits_of(host.limits),
+        raise_session=host.raise_session,
+    )
+
+
+def _path_text(base: Path, text: str | None) -> str | None:
+    return None if text is None else str(resolve(base, text).absolute())

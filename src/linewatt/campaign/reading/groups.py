@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs that run at once: those of a campaign file, and what they cannot be combined with. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from linewatt.campaign.campaign import AUTO, Group, TestSpec
+from linewatt.campaign.entries.networks import BARE, name_of
+from linewatt.campaign.entries.schema import CampaignFile, HostEntry
+from linewatt.document import KeyPath
+from linewatt.loads.registry import DEFAULT
+
+Entry = tuple[str, str] | Group
+"""what an entry of ``pairs`` says"""
+
+
+def hosts_of(entry: Entry) -> tuple[str, ...]:
+    """Those that it names, each once."""
+    ways = entry.flows if isinstance(entry, Group) else (entry,)
+    return tuple(dict.fromkeys(host for way in ways for host in way))
+
+
+def check_groups(
+    entry: CampaignFile,
+    listed: Sequence[Entry],
+    hosts: Mapping[str, HostEntry],
+    tests: Sequence[TestSpec],
+) -> Iterator[tuple[KeyPath, str]]:
+    """Whether groups are combined with what only pairs of two hosts have; told once."""
+    index, group = next(((at, one) for at, one in enumerate(listed) if isinstance(one, Group)), (None, None))
+    if index is None or group is None:
+        return
+    seen: dict[frozenset[tuple[str, str]], int] = {}
+    for at, one in enumerate(listed):
+        if isinstance(one, Group) and (first := seen.setdefault(frozenset(one.flows), at)) != at:
+            yield ("pairs", at), f"is pairs[{first}] in another order; name it once"
+            return
+    shared = next(_shared_pairs(listed), None)
+    if shared is not None:
+        yield shared
+        return
+    several = [name for one in listed if isinstance(one, Group) for name in hosts_of(one)]
+    for wrong, what in (
+        (entry.soak is not None or entry.users is not None, "soaks and users"),
+        (entry.load != DEFAULT, f"load: {entry.load}"),
+        (any(test.rate_bps == AUTO for test in tests), "rate: auto"),
+        (any(test.instances == AUTO for test in tests), "instances: auto"),
+        (bool(entry.load_levels), "load_levels"),
+        (entry.directions != ("forward",), "directions: reverse (write the hosts the other way round)"),
+        (entry.concurrent_pairs, "concurrent_pairs"),
+        (entry.steer, "steer"),
+        (tuple(map(name_of, entry.networks)) != (BARE,), "networks"),
+        (any(len(hosts[name].data) > 1 for name in several if name in hosts), "several data ports"),
+    ):
+        if wrong:
+            yield (
+                ("pairs", index),
+                f"runs several pairs at once, which there is not with {what}; take one out",
+            )
+            return
+
+
+def _shared_pairs(listed: Sequence[Entry]) -> Iterator[tuple[KeyPath, str]]:
+    """Pairs of two groups of one shape, of as many at once: their keys would be equal."""
+    seen: dict[tuple[object, ...], int] = {}
+    for at, one in enumerate(listed):
+        if not isinstance(one, Group):
+            continue
+        flows = one.flows
+        for flow in flows:
+            if (first := seen.setdefault((one.shape, len(flows), flow), at)) != at:
+                yield (
+                    ("pairs", at),
+                    f"has {flow[0]} -> {flow[1]} of {len(flows)} at once, as pairs[{first}] has; "
+                    "take one of the two to a campaign of its own",
+                )

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of a campaign: NMState documents read and checked, with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from linewatt.campaign.entries.networks import NetworkEntry, as_entry
+from linewatt.campaign.messages import Locate, find_problems, problem, raise_first, suggest
+from linewatt.campaign.reading.named_files import resolve
+from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
+from linewatt.errors import InvalidInput
+from linewatt.network.build import describe
+from linewatt.network.checks import check_hosts, check_state
+from linewatt.network.description import HostNetwork
+from linewatt.network.foreign import unsupported
+from linewatt.network.schema import Finding, NetworkState
+
+Checked = dict[str, tuple[NetworkState, KeyPath]]
+
+
+def read_networks(
+    entries: Sequence[str | NetworkEntry], document: Document, hosts: Collection[str], known: Collection[str]
+) -> dict[str, dict[str, HostNetwork]]:
+    """Network → host → what it shows; ``bare`` is in none. Paths are relative to the campaign's file.
+
+    Raises InvalidInput naming file and line.
+    """
+    found = {}
+    base = Path(document.file).parent
+    for index, written in enumerate(entries):
+        entry, at = as_entry(written), ("networks", index)
+        if entry is None:
+            continue
+        if entry.hosts is not None:
+            value = document.value["networks"][index]["hosts"]
+            found[entry.name] = parse_networks(value, (*at, "hosts"), _locator(document), hosts, known)
+        elif entry.file is not None:
+            found[entry.name] = read_network(resolve(base, entry.file), hosts, known)
+        else:
+            found[entry.name] = _read_each(entry.files or {}, at, document, hosts, known)
+    return found
+
+
+def _read_each(
+    files: Mapping[str, str],
+    at: KeyPath,
+    document: Document,
+    hosts: Collection[str],
+    known: Collection[str],
+) -> dict[str, HostNetwork]:
+    """A file for each host."""
+    locate = _locator(document)
+    _raise(_check_names(files, (*at, "files"), hosts, known), locate)
+    base = Path(document.file).parent
+    found = {name: read_host_network(resolve(base, files[name]), name) for name in hosts}
+    twice = check_addresses(found)
+    _raise((((*at, "files", host), text) for host, text in twice), locate)
+    return found
+
+
+def read_network(path: Path, hosts: Collection[str], known: Collection[str] = ()) -> dict[str, HostNetwork]:
+    """What each of ``hosts`` is to show, from a file with ``hosts: {name: <NMState document>}``.
+
+    ``known`` are further hosts that the file may describe; they are left out. Raises InvalidInput with one
+    line, ``file:line:col: path: what, and what is right``.
+    """
+    document = read_yaml(path)
+    value, locate = document.value, _locator(document)
+    if not isinstance(value, dict) or not isinstance(value.get("hosts"), dict):
+        raise _no_hosts(document)
+    strange = [name for name in value if name != "hosts"]
+    wrong = [
+        problem(locate, (name,), "unknown key; the file holds `hosts:` alone", key=True) for name in strange
+    ]
+    raise_first(wrong, document.file)
+    return parse_networks(value["hosts"], ("hosts",), locate, hosts, known)
+
+
+def read_host_network(path: Path, host: str | None = None) -> HostNetwork:
+    """What one host is to show, from a file with its NMState document; left out, ``host`` is the file's name.
+
+    Raises InvalidInput as :func:`read_network` does.
+    """
+    document = read_yaml(path)
+    locate = _locator(document)
+    state = _state(document.value, (), locate)
+    _raise(check_state(state), locate)
+    return describe(state, path.stem if host is None else host)
+
+
+def parse_networks(
+    value: object,
+    path: KeyPath,
+    locate: Locate,
+    hosts: Collection[str] | None = None,
+    known: Collection[str] = (),
+) -> dict[str, HostNetwork]:
+    """What each host is to show, from a mapping of names to NMState documents that stands at ``path``.
+
+    ``hosts`` are those that must be there, None for whichever are; ``known`` may be there and are left out.
+    Raises InvalidInput with the place that ``locate`` gives.
+    """
+    if not isinstance(value, dict) or not value:
+        text = f"must be a mapping of hosts to NMState documents, got {show_value(value)}"
+        raise _error(locate, path, text)
+    if hosts is not None:
+        _raise(_check_names(value, path, hosts, known), locate)
+    wanted = {name: one for name, one in value.items() if hosts is None or name in hosts}
+    states: Checked = {
+        name: (_state(one, (*path, name), locate), (*path, name)) for name, one in wanted.items()
+    }
+    each = (check_state(state, at) for state, at in states.values())
+    _raise(itertools.chain(*each, check_hosts(states)), locate)
+    return {name: describe(state, name) for name, (state, _) in states.items()}
+
+
+def check_addresses(networks: Mapping[str, HostNetwork]) -> Iterator[tuple[str, str]]:
+    """Host and what is wrong: addresses that two hosts would have, where each has a document of its own."""
+    first: dict[str, str] = {}
+    for host, network in networks.items():
+        for address in (*network.addresses("ipv4"), *network.addresses("ipv6")):
+            other = first.setdefault(address.address, host)
+            if other != host:
+                yield host, f"{address.address} is also an address of host {other}; give each its own"
+
+
+def _state(value: Any, at: KeyPath, locate: Locate) -> NetworkState:
+    if not isinstance(value, dict):
+        text = f"must be an NMState document with `interfaces:`, got {show_value(value)}"
+        raise _error(locate, at, text)
+    _raise(unsupported(value, at), locate)
+    wrong = find_problems(NetworkState, value, at, locate)
+    raise_first(wrong, locate(at, False)[0].file)
+    return NetworkState.model_validate(value)
+
+
+def _check_names(
+    value: Mapping[str, Any], path: KeyPath, hosts: Collection[str], known: Collection[str]
+) -> Iterator[Finding]:
+    every = list(dict.fromkeys([*hosts, *known]))
+    strange = [name for name in value if name not in every]
+    for name in strange:
+        yield (*path, name), f"there is no host {name} in the campaign; {suggest(name, every)}"
+    for name in hosts if not strange else ():  # a name that is written wrong is missing, too
+        if name not in value:
+            yield (
+                path,
+                f"{name} is missing; add what this host shows, or `{name}: {{}}` for nothing of its own",
+            )
+
+
+def _raise(findings: Iterable[Finding], locate: Locate) -> None:
+    """Raise InvalidInput for the first of them in the file."""
+    problems = [problem(locate, at, text, key=_is_of_key(at, text)) for at, text in findings]
+    if problems:
+        raise_first(problems, problems[0].place.file)
+
+
+def _is_of_key(at: KeyPath, text: str) -> bool:
+    """Whether it is the key that is wrong, not its value."""
+    names = (
+        "is missing;",
+        "unknown key",
+        "is of a policy",
+        "there is no host",
+        f"{at[-1] if at else ''} is NMState's",
+    )
+    return text.startswith(names)
+
+
+def _error(locate: Locate, at: KeyPath, text: str) -> InvalidInput:
+    found = problem(locate, at, text)
+    return found.place.error(found.message)
+
+
+def _no_hosts(document: Document) -> InvalidInput:
+    text = "must be a mapping with `hosts:`, the NMState document of each host below its name"
+    if isinstance(document.value, dict) and "interfaces" in document.value:
+        text += "; this is the document of one host"
+    return document.place(()).error(text)
+
+
+def _locator(document: Document) -> Locate:
+    def locate(path: KeyPath, key: bool) -> tuple[Place, str]:
+        return document.place(path, key=key), show_path(path)
+
+    return locate

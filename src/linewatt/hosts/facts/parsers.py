@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parsers of the field's tools, one text in, plain values out. Pure.
+
+Each raises what it trips over on a text it does not know (its caller makes a reason of it); what a text does
+not tell is left out.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any, TypeVar
+
+from linewatt.foreign import read_json
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+
+Value = TypeVar("Value")
+
+_TABLE_LINE = re.compile(r"^([^:]+?):\s+(.*?)\s*$")
+_CLOCK_IN_NAME = re.compile(r"@\s*(\d{1,3}(?:\.\d{1,6})?)\s*GHz", re.ASCII)
+
+_SECRET_OPTION = re.compile(r"([^\s=]*(?:passw|secret|token)[^\s=]*)=\S+", re.IGNORECASE)
+
+OFFLOADS = (
+    "rx-checksumming",
+    "tx-checksumming",
+    "scatter-gather",
+    "tcp-segmentation-offload",
+    "generic-segmentation-offload",
+    "generic-receive-offload",
+    "large-receive-offload",
+    "ntuple-filters",
+    "receive-hashing",
+    "tx-udp-segmentation",
+    "tx-udp_tnl-segmentation",
+    "rx-gro-hw",
+    "rx-gro-list",
+    "rx-udp-gro-forwarding",
+    "tx-nocache-copy",
+)
+"""Those that change what a packet costs; the others of ``ethtool -k`` are left out."""
+
+
+def text(output: str) -> str:
+    """The whole output as one line. Raises ValueError if it is empty."""
+    line = " ".join(output.split())
+    if not line:
+        raise ValueError("empty")
+    return line
+
+
+def first_line(output: str) -> str:
+    return text(output.strip().splitlines()[0])
+
+
+def pairs(output: str) -> dict[str, str]:
+    """``path<tab>line`` of the runner's ``files``; of several lines of a file the first."""
+    values: dict[str, str] = {}
+    for line in output.splitlines():
+        path, tab, value = line.partition("\t")
+        if tab:
+            values.setdefault(path, value.strip())
+    return values
+
+
+def file_text(output: str) -> str:
+    """The first line of the one file that was asked for."""
+    return text(next(iter(pairs(output).values())))
+
+
+def integer(output: str) -> int:
+    return int(file_text(output))
+
+
+def khz(output: str) -> float:
+    return 1e3 * int(file_text(output))
+
+
+def mhz(output: str) -> float:
+    frequency_hz = 1e6 * int(file_text(output))
+    if frequency_hz <= 0:
+        raise ValueError("the firmware reports 0 MHz")
+    return frequency_hz
+
+
+def clock_in_name(model: str) -> float | None:
+    """Base clock in Hz that Intel writes into the model name (``… @ 2.60GHz``)."""
+    match = _CLOCK_IN_NAME.search(model)
+    return float(match[1]) * 1e9 if match else None
+
+
+def by_name(output: str) -> dict[str, str]:
+    """Last part of the path → content, for a directory of settings."""
+    by_file = {path.rpartition("/")[2]: value for path, value in pairs(output).items()}
+    if not by_file:
+        raise ValueError("no such files")
+    return by_file
+
+
+def distinct(output: str) -> str:
+    """The different contents of several files: one word where all agree, such as governors."""
+    return text(", ".join(sorted(set(pairs(output).values()))))
+
+
+def cpus(output: str) -> list[int]:
+    """A CPU list; an empty file is no CPU."""
+    return list(parse_cpulist(next(iter(pairs(output).values()))))
+
+
+def sleep_states(output: str) -> dict[str, str]:
+    """C-state name → ``on`` or ``off``, from cpuidle's ``name`` and ``disable`` files."""
+    values = pairs(output)
+    return {
+        name: "off" if values.get(path.replace("/name", "/disable"), "0") != "0" else "on"
+        for path, name in values.items()
+        if path.endswith("/name")
+    }
+
+
+def os_release(output: str) -> str:
+    return str(re.findall(r'\tPRETTY_NAME="?([^"\n]*)', output)[0])
+
+
+def meminfo(output: str) -> dict[str, Any]:
+    """Bytes of memory and huge pages."""
+    lines = dict(re.findall(r"\t(\w+):\s+(\d+)", output))
+    return {
+        "total_bytes": 1024 * int(lines["MemTotal"]),
+        "hugepages_total": int(lines.get("HugePages_Total", "0")),
+    }
+
+
+LSCPU = (
+    "model",
+    "architecture",
+    "sockets",
+    "cores_per_socket",
+    "threads_per_core",
+    "numa_nodes",
+    "l3_cache",
+    "hypervisor",
+)
+CPU_GROUPS = ("cores", "packages", "caches")
+IP_ADDRESS = (
+    "mtu",
+    "state",
+    "kind",
+    "ipv4_addresses",
+    "ipv6_addresses",
+    "tx_queues",
+    "rx_queues",
+    "txqlen",
+    "gso_max_bytes",
+    "gro_max_bytes",
+)
+ETHTOOL_LINK = ("speed_bps", "duplex", "port_type")
+ETHTOOL_DRIVER = ("driver", "driver_version", "firmware", "bus")
+
+
+def lscpu(output: str) -> dict[str, Any]:
+    """``lscpu --json``, with its fields nested (2.37 and later) or not."""
+    table: dict[str, str] = {}
+    fields = list(read_json(output, "lscpu")["lscpu"])
+    while fields:
+        field = fields.pop(0)
+        table[field["field"].rstrip(":")] = str(field.get("data") or "")
+        fields += field.get("children", [])
+    return {
+        "model": table.get("Model name") or table.get("BIOS Model name"),
+        "architecture": table.get("Architecture"),
+        "sockets": _integer(table.get("Socket(s)")),
+        "cores_per_socket": _integer(table.get("Core(s) per socket") or table.get("Core(s) per cluster")),
+        "threads_per_core": _integer(table.get("Thread(s) per core")),
+        "numa_nodes": _integer(table.get("NUMA node(s)")),
+        "l3_cache": table.get("L3 cache") or table.get("L3"),
+        "hypervisor": table.get("Hypervisor vendor", "none"),
+    }
+
+
+def cpu_groups(output: str) -> dict[str, list[str]]:
+    """CPU lists of what belongs together, from ``lscpu --parse``: cores, packages, last-level caches.
+
+    Caches are the columns behind the node's, split by commas or colons (util-linux 2.37 changed it to
+    commas); the last that is filled is the last-level cache, of whatever level that is. Offline CPUs are
+    not listed, what is not known of a CPU is empty, and the columns of a CPU without the last level are cut.
+    """
+    lines = [line for line in output.splitlines() if line.strip()]
+    header = [re.split("[,:]", line.lstrip("# ")) for line in lines if line.startswith("# CPU,")][-1]
+    cpus_by_group: dict[str, dict[tuple[str, ...], list[int]]] = {name: {} for name in CPU_GROUPS}
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        cpu, core, package, _, *caches = re.split("[,:]", line)
+        last = [each for each in zip(header[4:], caches, strict=False) if each[1]][-1:]
+        keys = {"cores": (package, core) if core else (), "packages": (package,) if package else ()}
+        for name, key in {**keys, "caches": last[0] if last else ()}.items():
+            if key:
+                cpus_by_group[name].setdefault(key, []).append(int(cpu))
+    return _some(
+        {name: [format_cpulist(group) for group in groups.values()] for name, groups in cpus_by_group.items()}
+    )
+
+
+def firewall(output: str) -> dict[str, Any]:
+    """How many lines the rules of a firewall have, and a digest of them: they are only compared."""
+    lines, digest = output.split()
+    return {"rules": int(lines), "digest": digest}
+
+
+def dmi_memory(output: str) -> list[dict[str, str]]:
+    """Fitted DIMMs of ``dmidecode -t 17``: where, how large, how fast. Serial numbers stay out."""
+    wanted = {
+        "Locator": "locator",
+        "Bank Locator": "bank",
+        "Size": "size",
+        "Type": "type",
+        "Speed": "speed",
+        "Configured Memory Speed": "configured_speed",
+        "Configured Clock Speed": "configured_speed",
+        "Rank": "ranks",
+        "Manufacturer": "manufacturer",
+        "Part Number": "part",
+    }
+    modules = []
+    for block in output.split("Memory Device\n")[1:]:
+        table = _table(block.split("\n\n")[0])
+        if "No Module" not in table.get("Size", "No Module"):
+            modules.append({name: table[key] for key, name in wanted.items() if key in table})
+    if not modules:
+        raise ValueError("no memory device is listed")
+    return modules
+
+
+def kernel_config(output: str) -> dict[str, Any]:
+    """HZ and the options that say how CPU time is accounted for."""
+    options = dict(re.findall(r"^CONFIG_(\w+)=(\S+)$", output, re.MULTILINE))
+    hz = int(options.pop("HZ"))
+    return {
+        "hz": hz,
+        "config": {name: value for name, value in sorted(options.items()) if name != f"HZ_{hz}"},
+    }
+
+
+def managed(output: str) -> bool:
+    """Whether NetworkManager manages an interface, from ``GENERAL.STATE`` of ``nmcli``: ``100 (connected)``.
+
+    10 is unmanaged (NMDeviceState). Without nmcli, or with NetworkManager down, there is nobody who would.
+    """
+    text = output.strip()
+    if text == "no NetworkManager" or "NetworkManager is not running" in text:
+        return False
+    return int(text.split()[0]) > 10
+
+
+def running(output: str) -> bool:
+    """Whether ``grep`` found its name among those of all processes: 0 found, 1 not."""
+    return {"0": True, "1": False}[output.strip()]
+
+
+def ip_address(output: str) -> dict[str, Any]:
+    """``ip -j -d addr show dev X``: link and addresses that are more than link-local."""
+    link = read_json(output, "ip")[0]
+
+    def addresses(family: str) -> list[str]:
+        return [
+            str(ipaddress.ip_address(one["local"]))
+            for one in link.get("addr_info", [])
+            if one.get("family") == family and one.get("scope") not in ("link", "host")
+        ]
+
+    return {
+        "mtu": int(link["mtu"]),
+        "state": _word(link.get("operstate")),
+        "kind": _word(link.get("linkinfo", {}).get("info_kind", "physical")),
+        "ipv4_addresses": addresses("inet"),
+        "ipv6_addresses": addresses("inet6"),
+        "tx_queues": _whole(link.get("num_tx_queues")),
+        "rx_queues": _whole(link.get("num_rx_queues")),
+        "txqlen": _whole(link.get("txqlen")),
+        "gso_max_bytes": _whole(link.get("gso_max_size")),
+        "gro_max_bytes": _whole(link.get("gro_max_size")),
+    }
+
+
+def ethtool_link(output: str) -> dict[str, Any]:
+    """Speed in bit/s, duplex and port type."""
+    table = _table(output)
+    speed = re.fullmatch(r"(\d+)Mb/s", table.get("Speed", ""))
+    return {
+        "speed_bps": 1e6 * int(speed[1]) if speed else None,
+        "duplex": table.get("Duplex") if speed else None,
+        "port_type": table.get("Port"),
+    }
+
+
+def ethtool_driver(output: str) -> dict[str, Any]:
+    table = _table(output)
+    return {
+        "driver": table["driver"],
+        "driver_version": table.get("version") or None,
+        "firmware": table.get("firmware-version") or None,
+        "bus": table.get("bus-info") or None,
+    }
+
+
+def ethtool_features(output: str) -> dict[str, str]:
+    """``on`` or ``off`` of :data:`OFFLOADS`."""
+    table = _table(output)
+    return _some({name: table[name].split()[0] for name in OFFLOADS if name in table})
+
+
+def ethtool_settings(output: str) -> dict[str, int | str]:
+    """Current values of ``ethtool -g``, ``-l`` or ``-c``; maxima as ``max …``, n/a left out."""
+    settings: dict[str, int | str] = {}
+    prefix = ""
+    for line in output.splitlines():
+        if "maximums" in line or "Current hardware" in line:
+            prefix = "max " if "maximums" in line else ""
+        for name, value in re.findall(r"([A-Za-z][\w -]*?):\s+(\d+|on|off)(?=\s|$)", line):
+            settings[prefix + name.lower()] = int(value) if value.isdecimal() else value
+    return _some(settings)
+
+
+PAUSE_FRAMES = ("pause_frames_received", "pause_frames_sent")
+
+
+def pause_frames(output: str) -> dict[str, int]:
+    """Pause frames since the driver was loaded, from ``ethtool -I -a`` (5.9 and newer)."""
+    counts = re.findall(r"^\s*([rt]x)_pause_frames: (\d+)$", output, re.MULTILINE)
+    count_by_way = {way: int(count) for way, count in counts}
+    ways = zip(PAUSE_FRAMES, ("rx", "tx"), strict=True)
+    return _some({name: count_by_way[way] for name, way in ways if way in count_by_way})
+
+
+def package_limit_w(output: str) -> float:
+    """The lowest of the long-term power limits of CPU packages, from the kernel's powercap tree; W."""
+    read = {path: value.strip() for path, value in pairs(output).items()}
+    packages = {path.rpartition("/")[0] for path, value in read.items() if value.startswith("package-")}
+    limits_uw = [int(read[f"{one}/{_LIMIT}"]) for one in packages if f"{one}/{_LIMIT}" in read]
+    return min(limit_uw for limit_uw in limits_uw if limit_uw > 0) / 1e6
+
+
+_LIMIT = "constraint_0_power_limit_uw"
+
+
+def queueing(output: str) -> str:
+    """The root queueing discipline, with a shaper's rate: ``tbf … rate 10Gbit``."""
+    return re.sub(r"^qdisc (\S+) \S+ root\s*(refcnt \d+\s*)?", r"\1 ", first_line(output)).strip()
+
+
+def sysctls(output: str) -> dict[str, str]:
+    """Key with dots → value, from files under /proc/sys."""
+    return _some(
+        {
+            path.removeprefix("/proc/sys/").replace("/", "."): " ".join(value.split())
+            for path, value in pairs(output).items()
+        }
+    )
+
+
+def _table(output: str) -> dict[str, str]:
+    matches = (_TABLE_LINE.match(f"{line.strip()} ") for line in output.splitlines())
+    return {match[1]: match[2] for match in matches if match}
+
+
+def _some(found: dict[str, Value]) -> dict[str, Value]:
+    if not found:
+        raise ValueError("none of the expected lines")
+    return found
+
+
+def _integer(value: str | None) -> int | None:
+    return int(value) if value and value.isdecimal() else None
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def allowed(output: str) -> list[int]:
+    """CPUs the process may use, from ``Cpus_allowed_list:`` of its status."""
+    return list(parse_cpulist(output.split(":")[1]))
+
+
+def by_node(output: str) -> dict[str, str]:
+    """NUMA node → its CPU list."""
+    named = {path.split("/")[-2]: cpulist for path, cpulist in pairs(output).items()}
+    for name, cpulist in named.items():
+        int(name.removeprefix("node"))
+        parse_cpulist(cpulist)
+    return _some(named)
+
+
+def chosen(output: str) -> str:
+    """The one in brackets of ``always [madvise] never``."""
+    return str(re.findall(r"\[(.+?)\]", file_text(output))[0])
+
+
+def boot_options(output: str) -> str:
+    """The kernel command line; what looks like a secret is masked."""
+    return _SECRET_OPTION.sub(r"\1=…", file_text(output))
+
+
+def after_colon(output: str) -> str:
+    """Value of a ``name : value`` line."""
+    return text(output.partition(":")[2])
+
+
+def pci_name(output: str) -> str:
+    """Device of an ``lspci`` line, without its address and class."""
+    line = first_line(output)
+    _, colon, name = line.partition(": ")
+    if not colon:
+        raise ValueError(line)
+    return name

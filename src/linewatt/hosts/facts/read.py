@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration that every result carries: one round trip to a host, one table of facts. Pure.
+
+A fact is a command and a pure parser of what it prints. All commands run in one constant bash script, their
+words passed as its arguments, with a mark in front of each. Files are read by the script itself (``files``),
+without a process for each: 60 to 90 ms and 20 kB on a 2-CPU VM. A figure without its configuration is an
+anecdote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import understood
+from linewatt.hosts.facts import parsers as parse
+
+Facts = Mapping[str, Mapping[str, Any]]
+"""section → fact → value of a host"""
+MARK = "linewatt-fact:"
+MOST_LINE = 4096
+"""characters of a line, as many as the script reads of a file's"""
+NOT_KNOWN = "not_known"
+"""the section that says, by ``section.fact``, why something could not be learnt"""
+
+FURTHER_NICS = "further_nics"
+"""the section that has, by interface, what ``nic`` has of the first of several data ports"""
+
+DATA = "{data}"
+"""stands for the data interface in a fact's command"""
+
+_SCRIPT = f"""PATH=$PATH:/usr/sbin:/sbin
+files() {{ local IFS= file line count
+  for file; do for file in $file; do
+    [[ -f $file && -r $file ]] || continue
+    count=0
+    while {{ read -r -n 4096 line || [[ $line ]]; }} && (( count++ < 64 )); do
+      printf '%s\\t%s\\n' "$file" "$line"
+    done 2>/dev/null <"$file"
+  done; done; }}
+kernel_config() {{ local release file
+  read -r release </proc/sys/kernel/osrelease
+  for file in "/boot/config-$release" "/lib/modules/$release/config" /proc/config.gz; do
+    [[ -r $file ]] && gzip -cdf "$file" | grep -E "$1" && return
+  done; echo "no readable kernel configuration"; return 1; }}
+pci_name() {{ local device
+  device=$(readlink -f "/sys/class/net/$1/device") && lspci -s "${{device##*/}}"; }}
+device_irqs() {{ local file count=0
+  for file in "/sys/class/net/$1/device/msi_irqs/"* "/sys/class/net/$1/device/../msi_irqs/"*; do
+    [[ -e $file ]] && (( ++count )); done; [[ -d /sys/class/net/$1 ]] && echo "$count"; }}
+path_of() {{ type -P "$1" || return 127; }}
+is_running() {{ type -P grep >/dev/null || return 127
+  local status=0; grep -qsxF -- "$1" /proc/[0-9]*/comm || status=$?
+  (( status <= 2 )) || return "$status"; echo "$(( status != 0 ))"; }}
+nm_state() {{ type -P nmcli >/dev/null || {{ echo "no NetworkManager"; return; }}
+  nmcli --get-values GENERAL.STATE device show "$1"; }}
+firewall() {{ local rules
+  if type -P nft >/dev/null; then rules=$(nft -s -t list ruleset) || {{ echo "$rules"; return 1; }}
+  elif type -P iptables-save >/dev/null; then
+    rules=$( (iptables-save; ip6tables-save) | sed -e '/^#/d' -e 's/\\[[0-9:]*\\]//') || return 1
+  else return 127; fi
+  [[ $rules ]] || {{ echo "0 none"; return; }}
+  printf '%s %s\n' "$(grep -c . <<<"$rules")" "$(sha256sum <<<"$rules" | cut -c1-12)"; }}
+conntrack() {{ local count=0 file=/proc/sys/net/netfilter/nf_conntrack_count
+  [[ -r $file ]] && read -r count <"$file"
+  (( count )) && echo on || echo off; }}
+while (( $# )); do
+  printf '\\n{MARK} begin %s\\n' "$1"; words=$2; shift 2
+  "${{@:1:words}}" 2>&1 </dev/null
+  printf '\\n{MARK} end %s\\n' "$?"; shift "$words"
+done
+"""
+
+_INTERFACE = re.compile(r"(?!\.\.?\Z)[A-Za-z0-9_.:@-]{1,15}")
+_ANSWER = re.compile(rf"^{MARK} begin (\S+)\n(.*?)\n?^{MARK} end (\d{{1,3}})$", re.MULTILINE | re.DOTALL)
+_CPU = "/sys/devices/system/cpu"
+_RAPL = "/sys/class/powercap/intel-rapl:[0-9]"
+_FREQUENCY = f"{_CPU}/cpu0/cpufreq"
+_DEVICE = f"/sys/class/net/{DATA}/device"
+_CONFIG = r"^CONFIG_(HZ|HZ_[0-9]+|NO_HZ\w*|(VIRT|TICK|IRQ)_\w*ACCOUNTING\w*|PREEMPT\w*|SCHEDSTATS)="
+
+_SYSCTLS = re.findall(
+    r"\S+",
+    """
+net/core/rmem_max net/core/wmem_max net/core/rmem_default net/core/wmem_default net/core/default_qdisc
+net/core/netdev_max_backlog net/core/netdev_budget net/core/netdev_budget_usecs net/core/dev_weight
+net/core/busy_poll net/core/busy_read net/core/rps_sock_flow_entries net/core/gro_normal_batch
+net/core/optmem_max net/ipv4/tcp_rmem net/ipv4/tcp_wmem net/ipv4/tcp_mem net/ipv4/udp_mem
+net/ipv4/udp_rmem_min net/ipv4/tcp_congestion_control net/ipv4/tcp_sack net/ipv4/tcp_timestamps
+net/ipv4/tcp_window_scaling net/ipv4/tcp_mtu_probing net/ipv4/tcp_ecn net/ipv4/tcp_no_metrics_save
+net/ipv4/tcp_slow_start_after_idle kernel/numa_balancing kernel/timer_migration
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One command and what it tells: ``names`` in ``section``.
+
+    ``parse`` gives the value, or a mapping of the names to values where there are several. ``root``: it
+    tells nothing without root's rights.
+    """
+
+    section: str
+    names: tuple[str, ...]
+    argv: tuple[str, ...]
+    parse: Callable[[str], Any]
+    root: bool = False
+
+    @property
+    def key(self) -> str:
+        """What marks its answer in the output."""
+        return f"{self.section}.{self.names[0]}"
+
+
+def _file(section: str, name: str, path: str, convert: Callable[[str], Any] = parse.file_text) -> Fact:
+    return Fact(section, (name,), ("files", path), convert)
+
+
+FACTS: tuple[Fact, ...] = (
+    _file("system", "hostname", "/proc/sys/kernel/hostname"),
+    Fact("system", ("uid",), ("id", "-u"), int),
+    _file("system", "os", "/etc/os-release", parse.os_release),
+    _file("system", "vendor", "/sys/class/dmi/id/sys_vendor"),
+    _file("system", "product", "/sys/class/dmi/id/product_name"),
+    _file("system", "board", "/sys/class/dmi/id/board_name"),
+    _file("system", "bios_vendor", "/sys/class/dmi/id/bios_vendor"),
+    _file("system", "bios_version", "/sys/class/dmi/id/bios_version"),
+    _file("system", "bios_date", "/sys/class/dmi/id/bios_date"),
+    Fact("cpu", parse.LSCPU, ("lscpu", "--json"), parse.lscpu),
+    Fact("cpu", ("microcode",), ("grep", "-m1", "^microcode", "/proc/cpuinfo"), parse.after_colon),
+    _file("cpu", "base_frequency_hz", f"{_FREQUENCY}/base_frequency", parse.khz),
+    _file("cpu", "nominal_frequency_hz", f"{_CPU}/cpu0/acpi_cppc/nominal_freq", parse.mhz),
+    _file("cpu", "max_frequency_hz", f"{_FREQUENCY}/cpuinfo_max_freq", parse.khz),
+    _file("cpu", "min_frequency_hz", f"{_FREQUENCY}/scaling_min_freq", parse.khz),
+    _file("cpu", "governor", f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor", parse.distinct),
+    _file(
+        "cpu",
+        "energy_preference",
+        f"{_CPU}/cpu[0-9]*/cpufreq/energy_performance_preference",
+        parse.distinct,
+    ),
+    _file("cpu", "frequency_driver", f"{_FREQUENCY}/scaling_driver"),
+    _file("cpu", "boost", f"{_CPU}/cpufreq/boost"),
+    _file("cpu", "no_turbo", f"{_CPU}/intel_pstate/no_turbo"),
+    _file("cpu", "idle_driver", f"{_CPU}/cpuidle/current_driver"),
+    Fact(
+        "cpu",
+        ("c_states",),
+        ("files", f"{_CPU}/cpu0/cpuidle/state*/name", f"{_CPU}/cpu0/cpuidle/state*/disable"),
+        parse.sleep_states,
+    ),
+    _file("cpu", "smt", f"{_CPU}/smt/control"),
+    Fact(
+        "cpu",
+        ("package_limit_w",),
+        ("files", f"{_RAPL}/name", f"{_RAPL}/constraint_0_power_limit_uw"),
+        parse.package_limit_w,
+    ),
+    _file("cpu", "mitigations", f"{_CPU}/vulnerabilities/*", parse.by_name),
+    _file("cpus", "online", f"{_CPU}/online", parse.cpus),
+    _file("cpus", "isolated", f"{_CPU}/isolated", parse.cpus),
+    _file("cpus", "nohz_full", f"{_CPU}/nohz_full"),
+    Fact("cpus", ("allowed",), ("grep", "Cpus_allowed_list:", "/proc/self/status"), parse.allowed),
+    _file("cpus", "of_node", "/sys/devices/system/node/node[0-9]*/cpulist", parse.by_node),
+    Fact("cpus", parse.CPU_GROUPS, ("lscpu", "--parse=CPU,CORE,SOCKET,NODE,CACHE"), parse.cpu_groups),
+    Fact("memory", ("total_bytes", "hugepages_total"), ("files", "/proc/meminfo"), parse.meminfo),
+    _file("memory", "transparent_hugepages", "/sys/kernel/mm/transparent_hugepage/enabled", parse.chosen),
+    Fact("memory", ("modules",), ("dmidecode", "-t", "17"), parse.dmi_memory, root=True),
+    _file("kernel", "release", "/proc/sys/kernel/osrelease"),
+    _file("kernel", "version", "/proc/sys/kernel/version"),
+    _file("kernel", "command_line", "/proc/cmdline", parse.boot_options),
+    Fact("kernel", ("hz", "config"), ("kernel_config", _CONFIG), parse.kernel_config),
+    _file("kernel", "clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    _file("kernel", "tuned_profile", "/etc/tuned/active_profile"),
+    Fact("kernel", ("irqbalance_running",), ("is_running", "irqbalance"), parse.running),
+    Fact("nic", parse.IP_ADDRESS, ("ip", "-j", "-d", "addr", "show", "dev", DATA), parse.ip_address),
+    Fact("nic", parse.ETHTOOL_LINK, ("ethtool", DATA), parse.ethtool_link),
+    Fact("nic", parse.ETHTOOL_DRIVER, ("ethtool", "-i", DATA), parse.ethtool_driver),
+    Fact("nic", ("model",), ("pci_name", DATA), parse.pci_name),
+    _file("nic", "carrier_changes", f"/sys/class/net/{DATA}/carrier_changes", parse.integer),
+    _file("nic", "pci_speed", f"{_DEVICE}/current_link_speed"),
+    _file("nic", "pci_width", f"{_DEVICE}/current_link_width", parse.integer),
+    _file("nic", "pci_max_speed", f"{_DEVICE}/max_link_speed"),
+    _file("nic", "pci_max_width", f"{_DEVICE}/max_link_width", parse.integer),
+    _file("nic", "numa_node", f"{_DEVICE}/numa_node", parse.integer),
+    Fact("nic", ("irqs",), ("device_irqs", DATA), int),
+    Fact("nic", ("offloads",), ("ethtool", "-k", DATA), parse.ethtool_features),
+    Fact("nic", ("rings",), ("ethtool", "-g", DATA), parse.ethtool_settings),
+    Fact("nic", ("channels",), ("ethtool", "-l", DATA), parse.ethtool_settings),
+    Fact("nic", ("coalescing",), ("ethtool", "-c", DATA), parse.ethtool_settings),
+    Fact("nic", ("pause",), ("ethtool", "-a", DATA), parse.ethtool_settings),
+    Fact("nic", parse.PAUSE_FRAMES, ("ethtool", "-I", "-a", DATA), parse.pause_frames),
+    _file("nic", "rps_cpus", f"/sys/class/net/{DATA}/queues/rx-*/rps_cpus", parse.distinct),
+    Fact("nic", ("qdisc",), ("tc", "qdisc", "show", "dev", DATA), parse.queueing),
+    Fact("nic", ("networkmanager",), ("nm_state", DATA), parse.managed),
+    Fact(
+        "sysctl",
+        tuple(key.replace("/", ".") for key in _SYSCTLS),
+        ("files", *(f"/proc/sys/{key}" for key in _SYSCTLS)),
+        parse.sysctls,
+    ),
+    Fact("firewall", ("rules", "digest"), ("firewall",), parse.firewall, root=True),
+    Fact("firewall", ("conntrack",), ("conntrack",), parse.first_line),
+    Fact("tools", ("mpstat",), ("mpstat", "-V"), parse.first_line),
+    Fact("tools", ("iproute2",), ("ip", "-V"), parse.first_line),
+    Fact("tools", ("ethtool",), ("ethtool", "--version"), parse.first_line),
+    Fact("tools", ("nmstatectl",), ("nmstatectl", "--version"), parse.first_line),
+    Fact("tools", ("numactl",), ("path_of", "numactl"), parse.first_line),
+    Fact("tools", ("bash",), ("bash", "--version"), parse.first_line),
+)
+
+NAMES = frozenset(f"{fact.section}.{name}" for fact in FACTS for name in fact.names)
+"""facts as a campaign names them, beside the versions of loads"""
+
+
+def with_tool(name: str, version_command: tuple[str, ...]) -> tuple[Fact, ...]:
+    """All facts, and the first line that one more tool says of its version."""
+    return (*FACTS, Fact("tools", (name,), version_command, parse.first_line))
+
+
+_COMPARED = {
+    "nic": ("mtu", "state", "speed_bps", "offloads", "qdisc", "carrier_changes", *parse.PAUSE_FRAMES),
+    "cpu": ("governor", "boost", "no_turbo"),
+}
+AGAIN: tuple[Fact, ...] = tuple(
+    fact for fact in FACTS if fact.section == "sysctl" or {*_COMPARED.get(fact.section, ())} & {*fact.names}
+)
+"""what is read again in every trial: what can change while a campaign runs, and would change its figures"""
+
+
+def command(data: str, some: Sequence[Fact] = FACTS) -> list[str]:
+    """The one command that asks for facts; ``data`` is the interface that carries the load.
+
+    Raises InvalidInput if ``data`` can be no interface.
+    """
+    if not _INTERFACE.fullmatch(data):
+        raise InvalidInput(f"{data!r} is no interface name; `ip link` on the host lists them")
+    words = []
+    for fact in some:
+        argv = [word.replace(DATA, data) for word in fact.argv]
+        words += [fact.key, str(len(argv)), *argv]
+    return ["env", "LC_ALL=C", "bash", "-c", _SCRIPT, "linewatt", *words]
+
+
+def parse_all(output: str, some: Sequence[Fact] = FACTS) -> dict[str, dict[str, Any]]:
+    """Section → fact → value, from what :func:`command` printed for all of ``FACTS``, and more.
+
+    What could not be learnt is None, and section :data:`NOT_KNOWN` says why, by ``section.fact``. Nothing
+    is raised: a host without a tool still has its other facts.
+    """
+    known, reasons = _known(output, some)
+    _base_frequency(known["cpu"], reasons)
+    _tick_accounting(known["kernel"], reasons)
+    return {**known, NOT_KNOWN: reasons}
+
+
+def _known(output: str, some: Sequence[Fact]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Section → fact → value, and by ``section.fact`` why one is None."""
+    known: dict[str, dict[str, Any]] = {fact.section: {} for fact in some}
+    reasons: dict[str, str] = {}
+    answers = {match[1]: (int(match[3]), match[2]) for match in _ANSWER.finditer(output)}
+    for fact in some:
+        values, reason = _read(fact, answers.get(fact.key))
+        for name in fact.names:
+            known[fact.section][name] = values.get(name)
+            if values.get(name) is None:
+                reasons[f"{fact.section}.{name}"] = reason or f"{_tool(fact)} does not tell"
+    return known, reasons
+
+
+def again(known: Facts) -> dict[str, str]:
+    """What of facts is compared from trial to trial: name → text, a feature or key a name; None left out."""
+    further = (of_further(one, again({"nic": nic})) for one, nic in further_nics(known).items())
+    found = {fact: text for own in further for fact, text in own.items()}
+    for section in dict.fromkeys(fact.section for fact in AGAIN):
+        for name in _COMPARED.get(section, known.get(section, {})):
+            value = known.get(section, {}).get(name)
+            if isinstance(value, Mapping):
+                found |= {f"{section}.{name}.{one}": str(text) for one, text in value.items()}
+            elif value is not None:
+                found[f"{section}.{name}"] = str(value)
+    return found
+
+
+OF_NIC: tuple[Fact, ...] = tuple(fact for fact in FACTS if fact.section == "nic")
+AGAIN_OF_NIC: tuple[Fact, ...] = tuple(fact for fact in AGAIN if fact.section == "nic")
+_OF_FURTHER = re.compile(
+    rf"{FURTHER_NICS}\.(.+?)\.((?:{'|'.join(name for fact in OF_NIC for name in fact.names)})(?:\..+)?)"
+)
+
+
+def parse_nic(output: str) -> dict[str, Any]:
+    """Section ``nic``, from what :func:`command` printed for ``OF_NIC``."""
+    return _known(output, OF_NIC)[0]["nic"]
+
+
+def further_nics(known: Facts) -> Facts:
+    """Interface → section ``nic``, of the data ports behind the first."""
+    return known.get(FURTHER_NICS, {})
+
+
+def at_interface(known: Facts, interface: str) -> Facts:
+    """Facts of a host as they are at one of its data ports."""
+    nic = further_nics(known).get(interface)
+    return known if nic is None else {**known, "nic": nic}
+
+
+def of_further(interface: str, facts: Mapping[str, str]) -> dict[str, str]:
+    """Those of section ``nic`` as they are named of a data port behind the first."""
+    return {f"{FURTHER_NICS}.{interface}.{name.removeprefix('nic.')}": text for name, text in facts.items()}
+
+
+def of_port(fact: str) -> tuple[str, str | None]:
+    """A fact under the name that it has of the first data port, and whose it is of those behind it."""
+    match = _OF_FURTHER.fullmatch(fact)
+    return (fact, None) if match is None else (f"nic.{match[2]}", match[1])
+
+
+def parse_again(output: str, further: Mapping[str, str]) -> dict[str, str]:
+    """What the command for :data:`AGAIN` printed, and by interface that for :data:`AGAIN_OF_NIC`, as
+    :func:`again` has it."""
+    nics = {name: _known(text, AGAIN_OF_NIC)[0]["nic"] for name, text in further.items()}
+    return again({**_known(output, AGAIN)[0], FURTHER_NICS: nics})
+
+
+def _read(fact: Fact, answer: tuple[int, str] | None) -> tuple[Mapping[str, Any], str | None]:
+    """Values by name, or why there are none; ``answer`` is exit status and output."""
+    if answer is None:
+        return {}, "the host's answer ends before it"
+    status, output = answer
+    if status == 127:
+        return {}, f"{_tool(fact)} is not installed"
+    try:
+        value = understood(lambda: fact.parse(_with_short_lines(fact, output)), fact.key)
+    except (ParseError, InvalidInput):
+        return {}, _why(fact, status, output)
+    return (value if len(fact.names) > 1 else {fact.names[0]: value}), None
+
+
+def _with_short_lines(fact: Fact, output: str) -> str:
+    """The output as a parser by lines gets it: what a pattern costs can grow with the square of a line."""
+    if len(output) <= MOST_LINE or {"-j", "--json"} & {*fact.argv}:
+        return output
+    return "\n".join(line[:MOST_LINE] for line in output.split("\n"))
+
+
+def _why(fact: Fact, status: int, output: str) -> str:
+    """Why the output tells nothing, in the tool's own words where it has some."""
+    said = " ".join(output.split())[:120]
+    if fact.argv[0] == "files":
+        path = fact.argv[1].replace(DATA, "*")
+        return f"unknown content: {said}" if said else f"{path} is not there or not readable"
+    if fact.root and status:
+        return f"needs root: {said}"
+    return said or f"{_tool(fact)} prints nothing"
+
+
+def _tool(fact: Fact) -> str:
+    """The tool behind a function of the script."""
+    functions = {
+        "pci_name": "lspci",
+        "is_running": "grep",
+        "nm_state": "nmcli",
+        "kernel_config": "gzip",
+        "files": "this host",
+        "device_irqs": "sysfs",
+        "firewall": "nft",
+        "conntrack": "procfs",
+    }
+    return fact.argv[1] if fact.argv[0] == "path_of" else functions.get(fact.argv[0], fact.argv[0])
+
+
+def _base_frequency(cpu: dict[str, Any], reasons: dict[str, str]) -> None:
+    """Base clock from cpufreq, else ACPI CPPC, else the model's name; the source on record beside it."""
+    sources = {
+        "cpufreq": cpu["base_frequency_hz"],
+        "ACPI CPPC": cpu.pop("nominal_frequency_hz"),
+        "model name": parse.clock_in_name(cpu["model"] or ""),
+    }
+    source = next((name for name, value in sources.items() if value is not None), None)
+    cpu["base_frequency_hz"] = sources[source] if source else None
+    cpu["base_frequency_source"] = source
+    reasons.pop("cpu.nominal_frequency_hz", None)
+    reasons.pop("cpu.base_frequency_hz", None)
+    if source is None:
+        reason = "neither cpufreq nor ACPI CPPC nor the model's name tells it; name it in the campaign"
+        reasons["cpu.base_frequency_hz"] = reasons["cpu.base_frequency_source"] = reason
+
+
+def _tick_accounting(kernel: dict[str, Any], reasons: dict[str, str]) -> None:
+    """Whether user and system time are charged by the tick.
+
+    IRQ_TIME_ACCOUNTING makes only interrupts exact. VIRT_CPU_ACCOUNTING_GEN is exact only on the CPUs of
+    ``nohz_full``: distributions build it in, and without that boot option their kernels charge by the
+    tick all the same. Source: kernel, init/Kconfig and kernel/sched/cputime.c.
+    """
+    config = kernel["config"]
+    if config is None:
+        kernel["tick_accounting"] = None
+        reasons["kernel.tick_accounting"] = reasons["kernel.config"]
+        return
+    everywhere = config.get("VIRT_CPU_ACCOUNTING_NATIVE") == "y"
+    on_some = config.get("VIRT_CPU_ACCOUNTING_GEN") == "y" and "nohz_full=" in (kernel["command_line"] or "")
+    kernel["tick_accounting"] = not (everywhere or on_some)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ansible's INI inventories: ``[group]``, ``[group:children]``, ``[group:vars]``, host lines, ranges."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from itertools import islice
+
+from linewatt.document import Place, show_value
+from linewatt.hosts.inventory.tree import Tree, Variable
+
+MAX_HOSTS = 4096
+
+_SECTION = re.compile(r"\[([^\[\]:#;\s]+)(?::([^\[\]\s]*))?\]\s*(?:[#;].*)?")
+_RANGE = re.compile(r"\[([0-9]{1,9}|[A-Za-z]):([0-9]{1,9}|[A-Za-z])(?::([0-9]{1,9}))?\]")
+_WORD = re.compile(r"""(?:[^\s"'#;]|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\S)[#;])+""")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_ini(text: str, file: str) -> Tree:
+    """Groups, hosts and variables of an INI inventory. Raises InvalidInput as ``file:line:col: what``."""
+    tree = Tree()
+    group, kind = "ungrouped", "hosts"
+    for number, line in enumerate(text.splitlines(), start=1):
+        column = len(line) - len(line.lstrip()) + 1
+        content = line.strip()
+        place = Place(file, number, column)
+        if not content or content[0] in "#;":
+            continue
+        if match := _SECTION.fullmatch(content):
+            group, kind = match[1], match[2] or "hosts"
+            if kind not in ("hosts", "vars", "children"):
+                raise place.error(f"[{group}:{kind}] is no section; use hosts, vars or children")
+            tree.group(group)
+        elif content[0] == "[" and not _RANGE.match(content):
+            raise place.error(
+                f"{show_value(content)} is no section; write [group], [group:vars] or [group:children]"
+            )
+        elif kind == "vars":
+            variable = _assignment(content, place)
+            tree.group(group).variables[variable.name] = variable
+        elif kind == "children":
+            child = content.split("#")[0].strip()
+            tree.group(child)
+            tree.group(group).children.setdefault(child, place)
+        else:
+            _host_line(tree, group, line, place)
+    return tree
+
+
+def _host_line(tree: Tree, group: str, line: str, place: Place) -> None:
+    words = list(_words(line, place))
+    if not words:
+        raise place.error(f"{show_value(line.strip())} is neither a host nor a section such as [lab]")
+    pattern, port = _split_port(words[0][1])
+    variables = {}
+    for column, word in words[1:]:
+        at = Place(place.file, place.line, column)
+        if "=" not in word:
+            raise at.error(f"{show_value(word)} is not a variable; write name=value")
+        variable = _assignment(word, at)
+        variables[variable.name] = variable
+    if port:
+        variables.setdefault("ansible_port", Variable("ansible_port", port, place))
+    for name in expand_range(pattern, place):
+        if len(tree.hosts) >= MAX_HOSTS:
+            raise place.error(f"has more than {MAX_HOSTS} hosts")
+        tree.add_host(name, group, place).variables.update(variables)
+
+
+def _words(line: str, place: Place) -> Iterator[tuple[int, str]]:
+    """(column, word) of a line up to a comment; blanks within quotes belong to a word."""
+    at = 0
+    while at < len(line):
+        if line[at].isspace():
+            at += 1
+            continue
+        if line[at] in "#;":
+            return
+        match = _WORD.match(line, at)
+        if match is None:
+            raise Place(place.file, place.line, at + 1).error("a quote is opened here and never closed")
+        yield at + 1, match[0]
+        at = match.end()
+
+
+def _assignment(text: str, place: Place) -> Variable:
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not _NAME.fullmatch(name):
+        raise place.error(f"{show_value(text)} is not a variable; write name=value")
+    value = value.strip()
+    start = Place(place.file, place.line, place.column + text.index("=") + 1)
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return Variable(name, value, start)
+
+
+def _split_port(word: str) -> tuple[str, str | None]:
+    """``host:port``, where the colon is neither in a range nor in an IPv6 address."""
+    match = re.fullmatch(r"((?:[^:\[\]]|\[[^\[\]]*\])+):([0-9]{1,5})", word)
+    return (match[1], match[2]) if match else (word, None)
+
+
+def expand_range(pattern: str, place: Place) -> list[str]:
+    """Names of ``node[01:16]``, ``rack[a:f]`` and ``n[0:8:2]``; a name without a range is itself."""
+    names = list(islice(_expand(pattern, place), MAX_HOSTS + 1))
+    if len(names) > MAX_HOSTS:
+        raise place.error(f"{show_value(pattern)} stands for more than {MAX_HOSTS} hosts")
+    return names
+
+
+def _expand(pattern: str, place: Place) -> Iterator[str]:
+    match = _RANGE.search(pattern)
+    if match is None:
+        yield pattern
+        return
+    values = _range_values(match[1], match[2], int(match[3] or 1))
+    if not values:
+        raise place.error(f"the range {match[0]} holds nothing; write the smaller end first")
+    for value in values:
+        yield from _expand(f"{pattern[: match.start()]}{value}{pattern[match.end() :]}", place)
+
+
+def _range_values(first: str, last: str, step: int) -> list[str]:
+    if step < 1:
+        return []
+    if first.isdigit() and last.isdigit():
+        width = len(first) if first.startswith("0") else 0
+        numbers = range(int(first), int(last) + 1, step)[: MAX_HOSTS + 1]
+        return [str(number).zfill(width) for number in numbers]
+    if first.isalpha() and last.isalpha():
+        letters = string.ascii_letters
+        return list(letters[letters.index(first) : letters.index(last) + 1 : step])
+    return []

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result as one HTML file: styles and charts inside, no script, nothing loaded from anywhere.
+
+All text goes through autoescape; only our own style sheet and the SVG that vl-convert escaped are put in as
+they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from linewatt import __version__, durable
+from linewatt.analysis.findings import counted
+from linewatt.errors import StoreError
+from linewatt.records import Host
+from linewatt.report.campaign_text import campaign_text
+from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
+from linewatt.report.machine.environment import environment, environment_section
+from linewatt.report.machine.map import machine_maps
+from linewatt.report.printing.export import when
+from linewatt.report.printing.page_rows import marks_html, rows_html
+from linewatt.report.printing.saving import save_figure, save_table
+from linewatt.report.series import plural
+from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.repeats import repeats_lines
+from linewatt.report.trials.sections import page_sections
+from linewatt.report.trials.settings.levels import where
+from linewatt.report.trials.words import caveats, progress
+from linewatt.store.read import Result
+from linewatt.units import MISSING, number_ranges, unbroken
+
+_HERE = Path(__file__).parents[1]
+
+LARGE = 2 << 20
+"""characters of a page from which a browser lays out only what is in sight"""
+
+
+def render(view: Digest) -> str:
+    """The whole page."""
+    results, details, trials = page_sections(view)
+    return page(
+        "report.html.j2",
+        view.result,
+        view.hosts,
+        idle=view.result.idle_before,
+        view=view,
+        kind="report",
+        complete=view.result.complete,
+        campaign_title="Imported table" if view.result.imported_from else "Campaign file",
+        campaign_words=_campaign_words(view),
+        progress=progress(view),
+        repeats=repeats_lines(view.result),
+        caveats=caveats(view),
+        screen=first_screen(view),
+        marks=view.marks,
+        results=results,
+        details=details,
+        elsewhere=where(view.levels),
+        maps=machine_maps(view),
+        trials=trials,
+        glossary=_glossary(power=any(one.anchor == "power" for one in results), levels=bool(view.levels)),
+    )
+
+
+def page(template: str, result: Result, hosts: Mapping[str, Host], **values: Any) -> str:
+    """The page of a result: what each has, and ``values`` of its kind; ``idle``: what idle windows read."""
+    manifest = result.manifest
+    made: str = (
+        environment_of_pages()
+        .get_template(template)
+        .render(
+            name=manifest.name or result.id,
+            hosts=hosts,
+            measured_with=manifest.linewatt_version,
+            campaign_text=campaign_text(manifest),
+            version=__version__,
+            created=when(manifest.created_s),
+            lab=any(host.lab for host in hosts.values()),
+            environment=environment_section(
+                environment(hosts, values.pop("idle", None), result.connections), hosts
+            ),
+            **values,
+        )
+    )
+    return made.replace("<body>", '<body class="large">', 1) if len(made) > LARGE else made
+
+
+def _campaign_words(view: Digest) -> str:
+    """Where the campaign is from, and in which order its trials ran."""
+    manifest, source = view.result.manifest, view.result.imported_from
+    origin = f"The table that was imported, {source}" if source else "The file that was run"
+    if manifest.order:
+        origin += f"; order of the trials: {manifest.order}"
+        origin += "" if manifest.seed is None else f", seed {manifest.seed}"
+    return f"{origin}."
+
+
+def _glossary(*, power: bool, levels: bool) -> tuple[tuple[str, str], ...]:
+    return GLOSSARY + (POWER_GLOSSARY if power else ()) + (LEVEL_GLOSSARY if levels else ())
+
+
+def write(target: Path, page: str | bytes) -> None:
+    """Write the page so that it is there whole or not at all. Raises StoreError."""
+    try:
+        durable.write_whole(target, page if isinstance(page, bytes) else page.encode())
+    except OSError as error:
+        raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
+
+
+def environment_of_pages() -> Environment:
+    """Where templates come from, and what they may use."""
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["ranges"] = number_ranges
+    made.filters["counted"] = counted
+    made.filters["unbroken"] = unbroken
+    made.globals["plural"] = plural
+    made.globals["missing"] = MISSING
+    made.globals["flagmarks"] = marks_html
+    made.globals["rows_html"] = rows_html
+    made.globals["save_table"] = save_table
+    made.globals["save_figure"] = save_figure
+    style = (_HERE / "style.css").read_text(encoding="utf-8")
+    made.globals["style"] = Markup(style)  # noqa: S704 - our own file
+    return made

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen of a result: how fast, limited by what, at what cost, and whether to trust it.
+
+Each series is told by one case, the one with the most throughput; what is said of it is what its tables say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
+from linewatt.analysis.metrics.of_power import POWER_BY_NAME
+from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.unit import Unit, fixed, same
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.findings import kind_of
+from linewatt.model import ENDS, Role
+from linewatt.report.columns import case_cell, ci_text, power_cell
+from linewatt.report.findings import Marks
+from linewatt.report.machine.environment import cores_are
+from linewatt.report.printing.screen import Block, Entry, Line
+from linewatt.report.series import Series, end_word, instances_words, of_ends, plural
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
+from linewatt.report.trials.answer.limits import limit_forms, limit_words
+from linewatt.report.trials.answer.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, spots_of, trust_block
+from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.settings.scalability import trials_cell
+from linewatt.units import MISSING, first_of, format_rate, unbroken
+
+MOST_SERIES = 6
+"""of more, those with the most throughput are shown"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How fast, at what cost, and whether to trust it: blocks of the first screen, and rows of a page."""
+
+    sentence: str
+    trust: str
+    result: Block
+    cost: Block
+    doubts: Block
+    series: Table
+
+
+def answer(
+    view: Digest, at: Best | None = None, told: Sequence[Best] = (), costs: Sequence[Spot] = ()
+) -> Answer | None:
+    """Of a result with any case that has a throughput; load levels have a table of their own.
+
+    ``at``: the case whose cost is told, if not the fastest. ``told`` are the cases whose throughput is shown,
+    if not the fastest of each series, ``costs`` the ends whose CPU or watts are, beside those of ``at``.
+    """
+    best = best_cases(view)
+    if not best:
+        return None
+    fastest = _fastest_first(best)
+    shown = best if len(best) <= MOST_NAMED else fastest[:MOST_SERIES]
+    costing = at or fastest[0]
+    doubts = trust_block(view, told or shown, costs, costing)
+    return Answer(
+        f"{fastest[0].name}: {spoken(fastest[0].summary, view)}.",
+        doubts.remark,
+        _result(shown, fastest, view),
+        _cost(costing, view),
+        doubts,
+        series_table(shown, view, tuple(_left_out(view, best, shown))),
+    )
+
+
+def _left_out(view: Digest, best: Sequence[Best], shown: Sequence[Best]) -> Iterator[Note]:
+    """Series beyond those shown, and those without any number."""
+    rest = [_throughput(one) for one in best if one not in shown]
+    if rest:
+        span = " to ".join(dict.fromkeys(format_rate(bps) for bps in (min(rest), max(rest))))
+        yield Note("remark", f"{len(rest)} more series have less: {span}")
+    yield from without_number(view)
+
+
+def without_number(view: Digest) -> Iterator[Note]:
+    for group in view.groups:
+        for series in group.series:
+            if not any(summary.throughput_bps for summary in series.summaries):
+                failures = [failure for summary in series.summaries for failure in summary.failures]
+                yield Note("doubt", f"no number: {'; '.join(failures) or 'no trial is done'}", series.title)
+
+
+def best_cases(view: Digest) -> list[Best]:
+    """The case of each series with the most throughput; of equals the one with the fewest instances."""
+    series = [one for group in view.groups for one in group.series]
+    names = _names(series)
+    found = []
+    for name, one in zip(names, series, strict=True):
+        if (fastest := fastest_case(one.summaries)) is not None:
+            found.append(Best(name, fastest))
+    return found
+
+
+def _names(series: Sequence[Series]) -> list[str]:
+    """``TCP`` where the test tells a series apart; else its title."""
+    tests = [one.test for one in series]
+    paths = {(one.summaries[0].case.sender, one.summaries[0].case.receiver) for one in series}
+    alone = len(paths) == 1 and len(set(tests)) == len(tests)
+    return [one.title.partition(",")[0] if alone else one.title for one in series]
+
+
+def _fastest_first(best: Sequence[Best]) -> list[Best]:
+    """By throughput; the pairs of a group stand behind it, in their order."""
+    group_of = {pair: one for one in best for pair in one.summary.case.pairs if one.summary.case.flows}
+
+    def key(one: Best) -> tuple[float, bool]:
+        whole = group_of.get(one.summary.case)
+        return -_throughput(whole or one), whole is not None
+
+    return sorted(best, key=key)
+
+
+def _throughput(best: Best) -> float:
+    return mean_bps(best.summary)
+
+
+def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
+    """``9.154 Gbps (a)``, with what makes it doubtful, and ``(8.895 to 9.414)``, the 95 % CI of its mean.
+
+    Why there is none stands in its place.
+    """
+    speed = BY_NAME["throughput_bps"]
+    unit = speed.unit([summary])
+    cell = case_cell(speed, summary, unit)
+    ci = ci_text(speed, summary, unit)
+    unknown = "one trial: its spread is not known" if view.result.imported_from is None else "CI not known"
+    value = figure(cell, unit.name, view.marks.cell(summary.case, "throughput"))
+    return value, f"({ci or unknown})"
+
+
+def figure(cell: Cell, unit: str, doubts: Sequence[str] = ()) -> str:
+    """``161.2 W sim (a)``: a value with its unit, what it is not (measured), the letters of its findings."""
+    note = f"({cell.note})" if cell.note else ""
+    return " ".join(part for part in (cell.text, unit, cell.mark, note, letters(doubts)) if part)
+
+
+def letters(doubts: Sequence[str]) -> str:
+    """``(a,c)``: those of the findings behind a figure."""
+    more = len(doubts) - MOST_LETTERS
+    return f"({','.join(doubts[:MOST_LETTERS])}{f',+{more}' if more > 0 else ''})" if doubts else ""
+
+
+def spoken(summary: CaseSummary, view: Digest) -> str:
+    """A case in one sentence: how fast, with its CI, how much of the line, limited by what."""
+    value, ci = rate(summary, view)
+    said = [in_words((value, ci)), *_beside([summary], summary)]
+    return f"{', '.join(said)}; {limit_words(summary)}"
+
+
+def in_words(figures: Iterable[str]) -> str:
+    """Figures in a sentence, in which an interval is called what it is; why there is none stays as it is."""
+    return " ".join(
+        one.replace("(", "(95 % CI ", 1) if one.startswith("(") and " to " in one else one for one in figures
+    )
+
+
+_BESIDE = {
+    "line_rate_ratio": "{} of line",
+    "lost_ratio": "{} lost",
+    "latency_p50_s": "{} median",
+    "latency_p99_s": "{} at p99",
+}
+"""what stands beside a throughput, in words"""
+
+
+def _beside(shown: Sequence[CaseSummary], summary: CaseSummary) -> Iterator[str]:
+    """What of the line, loss and latency, where a case of those shown has any; else an empty text."""
+    for name, words in _BESIDE.items():
+        metric = BY_NAME.get(name)
+        if metric is not None and metric.has_values(shown):
+            cell = case_cell(metric, summary, unit := metric.unit(shown))
+            if not cell.missing:
+                yield words.format(f"{cell.text} {unit.name}")
+
+
+def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Block:
+    """How fast: an entry a series, then what limits several of them alike."""
+    counts = {trials_cell(one.summary).text for one in shown}
+    alike = f" of {plural(shown[0].summary.trials_done, 'trial')}" if len(counts) == 1 else ""
+    told = []
+    for one in shown:
+        trials = () if alike else (_trials(one.summary),)
+        beside = _beside([one.summary], one.summary)
+        case = () if one.summary.case.of_users else (instances_words(one.summary.case),)
+        told.append((Line(one.name, (*rate(one.summary, view), *case, *trials, *beside)), one.summary))
+    entries = tuple(with_limits(told))
+    left = len(fastest) - len(shown)
+    return Block("Result", entries, means_are(view, alike), rest="series", left=left)
+
+
+def means_are(view: Digest, of: str = "") -> str:
+    """What figures of a block are; nothing is known of the means of an imported table."""
+    source = view.result.imported_from
+    return f"mean (95 % CI){of}" if source is None else f"as {source} has it"
+
+
+def failed_entries(view: Digest) -> list[Entry]:
+    """An entry a series without any number, with its reason."""
+    return [(Line("", prose=note.sentence, style="yellow"),) for note in without_number(view)]
+
+
+def _trials(summary: CaseSummary) -> str:
+    count = trials_cell(summary).text
+    return f"{count} trial{'' if count == '1' else 's'}"
+
+
+def with_limits(told: Sequence[tuple[Line, CaseSummary]]) -> list[Entry]:
+    """Lines with what limits their case; what limits several of them alike once, below."""
+    names: dict[str, list[str]] = {}
+    for line, summary in told:
+        names.setdefault(limit_words(summary), []).append(line.name)
+    entries: list[Entry] = []
+    for line, summary in told:
+        forms = limit_forms(summary)
+        own = forms if len(names[forms[0]]) == 1 else ("",)
+        entries.append(tuple(replace(line, prose=words) for words in own))
+    for text, sharing in names.items():
+        if len(sharing) > 1:
+            several = f"each of the {len(sharing)}" if len(names) == 1 else first_of(sharing, MOST_NAMED)
+            entries.append((Line("", prose=f"{several}: {text}"),))
+    return entries
+
+
+def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -> Table:
+    """The same for a page: a row a series, with what it cost at both ends."""
+    columns = [
+        (replace(head, title=f"{head.title}, {role}"), name, role)
+        for name, head in _PAGE_COLUMNS.items()
+        for role in ENDS
+        if any(_end_cell(name, role, one.summary, view.marks).text != MISSING for one in shown)
+    ]
+    line = BY_NAME["line_rate_ratio"]
+    lined = line.has_values([one.summary for one in shown])
+    heads = (
+        Head("Throughput", kind="number"),
+        Head("95 % CI", kind="number"),
+        *([Head("Of the line", kind="text")] if lined else []),
+        *(head for head, _, _ in columns),
+        Head("Limited by", kind="prose"),
+    )
+    rows = []
+    for one in shown:
+        value, ci = rate(one.summary, view)
+        part = case_cell(line, one.summary, line.unit([one.summary]))
+        cells = (
+            Cell(value, strong=True),
+            Cell(ci.strip("()")),
+            *([replace(part, text=f"{part.text} %", sd=None, bar=part.si)] if lined else []),
+            *(_end_cell(name, role, one.summary, view.marks) for _, name, role in columns),
+            Cell(unbroken(limit_words(one.summary).removeprefix("limited by "))),
+        )
+        rows.append(Row((Cell(one.name),), cells, view.marks.row(one.summary.case)))
+    title = "Each series at its most throughput"
+    return Table(
+        title, (Head("Series", kind="text"),), heads, (RowGroup("", tuple(rows)),), notes, style="first"
+    )
+
+
+CORES = Unit("cores", same, fixed(2))
+_PAGE_COLUMNS = {
+    "{role}_cpu_cores": Head("CPU", "cores"),
+    "system_w": Head("Power", "W"),
+    "system_bps_per_w": Head("Per watt", "Mbps/W"),
+}
+
+
+def _end_cell(name: str, role: Role, summary: CaseSummary, marks: Marks) -> Cell:
+    """A figure of one end of a case: of its CPU, or of its watts."""
+    if name in POWER_BY_NAME:
+        metric, power = POWER_BY_NAME[name], summary.power(role)
+        if power is None:
+            return Cell(MISSING, reason="no source of power was named")
+        cell = power_cell(metric, power, metric.units[0], summary.trials_done)
+        return replace(cell, sd=None, doubts=marks.cell(summary.case, metric.figure, role))
+    of_case = BY_NAME[name.format(role=role)]
+    unit = CORES if name == "{role}_cpu_cores" else of_case.unit([summary])
+    cell = case_cell(of_case, summary, unit)
+    return replace(cell, sd=None, doubts=marks.cell(summary.case, "cpu", role))
+
+
+def _cost(best: Best, view: Digest) -> Block:
+    """What it cost: an entry an end of the case, then why anything is not known."""
+    marks, spots = view.marks, spots_of(best, view)
+    wanted = [("{role}_cpu_cores", "CPU", "{}"), ("efficiency_{role}_bps_per_core", "Per core", "{}")]
+    cpu = [one for summary, role in spots if (one := summary.cpu_cores(role)) is not None]
+    powers = [power for summary, role in spots if (power := summary.power(role)) is not None]
+    if not cpu:
+        wanted = [("{role}_cpu_cores_per_bps", "App + IRQ CPU", "{} on app and IRQ CPUs"), *wanted]
+    if powers:
+        wanted += _OF_POWER
+    ends: list[tuple[Role, Line]] = []
+    lacks: list[Lack] = []
+    for summary, role in spots:
+        cells = {title: _end_cell(name, role, summary, marks) for name, title, _ in wanted}
+        units = {title: _unit_of(name, role, summary) for name, title, _ in wanted}
+        figures = (
+            words.format(figure(cells[title], units[title], cells[title].doubts))
+            for _, title, words in wanted
+            if not cells[title].missing
+        )
+        end = end_word(summary.case, role)
+        ends.append((role, Line(f"{end} {summary.case.host(role)}", tuple(figures))))
+        whys = {
+            title: _withheld(name, role, summary, view) or cells[title].reason or "not known"
+            for name, title, _ in wanted
+            if cells[title].missing
+        }
+        lacks += [Lack(title, of_ends(why, summary.case), "", end) for title, why in whys.items()]
+    reasons = [_in_few(note.sentence) for note in absences(lacks, len(spots))]
+    scopes = dict.fromkeys(
+        SCOPE_WORDS.get(power.system_scope, power.system_scope) for power in powers if power.system_scope
+    )
+    said = [f"watts: {', '.join(scopes)}"] if scopes else []
+    if cpu:
+        said.append(_core([summary.case.host(role) for summary, role in spots], view))
+    entries = (*((line,) for _, line in ends if line.figures), *reasons)
+    return Block("Cost of", entries, "; ".join(said), best.name, least=2)
+
+
+def _core(hosts: Sequence[str], view: Digest) -> str:
+    """What a core is at both ends, with the names of hosts where it is not the same."""
+    kinds = cores_are(view.hosts)
+    named: dict[str, list[str]] = {}
+    for host in dict.fromkeys(hosts):
+        named.setdefault(kinds.get(host) or "kind not known", []).append(host)
+    if len(named) == 1:
+        return f"core: {next(iter(named))}"
+    return f"core: {', '.join(f'{kind} ({one})' for kind, (one,) in named.items())}"
+
+
+def _withheld(name: str, role: Role, summary: CaseSummary, view: Digest) -> str:
+    """By which finding a figure is withheld, which says below why; empty where none did."""
+    kind = POWER_BY_NAME[name].figure if name in POWER_BY_NAME else "cpu"
+    codes = view.findings.doubts(summary.case, kind, role) if kind else ()
+    letters = view.marks.of(code for code in codes if kind_of(code).rank == "withheld")
+    return f"withheld ({', '.join(letters)})" if letters else ""
+
+
+def _in_few(sentence: str) -> Entry:
+    """A reason, and its first clause alone."""
+    return tuple(Line("", prose=one) for one in dict.fromkeys((sentence, sentence.partition("; ")[0])))
+
+
+_OF_POWER = [
+    ("system_w", "Power", "{}"),
+    ("system_bps_per_w", "Per watt", "{}"),
+    ("dynamic_w", "Above idle", "{} above idle"),
+]
+
+
+def _unit_of(name: str, role: Role, summary: CaseSummary) -> str:
+    if name in POWER_BY_NAME:
+        return POWER_BY_NAME[name].units[0].name
+    return CORES.name if name == "{role}_cpu_cores" else BY_NAME[name.format(role=role)].unit([summary]).name

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The power tables of a result: one a test, end and kind of watts, so that no two scopes share a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from linewatt.analysis.cases.regimes import Regime
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
+from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.unit import Unit
+from linewatt.analysis.power.summary import EndPower
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.model import ENDS, Provenance, Role
+from linewatt.report.columns import Shown, of_case, of_power, power_head
+from linewatt.report.findings import NO_MARKS, Marks
+from linewatt.report.provenance import legend, words
+from linewatt.report.series import Series, TestGroup, count_noun, count_text
+from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes
+from linewatt.report.trials.settings.scalability import count_cell, count_head, ring_notes
+
+Scopes = tuple[str | None, str | None]
+"""Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""
+
+_THROUGHPUT = BY_NAME["throughput_bps"]
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCase:
+    """One end of one case."""
+
+    series: Series
+    summary: CaseSummary
+    power: EndPower
+    regime: Regime
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCases:
+    """One end of the cases of a test whose watts are of the same scopes: what is in one table."""
+
+    group: TestGroup
+    role: Role
+    scopes: Scopes
+    members: tuple[PowerCase, ...]
+
+    @property
+    def by_series(self) -> list[tuple[Series, list[PowerCase]]]:
+        groups = (list(own) for _, own in groupby(self.members, key=lambda one: id(one.series)))
+        return [(own[0].series, own) for own in groups]
+
+    @property
+    def labelled(self) -> list[tuple[str, list[PowerCase]]]:
+        """The cases of each series with its label, where there are several."""
+        by_series = self.by_series
+        return [(series.label if len(by_series) > 1 else "", own) for series, own in by_series]
+
+    @property
+    def title(self) -> str:
+        """The test, the end and its host; series only where there is one."""
+        series = self.by_series
+        name = series[0][0].title if len(series) == 1 else self.group.title
+        hosts = {one.power.host for one in self.members}
+        return f"{name}: power of the {self.role}{f' {hosts.pop()}' if len(hosts) == 1 else ''}"
+
+    @property
+    def provenances(self) -> list[Provenance | None]:
+        return [
+            kind for one in self.members for kind in (one.power.system_provenance, one.power.cpu_provenance)
+        ]
+
+    @property
+    def provenance(self) -> str:
+        """In words, unless all was measured."""
+        return words(self.provenances)
+
+    @property
+    def system_words(self) -> str | None:
+        """The system's scope for people, with a word unless it was measured."""
+        return _scope_words(self.scopes[0], [one.power.system_provenance for one in self.members])
+
+    @property
+    def cpu_words(self) -> str | None:
+        """The CPU's scope for people, with a word unless it was measured."""
+        return _scope_words(self.scopes[1], [one.power.cpu_provenance for one in self.members])
+
+    @property
+    def columns(self) -> list[tuple[PowerMetric, Unit]]:
+        """Those with a value, each with the unit it is shown in."""
+        gbps = _THROUGHPUT.unit([one.summary for one in self.members]) is _THROUGHPUT.units[0]
+        found = ((column, self._means(column.name)) for column in POWER_METRICS)
+        return [(column, column.unit(means, gbps=gbps)) for column, means in found if means]
+
+    def _means(self, name: str) -> list[float]:
+        values = (one.power.values.get(name) for one in self.members)
+        return [value.mean for value in values if value is not None]
+
+
+def _scope_words(scope: str | None, found: Sequence[Provenance | None]) -> str | None:
+    if scope is None:
+        return None
+    said = words(found)
+    return f"{SCOPE_WORDS.get(scope, scope)}{f' ({said})' if said else ''}"
+
+
+def power_cases(groups: Sequence[TestGroup]) -> tuple[PowerCases, ...]:
+    """The cases of every power table of a result; none where no source of power was named."""
+    return tuple(
+        PowerCases(group, role, scopes, tuple(members))
+        for group in groups
+        for role in ENDS
+        for scopes, members in _by_scopes(group, role).items()
+    )
+
+
+def _by_scopes(group: TestGroup, role: Role) -> dict[Scopes, list[PowerCase]]:
+    """Cases with power at this end, by the watts that they have; what is missing goes with its series."""
+    cases_by_scopes: dict[Scopes, list[PowerCase]] = {}
+    for series in group.series:
+        members = list(_members(series, role))
+        system = next((m.power.system_scope for m in members if m.power.system_scope), None)
+        cpu = next((m.power.cpu_scope for m in members if m.power.cpu_scope), None)
+        for member in members:
+            scopes = (member.power.system_scope or system, member.power.cpu_scope or cpu)
+            cases_by_scopes.setdefault(scopes, []).append(member)
+    return cases_by_scopes
+
+
+def _members(series: Series, role: Role) -> Iterator[PowerCase]:
+    for summary in series.summaries:
+        power = summary.power(role)
+        if power is not None:
+            yield PowerCase(series, summary, power, summary.regime.regime if summary.regime else "multi")
+
+
+def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
+    """The table of one end of a test: behind the throughput the columns that have values."""
+    powers = {one.summary.case: one.power for one in cases.members}
+    of_users = count_noun(cases.group.test) == "user"  # who have no regime
+    columns = [
+        of_case(_THROUGHPUT, [one.summary for one in cases.members], marks),
+        *(
+            of_power(column, unit, cases.role, cases.scopes[column.of == "cpu"], powers, marks)
+            for column, unit in cases.columns
+        ),
+    ]
+    return Table(
+        title=cases.title,
+        keys=(count_head(cases.group),),
+        heads=(*(() if of_users else (Head("Regime", kind="text"),)), *(one.head for one in columns)),
+        groups=tuple(
+            RowGroup(label, tuple(_row(one, columns) for one in own)) for label, own in cases.labelled
+        ),
+        notes=(
+            *legend_notes(legend(cases.provenances)),
+            *ring_notes(cases.group),
+            *absences(_lacks(cases), len(cases.members), count_noun(cases.group.test)),
+        ),
+        provenance=cases.provenance,
+        style="numbers power",
+    )
+
+
+def _row(one: PowerCase, columns: Sequence[Shown]) -> Row:
+    regime = () if one.summary.case.of_users else (Cell(one.regime),)
+    return Row((count_cell(one.summary.case),), (*regime, *(column.cell(one.summary) for column in columns)))
+
+
+def _lacks(cases: PowerCases) -> Iterator[Lack]:
+    labelled = cases.labelled
+    for column in POWER_METRICS:
+        title = power_head(column, cases.role, column.units[0], cases.scopes[column.of == "cpu"], ()).title
+        for label, own in labelled:
+            for one in own:
+                if column.name in one.power.reasons:
+                    reason = one.power.reasons[column.name]
+                    yield Lack(title, reason, label, count_text(one.summary.case))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches and curves: knees, steps, watts at a throughput."""

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searched instances: the knee and how far it carries, in words, as JSON, and as a table of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from linewatt.analysis.cases.analyse import knee_words
+from linewatt.analysis.cases.instance_search import (
+    Doubling,
+    InstanceSearch,
+    Rule,
+    Step,
+    bounded,
+    falls,
+    instance_search,
+    next_step,
+)
+from linewatt.analysis.limits.knee import Knee
+from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.model import Case, Trial
+from linewatt.records import AskedTest
+from linewatt.records import InstanceSearch as Asked
+from linewatt.report.printing.export import case_keys, mean_keys
+from linewatt.report.series import plural
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.trials.searches.searches import effort, named, recorded_why
+from linewatt.store.read import Result
+from linewatt.units import MISSING, format_change, format_percent, format_rate, number_ranges
+
+TITLE = "Searched instances"
+
+
+def instance_searches_of(result: Result) -> tuple[InstanceSearch, ...]:
+    """The searches of a result, as far as they got."""
+    asked = result.manifest.asked
+    if asked.instance_search is None:
+        return ()
+    own: dict[Case, list[Trial]] = {}
+    for trial in result.trials:
+        if any(_searches(test, trial.case) for test in asked.tests):
+            own.setdefault(replace(trial.case, instances=1, search="instances"), []).append(trial)
+    return tuple(_search(case, trials, asked.instance_search, result) for case, trials in own.items())
+
+
+def _searches(test: AskedTest, case: Case) -> bool:
+    """Whether a case is a step of what a test searches: all that differ in instances only, at no rate."""
+    same = (test.test, bool(test.zerocopy)) == (case.test, case.zerocopy)
+    own = same and case.streams in test.streams and not case.paced and not case.search
+    return test.instances == "auto" and own
+
+
+def _search(case: Case, trials: Sequence[Trial], asked: Asked, result: Result) -> InstanceSearch:
+    rule = Rule(asked.runs, asked.most, asked.bound, asked.counts)
+    if not asked.named:
+        rule = bounded(rule, result.manifest.hosts, case)
+    ended = recorded_why(case, result) or next_step(rule, trials).ended
+    return instance_search(case, rule, trials, ended=ended)
+
+
+def certain(search: InstanceSearch) -> bool:
+    """Whether it found what it looked for."""
+    return search.state in ("found", "flat")
+
+
+def answer_words(search: InstanceSearch) -> str:
+    """``knee at 4.0 instances (95 % CI 3.8 to 4.2): …``, or what is known in its place."""
+    stops, most, enough = search.first_flat, max(search.tried, default=0), search.enough
+    if search.state == "open":
+        return f"not finished: {plural(most, 'instance')} at most so far"
+    if search.state == "failed":
+        return f"no knee: trials failed before it was sure; {plural(most, 'instance')} at most have a number"
+    if search.state == "found" and search.knee is not None:
+        return _knee_words(search.knee, search.after_bps if falls(search) else None)
+    if stops is None or stops.gain is None or enough is None:
+        return f"no knee up to {plural(most, 'instance')}"
+    if search.state == "flat":
+        least = format_percent(LITTLE_GAIN)
+        fewest = stops.fewer.instances
+        return f"no knee: beyond {plural(fewest, 'instance')} a doubling surely brings less than {least}"
+    return f"no one bend: throughput stops to rise at about {plural(enough.instances, 'instance')}"
+
+
+def _knee_words(bend: Knee, after_bps: float | None) -> str:
+    """What an instance brings beyond it with its sign: throughput may fall."""
+    said = knee_words(bend)
+    if after_bps is not None and after_bps < 0:
+        lead = said.rpartition(", ")[0]
+        said = f"{lead}, and {format_rate(-after_bps)} less for each one after"
+    return said[:1].lower() + said[1:]
+
+
+def carried_words(search: InstanceSearch) -> str:
+    """``6 instances: 5.32 Gbps; 16 → 32 brought −0.1 % (−2.1 % to +2.0 %)``; empty where nothing stops."""
+    step = search.enough
+    if step is None or step.throughput_bps is None:
+        return ""
+    said = f"{plural(step.instances, 'instance')}: {format_rate(step.throughput_bps.mean, 4)}"
+    last = search.doublings[-1]
+    return f"{said}; {_gain(last)}" if last.measured else said
+
+
+def _gain(one: Doubling) -> str:
+    """``16 → 32 brought −0.1 % (−2.1 % to +2.0 %)``: as it was measured."""
+    found = one.measured
+    if found is None:
+        return MISSING
+    said = f"{one.fewer.instances} → {one.more.instances} brought {format_change(found.ratio)}"
+    if found.low is None or found.high is None:
+        return said
+    return f"{said} ({format_change(found.low)} to {format_change(found.high)})"
+
+
+def tried_words(search: InstanceSearch) -> str:
+    """What was looked at and what was not."""
+    tried, rule = search.tried, search.rule
+    if not tried:
+        return "no number of instances was tried"
+    looked = sorted({0, *tried, *(one.instances for one in search.without_number)})
+    gaps = [(low + 1, high - 1) for low, high in pairwise(looked) if low + 1 < high <= tried[-1]]
+    left = [f"{first}–{last}" if last > first else f"{first}" for first, last in gaps]
+    left += [f"more than {tried[-1]}"]
+    said = f"tried: {number_ranges(tried)}; not: {', '.join(left)} (at most {rule.most}: {rule.bound})"
+    failed = [f"{one.instances}: {plural(len(one.trials), 'trial')} failed" for one in search.without_number]
+    return f"{said}; no number at {', '.join(failed)}" if failed else said
+
+
+def _ended(search: InstanceSearch) -> str:
+    return search.ended or "not finished"
+
+
+def effort_words(search: InstanceSearch) -> str:
+    return f"{effort(search)}; {_ended(search)}"
+
+
+def knee_tables(found: Sequence[InstanceSearch]) -> tuple[Table, ...]:
+    """A table for each search, a row a number of instances."""
+    return tuple(_table(one, name) for one, name in named(found))
+
+
+def _table(search: InstanceSearch, name: str) -> Table:
+    said = (answer_words(search), carried_words(search))
+    notes = (
+        Note("remark" if certain(search) else "doubt", "; ".join(filter(None, said)), name),
+        Note("remark", effort_words(search)),
+        Note("remark", tried_words(search)),
+    )
+    return Table(
+        title=f"{name}: throughput by instances",
+        keys=(Head("Instances"),),
+        heads=(Head("Throughput"), Head("95 % CI"), Head("Gain", kind="text"), Head("Trials")),
+        groups=(RowGroup("", tuple(_row(step, search) for step in search.steps)),),
+        notes=notes,
+        style="numbers searches",
+    )
+
+
+def _row(step: Step, search: InstanceSearch) -> Row:
+    mean = step.throughput_bps
+    interval = mean.interval() if mean is not None else None
+    ci = f"{format_rate(interval.low, 4)} to {format_rate(interval.high, 4)}" if interval else MISSING
+    doubled = next((one for one in search.doublings if one.more == step), None)
+    cells = texts(
+        MISSING if mean is None else format_rate(mean.mean, 4),
+        ci,
+        "" if doubled is None else _gain(doubled),
+        number_ranges(one.number for one in step.trials),
+    )
+    return Row((Cell(f"{step.case.instances}"),), cells)
+
+
+Doubts = Callable[[Case], Sequence[str]]
+"""what makes the throughput of a case doubtful, by code"""
+
+
+def as_documents(found: Iterable[InstanceSearch], doubts: Doubts) -> list[dict[str, Any]]:
+    """Of instances the ``searches`` of ``show --json``."""
+    return [_document(one, doubts) for one in found]
+
+
+def _document(search: InstanceSearch, doubts: Doubts) -> dict[str, Any]:
+    bend, step = search.knee, search.enough
+    return {
+        **case_keys(search.case),
+        "case_key": search.case.key,
+        "max_instances": search.rule.most,
+        "bound": search.rule.bound,
+        "runs": search.rule.runs,
+        "trials": len(search.trials),
+        "trials_failed": search.failed,
+        "load_s": search.load_s,
+        "ended": search.ended,
+        "state": search.state,
+        "knee_instances": None if bend is None else bend.instances,
+        "knee_ci95": None if bend is None else [bend.low, bend.high],
+        "bps_per_instance_before": None if bend is None else bend.before_bps,
+        "bps_per_instance_after": search.after_bps,
+        "instances_enough": None if step is None else step.instances,
+        "not_tried": [one for one in range(1, search.rule.most + 1) if one not in search.tried],
+        "doubts": [*dict.fromkeys(code for one in search.known for code in doubts(one.case))],
+        "steps": [_step(one, search) for one in search.steps],
+    }
+
+
+def _step(step: Step, search: InstanceSearch) -> dict[str, Any]:
+    doubled = next((one for one in search.doublings if one.more == step), None)
+    found = None if doubled is None else doubled.measured
+    return {
+        "instances": step.case.instances,
+        "case_key": step.case.key,
+        "trials": [one.number for one in step.trials],
+        **mean_keys("throughput_bps", step.throughput_bps),
+        "compared_with": None if doubled is None else doubled.fewer.instances,
+        "gain_ratio": None if found is None else found.ratio,
+        "gain_ci95": None if found is None or found.low is None else [found.low, found.high],
+    }
+
+
+def short_words(search: InstanceSearch) -> str:
+    """The answer for a line that names several."""
+    return answer_words(search).partition(": ")[0] if search.state == "found" else answer_words(search)

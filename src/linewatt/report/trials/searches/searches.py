@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searched rates: what was found and how far it carries, in words, as JSON, and as a table of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import Any, TypeVar
+
+from linewatt.analysis.cases.instance_search import InstanceSearch
+from linewatt.analysis.cases.rate_search import (
+    Bound,
+    Goal,
+    RateSearch,
+    Rule,
+    Step,
+    next_step,
+    searches,
+)
+from linewatt.model import Case
+from linewatt.report.printing.export import case_keys
+from linewatt.report.series import case_labels, case_names, plural, test_title
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.sizes import RULE_OF_THREE
+from linewatt.store.read import Result
+from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
+
+S = TypeVar("S", RateSearch, InstanceSearch)
+
+TITLE = "Searched rates"
+RATES_ARE = "rates are what the sender offered, payload of all instances"
+
+
+def searches_of(result: Result) -> tuple[RateSearch, ...]:
+    """The searches of a result, as far as they got."""
+    asked = result.manifest.asked.search
+    if asked is None:
+        return ()
+    rule = Rule(tuple(asked.loss_ratios), asked.width_ratio, asked.max_rate_bps, asked.trials, asked.runs)
+    return searches(result.trials, rule)
+
+
+def named(found: Sequence[S]) -> list[tuple[S, str]]:
+    """Each with its name: ``UDP 1500`` where a test has one search; else its case, too."""
+    tests, cases = [one.case.test for one in found], [one.case for one in found]
+    if len(set(tests)) == len(tests):
+        return [(one, test_title(one.case.test)) for one in found]
+    if any(case.search == "instances" for case in cases):
+        labels = case_labels(cases)
+        return [(one, f"{test_title(one.case.test)}, {labels[one.case]}") for one in found]
+    of_cases = case_names(cases, with_test=True)
+    return [(one, of_cases[one.case]) for one in found]
+
+
+def goal_name(goal: Goal) -> str:
+    """``NDR``, ``PDR 0.5 %``."""
+    return f"PDR {100 * goal.loss_ratio:.6g} %" if goal.loss_ratio else "NDR"
+
+
+def rate_words(goal: Goal) -> str:
+    """The rate of a goal: ``523.1 Mbps``, ``at least 5.21 Gbps``, ``none found``."""
+    if goal.rate_bps is None:
+        return "none found"
+    rate = format_rate(goal.rate_bps, 4)
+    if goal.state == "open" and goal.upper is not None and not goal.sender_limited:
+        return f"{rate} to {format_rate(goal.upper.offered_bps, 4)}"
+    return f"at least {rate}" if goal.state in ("above", "open") else rate
+
+
+def certain(goal: Goal) -> bool:
+    """Whether its rate is no doubt what its words say."""
+    return goal.state in ("found", "above") and not goal.differing
+
+
+def packets_words(goal: Goal) -> str:
+    """``44.42 kpps``; empty where nothing was found, or no one rate."""
+    told = goal.rate_bps is not None and not goal.differing
+    hz = goal.lower.packets_hz if goal.lower is not None and told else None
+    if hz is None:
+        return ""
+    scale, unit = next(
+        one for one in ((1e6, "Mpps"), (1e3, "kpps"), (1.0, "pps")) if hz >= one[0] or one[0] == 1
+    )
+    return f"{format_significant(hz / scale, 4)} {unit}"
+
+
+def loss_words(goal: Goal, *, brief: bool = False) -> str:
+    """What was lost at a goal's rate, over all trials there, and what that many datagrams can tell."""
+    lower = goal.lower
+    if lower is None:
+        return ""
+    if not lower.lost_packets:
+        least, packets = _percent(RULE_OF_THREE / lower.packets), f"{lower.packets:,}"
+        if brief:
+            return f"none of {packets} lost"
+        said = f"no loss in {packets} datagrams, so less than {least} (95 %, if losses are independent)"
+    elif brief:
+        said = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost"
+    else:
+        over = f" over all {len(lower.every)} trials" if len(lower.every) > len(lower.steps) else ""
+        counted = f"({lower.lost_packets:,} of {lower.packets:,})"
+        said = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost{over} {counted}"
+    return "; ".join((said, *_outvoted(goal, lower)))
+
+
+def _outvoted(goal: Goal, lower: Bound) -> Iterator[str]:
+    """What trials say that are fewer than those that agree."""
+    more = sum(one.lost_ratio > goal.loss_ratio for one in lower.every)
+    short = len(lower.every) - len(lower.steps) - more
+    if more:
+        yield f"{more} of {len(lower.every)} lost more than allowed"
+    if short:
+        yield f"{short} of {len(lower.every)} sent less than asked for"
+
+
+def bound_words(goal: Goal, search: RateSearch) -> str:
+    """What is above a goal's rate, or why nothing is known of it."""
+    upper, lower = goal.upper, goal.lower
+    if lower is not None and goal.too_few:
+        least, allowed = _percent(RULE_OF_THREE / lower.packets), f"{100 * goal.loss_ratio:.6g} %"
+        at = f"{lower.packets:,} datagrams at {format_rate(lower.offered_bps, 4)}"
+        return f"{at} are too few to tell {allowed} ({least} if none is lost): a longer window tells"
+    if upper is None and goal.state == "above" and search.first is not None:
+        return f"{_allowed(goal)} at the highest rate tried, {_highest(goal, search, search.first)}"
+    if upper is None:
+        why = "nothing higher was" if lower is not None else "no rate was"
+        most = search.rule.runs
+        return f"{why} decided on: that takes {most // 2 + 1} of {most} trials that agree"
+    at = format_rate(upper.offered_bps, 4)
+    if goal.sender_limited:
+        return _of_sender(goal, upper)
+    lost = _upper_lost(goal, upper)
+    if goal.state == "below":
+        return f"already at the lowest rate tried, {at}, {lost}"
+    if lower is None:
+        tried = any(one.load_bps < upper.load_bps for one in search.steps)
+        return f"{lost} at {at}, and nothing lower was {'decided on' if tried else 'tried'}"
+    width = _percent(search.rule.width_ratio)
+    return f"{lost} at {at}" if goal.state == "found" else f"not within {width}: {lost} at {at}"
+
+
+def _allowed(goal: Goal) -> str:
+    """That no more was lost than is allowed, and in how many trials that is so."""
+    lower = goal.lower
+    some = goal.loss_ratio and lower is not None and lower.lost_packets
+    lost = f"no more than {100 * goal.loss_ratio:.6g} % lost" if some else "no loss"
+    if lower is None or len(lower.steps) == len(lower.every):
+        return lost
+    return f"{lost} in {len(lower.steps)} of {len(lower.every)} trials"
+
+
+def _upper_lost(goal: Goal, upper: Bound) -> str:
+    lost = f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
+    if len(upper.steps) == len(upper.every):
+        return lost
+    return f"{lost}, too much in {len(upper.steps)} of {len(upper.every)} trials,"
+
+
+def _of_sender(goal: Goal, upper: Bound) -> str:
+    """Why it is the limit, and the lowest rate that it did send and that lost more."""
+    at, asked = format_rate(upper.offered_bps, 4), format_rate(upper.load_bps, 4)
+    where = " above it" if goal.lower is not None else ""
+    said = f"the sender is the limit{where}: it sent {at} of the {asked} asked for, "
+    said += f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
+    if (lossy := goal.lossy) is None:
+        return said
+    lost, sent = _percent(lossy.lost_ratio, goal.loss_ratio), format_rate(lossy.offered_bps, 4)
+    return f"{said}; where it sent {sent} (trial {lossy.trial.number}), {lost} was lost"
+
+
+def _highest(goal: Goal, search: RateSearch, first: Step) -> str:
+    offered = [one.offered_bps for one in goal.lower.steps] if goal.lower is not None else []
+    rate = format_rate(first.offered_bps, 4)
+    if goal.differing:
+        rate = f"{format_rate(min(offered), 4)} to {format_rate(max(offered), 4)} from trial to trial"
+    asked = first.trial.case.rate_bps
+    if asked is None:
+        return f"{rate}: as fast as the sender goes, so the sender is the limit"
+    asked_bps = asked * search.case.instances
+    if first.load_bps < asked_bps:
+        asked_words = format_rate(asked_bps, 4)
+        return f"{rate}: all that the sender sent of the {asked_words} asked for, so it is the limit"
+    return f"{rate}, which is search.max_rate"
+
+
+def effort(search: RateSearch | InstanceSearch) -> str:
+    """``6 trials, 42 s of load``."""
+    failed = f", {search.failed} without a number" if search.failed else ""
+    return f"{plural(len(search.trials), 'trial')}{failed}, {format_seconds(search.load_s)} of load"
+
+
+def one_packet(search: RateSearch) -> str:
+    """What the loss of one datagram is at the rates of a search; empty where none was tried."""
+    found = [step.packets for one in search.goals if one.lower is not None for step in one.lower.steps]
+    if not found or not (fewest := min(found)):
+        return ""
+    part = _percent(1 / fewest)
+    return f"one datagram of {fewest:,} in a window is {part}: a longer window tells smaller losses"
+
+
+def _percent(ratio: float, beside: float | None = None) -> str:
+    """With as many digits as tell it from the one beside it."""
+    digits = 2
+    while beside and ratio != beside and digits < 6 and _rounded(ratio, digits) == _rounded(beside, digits):
+        digits += 1
+    return f"{format_significant(100 * ratio, digits)} %"
+
+
+def _rounded(ratio: float, digits: int) -> float:
+    return float(f"{ratio:.{digits}g}")
+
+
+def why_ended(search: RateSearch, result: Result) -> str | None:
+    """Why no further rate was tried; None: it goes on."""
+    return recorded_why(search.case, result) or next_step(search.rule, search.trials).ended
+
+
+def recorded_why(case: Case, result: Result) -> str | None:
+    """What is on record of why the search ended whose steps have ``case`` in common; None: nothing."""
+    ended = result.searches.searches if result.searches is not None else []
+    keys = case.key, *case.hosts
+    return next((one.why for one in ended if (one.case_key, one.sender, one.receiver) == keys), None)
+
+
+def _notes(search: RateSearch, result: Result) -> Iterator[Note]:
+    for goal in search.goals:
+        said = (packets_words(goal), loss_words(goal), bound_words(goal, search))
+        words = "; ".join((rate_words(goal), *filter(None, said)))
+        yield Note("remark" if certain(goal) else "doubt", words, goal_name(goal))
+    yield Note("remark", f"{effort(search)}; {why_ended(search, result) or 'not finished'}; {RATES_ARE}")
+    yield from (Note("remark", text) for text in [one_packet(search)] if text)
+
+
+def search_tables(found: Sequence[RateSearch], result: Result) -> tuple[Table, ...]:
+    """A table for each search, a row a rate that was tried."""
+    return tuple(_table(one, name, result) for one, name in named(found))
+
+
+def _table(search: RateSearch, name: str, result: Result) -> Table:
+    return Table(
+        title=f"{name}: rates by loss",
+        keys=(Head("Offered", kind="number"),),
+        heads=(
+            Head("Arrived"),
+            Head("Datagrams"),
+            Head("Lost"),
+            Head("Loss", "%"),
+            Head("Trial"),
+            Head("Bound of", kind="prose"),
+        ),
+        groups=(RowGroup("", tuple(_row(step, search) for step in search.steps)),),
+        notes=tuple(_notes(search, result)),
+        style="numbers searches",
+    )
+
+
+def _row(step: Step, search: RateSearch) -> Row:
+    bounds = [goal_name(one) for one in search.goals if one.lower and step in one.lower.steps]
+    above = [f"above {goal_name(one)}" for one in search.goals if one.upper and step in one.upper.steps]
+    short = [f"sent {format_percent(step.unsent_ratio)} less than asked for"] if step.unsent_ratio else []
+    loss = format_significant(100 * step.lost_ratio, 3)
+    cells = texts(
+        format_rate(step.trial.throughput_bps, 4), f"{step.packets:,}", f"{step.lost_packets:,}", loss
+    )
+    said = ", ".join([*bounds, *above, *short]) or MISSING
+    return Row((Cell(format_rate(step.offered_bps, 4)),), (*cells, *texts(str(step.trial.number), said)))
+
+
+def as_documents(found: Iterable[RateSearch], result: Result) -> list[dict[str, Any]]:
+    """The ``searches`` of ``show --json``."""
+    return [
+        {
+            **case_keys(one.case),
+            "case_key": one.case.key,
+            "width_ratio": one.rule.width_ratio,
+            "max_rate_bps": one.rule.max_bps,
+            "runs": one.rule.runs,
+            "trials": len(one.trials),
+            "trials_failed": one.failed,
+            "load_s": one.load_s,
+            "ended": why_ended(one, result),
+            "goals": [_goal(goal) for goal in one.goals],
+            "steps": [_step(step) for step in one.steps],
+        }
+        for one in found
+    ]
+
+
+def _goal(goal: Goal) -> dict[str, Any]:
+    lower = goal.lower
+    unseen = RULE_OF_THREE / lower.packets if lower is not None and not lower.lost_packets else None
+    return {
+        "loss_ratio": goal.loss_ratio,
+        "state": goal.state,
+        "sender_limited": goal.sender_limited,
+        "lower": None if lower is None else _bound(lower),
+        "upper": None if goal.upper is None else _bound(goal.upper),
+        "loss_ratio_not_excluded": unseen,
+    }
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    return {
+        "trials": [one.trial.number for one in bound.steps],
+        "runs": len(bound.every),
+        "offered_bps": bound.offered_bps,
+        "throughput_bps": _arrived_bps(bound),
+        "packets": bound.packets,
+        "packets_per_s": bound.packets_hz,
+        "lost_packets": bound.lost_packets,
+        "lost_ratio": bound.lost_ratio,
+    }
+
+
+def _arrived_bps(bound: Bound) -> float:
+    return fmean(bps for one in bound.steps if (bps := one.trial.throughput_bps) is not None)
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "trial": step.trial.number,
+        "rate_bps": step.trial.case.rate_bps,
+        "offered_bps": step.offered_bps,
+        "throughput_bps": step.trial.throughput_bps,
+        "packets": step.packets,
+        "lost_packets": step.lost_packets,
+        "lost_ratio": step.lost_ratio,
+        "unsent_ratio": step.unsent_ratio,
+    }

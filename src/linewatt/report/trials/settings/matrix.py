@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A matrix of hosts as a table a test: a row a pair of hosts, what it reached and what it cost both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_power import POWER_BY_NAME
+from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.model import ENDS, Case
+from linewatt.report.columns import Shown, of_cases, of_power
+from linewatt.report.provenance import legend
+from linewatt.report.series import TestGroup, case_labels, plural, test_title
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
+from linewatt.report.trials.settings.scalability import TRIALS, trials_cell
+from linewatt.units import MISSING
+
+_MANY_HOSTS = 12
+_LEAST_PART = 1 / 3
+"""of the ordered pairs of many hosts, from which they are a matrix"""
+NO_TRIAL = "no trial of this pair is on record"
+_FIELDS = (
+    "throughput_bps",
+    "offered_bps",
+    "lost_ratio",
+    "receiver_cpu_cores",
+    "sender_cpu_cores",
+    "receiver_cpu_cores_per_bps",
+    "efficiency_receiver_bps_per_core",
+    "efficiency_sender_bps_per_core",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PairCases:
+    """The matrices of a test; ``labels`` say what each differs in from the others, if in anything."""
+
+    test: str
+    matrices: tuple[Matrix, ...]
+    labels: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{test_title(self.test)}: every pair of hosts"
+
+    @property
+    def drawn(self) -> tuple[tuple[str, Matrix], ...]:
+        """Of those that differ in instances only, the one with most of them: what heat maps are of."""
+        chosen = fullest(self.matrices)
+        return tuple(
+            (label, one) for label, one in zip(self.labels, self.matrices, strict=True) if one in chosen
+        )
+
+
+def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[PairCases, ...]:
+    """The matrices by test, hosts in ``order``; nothing for fewer than three ordered pairs of hosts.
+
+    Many hosts of which few pairs were run, say all to one, are no matrix: nearly all of it would be empty.
+    """
+    summaries = [summary for group in groups for summary in group.summaries]
+    pairs = {summary.case.hosts for summary in summaries if summary.case.shape is None}
+    hosts = {host for pair in pairs for host in pair}
+    if len(hosts) > _MANY_HOSTS and len(pairs) < _LEAST_PART * len(hosts) * (len(hosts) - 1):
+        return ()
+    found = matrices(summaries, order)
+    labels = matrix_labels([matrix.case for matrix in found])
+    by_test: dict[str, list[Matrix]] = {}
+    for matrix in found:
+        by_test.setdefault(matrix.case.test, []).append(matrix)
+    return tuple(
+        PairCases(test, tuple(own), tuple(labels[one.case] for one in own)) for test, own in by_test.items()
+    )
+
+
+def matrix_labels(cases: Sequence[Case]) -> dict[Case, str]:
+    """What tells cases without hosts apart, beside their test: ``vxlan, reverse, 4 instances``."""
+    single = case_labels(dict.fromkeys(replace(case, instances=1) for case in cases))
+    counts = {case.instances for case in cases}
+    labels = {}
+    for case in cases:
+        words = single[replace(case, instances=1)].removeprefix(" → ").removeprefix(", ")
+        count = plural(case.instances, "instance") if counts != {1} else ""
+        labels[case] = ", ".join(word for word in (words, count) if word)
+    return labels
+
+
+def matrix_table(cases: PairCases) -> Table:
+    """The table of a test, a row an ordered pair of hosts."""
+    summaries = [summary for matrix in cases.matrices for summary in matrix.cells.values()]
+    columns = list(_columns(summaries))
+    powers = [summary.power(role) for summary in summaries for role in ENDS]
+    return Table(
+        title=cases.title,
+        keys=(Head("Pair", kind="text"),),
+        heads=(*(one.head for one in columns), TRIALS),
+        groups=tuple(
+            RowGroup(label, tuple(_row(matrix, *pair, columns) for pair in _pairs(matrix)))
+            for label, matrix in zip(cases.labels, cases.matrices, strict=True)
+        ),
+        notes=legend_notes(legend(power.system_provenance for power in powers if power is not None)),
+        group_title="",
+        style="numbers matrix",
+    )
+
+
+def _pairs(matrix: Matrix) -> list[tuple[str, str]]:
+    """Every ordered pair, sender and receiver, those with the same receiver together."""
+    return [(s, r) for r in matrix.hosts for s in matrix.hosts if s != r]
+
+
+def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
+    """What a pair reached, and the watts of both ends where there are any."""
+    for one in of_cases([BY_NAME[name] for name in _FIELDS], summaries):
+        plain = replace(one.head, show_sd=True, key="")
+        yield Shown(plain, one.cell if one.head.show_sd else one.without_spread.cell)
+    for field, title in (("system_w", "Power"), ("system_bps_per_w", "Efficiency")):
+        column = POWER_BY_NAME[field]
+        for role in ENDS:
+            powers = {one.case: power for one in summaries if (power := one.power(role)) is not None}
+            if any(power.values.get(column.name) is not None for power in powers.values()):
+                shown = of_power(column, column.units[0], role, None, powers).without_spread
+                head = Head(f"{title}, {role}", shown.head.unit, lines=f"{title}\n{role}")
+                yield Shown(head, shown.cell)
+
+
+def _row(matrix: Matrix, sender: str, receiver: str, columns: Sequence[Shown]) -> Row:
+    keys = (Cell(f"{sender} → {receiver}"),)
+    summary = matrix.cells.get((sender, receiver))
+    if summary is None:
+        return Row(keys, (*[Cell(MISSING, reason=NO_TRIAL)] * len(columns), Cell("none")))
+    return Row(keys, (*(one.cell(summary) for one in columns), trials_cell(summary)))

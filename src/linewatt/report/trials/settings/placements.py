@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the load ran on each host: which CPUs had its processes and its interrupts, in which cases. Pure.
+
+A placement is what was asked for. Where threads were seen in the trials is beside it, so that a thread that
+ran elsewhere is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from linewatt.analysis.cases.flows import with_flows
+from linewatt.errors import InvalidInput
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.model import ENDS, Case, InstanceResult, Role, Trial
+from linewatt.report.series import plural
+from linewatt.report.trials.digest import Digest
+from linewatt.units import number_ranges
+
+MOST_DRAWN = 4
+"""figures of one host; other placements are listed"""
+FACTOR = "placement"
+"""the factor that says where processes and interrupts go"""
+_RULE = re.compile(r"rule [0-9]+: ")
+_PROCESSES = re.compile(r"\bprocesses (?:run )?on (?:isolated )?([0-9][0-9,-]*)")
+_INTERRUPTS = re.compile(r"\binterrupts (?:stay )?on ([0-9][0-9,-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A case on a host. ``policy`` is the placement that it asked for, ``None`` when not on record."""
+
+    case: Case
+    role: Role
+    policy: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One placement of a host: its CPUs, and the cases that had it, the one with the most instances first.
+
+    ``pinned``: every process was put on CPUs; otherwise ``processes`` are where threads of the first case
+    were seen. ``no_interrupts`` says why ``interrupts`` are not known. ``strays`` is CPU → the trials in
+    which a process was seen on it that had been put elsewhere. ``largest``: one of its cases has the most
+    instances of its role and policy.
+    """
+
+    host: str
+    uses: tuple[Use, ...]
+    pinned: bool
+    processes: tuple[int, ...]
+    interrupts: tuple[int, ...]
+    no_interrupts: str | None
+    strays: dict[int, tuple[int, ...]]
+    largest: bool
+
+    @property
+    def first(self) -> Use:
+        return self.uses[0]
+
+    @property
+    def at_once(self) -> int:
+        """Processes of the first case."""
+        case = self.first.case
+        ways = case.flows or case.beside or (case.hosts,)
+        return case.instances * sum(self.host in way for way in ways)
+
+    @property
+    def words(self) -> str:
+        """``processes on CPUs 0-3, interrupts on CPUs 4-7``, or what is not known of them."""
+        own = cpus_text(self.processes) if self.processes else None
+        if self.pinned:
+            said = f"processes on {own}"
+        else:
+            said = f"processes where the system put them ({f'seen on {own}' if own else 'not seen where'})"
+        if self.interrupts:
+            return f"{said}, interrupts on {cpus_text(self.interrupts)}"
+        return f"{said}, interrupts not shown ({self.no_interrupts or 'not recorded'})"
+
+    @property
+    def stray_words(self) -> str | None:
+        """Where threads were seen that had been put elsewhere; ``None`` where none was."""
+        if not self.strays:
+            return None
+        trials = sorted({trial for seen in self.strays.values() for trial in seen})
+        noun = "trial" if len(trials) == 1 else "trials"
+        return (
+            f"a thread was seen on {cpus_text(self.strays)}, where its process had not been put, in {noun} "
+            f"{number_ranges(trials)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """All trials of one case on one host, put together."""
+
+    use: Use
+    put: tuple[int, ...] | None
+    seen: tuple[int, ...]
+    interrupts: tuple[int, ...]
+    no_interrupts: str | None
+    strays: dict[int, tuple[int, ...]]
+
+
+def cpus_text(cpus: Iterable[int]) -> str:
+    """``CPU 3`` or ``CPUs 0-3,8``."""
+    known = set(cpus)
+    return f"CPU{'' if len(known) == 1 else 's'} {format_cpulist(known)}"
+
+
+def placements(view: Digest, host: str) -> tuple[Placed, ...]:
+    """Every placement that a host had, those to draw first, by falling instances."""
+    runs = list(_runs(view, host))
+    most: dict[tuple[Role, str | None], int] = {}
+    for run in runs:
+        group = run.use.role, run.use.policy
+        most[group] = max(most.get(group, 0), run.use.case.instances)
+    same: dict[tuple[tuple[int, ...] | None, tuple[int, ...]], list[_Run]] = {}
+    for run in sorted(runs, key=lambda one: -one.use.case.instances):
+        same.setdefault((run.put, run.interrupts), []).append(run)
+    found = [_placed(host, each, most) for each in same.values()]
+    return tuple(sorted(found, key=lambda one: not one.largest))
+
+
+def split(placed: Sequence[Placed]) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:
+    """The placements of a host that are drawn, and those that are listed."""
+    count = min(MOST_DRAWN, sum(one.largest for one in placed))
+    return tuple(placed[:count]), tuple(placed[count:])
+
+
+def _placed(host: str, runs: Sequence[_Run], most: dict[tuple[Role, str | None], int]) -> Placed:
+    first = runs[0]
+    strays: dict[int, set[int]] = {}
+    for run in runs:
+        for cpu, trials in run.strays.items():
+            strays.setdefault(cpu, set()).update(trials)
+    return Placed(
+        host=host,
+        uses=tuple(run.use for run in runs),
+        pinned=first.put is not None,
+        processes=first.seen if first.put is None else first.put,
+        interrupts=first.interrupts,
+        no_interrupts=first.no_interrupts,
+        strays={cpu: tuple(sorted(strays[cpu])) for cpu in sorted(strays)},
+        largest=any(run.use.case.instances == most[run.use.role, run.use.policy] for run in runs),
+    )
+
+
+def _runs(view: Digest, host: str) -> Iterator[_Run]:
+    """What the trials say of each case that the host had a part in."""
+    trials: dict[tuple[Case, Role], list[Trial]] = {}
+    for trial in with_flows(view.result.trials):
+        for role in ENDS:
+            here = trial.case.host(role) == host and not trial.case.told_elsewhere(role)
+            if trial.instances and here:
+                trials.setdefault((trial.case, role), []).append(trial)
+    for (case, role), own in trials.items():
+        yield _run(Use(case, role, _policy(view, case)), own)
+
+
+def _run(use: Use, trials: Sequence[Trial]) -> _Run:
+    put = [_cpus(_put(*one)) for one in _processes(trials[0], use)]
+    seen: set[int] = set()
+    strays: dict[int, set[int]] = {}
+    for trial in trials:
+        for one in _processes(trial, use):
+            asked, ran_on = _cpus(_put(*one)), _cpus(_ran_on(*one)) or ()
+            seen.update(ran_on)
+            for cpu in set(ran_on).difference(ran_on if asked is None else asked):
+                strays.setdefault(cpu, set()).add(trial.number)
+    interrupts, why = _interrupts(trials, use.role)
+    return _Run(
+        use=use,
+        put=None if None in put else tuple(sorted({cpu for cpus in put for cpu in cpus or ()})),
+        seen=tuple(sorted(seen)),
+        interrupts=interrupts,
+        no_interrupts=why,
+        strays={cpu: tuple(sorted(numbers)) for cpu, numbers in strays.items()},
+    )
+
+
+def _processes(trial: Trial, use: Use) -> Iterator[tuple[InstanceResult, Role]]:
+    """The load's processes at the host of a use."""
+    host = use.case.host(use.role)
+    for one in trial.instances:
+        yield from ((one, role) for role in trial.case.roles_at(one.instance, host))
+    if trial.incoming is not None:  # of a ring, where the host receives, too
+        yield from ((one, "receiver") for one in trial.incoming.instances)
+
+
+def _put(one: InstanceResult, role: Role) -> str | None:
+    return one.sender_cpu if role == "sender" else one.receiver_cpu
+
+
+def _ran_on(one: InstanceResult, role: Role) -> str | None:
+    return one.sender_ran_on if role == "sender" else one.receiver_ran_on
+
+
+@cache  # few texts, on every instance of every trial
+def _cpus(text: str | None) -> tuple[int, ...] | None:
+    """A CPU list of a stored trial; ``None`` where there is none, or none that can be read."""
+    try:
+        return (parse_cpulist(text) or None) if text is not None else None
+    except InvalidInput:
+        return None
+
+
+def _interrupts(trials: Sequence[Trial], role: Role) -> tuple[tuple[int, ...], str | None]:
+    """The interrupt CPUs of the first trial that knows them, or why none does."""
+    ends = [end for trial in trials if (end := trial.end(role))]
+    for end in ends:
+        if end.irq_cpu is not None:
+            return tuple(sorted(set(end.irq_cpu.cpus))), None
+    return (), next((end.reasons["irq_cpu"] for end in ends if "irq_cpu" in end.reasons), None)
+
+
+def _policy(view: Digest, case: Case) -> str | None:
+    return dict(case.factors).get(FACTOR, view.result.manifest.asked.placement)
+
+
+def policy_words(placed: Placed) -> str | None:
+    """The policies that chose a placement, in words; ``None`` when none is on record."""
+    policies = dict.fromkeys(use.policy for use in placed.uses if use.policy is not None)
+    known = {"pinned": "pinned: the CPUs that the campaign names", "none": "none: the system decides"}
+    return " and ".join(known.get(policy, policy) for policy in policies) or None
+
+
+def policy_lines(view: Digest, host: str) -> tuple[str, ...]:
+    """What the placement policy said of a host, as the manifest has it: ``rule 1: …``, and notes."""
+    lines = view.result.manifest.places
+    return tuple(line.removeprefix(f"{host}: ") for line in lines if line.startswith(f"{host}: "))
+
+
+def why(placed: Placed, lines: Iterable[str]) -> str | None:
+    """The line of ``lines`` that is about this placement: same CPUs; else same number of processes."""
+    fits = [line for line in lines if _is_about(line, placed)]
+    count = f"{placed.at_once:,} process"
+    return next((line for line in fits if _body(line).startswith(count)), fits[0] if fits else None)
+
+
+def _is_about(line: str, placed: Placed) -> bool:
+    own, served = _PROCESSES.search(line), _INTERRUPTS.search(line)
+    if own is None:  # rules 2 (shared) and 3 name no CPUs of processes
+        wanted = re.compile(rf"{placed.at_once:,} process(es)? (are|leave)\b")
+        return _RULE.match(line) is not None and wanted.match(_body(line)) is not None
+    if not placed.pinned or _cpus(own[1].rstrip(",")) != placed.processes:
+        return False
+    return served is None or not placed.interrupts or _cpus(served[1].rstrip(",")) == placed.interrupts
+
+
+def names_all(line: str) -> bool:
+    """Whether a line of the policy names the CPUs of processes and of interrupts, so that nothing is left."""
+    return bool(_PROCESSES.search(line) and _INTERRUPTS.search(line))
+
+
+def _body(line: str) -> str:
+    return _RULE.sub("", line, count=1)
+
+
+def cases_text(view: Digest, placed: Placed) -> str:
+    """The case that stands for a placement, and how many others had the same."""
+    more = len(placed.uses) - 1
+    also = f", and in {more} more {'case' if more == 1 else 'cases'}" if more else ""
+    return f"{placed.first.role} of {view.describe(placed.first.case)}{also}"
+
+
+def listed(view: Digest, placed: Placed) -> str:
+    """A placement that is not drawn, as one line."""
+    return f"{_by_role(view, placed)}: {placed.words}"
+
+
+def _by_role(view: Digest, placed: Placed) -> str:
+    roles = [role for role in ENDS if any(use.role == role for use in placed.uses)]
+    return "; ".join(
+        f"{role} of {view.describe(*(use.case for use in placed.uses if use.role == role))}" for role in roles
+    )
+
+
+def ran_lines(view: Digest) -> list[str]:
+    """Where the load ran, a line for each host: its placement with the most instances."""
+    lines = []
+    for host in view.hosts:
+        found = placements(view, host)
+        if not found:
+            continue
+        one = found[0]
+        parts = [f"{one.host}, {cases_text(view, one)}: {one.words}"]
+        parts += [f"! {said}" for each in found if (said := each.stray_words)]
+        if len(found) > 1:
+            parts.append(f"{plural(len(found) - 1, 'other placement')} in the report")
+        lines.append("; ".join(parts))
+    return lines

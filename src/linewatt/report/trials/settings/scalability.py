@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalability table of a test: rows, what is missing from them and why, and a case as a flat export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.statistics.modes import FEWEST_RUNS
+from linewatt.model import ENDS, Case, CpuShares
+from linewatt.report.columns import (
+    COLUMNS,
+    MORE_COLUMNS,
+    ROLES,
+    SHARES,
+    Shown,
+    export,
+    export_power,
+    of_cases,
+)
+from linewatt.report.findings import Marks
+from linewatt.report.printing.export import case_keys, mean_keys
+from linewatt.report.series import OF_RING, TestGroup, count_noun, count_text
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
+from linewatt.units import MISSING
+
+
+def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False) -> Table:
+    """The table of a test: columns with values only, a row a case.
+
+    ``intervals``: with the 95 % CIs of means, which take their time.
+    """
+    columns = of_cases(COLUMNS, group.summaries, marks, intervals=intervals)
+    return Table(
+        title=group.title if len(group.series) > 1 else group.series[0].title,
+        keys=(count_head(group),),
+        heads=(*(one.head for one in columns), TRIALS),
+        groups=tuple(
+            RowGroup(label, tuple(_row(summary, columns, marks) for summary in series.summaries))
+            for label, series in group.labelled
+        ),
+        notes=(
+            *absences(_lacks(group), len(group.summaries), count_noun(group.test)),
+            *regime_notes(group),
+            *ring_notes(group),
+        ),
+    )
+
+
+def regime_notes(group: TestGroup) -> tuple[Note, ...]:
+    """In which regime each case ran and why, a line a series; with power the table of power says it."""
+    if any(one.power(role) for one in group.summaries for role in ENDS):
+        return ()
+    return tuple(
+        Note("remark", _by_regime(series.summaries), f"Regime{f', {label}' if label else ''}")
+        for label, series in group.labelled
+        if len(series.summaries) > 1
+    )
+
+
+def ring_notes(group: TestGroup) -> tuple[Note, ...]:
+    """Of what figures by core and by watt are, which stand beside the throughput of one pair."""
+    return (Note("remark", OF_RING, "Ring"),) if any(one.case.is_ring for one in group.summaries) else ()
+
+
+def _by_regime(summaries: Sequence[CaseSummary]) -> str:
+    """``single 1; multi 2 and 4; saturated 8 instances (twice the instances brought +17.8 %)``."""
+    cases: dict[str, list[CaseSummary]] = {}
+    for one in summaries:
+        if one.regime is not None and one.throughput_bps is not None:
+            cases.setdefault(one.regime.regime, []).append(one)
+    parts = [f"{name} {' and '.join(str(one.case.instances) for one in own)}" for name, own in cases.items()]
+    if not parts:
+        return "not known, as no throughput is"
+    last = list(cases.values())[-1][0].regime
+    return f"{'; '.join(parts)} instances" + (f" ({last.why})" if last else "")
+
+
+INSTANCES = Head("Instances", lines="Inst.")
+USERS = Head("Users")
+TRIALS = Head("Trials", lines="n")
+
+
+def count_head(group: TestGroup) -> Head:
+    """What rows are numbers of."""
+    return USERS if count_noun(group.test) == "user" else INSTANCES
+
+
+def count_cell(case: Case) -> Cell:
+    """Its instances, or its users."""
+    return Cell(count_text(case) or MISSING)
+
+
+def trials_cell(summary: CaseSummary) -> Cell:
+    """Done trials; ``2/3`` where one of three failed."""
+    done, bad = summary.trials_done, summary.trials_failed
+    return Cell(f"{done}/{done + bad}", reason=f"{bad} failed") if bad else Cell(f"{done}")
+
+
+def _row(summary: CaseSummary, columns: Sequence[Shown], marks: Marks) -> Row:
+    cells = (*(one.cell(summary) for one in columns), trials_cell(summary))
+    return Row((count_cell(summary.case),), cells, marks.row(summary.case))
+
+
+def _lacks(group: TestGroup) -> Iterator[Lack]:
+    """Values of columns that apply and are missing: nothing goes missing unsaid."""
+    for column in COLUMNS:
+        if column.applies(group.summaries):
+            for label, series in group.labelled:
+                for summary in series.summaries:
+                    reason = summary.reasons.get(column.name)
+                    if reason is not None and not (column.of_series and summary.case.instances == 1):
+                        yield Lack(column.title, reason, label, count_text(summary.case))
+
+
+def export_case(summary: CaseSummary) -> dict[str, Any]:
+    """One flat row of JSON or CSV: parameters, counts, every column in SI, shares of every role."""
+    case = summary.case
+    row: dict[str, Any] = {
+        **case_keys(case),
+        "load_level": case.load_level,
+        "case_key": case.key,
+        "trials_done": summary.trials_done,
+        "trials_failed": summary.trials_failed,
+    }
+    for column in COLUMNS + MORE_COLUMNS:
+        row |= export(column, summary)
+    for field, _ in ROLES:
+        row |= _export_shares(field, getattr(summary, field))
+    row |= _export_modes(summary)
+    row |= export_power(summary)
+    row["flags_count"] = len(summary.flags)
+    row["flags"] = " ".join(flag.code for flag in summary.flags)
+    return row
+
+
+def _export_modes(summary: CaseSummary) -> dict[str, Any]:
+    """How many modes throughput has, where there are runs enough to tell, and both if there are two."""
+    runs = summary.throughput_bps.n if summary.throughput_bps else 0
+    modes = summary.modes
+    row: dict[str, Any] = {"throughput_modes": 2 if modes else 1 if runs >= FEWEST_RUNS else None}
+    for name in ("high", "low"):
+        row |= mean_keys(f"throughput_mode_{name}_bps", getattr(modes, name, None))
+    return row
+
+
+def _export_shares(field: str, shares: CpuShares | None) -> dict[str, Any]:
+    known = None if shares is None or shares.unnumbered else shares.cpus
+    row: dict[str, Any] = {f"{field}_cpus": None if known is None else " ".join(map(str, known))}
+    for name in SHARES:
+        row[f"{field}_{name}_ratio"] = None if shares is None else getattr(shares, f"{name}_ratio")
+    return row

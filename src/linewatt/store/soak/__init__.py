@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Soaks on disk: chunks, their steps and totals."""
