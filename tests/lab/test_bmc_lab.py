@@ -342,9 +342,9 @@ def test_a_bmc_that_does_not_come_up_is_named_and_nothing_is_left(
     seen: list[Parts] = []
     conf, answering = bmc_recipe.lan_conf, bmc.answering
 
-    def broken(its_name: str, address: str, password: str) -> str:
+    def broken(its_name: str, address: str, password: str, *, in_band: bool) -> str:
         seen.append(Parts.of(name))
-        return conf(its_name, address, password) + "no such keyword\n"
+        return conf(its_name, address, password, in_band=in_band) + "no such keyword\n"
 
     monkeypatch.setattr(bmc_recipe, "lan_conf", broken)
     monkeypatch.setattr(bmc, "answering", lambda addresses, _: answering(addresses, 2.0))
