@@ -292,7 +292,7 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"(?P<least>{_NUMBER}) to (?P<most>{_NUMBER}) in the window)?",
         _receive_buffer,
     ),
-    (rf"(?<=the receiver's UDP socket buffer \()(?P<count>{_NUMBER}) packets dropped per trial", _dropped),
+    (rf"receiver's UDP socket buffer \(?(?P<count>{_NUMBER}) packets dropped per trial", _dropped),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
     (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),
 )
