@@ -70,6 +70,15 @@ def test_warm_up_inside_the_window_is_told_with_both_rates_and_when() -> None:
     assert "window.omit" in flag.advice
 
 
+def test_of_users_a_low_interval_is_no_event_and_a_fall_is() -> None:
+    steady = [9e9, 9.1e9, 8.9e9, 9e9, 9.05e9] * 5
+    assert steady_checks.users_throughput([*steady, 4e9, *steady], Window(0, 51)) == []
+    halved = [*steady, *(rate / 2 for rate in steady)]
+    (flag,) = steady_checks.users_throughput(halved, Window(0, 50))
+    assert flag.code in ("throughput-dips", "throughput-drifts")
+    assert steady_checks.users_throughput(steady * 2, Window(0, 50)) == []
+
+
 def test_one_low_interval_is_warm_up_at_the_start_and_a_dip_anywhere_else() -> None:
     steady = [9e9, 9.1e9, 8.9e9, 9e9, 9.05e9] * 5
     (early,) = steady_checks.throughput([run_of([4e9, *steady])], Window(0, 26))
