@@ -41,6 +41,7 @@ from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.checks import configuration
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.engine.measuring.ports import left_its_port, port_results
+from linewatt.engine.networks import ports as networks_ports
 from linewatt.engine.networks.ports import ECHOES, in_rows, refuse_shared_ports, wrong_port
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.hosts.base import Completed, DataPort, HostSpec
@@ -743,6 +744,26 @@ def test_counters_that_a_nic_writes_now_and_then_are_waited_for(monkeypatch: pyt
     hosts, said = proven(4, 2)
     assert said == ""
     assert hosts[0].looked > 4
+
+
+def test_counters_that_a_nic_writes_each_second_are_in_time_and_none_is_waited_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In time that passes only while somebody waits."""
+    at_s = [0.0]
+
+    async def wait(seconds: float) -> None:
+        at_s[0] += seconds
+
+    monkeypatch.setattr(networks_ports, "now_s", lambda: at_s[0])
+    monkeypatch.setattr(networks_ports, "asyncio", SimpleNamespace(sleep=wait, gather=asyncio.gather))
+    assert proven(10, 5)[1] == ""
+    assert at_s[0] >= 1
+    at_s[0] = 0.0
+    hosts, said = proven(999, 999)
+    assert "its counter shows 0" in said
+    assert 2 <= at_s[0] <= 5
+    assert hosts[0].looked < 50, "a look is a command on a host"
 
 
 def test_what_another_port_has_counted_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
