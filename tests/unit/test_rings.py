@@ -11,15 +11,16 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.groups import EVEN, RING, ring
+from tests.groups import EVEN, RING, group, ring
 from tests.report_factories import host, result
 from tests.unit.test_groups import HOSTS, loaded
-from tests.wiring import Given, both, counters, cpu, story
+from tests.wiring import Given, both, counters, cpu, story, without
 
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.comparison.runs import by_case
+from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.power.energy_rows import end_energies
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Group
@@ -187,6 +188,23 @@ def test_a_full_receiving_cpu_limits_the_pair_that_it_receives_for() -> None:
     rows = told(ring((1e9, 3e9, 3e9), hosts={"b": cpu("h1", 2, **FULL)}))
     assert rows["a → b"].limit.kinds == ("receiver-app-cpu",)
     assert not rows["b → c"].limit.found, "b sends on another CPU"
+
+
+def unknown_of(made: Given) -> dict[str, tuple[str, ...]]:
+    """Way → what a limit may hide in."""
+    limits: dict[str, Limit] = {way: row.limit for way, row in told(made).items()}
+    return {way: limit.unknown for way, limit in limits.items()}
+
+
+def test_cpus_of_which_nothing_is_known_are_named_at_the_pairs_that_they_serve() -> None:
+    assert unknown_of(ring(hosts={"b": without("h1", "mpstat")})) == {
+        "a → b → c → a": (),
+        "a → b": ("the receiver's IRQ CPU",),
+        "b → c": ("the sender's IRQ CPU",),
+        "c → a": (),
+    }
+    shared = unknown_of(group())
+    assert shared.pop("g1 → dut") == shared.pop("g2 → dut") == (), "the DUT's are told with the group"
 
 
 def test_full_lines_of_all_pairs_limit_the_ring() -> None:
