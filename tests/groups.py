@@ -46,6 +46,27 @@ def named(value: Any, names: Mapping[str, str]) -> Any:
     return {names.get(host, host): one for host, one in value.items()}
 
 
+def _of_pair(
+    run: TrialRun,
+    planned: PlannedTrial,
+    pids: dict[str, int | None],
+    names: Mapping[str, str],
+    line_host: str,
+) -> TrialRun:
+    """A story's run as that of one pair, with its hosts' names there."""
+    (output,) = run.outputs
+    return replace(
+        run,
+        planned=planned,
+        outputs=(replace(output, planned=planned.instances[0], pids=pids),),
+        clocks=named(run.clocks, names),
+        framings=named(run.framings, names),
+        readback=named(run.readback, names),
+        line_kind="link",
+        line_host=line_host,
+    )
+
+
 def group(
     bps: Sequence[float] = EVEN,
     *,
@@ -86,18 +107,7 @@ def group(
         (output,) = given.run.outputs
         pids = {names[generator]: output.pids[generator], DUT: 1000 * int(device[1:]) + 10 * at}
         flows.append(PlannedTrial(7, 2, pair, (planned,), (IRQ,), (IRQ,)))
-        runs.append(
-            replace(
-                given.run,
-                planned=flows[-1],
-                outputs=(replace(output, planned=planned, pids=pids),),
-                clocks=named(given.run.clocks, names),
-                framings=named(given.run.framings, names),
-                readback=named(given.run.readback, names),
-                line_kind="link",
-                line_host=DUT,
-            )
-        )
+        runs.append(_of_pair(given.run, flows[-1], pids, names, DUT))
         readings |= {
             names[host]: tuple(replace(one, host=names[host]) for one in given.readings[host])
             for host in ((device, generator) if at == 0 else (generator,))
@@ -134,21 +144,9 @@ def ring(
         given = told(both(rates(bps[at]), placed, busy, arrives, *(() if own is None else (own,))))
         names = {"h1": pair.sender, "h2": pair.receiver}
         planned = PlannedInstance(at, 5201 + at, "0", "2")
-        (output,) = given.run.outputs
         pids: dict[str, int | None] = {pair.sender: 1000 + at, pair.receiver: 2000 + at}
         flows.append(PlannedTrial(7, 2, pair, (planned,), (IRQ,), (IRQ,)))
-        runs.append(
-            replace(
-                given.run,
-                planned=flows[-1],
-                outputs=(replace(output, planned=planned, pids=pids),),
-                clocks=named(given.run.clocks, names),
-                framings=named(given.run.framings, names),
-                readback=named(given.run.readback, names),
-                line_kind="link",
-                line_host=pair.sender,
-            )
-        )
+        runs.append(_of_pair(given.run, flows[-1], pids, names, pair.sender))
         readings[pair.sender] = tuple(replace(one, host=pair.sender) for one in given.readings["h1"])
     trial = PlannedTrial(
         7, 2, RING, tuple(one for flow in flows for one in flow.instances), flows=tuple(flows)
