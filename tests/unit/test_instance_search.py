@@ -284,6 +284,17 @@ def test_no_drift_is_told_of_a_device_that_stays_as_fast(law: Device) -> None:
         assert as_json(digest(searched_result(law)))["searches"][0]["doubts"] == []
 
 
+@pytest.mark.parametrize(("over_search", "doubts"), [(0.03, []), (0.08, ["drifts-over-search"])])
+def test_only_a_drift_that_could_end_a_doubling_is_told_however_sure_it_is(
+    over_search: float, doubts: list[str]
+) -> None:
+    """Of a device so quiet that both changes stand far out of its noise."""
+    length = len(searching(link(5.3e9, noise=1e-4)))
+    made = searched_result(slowing(link(5.3e9, noise=1e-4), over_search / length))
+    assert len(made.trials) == pytest.approx(length, abs=length / 4)
+    assert as_json(digest(made))["searches"][0]["doubts"] == doubts
+
+
 def test_what_makes_a_step_doubtful_stands_at_the_knee() -> None:
     made = searched_result(link(5.3e9))
     flag = Flag("above-line-rate", "a → b", "more than the line can carry", "look at the interface")
