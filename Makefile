@@ -4,12 +4,12 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-vm truth fuzz faults lint bench mutants findings gallery pins clean
+.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings gallery pins clean
 
 python := .venv/bin/python
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## install what is missing: the field's tools and .venv
 	@scripts/setup.sh demo $@
@@ -28,6 +28,11 @@ test-vm:  ## run the tests on virtual machines alone: real kernels, drivers, int
 	@scripts/root.sh $@
 	@scripts/setup.sh vm $@
 	@scripts/root.sh $@ $(python) -m pytest tests/vm $(ARGS)
+
+knobs-tested:  ## write docs/knobs-tested.md: what each knob did on the drivers and kernels of guests
+	@scripts/root.sh $@
+	@scripts/setup.sh vm $@
+	@scripts/root.sh $@ $(python) -m pytest $(wildcard tests/vm/test_knobs.py tests/vm/test_host_knobs.py) --write-knobs $(ARGS)
 
 truth:  ## run the planted truths alone: labs whose limit or meter is known, and what linewatt says of them
 	@scripts/root.sh $@

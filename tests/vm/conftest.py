@@ -21,6 +21,16 @@ LARGE = Guest(
 """h2: two NUMA nodes of one core with two threads, a NIC on each"""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    what = "write docs/knobs-tested.md from what tests see of knobs, in place of holding it to the page"
+    parser.addoption("--write-knobs", action="store_true", help=what)
+
+
+@pytest.fixture(scope="session")
+def write_knobs(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--write-knobs", default=False))
+
+
 @pytest.fixture(autouse=True)
 def _possible() -> None:
     if reason := _reason() or why_no_guests():
