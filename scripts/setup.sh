@@ -262,14 +262,19 @@ sys.exit(newest_kernel() is None)'
 }
 
 install_kernel() {
-    local place=/var/lib/linewatt/kernels work package version status=0
+    local package
     if kernel_is_there; then return 0; fi
     (need_root "" "") 2>/dev/null || return 1
     installable linux-image-amd64 || apt update || true
     package=$(apt-cache depends linux-image-amd64 2>/dev/null \
         | sed -n 's/^  Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
     [[ -n $package ]] || return 1
-    version=${package#linux-image-}
+    unpack_kernel "$package"
+}
+
+# unpack_kernel PACKAGE: where guests' kernels are.
+unpack_kernel() {
+    local package=$1 place=/var/lib/linewatt/kernels work version=${1#linux-image-} status=0
     say "unpacking $package for guests into $place; the machine itself never boots it"
     work=$(as_root mktemp -d)
     as_root sh -euc '
@@ -285,6 +290,26 @@ install_kernel() {
     return "$status"
 }
 
+two_kernels_are_there() {
+    "$venv/bin/python" -c 'import sys
+from linewatt.lab.guests.tools import kernels
+sys.exit(len(kernels()) < 2)'
+}
+
+# Another kernel to compare with: the newest that the distribution still offers beside the one that is there.
+install_second_kernel() {
+    local place=/var/lib/linewatt/kernels package
+    if two_kernels_are_there; then return 0; fi
+    (need_root "" "") 2>/dev/null || return 1
+    package=$(apt-cache pkgnames linux-image- | grep -xE 'linux-image-[0-9.]+-[0-9]+-amd64' | sort -rV \
+        | while read -r package; do
+            [[ -e /boot/vmlinuz-${package#linux-image-} || -e $place/${package#linux-image-} ]] \
+                || { echo "$package"; break; }
+        done)
+    [[ -n $package ]] || return 1
+    unpack_kernel "$package"
+}
+
 install_guests() {
     local asked=$venv/.setup-no-guests
     if [[ $distribution != debian || $(uname -m) != x86_64 ]]; then
@@ -296,6 +321,12 @@ install_guests() {
         tail -n 3 "$log" >&2
         if [[ -d $venv ]]; then as_caller touch "$asked"; fi
         say "no kernel for guests to be had here: tests of guests will be skipped"
+        return 0
+    fi
+    if [[ ! -e $asked && ! -e $asked-second ]] && ! install_second_kernel; then
+        tail -n 3 "$log" >&2
+        if [[ -d $venv ]]; then as_caller touch "$asked-second"; fi
+        say "no second kernel for guests to be had here: tests that compare two will be skipped"
     fi
 }
 

@@ -240,6 +240,7 @@ class Host(Document):
     """what the campaign says of it, by name"""
     data: str | None = None
     lab: str | bool | None = None
+    emulated: bool | None = None
     cpus: list[int] | None = None
     shares_cpus_with: Annotated[list[str], _null_is(list)] = []
     facts: Annotated[dict[str, dict[str, Any]], _DictOrNull] = {}

@@ -79,7 +79,7 @@ def test_reference_names_the_default_of_every_plain_key(key: str) -> None:
 
 def test_inventories_know_every_key_of_a_host() -> None:
     in_file = {key.split(".")[2] for key in KEYS if key.startswith("hosts.*.")}
-    assert in_file | {"lab", "shares_cpus_with"} == HOST_KEYS
+    assert in_file | {"lab", "emulated", "shares_cpus_with"} == HOST_KEYS
 
 
 def test_first_example_of_the_reference_is_a_good_campaign(tmp_path: Path) -> None:

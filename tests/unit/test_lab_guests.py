@@ -236,6 +236,16 @@ def test_the_newest_kernel_is_by_its_numbers_and_has_its_modules(tmp_path: Path)
     assert tools.newest_kernel(machine, unpacked) == newer
 
 
+def test_kernels_are_named_once_and_the_newest_is_the_plain_one(tmp_path: Path) -> None:
+    machine, unpacked = tmp_path / "root", tmp_path / "unpacked"
+    plain = kernel(machine, "6.1.0-56-amd64")
+    kernel(unpacked / "again", "6.1.0-56-amd64")
+    real_time = kernel(unpacked / "rt", "6.1.0-56-rt-amd64")
+    older = kernel(unpacked / "older", "6.1.0-55-amd64")
+    assert tools.kernels(machine, unpacked) == [plain, real_time, older]
+    assert tools.newest_kernel(machine, unpacked) == plain
+
+
 def test_modules_of_an_unpacked_kernel_are_handed_to_its_guest(tmp_path: Path) -> None:
     image = kernel(tmp_path / "my kernel", "6.1")
     modules = tools.unpacked_modules(image)

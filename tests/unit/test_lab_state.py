@@ -293,3 +293,17 @@ def test_cpus_of_a_machine_that_tells_nothing_are_cores(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 3})
     assert system.usable_cores(tmp_path) == ((1,), (3,))
+
+
+def test_a_lab_of_another_version_keeps_its_number_and_others_get_theirs(
+    registry: Registry,
+) -> None:
+    made = allocate(registry, "theirs")
+    path = registry.directory("theirs") / "state.json"
+    path.write_text(path.read_text().replace('"hosts": 2', '"hosts": "many"'))
+    with pytest.raises(LabError, match="not a lab state of this linewatt") as caught:
+        registry.read("theirs")
+    assert "\n" not in str(caught.value)
+    assert allocate(registry, "ours").index == made.index + 1
+    path.write_text("[]")
+    assert allocate(registry, "more").index == made.index

@@ -28,7 +28,8 @@ _Wanted = Annotated[
     list[str],
     typer.Argument(
         metavar="ID [ID]",
-        help="Ids of results, their beginnings, 'last', or directories; of soaks several per side: A1,A2,A3.",
+        help="Ids of results, their beginnings, 'last', or directories; of soaks several per side: A1,A2,A3; "
+        "two hosts of one result: ID:HOST ID:HOST.",
     ),
 ]
 _By = Annotated[
@@ -99,7 +100,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     full: _Full = False,
     output: _Output = None,
 ) -> None:
-    """Compare two results, or levels of one, with verdicts in words.
+    """Compare two results, two hosts, or levels of one, with verdicts.
 
     A soak is one run of its case, so one against one has no verdict: name at least two per side.
 
@@ -117,6 +118,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     target = None if output is None else checked_target(output)
     matters = None if factor is None else parse_factor(factor)
     metrics = _metrics(metric)
+    wanted, hosts = _hosts_meant(wanted, by, base)
+    by = by if hosts is None else HOST
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
     with readable(*(path for side in paths for path in side)):
@@ -126,7 +129,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
         loaded = [[(path, kept(path)) for path in side] for side in paths]
         of_soaks = _of_soaks(loaded, by)
         options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
-        found = (_compared_soaks if of_soaks else _compared)(loaded, options, base)
+        found = (_compared_soaks if of_soaks else _compared)(loaded, options, hosts or base)
         verdict = finding(found, named)
         if target is not None:
             from linewatt.report.comparison.page import render
@@ -209,6 +212,32 @@ def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> t
         if not there.issuperset(FAIL_ON[name]):
             raise InvalidInput(f"--fail-on {name}: its metric is not among --metric {','.join(metrics)}")
     return named
+
+
+HOST = "host"
+
+
+def _hosts_meant(
+    wanted: list[str], by: str | None, base: str | None
+) -> tuple[list[str], tuple[str, str] | None]:
+    """``ID:HOST ID:HOST`` as one result and two of its hosts; anything else as it is. Raises InvalidInput."""
+    split = [("", "") if Path(one).exists() else one.rpartition(":")[::2] for one in wanted]
+    named = [(result, host) for result, host in split if result]
+    if not named:
+        return wanted, None
+    if len(wanted) != 2 or len(named) != 2 or not all(host for _, host in named):
+        raise InvalidInput(f"{' '.join(wanted)}: two hosts of one result are ID:HOST ID:HOST")
+    (result, own), (other_result, other) = named
+    if result != other_result:
+        raise InvalidInput(
+            f"{' '.join(wanted)}: hosts are compared within one result; "
+            f"of two, name the results alone, with --by {HOST} whatever their hosts are called"
+        )
+    if own == other:
+        raise InvalidInput(f"{' '.join(wanted)}: names one host twice; name two")
+    if by is not None or base is not None:
+        raise InvalidInput(f"{' '.join(wanted)}: names what is compared, so that --by and --base go without")
+    return [result], (own, other)
 
 
 def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
@@ -299,7 +328,7 @@ def _of_soaks(loaded: Sequence[Sequence[tuple[Path, Kept]]], by: str | None) -> 
 
 
 def _compared_soaks(
-    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | None
+    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | tuple[str, str] | None
 ) -> Comparison:
     from linewatt.analysis.comparison.compare import compare as compare_sides
     from linewatt.analysis.comparison.jobs import match_jobs
@@ -314,8 +343,9 @@ def _compared_soaks(
 
 
 def _compared(
-    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | None
+    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | tuple[str, str] | None
 ) -> Comparison:
+    """``base`` is a level of one result, or the two hosts of it that are compared."""
     from linewatt.analysis.comparison.compare import compare as compare_sides
     from linewatt.analysis.comparison.matching import (
         known_properties,
@@ -324,12 +354,15 @@ def _compared(
         match_levels,
         match_two,
     )
+    from linewatt.analysis.comparison.within import match_hosts
     from linewatt.report.comparison.sides import side_of
 
     sides = [replace(side_of(*one), name=name) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
     known = known_properties(case for side in sides for case in side.cases)
     if options.by is not None and options.by not in known:
         raise InvalidInput(f"--by {options.by}: must be one of {', '.join(known)}")
+    if isinstance(base, tuple):
+        return compare_sides(sides[0], sides[0], match_hosts(sides[0], base), options)
     if len(sides) == 2 or options.by is None:
         return compare_sides(sides[0], sides[-1], match_two(sides[0], sides[-1], options.by), options)
     levels = levels_of(sides[0], options.by)

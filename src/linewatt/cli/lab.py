@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linewatt.cli.help import Command, Group
+from linewatt.cli.kernels import kernels
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 
@@ -199,6 +200,9 @@ def status(
         say("no lab; build one with: linewatt lab up")
     else:
         _print_table(labs)
+
+
+lab_app.command("kernels", cls=Command)(kernels)
 
 
 def _say_sharing(built: Lab, others: list[str]) -> None:

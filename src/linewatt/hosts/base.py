@@ -30,8 +30,9 @@ class HostSpec:
     ``more_ports`` carry it, too.
     ``cpus`` are the CPUs that belong to the host (``None``: all it shows); ``app_cpus`` carry load
     processes, ``irq_cpus`` the receive interrupts (on a veth: receive packet steering).
-    ``shares_cpus_with`` names hosts on the same CPUs, as in a lab. ``limits`` are those that the campaign
-    states. ``raise_session``: linewatt's own connection there is of SCHED_RR.
+    ``shares_cpus_with`` names hosts on the same CPUs, as in a lab. ``emulated``: a guest whose processor is
+    translated. ``limits`` are those that the campaign states. ``raise_session``: linewatt's own connection
+    there is of SCHED_RR.
     """
 
     name: str
@@ -50,6 +51,7 @@ class HostSpec:
     irq_cpus: tuple[int, ...] | None = None
     base_frequency_hz: float | None = None
     lab: str | None = None
+    emulated: bool = False
     shares_cpus_with: tuple[str, ...] = ()
     more_ports: tuple[DataPort, ...] = ()
     data_weights: tuple[int, ...] = ()

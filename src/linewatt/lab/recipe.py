@@ -238,7 +238,7 @@ def inventory(
         # JSON is YAML too, and quotes what needs it.
         variables = _variables(layout, host, directory)
         if emulated:
-            variables.append(("linewatt_limits", _EMULATED_LIMITS))
+            variables += [("linewatt_limits", _EMULATED_LIMITS), ("linewatt_emulated", True)]
         if bmc_password_file is not None:
             variables.append(("linewatt_power", {"bmc": _bmc(host, bmc_password_file)}))
         lines += [f"      {key}: {json.dumps(value)}" for key, value in variables]

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from linewatt import durable
 from linewatt.errors import LabError, ParseError
-from linewatt.foreign import STORED, read_json
+from linewatt.foreign import STORED, one_line, read_json
 from linewatt.lab.layout import INDEXES, Cores, LabRequest, Layout, is_name, lay_out
 from linewatt.lab.processes import any_called
 
@@ -104,8 +104,10 @@ class Registry:
         except PermissionError as error:
             raise LabError(f"{path}: not readable for you; run it as root or with sudo") from error
         except (ValueError, KeyError, TypeError, ParseError) as error:
+            why = one_line(str(error).partition("\n")[0])
             raise LabError(
-                f"{path}: not a lab state ({error}); delete its namespaces by hand (ip netns), then it"
+                f"{path}: not a lab state of this linewatt ({why}); take it down"
+                " with the one that made it, or delete its namespaces by hand (ip netns), then it"
             ) from error
 
     def write(self, state: LabState) -> None:
@@ -194,8 +196,15 @@ class Registry:
                 self.root.parent.rmdir()
 
     def _taken(self) -> set[int]:
-        states = (self.read(name) for name in self.names())
-        return {state.index for state in states if state is not None}
+        return {index for name in self.names() if (index := self._index(name)) is not None}
+
+    def _index(self, name: str) -> int | None:
+        """The number of a lab, also of one that another version of linewatt made otherwise."""
+        try:
+            index = read_json((self.directory(name) / _STATE).read_text(), "it", STORED)["index"]
+        except (OSError, LookupError, TypeError, ParseError):
+            return None  # whoever uses the number in fact is seen by its links and subnets
+        return index if isinstance(index, int) else None
 
     @contextmanager
     def _numbers(self) -> Iterator[None]:

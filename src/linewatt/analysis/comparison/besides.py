@@ -86,7 +86,7 @@ def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
     def differing(short: str, facts: dict[str, str], response: str | None = None) -> Iterator[Beside]:
         differences = []
         for title, fact in facts.items():
-            if is_expected(fact, ends.by):
+            if is_expected(fact, ends.by_of(hosts)):
                 continue
             one, two = (_value(side, host, runs, fact) for side, host, runs in sides)
             if one is not None and two is not None and one != two:

@@ -73,6 +73,12 @@ class Ends:
     theirs: CaseRuns
     by: str | None
     allowed: Collection[str] = ()
+    compared: tuple[str, str] | None = None
+    """the two hosts that the comparison is about; None: all that take part, if it is about hosts"""
+
+    def by_of(self, hosts: tuple[str, str]) -> str | None:
+        """What two hosts of which one stands for the other are expected to differ in."""
+        return self.by if self.compared in (None, hosts) else None
 
     @property
     def case(self) -> Case:

@@ -56,6 +56,8 @@ class Comparison:
     levels: tuple[str, ...] = ()
     overall: tuple[Row, ...] = ()
     """over all pairs of hosts, where cases differ in nothing else"""
+    hosts: tuple[str, str] | None = None
+    """the two of one result that are compared"""
 
     def of(self, response: Response) -> tuple[Row, ...]:
         """The rows of a response."""
@@ -84,6 +86,7 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
                 other.cases[match.other],
                 options.by,
                 options.allowed,
+                matching.hosts,
             )
             found, pair = _of_cases(match, ends, options)
         drafts += found
@@ -99,11 +102,12 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
         rows=judged(drafts, options),
         overall=overall(drafts, options),
         left_over=matching.left_over,
-        differences=differences(base, other, matching.matches, options.by)
+        differences=differences(base, other, matching.matches, options.by, matching.hosts)
         if base.soak is None
         else job_differences(base, other, matching.matches),
         words=matching.words,
         levels=matching.levels,
+        hosts=matching.hosts,
     )
 
 

@@ -78,25 +78,36 @@ class Difference:
     expected: bool = False
 
 
-def differences(base: Side, other: Side, matches: Sequence[Match], by: str | None) -> tuple[Difference, ...]:
+def differences(
+    base: Side,
+    other: Side,
+    matches: Sequence[Match],
+    by: str | None,
+    compared: tuple[str, str] | None = None,
+) -> tuple[Difference, ...]:
     """What differs on the hosts of matched cases, and in how the campaigns ran; what matters first.
 
     A fact that only one side has on record is no difference.
     """
     pairs = tuple(dict.fromkeys(pair for one in matches for pair in one.hosts))
-    return differences_of_hosts(base, other, pairs, by)
+    return differences_of_hosts(base, other, pairs, by, compared)
 
 
 def differences_of_hosts(
-    base: Side, other: Side, pairs: Sequence[tuple[str, str]], by: str | None = None
+    base: Side,
+    other: Side,
+    pairs: Sequence[tuple[str, str]],
+    by: str | None = None,
+    compared: tuple[str, str] | None = None,
 ) -> tuple[Difference, ...]:
-    """The same for ``pairs`` of hosts of which one stands for the other."""
+    """The same for ``pairs`` of hosts of which one stands for the other; ``by`` is of those ``compared``."""
     found: dict[tuple[str, str], Difference] = {}
     for own, theirs in pairs:
         where = own if own == theirs else f"{own} / {theirs}"
         left, right = _host(base, own), _host(other, theirs)
         for fact in dict.fromkeys([*left, *right]):
-            _note(found, where, fact, left.get(fact), right.get(fact), by)
+            expected = by if compared in (None, (own, theirs)) else None
+            _note(found, where, fact, left.get(fact), right.get(fact), expected)
     settings = [_leaves(_campaign(side), "campaign") for side in (base, other)]
     for fact in dict.fromkeys([*settings[0], *settings[1]]):
         _note(found, "campaign", fact, settings[0].get(fact), settings[1].get(fact), by)

@@ -118,6 +118,8 @@ class Matching:
     words: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     """those of one result, the base first"""
+    hosts: tuple[str, str] | None = None
+    """the two of one result that are compared; None: all hosts of a pair are, or none"""
 
 
 def known_properties(cases: Iterable[Case]) -> list[str]:

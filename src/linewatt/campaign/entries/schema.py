@@ -140,6 +140,10 @@ class InventoryHostEntry(HostEntry):
     """A host of an inventory, which may also say that it lives in a lab."""
 
     lab: f.HostName | None = Field(default=None, description="Name of the lab the host belongs to.")
+    emulated: bool = Field(
+        default=False,
+        description="Whether it is a guest whose processor is translated, as QEMU does without KVM.",
+    )
     shares_cpus_with: Annotated[tuple[f.HostName, ...], f.AsTuple, f.Unique] = Field(
         default=(), description="Hosts that run on the same CPUs."
     )

@@ -91,8 +91,16 @@ class _Hosts:
     listed: Mapping[str, InventoryHost] | None = None
 
 
-def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool = False) -> Campaign:
+def load(
+    path: Path,
+    hosts_override: Path | None = None,
+    *,
+    will_connect: bool = False,
+    pairs_override: Sequence[str] | None = None,
+) -> Campaign:
     """Read and check a campaign file; ``hosts_override`` is an inventory that replaces its ``hosts:``.
+
+    ``pairs_override`` replaces its ``pairs:``.
 
     With ``will_connect`` the files that SSH needs must be there, too; a plan can be made without them.
     Touches no host. Raises InvalidInput with one line, ``file:line:col: path: what, and what is right``.
@@ -103,6 +111,8 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     value = dict(document.value)
     if hosts_override is not None:
         value["hosts"] = {}
+    if pairs_override is not None:
+        value["pairs"] = list(pairs_override)
     locate = _Locator(document)
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)
@@ -460,6 +470,7 @@ def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
         irq_cpus=host.irq_cpus,
         base_frequency_hz=None if host.base_frequency_ghz is None else hz_from_ghz(host.base_frequency_ghz),
         lab=in_lab.lab if in_lab else None,
+        emulated=in_lab is not None and in_lab.emulated,
         shares_cpus_with=in_lab.shares_cpus_with if in_lab else (),
         more_ports=tuple(
             DataPort(

@@ -205,7 +205,7 @@ def _value(host: str, key: str, variable: Variable) -> Any:
     text = value.strip()
     if key == "port" and text.isdecimal() and len(text) <= 5:
         return int(text)
-    if key in ("sudo", "raise_session"):
+    if key in ("sudo", "raise_session", "emulated"):
         return _TRUE.get(text.lower(), value)
     if key == "base_frequency_ghz":
         return _number(text)

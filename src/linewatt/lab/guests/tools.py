@@ -71,9 +71,15 @@ def why_no_guests() -> str | None:
 
 def newest_kernel(root: Path = Path("/"), unpacked: Path = UNPACKED) -> Path | None:
     """The image of the highest version that has its modules: the machine's, or an unpacked one."""
+    return next(iter(kernels(root, unpacked)), None)
+
+
+def kernels(root: Path = Path("/"), unpacked: Path = UNPACKED) -> list[Path]:
+    """Images with their modules, one of each name, newest first; of one version the shortest name first."""
     images = [*root.glob("boot/vmlinuz-*"), *unpacked.glob("*/boot/vmlinuz-*")]
     whole = [image for image in images if os.access(image, os.R_OK) and modules_of(image) is not None]
-    return max(whole, key=_version, default=None)
+    by_name = {image.name: image for image in reversed(whole)}
+    return sorted(by_name.values(), key=lambda image: (_version(image), -len(image.name)), reverse=True)
 
 
 def modules_of(image: Path) -> Path | None:

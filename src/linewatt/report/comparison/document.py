@@ -13,6 +13,7 @@ from linewatt.analysis.comparison.matching import Match, Side
 from linewatt.analysis.comparison.rows import Row
 from linewatt.analysis.soak.job import Job
 from linewatt.report.comparison.tables import single_ratio
+from linewatt.report.comparison.words import lab_words
 from linewatt.report.printing.export import keyed_case, mean_keys, numbers
 
 SCHEMA_VERSION = 1
@@ -26,6 +27,8 @@ def as_document(found: Comparison, verdict: Finding) -> dict[str, Any]:
         "other": _side(found.other),
         "by": found.options.by,
         "levels": list(found.levels),
+        "hosts": None if found.hosts is None else list(found.hosts),
+        "caveats": lab_words(found),
         "factor_ratio": found.options.matters,
         "matched": list(found.words),
         "comparisons": [_row(row) for row in found.rows],

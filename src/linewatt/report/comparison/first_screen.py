@@ -13,7 +13,7 @@ from linewatt.report.columns import change_figures, response_words
 from linewatt.report.comparison.tables import SOAKS, ResponseTable, single_ratio, tables, tally
 from linewatt.report.comparison.tables import Line as Told
 from linewatt.report.comparison.terminal import COLOURS, ENDS
-from linewatt.report.comparison.words import difference_lines, heading, side_names
+from linewatt.report.comparison.words import difference_lines, heading, lab_words, side_names
 from linewatt.report.printing.screen import Block, Entry, Line, Screen
 from linewatt.report.series import plural
 from linewatt.units import first_of
@@ -38,7 +38,7 @@ def first_screen(found: Comparison, verdict: Finding) -> Screen:
     return Screen(
         " against ".join(reversed(side_names(found))),
         tuple(line for line in sides if line),
-        tuple(line for line in (turn, doubt) if line),
+        tuple(line for line in (*lab_words(found), turn, doubt) if line),
         f"{first}. {tallies[0] if outcome and tallies else ''}".strip(),
         "",
         blocks,
@@ -70,6 +70,8 @@ def _tallies(found: Comparison) -> Iterator[str]:
 def _command(found: Comparison) -> str:
     sides = [found.base] if found.levels else [found.base, found.other]
     names = " ".join(",".join(one_line(run.id) for run in side.runs) for side in sides)
+    if found.hosts is not None:
+        return f"linewatt compare {' '.join(f'{names}:{one_line(host)}' for host in found.hosts)} --full"
     by = f" --by {found.options.by}" if found.options.by else ""
     return f"linewatt compare {names}{by} --full"
 

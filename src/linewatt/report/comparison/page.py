@@ -12,7 +12,7 @@ from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.tables import SOAKS, ResponseTable, tables
-from linewatt.report.comparison.words import factor_words, lists
+from linewatt.report.comparison.words import factor_words, lab_words, lists
 from linewatt.report.printing.html import environment_of_pages
 from linewatt.report.section import Section, listed
 
@@ -32,7 +32,7 @@ def render(found: Comparison, verdict: Finding) -> str:
         complete=True,
         screen=first_screen(found, verdict),
         sections=sections,
-        lab=False,
+        lab=bool(lab_words(found)),
         elsewhere=None,
     )
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.foreign import one_line
 from linewatt.report.comparison.tables import tables
-from linewatt.report.comparison.words import factor_words, heading, lists
+from linewatt.report.comparison.words import factor_words, heading, lab_words, lists
 from linewatt.report.printing.text_table import render, titled
 
 ENDS = {0: "No regression", 3: "Regression", 4: "Not enough evidence"}
@@ -19,7 +19,7 @@ _STYLES = {"What else differs": "yellow", "Not comparable": "yellow"}
 
 def show(found: Comparison, verdict: Finding, width: int | None = None) -> RenderableType:
     """The whole of ``linewatt compare``; ``width`` is the terminal's, ``None`` for no limit."""
-    parts: list[RenderableType] = [titled("Comparison", heading(found))]
+    parts: list[RenderableType] = [titled("Comparison", [*lab_words(found), *heading(found)])]
     parts += [render(one.table, width) for one in tables(found)]
     if found.rows:
         parts.append(Text(factor_words(found)))

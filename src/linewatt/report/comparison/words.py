@@ -15,6 +15,7 @@ from linewatt.analysis.soak.job import Job
 from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
 from linewatt.report.printing.export import when
+from linewatt.report.printing.screen import hosts_words
 from linewatt.report.series import case_labels, plural, test_title
 from linewatt.units import first_of, format_seconds
 
@@ -72,6 +73,20 @@ def side_names(found: Comparison) -> tuple[str, str]:
         return found.base.name, found.other.name
     levels = {(pair.match.base_level, pair.match.level) for pair in found.pairs}
     return next(iter(levels)) if len(levels) == 1 else BASE_AND_LEVEL
+
+
+def lab_words(found: Comparison) -> list[str]:
+    """What keeps a comparison from being one of hardware; nothing where its hosts are real."""
+    hosts = {name: host for side in (found.base, found.other) for name, host in side.hosts.items()}
+    lab = [name for name, host in hosts.items() if host.lab]
+    emulated = [name for name, host in hosts.items() if host.emulated]
+    said = [f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware"] if lab else []
+    if emulated:
+        said.append(
+            f"QEMU without KVM translated every instruction of {hosts_words(emulated)}: ratios are of "
+            "translated code, and may be others on a real processor, or the other way round"
+        )
+    return said
 
 
 def heading(found: Comparison) -> list[str]:

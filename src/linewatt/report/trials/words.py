@@ -79,6 +79,9 @@ def in_short(view: Digest) -> tuple[str, ...]:
     lab = [name for name, host in view.hosts.items() if host.lab]
     if lab:
         said.append(f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware")
+    emulated = [name for name, host in view.hosts.items() if host.emulated]
+    if emulated:
+        said.append(f"QEMU without KVM translated every instruction of {hosts_words(emulated)}")
     shared = sharing_hosts(view.hosts)
     if shared:
         said.append(f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other")

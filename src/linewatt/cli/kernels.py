@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt lab kernels``: kernels measured in turn in one campaign, compared, and nothing left but that."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from linewatt.cli.options import Results
+from linewatt.cli.output import RESULTS, can_be_made, put, say
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from linewatt.campaign.campaign import Campaign
+
+_GENERATOR = "h1"
+_SHAPE_MIB = 768
+
+
+def kernels(  # noqa: PLR0913 - one parameter an option
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="What is measured, its hosts and pairs aside; left out: one shipped."
+    ),
+    kernel: list[str] = typer.Option(
+        [], "--kernel", metavar="FILE", help="A kernel image, two or more; the first is the base."
+    ),
+    nic: list[str] = typer.Option([], "--nic", metavar="MODEL", help="A data NIC of each guest, as for up."),
+    cpus: int = typer.Option(2, "--cpus", metavar="N", help="CPUs of each guest."),
+    memory: int = typer.Option(_SHAPE_MIB, "--memory", metavar="MIB", help="Memory of each guest."),
+    rate: str = typer.Option("1gbit", "--rate", metavar="RATE", help="Rate of the lab's data links."),
+    factor: str | None = typer.Option(
+        None, "--factor", metavar="RATIO", help="Ignore smaller changes, such as 3%; default 1 %."
+    ),
+    results: Results = RESULTS,
+) -> None:
+    """Compare kernels on guests of this machine: one campaign, measured in turn.
+
+    A guest generates the load, one for each kernel answers it. All are gone at the end, the result stays.
+    Needs root.
+    """
+    from linewatt import lab
+    from linewatt.campaign.planning.plan import plan
+    from linewatt.cli.compare import compare, parse_factor
+    from linewatt.cli.own_lab import own_lab
+    from linewatt.cli.run import execute
+    from linewatt.lab.guests.spec import same_guests
+
+    if len(set(kernel)) < max(2, len(kernel)):
+        raise InvalidInput("lab kernels: give --kernel FILE at least twice, each with another kernel")
+    if factor is not None:
+        parse_factor(factor)
+    guests = same_guests(len(kernel) + 1, nic, kernels=[kernel[0], *kernel], cpus=cpus, memory_mib=memory)
+    can_be_made("--results", results)
+    hosts = [f"h{number}" for number in range(2, len(guests) + 1)]
+    _checked(file, hosts, ports=len(guests[0].nics))
+    said = f"{len(guests)} guests boot, {_GENERATOR} to generate the load and one for each kernel"
+    request = lab.LabRequest(hosts=len(guests), rate=rate, guests=guests)
+    with own_lab("kernels", request, said) as built:
+        campaign = _campaign(file, hosts, built.inventory)
+        planned = plan(campaign, campaign.seed or 0)
+        ended, left_changed = execute(campaign, planned, None, results, as_json=False)
+    for host in hosts[1:] if ended.done else ():
+        put()
+        compare([f"{ended.id}:{hosts[0]}", f"{ended.id}:{host}"], factor=factor, results=results)
+    for host, image in zip(hosts, kernel, strict=True):
+        say(f"{host} ran {Path(image).name.removeprefix('vmlinuz-')} ({image})")
+    if ended.failed or ended.pending or left_changed:
+        raise typer.Exit(1)
+
+
+def shipped_campaign() -> Path:
+    """What is measured where no campaign is given, which is part of the package."""
+    from importlib.resources import files
+
+    return Path(str(files("linewatt.lab") / "kernels.yaml"))
+
+
+def _checked(file: Path | None, hosts: Sequence[str], *, ports: int) -> None:
+    """What is wrong with a campaign is told before a minute is spent on guests. Raises InvalidInput."""
+    data = [f"data{number}" for number in range(ports)]
+    described = {
+        name: {
+            "ansible_host": f"198.18.0.{number}",
+            "linewatt_data": data[0] if ports == 1 else data,
+            "linewatt_lab": "kernels",
+        }
+        for number, name in enumerate([_GENERATOR, *hosts], start=1)
+    }
+    with tempfile.NamedTemporaryFile("w", prefix="linewatt-kernels-", suffix=".yaml") as inventory:
+        json.dump({"all": {"hosts": described}}, inventory)
+        inventory.flush()
+        campaign = _campaign(file, hosts, Path(inventory.name))
+    if campaign.soak is not None or campaign.users is not None:
+        raise InvalidInput(f"{campaign.path}: kernels are compared by trials of tests, not by soaks or users")
+
+
+def _campaign(file: Path | None, hosts: Sequence[str], inventory: Path) -> Campaign:
+    from linewatt.campaign.reading.file import load
+
+    pairs = [f"{_GENERATOR} -> {host}" for host in hosts]
+    return load(file or shipped_campaign(), inventory, pairs_override=pairs)
