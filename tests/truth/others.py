@@ -5,12 +5,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+import pytest
+
+T = TypeVar("T")
 NOISE_CORES = 0.1
+TAKEN_CORES = 0.05
+"""a hypervisor that takes more leaves no CPU to be full, and what is said of it comes before any truth"""
+TRIES = 4
 _KERNEL = 2
 """the parent of the kernel's threads, whose work is the load's"""
 
@@ -48,6 +55,18 @@ def stolen_s() -> float:
     """CPU time that a hypervisor took from all CPUs since this machine started; proc(5), /proc/stat."""
     first, *_ = Path("/proc/stat").read_text().splitlines()
     return int(first.split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def undisturbed(measure: Callable[[int], T], stolen_s: Callable[[], float] = stolen_s) -> T:
+    """What ``measure`` says of the first of its tries that no hypervisor disturbed. Skips where there is none."""
+    taken_cores = []
+    for attempt in range(TRIES):
+        began_s, before_s = time.monotonic(), stolen_s()
+        told = measure(attempt)
+        taken_cores.append((stolen_s() - before_s) / (time.monotonic() - began_s))
+        if taken_cores[-1] <= TAKEN_CORES:
+            return told
+    pytest.skip(f"a hypervisor took {min(taken_cores):.2f} cores or more in each of {TRIES} tries")
 
 
 def _look() -> Look:

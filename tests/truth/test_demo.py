@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 from tests.lab.conftest import _reason
 from tests.lab.test_campaign import Bench
 from tests.truth.hosts import until_quiet
+from tests.truth.others import undisturbed
 from tests.truth.raw import Raw
 
 pytestmark = [pytest.mark.lab, pytest.mark.measures, pytest.mark.idle_machine]
@@ -51,7 +52,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """The shipped campaign with two trials of each case in place of three."""
     if reason := _reason():
         pytest.skip(reason)
-    tmp = tmp_path_factory.mktemp("demo")
+    return undisturbed(lambda _: _run(tmp_path_factory.mktemp("demo")))
+
+
+def _run(tmp: Path) -> Demo:
     campaign = YAML(typ="safe").load(SHIPPED)
     campaign["trials"] = 2
     file = tmp / "demo.yaml"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S, Bench
 from tests.truth.hosts import Ground, until_quiet
-from tests.truth.others import NOISE_CORES, Others, stolen_s
+from tests.truth.others import NOISE_CORES, Others, stolen_s, undisturbed
 from tests.truth.plants import HEADROOM, PLANTS, WINDOW, Plant
 
 pytestmark = pytest.mark.lab
@@ -74,6 +74,17 @@ class Said:
 
 
 def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
+    """Plant a truth and run its campaign on it, again if a hypervisor took the CPUs of one that needs them."""
+
+    def measure(attempt: int) -> Said:
+        place = tmp_path / f"try-{attempt + 1}"
+        place.mkdir(parents=True)
+        return _meet(plant, ground, place)
+
+    return undisturbed(measure) if plant.idle_machine else measure(0)
+
+
+def _meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
     """Plant a truth, run its campaign on it, take it back."""
     bench = Bench(ground.lab, tmp_path)
     inventory = ground.inventory(tmp_path / "inventory.yaml", plant.places(ground))
@@ -106,9 +117,7 @@ def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: P
     logging.getLogger(__name__).info("%s\nothers: %.3f cores", said.text(), noise_cores)
     others_say = FOREIGN - plant.findings if noise_cores > NOISE_CORES else frozenset()
     if plant.idle_machine and {one["code"] for one in said.findings} & others_say:
-        again = tmp_path / "again"
-        again.mkdir()
-        said, others_say = meet(plant, ground, again), frozenset()
+        said, others_say = meet(plant, ground, tmp_path / "again"), frozenset()
     if not plant.idle_machine and stolen_s() > stolen_before_s:
         others_say |= STOLEN
     told = said.text()

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from itertools import accumulate, chain, pairwise
 
 import pytest
-from tests.truth.others import Look, Others, is_other
+from tests.truth.others import TRIES, Look, Others, is_other, undisturbed
 
 PARENTS = {1: 0, 2: 0, 30: 2, 100: 1, 101: 100, 102: 101, 200: 1, 201: 200}
 LIMIT_S = 30
@@ -45,3 +47,21 @@ def test_cpu_time_of_a_process_that_is_nobodys_is_counted() -> None:
                 time.sleep(0.05)
         finally:
             os.kill(pid, signal.SIGKILL)
+
+
+def stolen(*seconds: float) -> Iterator[float]:
+    """What a kernel has counted, before and after each try."""
+    return chain.from_iterable(pairwise(accumulate(seconds, initial=100.0)))
+
+
+def test_what_a_hypervisor_disturbed_is_measured_again() -> None:
+    counted = stolen(1e6, 1e6, 0.0)
+    assert undisturbed(lambda attempt: attempt, lambda: next(counted)) == 2
+
+
+def test_where_a_hypervisor_disturbs_every_try_nothing_is_told_and_its_share_is_said() -> None:
+    counted = stolen(*[1e6] * TRIES)
+    with pytest.raises(pytest.skip.Exception, match=rf"a hypervisor took .* in each of {TRIES} tries"):
+        undisturbed(lambda attempt: attempt, lambda: next(counted))
+    with pytest.raises(StopIteration):
+        next(counted)
