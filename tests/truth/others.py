@@ -58,7 +58,7 @@ def stolen_s() -> float:
 
 
 def undisturbed(measure: Callable[[int], T], stolen_s: Callable[[], float] = stolen_s) -> T:
-    """What ``measure`` says of the first of its tries that no hypervisor disturbed. Skips where there is none."""
+    """What ``measure`` says of its first try that no hypervisor disturbed. Skips where there is none."""
     taken_cores = []
     for attempt in range(TRIES):
         began_s, before_s = time.monotonic(), stolen_s()

@@ -74,7 +74,7 @@ class Said:
 
 
 def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
-    """Plant a truth and run its campaign on it, again if a hypervisor took the CPUs of one that needs them."""
+    """Plant a truth and run its campaign on it; again if a hypervisor took CPUs that it needs."""
 
     def measure(attempt: int) -> Said:
         place = tmp_path / f"try-{attempt + 1}"
@@ -118,7 +118,7 @@ def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: P
     others_say = FOREIGN - plant.findings if noise_cores > NOISE_CORES else frozenset()
     if plant.idle_machine and {one["code"] for one in said.findings} & others_say:
         said, others_say = meet(plant, ground, tmp_path / "again"), frozenset()
-    if not plant.idle_machine and stolen_s() > stolen_before_s:
+    if stolen_s() > stolen_before_s:
         others_say |= STOLEN
     told = said.text()
     if plant.limits:
@@ -146,12 +146,14 @@ LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "host
 @pytest.mark.measures
 @pytest.mark.idle_machine
 def test_cases_with_headroom_name_no_limit_and_raise_no_doubt(ground: Ground, tmp_path: Path) -> None:
+    stolen_before_s = stolen_s()
     said = meet(Plant("headroom", "there is room everywhere", HEADROOM), ground, tmp_path)
+    others_say = STOLEN if stolen_s() > stolen_before_s else frozenset()
     logging.getLogger(__name__).info("%s", said.text())
     assert len(said.cases) == 5
     kinds = {kind for case in said.cases for kind in case["limited_by_kinds"].split()}
     assert kinds <= {"paced", "not-found"}, said.text()
-    assert said.grave() == [], said.text()
+    assert set(said.grave()) <= others_say, said.text()
     agree(said)
 
 

@@ -223,7 +223,7 @@ def test_a_cpu_that_a_hypervisor_takes_is_full_and_says_why() -> None:
     stolen = replace(shares(1.0), sys_ratio=0.6, usr_ratio=0.1, steal_ratio=0.3, other_ratio=0.3)
     found = verdict([changed(loaded(), "receiver", app_cpu=stolen)])
     assert found.kinds == ("receiver-app-cpu",)
-    assert "of that 30.0 % taken by a hypervisor" in found.evidence
+    assert "30.0 % of its time taken by a hypervisor" in found.evidence
 
 
 def test_what_runs_niced_gives_way_to_the_load_and_fills_no_cpu() -> None:

@@ -24,7 +24,7 @@ from linewatt.records import Idle, IdleHost, Meter, Times
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
-from linewatt.store.meters import known_of, with_meters
+from linewatt.store.meters import CODE, LOOKED_SLOW, known_of, refuting, with_meters
 from linewatt.store.write import write_json, write_trial
 
 OUT = Channel("out", "W", "gauge", "psu-out:PSU1", step=1.0)
@@ -168,6 +168,50 @@ def test_a_slower_refresh_than_was_thought_widens_the_bound() -> None:
     assert one.energy_uncertainty_j is not None
     assert one.energy_uncertainty_j > 360.0 + 60 * 5
     assert one.refresh_s == 10.0
+
+
+TOO_SLOW = "the window of 60 s is too short for this meter (averages over 60 s); window.seconds: 270 would do"
+SLOW = {"power_w": None, "spread_w": None, "settle_s": 60.0, "reason": TOO_SLOW}
+QUICK = Dynamics(1.0, 1.0, 0.0, 1.0)
+
+
+def judged_slow(known: Dynamics, steps: int, where: str = "h1: bmc out") -> Trial:
+    """A first trial whose load began unevenly, with what the campaign had learned by its end."""
+    flag = Flag(CODE, where, TOO_SLOW, LONGER)
+    stored = replace(measured(**SLOW), flags=(flag,))
+    (found,) = with_meters([stored], {KEY: learned(known).model_copy(update={"steps": steps})})
+    return found
+
+
+def test_that_a_meter_is_slow_is_taken_back_once_several_loads_show_that_it_is_not() -> None:
+    found = judged_slow(QUICK, 2)
+    assert found.flags == ()
+    assert found.receiver is not None
+    assert found.receiver.power[0].power_w is None
+    assert found.receiver.power[0].reason == LOOKED_SLOW
+
+
+@pytest.mark.parametrize(
+    ("known", "steps"),
+    [(QUICK, 1), (Dynamics(1.0), 4), (Dynamics(1.0, 55.0, 0.0, 55.0), 4), (Dynamics(1.0, 0.0, 0.0, 60.0), 4)],
+    ids=["one-load", "nothing-learned", "slow", "as-it-was-measured"],
+)
+def test_that_a_meter_is_slow_stays_said_where_nothing_refutes_it(known: Dynamics, steps: int) -> None:
+    found = judged_slow(known, steps)
+    assert [one.code for one in found.flags] == [CODE]
+    assert found.receiver is not None
+    assert found.receiver.power[0].reason == TOO_SLOW
+
+
+def test_what_is_said_of_another_meter_stays() -> None:
+    assert [one.where for one in judged_slow(QUICK, 2, "h1: bmc other").flags] == ["h1: bmc other"]
+
+
+def test_which_meters_are_refuted_is_known_with_what_was_learned_of_them() -> None:
+    known = {KEY: learned(QUICK).model_copy(update={"steps": 2})}
+    assert refuting(measured(**SLOW), known) == {KEY: QUICK}
+    assert refuting(measured(), known) == {}
+    assert refuting(replace(measured(**SLOW), window=None), known) == {}
 
 
 def test_totals_of_energy_and_results_without_meters_stay_as_they_are() -> None:

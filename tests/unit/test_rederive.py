@@ -194,6 +194,26 @@ def test_a_mended_check_mends_a_result_that_is_stored(
     assert "1 trial of 1 as stored, to the byte" in run("rederive", "last")[1]
 
 
+def test_power_that_a_meter_seemed_too_slow_for_is_made_once_later_loads_refute_it(
+    tmp_path: Path, run: Run
+) -> None:
+    """A load that begins unevenly makes its meter look slow, of which the next ones show that it is quick."""
+    path = fresh(tmp_path / "results", [LIES["power-window-too-short"], HEALTHY["tcp"]])
+    meter = {"host": "h2", "source": "bmc", "channel": "PSU1 Power In", "read_every_s": 1.0, "steps": 4}
+    quick = {"refresh_s": 1.0, "averaging_s": 1.0, "delay_s": 0.0, "settle_s": 1.0}
+    (path / "meters.json").write_text(json.dumps({"schema_version": 1, "meters": [meter | quick]}))
+    slow, healthy = again.rederive(read.load(path)).trials
+    assert healthy.same
+    assert [(one.added, one.code) for one in slow.told] == [(False, "power-window-too-short")]
+    figures = {one.figure: one for one in slow.changes}
+    watts = figures["receiver.power[bmc PSU1 Power In].power_w"]
+    assert (watts.before, watts.why) == (None, "later loads showed how its meter follows the power")
+    assert watts.after == pytest.approx(healthy.after.receiver.power[0].power_w, rel=0.05)  # type: ignore[union-attr]
+    code, _, _ = run("rederive", "last", "--write")
+    assert code == 0
+    assert again.rederive(read.load(path)).trials[0].changes == ()
+
+
 def test_a_figure_that_changes_is_told_with_both_values(tmp_path: Path, run: Run) -> None:
     path = fresh(tmp_path / "results", [HEALTHY["tcp"], HEALTHY["udp"]])
     for number in (1, 2):

@@ -3,7 +3,8 @@
 
 A trial is measured with what is known when it is stored, which for the first may be nothing. What was learned
 later widens the bound of its energy, or takes its power away, with the reason, where the window was too short
-for the meter. Figures are never made again here: that is ``linewatt rederive``.
+for the meter; and takes such a reason back that later loads refute. Figures are never made again here: that
+is ``linewatt rederive``.
 """
 
 from __future__ import annotations
@@ -16,9 +17,15 @@ from linewatt.findings.meters import LONGER
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Meter
-from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
+from linewatt.sensors.power.dynamics import POLL_LIMITED, TOO_SHORT, Dynamics, student_t, too_short
 
 CODE = "power-window-too-short"
+FEWEST_STEPS = 2
+"""A load that begins unevenly makes its meter look slow; so many tell more than the first one did."""
+LOOKED_SLOW = (
+    "not made when it was measured, as its first load made the meter look too slow for this window; later"
+    " ones show that it is not: linewatt rederive --write makes it"
+)
 
 Key = tuple[str, str, str]
 """host, source, channel"""
@@ -41,8 +48,25 @@ def _trial(trial: Trial, known: Mapping[Key, Meter]) -> Trial:
     now = trial.with_ends(lambda end: _end(trial, window, end, known))
     if now is trial:
         return trial
-    taken = (flag for pair in zip(trial.ends, now.ends, strict=True) for flag in _withheld(*pair))
-    return replace(now, flags=(*trial.flags, *taken))
+    pairs = list(zip(trial.ends, now.ends, strict=True))
+    taken = (flag for pair in pairs for flag in _withheld(*pair))
+    refuted = {where for pair in pairs for where in _refuted(*pair)}
+    kept = (flag for flag in trial.flags if flag.code != CODE or flag.where not in refuted)
+    return replace(now, flags=(*kept, *taken))
+
+
+def refuting(trial: Trial, known: Mapping[Key, Meter]) -> dict[Key, Dynamics]:
+    """What was learned of the meters that a trial was wrongly called too short for."""
+    if trial.window is None:
+        return {}
+    window = trial.window
+    now = trial.with_ends(lambda end: _end(trial, window, end, known))
+    return {
+        (end.host, one.source, one.channel): known[end.host, one.source, one.channel].dynamics
+        for end in now.ends
+        for one in end.power
+        if one.reason == LOOKED_SLOW
+    }
 
 
 def _end(trial: Trial, window: Window, end: EndResult, known: Mapping[Key, Meter]) -> EndResult:
@@ -63,9 +87,22 @@ def _withheld(then: EndResult, now: EndResult) -> Iterator[Flag]:
             yield Flag(CODE, f"{now.host}: {after.source} {after.channel}", after.reason or "", LONGER)
 
 
+def _refuted(then: EndResult, now: EndResult) -> Iterator[str]:
+    """Where a flag stood of a window that is long enough, as is known now."""
+    if now is then:
+        return
+    for before, after in zip(then.power, now.power, strict=True):
+        if after.reason == LOOKED_SLOW != before.reason:
+            yield f"{now.host}: {after.source} {after.channel}"
+
+
 def _power(begun_s: float, window: Window, one: PowerResult, known: Meter | None) -> PowerResult:
     """One channel with what was learned. Totals of energy have no ``spread_w``: their steps say it all."""
-    if known is None or one.spread_w is None or one.power_w is None:
+    if known is None:
+        return one
+    if one.power_w is None and TOO_SHORT in (one.reason or ""):
+        return replace(one, reason=LOOKED_SLOW) if _would_do(begun_s, window, one, known) else one
+    if one.spread_w is None or one.power_w is None:
         return one
     learned, every_s = known.dynamics, known.read_every_s or 1.0
     now = replace(
@@ -89,6 +126,15 @@ def _power(begun_s: float, window: Window, one: PowerResult, known: Meter | None
     if more_j <= 0 or one.energy_uncertainty_j is None:
         return now
     return replace(now, energy_uncertainty_j=one.energy_uncertainty_j + more_j)
+
+
+def _would_do(begun_s: float, window: Window, one: PowerResult, known: Meter) -> bool:
+    """Whether several loads say that a window is long enough for a meter, which was measured without them."""
+    if known.steps < FEWEST_STEPS or known.settle_s in (None, one.settle_s):
+        return False
+    every_s = known.read_every_s or 1.0
+    cut_s = max(0.0, begun_s + max(every_s, known.settle_s or 0.0) - window.start_s)
+    return too_short(window.seconds, cut_s, known.dynamics, every_s) is None
 
 
 def _unknown_j(now: PowerResult, one: PowerResult, window_s: float, every_s: float) -> float:

@@ -118,7 +118,7 @@ def _busiest_thread(trial: Trial, end: EndResult) -> float | None:
 def _stolen(shares: CpuShares) -> tuple[str, ...]:
     if shares.steal_ratio < STEAL_TOLD:
         return ()
-    return (f"of that {format_percent(shares.steal_ratio)} taken by a hypervisor",)
+    return (f"{format_percent(shares.steal_ratio)} of its time taken by a hypervisor",)
 
 
 def _squeezed(end: EndResult) -> tuple[str, ...]:

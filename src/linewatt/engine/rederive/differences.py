@@ -60,8 +60,16 @@ class Again(Generic[A]):
         return {"same": self.same, "problem": self.problem, "changes": changes}
 
 
-def changes(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
-    """Figures that differ between two documents of a trial by more than stamps are exact."""
+LEARNED = "later loads showed how its meter follows the power"
+
+
+def changes(
+    number: int, before: Mapping[str, Any], after: Mapping[str, Any], learned: Sequence[str] = ()
+) -> Iterator[Change]:
+    """Figures that differ between two documents of a trial by more than stamps are exact.
+
+    ``learned``: the meters of which the trial did not know what is known now, as their figures begin.
+    """
     then, now = dict(_flat(before)), dict(_flat(after))
     method = int(before.get("method", 1))
     for figure in dict.fromkeys((*now, *then)):
@@ -71,6 +79,7 @@ def changes(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) ->
         if known and figure in now and _same(then[figure], now[figure]):
             continue
         words = why(figure, method, METHOD) if known else "not made before"
+        words = LEARNED if figure.startswith(tuple(learned)) else words
         yield Change(number, figure, then.get(figure), now.get(figure), words, is_new=not known)
 
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ from linewatt.foreign import STORED, contained, read_json, understood
 from linewatt.hosts.clock import now_s
 from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
+from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import derived, raw, read
+from linewatt.store.meters import CODE, Key, known_of, refuting
 from linewatt.store.write import RAW
 
 
@@ -82,8 +84,9 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
     with contained(str(file)):
         before = read_json(before_text, str(file), STORED)
         number, method = int(before["number"]), int(before.get("method", 1))
+    learned = _refuting(result, directory)
     try:
-        after = understood(lambda: _made(result, campaign, directory), directory.name)
+        after = understood(lambda: _made(result, campaign, directory, learned), directory.name)
     except LinewattError as error:
         return TrialAgain(number=number, method=method, problem=str(error))
     text = derived.text_of(after)
@@ -93,13 +96,13 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
         method=method,
         after=after,
         same=text == before_text,
-        changes=tuple(changes(number, before, now)),
+        changes=tuple(changes(number, before, now, list(_begin(after, learned)))),
         told=tuple(told(number, before, now)),
     )
 
 
-def _made(result: read.Result, campaign: Campaign, directory: Path) -> Trial:
-    """A trial from its raw files. Raises ParseError, StoreError."""
+def _made(result: read.Result, campaign: Campaign, directory: Path, learned: Mapping[Key, Dynamics]) -> Trial:
+    """A trial from its raw files, and what was learned since. Raises ParseError, StoreError."""
     files = raw.texts(directory / RAW)
     known = files.get(kept.NAME)
     if known is None:
@@ -107,7 +110,28 @@ def _made(result: read.Result, campaign: Campaign, directory: Path) -> Trial:
         found = older.kept_of(result, campaign, trial, files, directory)
         again = _measured(found, files, campaign)
         return older.as_far_as_known(trial, again)
-    return _measured(kept.read(known, files, campaign.hosts, LOADS[campaign.load]), files, campaign)
+    found = kept.read(known, files, campaign.hosts, LOADS[campaign.load])
+    return _measured(_with_meters(found, learned), files, campaign)
+
+
+def _refuting(result: read.Result, directory: Path) -> Mapping[Key, Dynamics]:
+    """What later loads showed of the meters that a trial was wrongly called too short for."""
+    if CODE not in raw.text_of(directory / "trial.json"):
+        return {}
+    return refuting(read.read_trial(directory), known_of(result.meters))
+
+
+def _begin(trial: Trial, learned: Iterable[Key]) -> Iterator[str]:
+    """How the figures of such meters begin."""
+    for host, source, channel in learned:
+        yield from (f"{end.role}.power[{source} {channel}]." for end in trial.ends if end.host == host)
+
+
+def _with_meters(found: Kept, learned: Mapping[Key, Dynamics]) -> Kept:
+    known = {host: dict(own) for host, own in found.setup.meters.items()}
+    for (host, source, channel), dynamics in learned.items():
+        known.setdefault(host, {})[source, channel] = dynamics
+    return replace(found, setup=replace(found.setup, meters=known))
 
 
 def _measured(found: Kept, files: Mapping[str, str], campaign: Campaign) -> Trial:
