@@ -42,6 +42,7 @@ interfaces:
 - {name: gnv0, type: geneve, geneve: {id: 100, remote: 192.0.2.2}}
 - {name: v0, type: veth, veth: {peer: v1}}
 - {name: mac0, type: mac-vlan, mac-vlan: {base-iface: eth1, mode: passthru, promiscuous: false}}
+- {name: dum0, type: dummy}
 - {name: old0, type: vxlan, state: absent}
 routes:
   running: [{destination: 0.0.0.0/0, next-hop-interface: eth9}]
@@ -71,7 +72,7 @@ def test_every_kind_is_read_with_what_it_stands_on_first(tmp_path: Path) -> None
     found = read(GOOD, tmp_path)
     assert found.host == "dut"
     assert [one.name for one in found.interfaces] == [
-        "eth1", "eth1.5", "bond0", "br0", "vx0", "gnv0", "v0", "mac0", "old0",
+        "eth1", "eth1.5", "bond0", "br0", "vx0", "gnv0", "v0", "mac0", "dum0", "old0",
     ]  # fmt: skip
     assert {one.kind for one in found.interfaces} == set(INTERFACES)
     bridge, bond = found.interface("br0"), found.interface("bond0")

@@ -15,6 +15,8 @@ from linewatt.lab import Guest, Nic
 from linewatt.lab.guests.tools import why_no_guests
 from linewatt.lab.state import ROOT
 
+SMALL = Guest(nics=(Nic(), Nic("virtio-net-pci")))
+"""h1: two NICs, as a bond needs them"""
 LARGE = Guest(
     nics=(Nic("e1000e", node=1), Nic("virtio-net-pci", queues=2, node=0)), cpus=4, threads=2, nodes=2
 )
@@ -39,12 +41,12 @@ def _possible() -> None:
 
 @pytest.fixture(scope="session")
 def guests() -> Iterator[lab.Lab]:
-    """h1 with a vmxnet3, h2 as :data:`LARGE`, for all tests that leave them as they were."""
+    """h1 as :data:`SMALL`, h2 as :data:`LARGE`, for all tests that leave them as they were."""
     if reason := _reason() or why_no_guests():
         pytest.skip(reason)
     name = f"t{os.getpid()}-vm"
     try:
-        yield lab.up(lab.LabRequest(name=name, rate="1gbit", guests=(Guest(), LARGE)))
+        yield lab.up(lab.LabRequest(name=name, rate="1gbit", guests=(SMALL, LARGE)))
     finally:
         _show_logs(ROOT / name)
         lab.down(name)

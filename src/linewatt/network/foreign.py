@@ -19,7 +19,7 @@ _TOP = (
 )  # fmt: skip
 _POLICY = ("apiVersion", "kind", "metadata", "spec", "desiredState", "desired")
 _TYPES = (
-    "dummy", "loopback", "mac-vtap", "ovs-bridge", "ovs-interface", "vrf", "infiniband", "ipvlan", "macsec",
+    "loopback", "mac-vtap", "ovs-bridge", "ovs-interface", "vrf", "infiniband", "ipvlan", "macsec",
     "ipsec", "hsr", "xfrm", "ipip", "ip6ip6", "tun", "team", "unknown", "other",
 )  # fmt: skip
 _INTERFACE = (

@@ -9,7 +9,7 @@ from typing import Literal
 
 from linewatt.model import Family
 
-Kind = Literal["ethernet", "veth", "vxlan", "vlan", "bond", "linux-bridge", "geneve", "mac-vlan"]
+Kind = Literal["ethernet", "veth", "vxlan", "vlan", "bond", "linux-bridge", "geneve", "mac-vlan", "dummy"]
 """``type`` of an interface as NMState names it; ``ethernet`` is one that the host has already"""
 
 Setting = tuple[tuple[str, str | int | bool], ...]

@@ -24,6 +24,7 @@ KERNEL_KINDS: dict[Kind, str] = {
     "linux-bridge": "bridge",
     "geneve": "geneve",
     "mac-vlan": "macvlan",
+    "dummy": "dummy",
 }
 VXLAN_PORT = 8472
 """Linux and NetworkManager have it so, from before IANA gave 4789 (NetworkManager, settings-vxlan)"""
@@ -33,6 +34,8 @@ _WORDS = {"protocol": "protocol", "id": "id", "local": "local", "port": "dstport
 """item of a state → word of ``ip link add``, in their order: VLANs take the protocol before the id"""
 _BOND_WORDS = {"ad_lacp_rate": "lacp_rate"}
 """name in JSON → word of ``ip link``, where they differ"""
+
+_PROTOCOL_NUMBERS = {"[33024]": "802.1q", "[34984]": "802.1ad"}
 
 
 def wanted_state(interface: Interface) -> State:
@@ -60,13 +63,18 @@ def shown_state(link: Mapping[str, Any]) -> State:
         state |= {"id": data.get("id"), "port": data.get("port"), "remote": _first(data, "remote", "remote6")}
     elif kind == "vlan":
         state |= {"base": link.get("link"), "id": data.get("id")}
-        state["protocol"] = str(data.get("protocol", "802.1Q")).lower()
+        state["protocol"] = vlan_protocol(data.get("protocol", "802.1Q"))
     elif kind == "macvlan":
         state |= {"base": link.get("link"), "mode": data.get("mode")}
         state["promiscuous"] = not data.get("nopromisc", False)
     elif kind == "bond":
         state["mode"] = data.get("mode")
     return {name: value for name, value in state.items() if value is not None}
+
+
+def vlan_protocol(shown: object) -> str:
+    """As ``ip link add`` takes it; ``ip -N`` shows its number (iproute2, lib/ll_proto.c)."""
+    return _PROTOCOL_NUMBERS.get(str(shown), str(shown).lower())
 
 
 def shown_option(link: Mapping[str, Any], name: str) -> str | int | bool | None:

@@ -276,6 +276,12 @@ class MacVlanInterface(InterfaceBase):
     mac_vlan: MacVlan | None = None
 
 
+class DummyInterface(InterfaceBase):
+    """An interface that leads nowhere: a place for addresses that routes lead to."""
+
+    type: Literal["dummy"]
+
+
 INTERFACES: dict[str, type[InterfaceBase]] = {
     "ethernet": EthernetInterface,
     "veth": VethInterface,
@@ -285,6 +291,7 @@ INTERFACES: dict[str, type[InterfaceBase]] = {
     "linux-bridge": BridgeInterface,
     "geneve": GeneveInterface,
     "mac-vlan": MacVlanInterface,
+    "dummy": DummyInterface,
 }
 """``type`` → its keys"""
 
@@ -297,6 +304,7 @@ AnyInterface = (
     | BridgeInterface
     | GeneveInterface
     | MacVlanInterface
+    | DummyInterface
 )
 
 
@@ -314,7 +322,8 @@ TaggedInterface = Annotated[
     | Annotated[BondInterface, Tag("BondInterface")]
     | Annotated[BridgeInterface, Tag("BridgeInterface")]
     | Annotated[GeneveInterface, Tag("GeneveInterface")]
-    | Annotated[MacVlanInterface, Tag("MacVlanInterface")],
+    | Annotated[MacVlanInterface, Tag("MacVlanInterface")]
+    | Annotated[DummyInterface, Tag("DummyInterface")],
     Discriminator(_model_name),
 ]
 

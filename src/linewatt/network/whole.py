@@ -11,6 +11,8 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from linewatt.network.kinds import vlan_protocol
+
 FOREVER = 2**32 - 1
 _SHOWN_ONLY = {
     "bridge": {
@@ -24,11 +26,12 @@ _SHOWN_ONLY = {
         "remcsum_rx"},
     "vlan": {"flags"},
     "geneve": {"df", "ttl"},
+    "dummy": set(),
 }  # fmt: skip
 """what is told but follows from the rest, or cannot be set by its name"""
 _DEFAULTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "bridge": {
-        "group_addr": ("01:80:c2:00:00:00",), "vlan_protocol": ("802.1Q", None),
+        "group_addr": ("01:80:c2:00:00:00",), "vlan_protocol": ("802.1Q", "[33024]", None),
         "vlan_default_pvid": (1, None),
         "no_linklocal_learn": (0, None), "mcast_vlan_snooping": (0, None), "mst_enabled": (0, False, None),
         "vlan_filtering": (0, None),
@@ -43,6 +46,7 @@ _DEFAULTS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "vlan": {"flags": (["REORDER_HDR"],)},
     "geneve": {"df": ("unset", None), "ttl": (0, "auto", None)},
+    "dummy": {},
 }  # fmt: skip
 """of those that could be set otherwise: what they must be"""
 _SWITCHES = {
@@ -115,7 +119,7 @@ def _kind_words(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
     own, switches = _WORDS.get(kind, {}), _SWITCHES.get(kind, {})
     for key, value in data.items():
         if key in own:
-            yield from (own[key], _word(value))
+            yield from (own[key], _word(vlan_protocol(value) if key == "protocol" else value))
         elif key in switches:
             yield from filter(None, (switches[key][0 if value else 1],))
         elif key == "port_range":

@@ -26,8 +26,8 @@ Line = tuple[str, list[str]]
 
 # stdin: lines for ip that take away, an empty line, then lines that make: a condition, then words for ip.
 # A condition is three fields with bars between: always||, link|NAME|, address|NAME|IP/LENGTH. The latter two
-# hold where there is none such. The module of bonds would make a bond0 of its own as it is loaded (kernel,
-# bonding.rst, max_bonds).
+# hold where there is none such. The modules of bonds and dummies would make a bond0 and a dummy0 of their own
+# as they are loaded (kernel, bonding.rst, max_bonds; drivers/net/dummy.c, numdummies).
 _SCRIPT = r"""PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
 type ip >/dev/null 2>&1 || { echo "ip is not installed there" >&2; exit 127; }
 gone= made=
@@ -42,6 +42,7 @@ while IFS='|' read -r kind name address line; do
 done
 [ -n "$made" ] || exit 0
 [[ $made == *" type bond "* && ! -e /sys/module/bonding ]] && modprobe -q bonding max_bonds=0 2>/dev/null
+[[ $made == *" type dummy"* && ! -e /sys/module/dummy ]] && modprobe -q dummy numdummies=0 2>/dev/null
 why=$(ip -batch - 2>&1 <<<"$made") && exit 0
 number=${why##*Command failed -:}
 mapfile -t lines <<<"$made"
