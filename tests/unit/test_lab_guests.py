@@ -61,8 +61,10 @@ def test_a_nic_is_written_as_its_model_and_what_it_has(text: str, nic: Nic) -> N
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("e1000", "no model 'e1000'"),
+        ("e1001", "no model 'e1001'"),
         ("vmxnet3,queues=2", "follow from the guest's CPUs"),
+        ("rtl8139,queues=2", "queues of a rtl8139 are one pair"),
+        ("e1000,node=0", "a e1000 is on a bus of no NUMA node"),
         ("virtio-net-pci,queues=9", "queues must be 1 to 8"),
         ("virtio-net-pci,queues=2,queues=3", "is not queues=N"),
         ("virtio-net-pci,speed=2", "is not queues=N"),

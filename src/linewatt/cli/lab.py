@@ -84,8 +84,8 @@ def up(  # noqa: PLR0913  one parameter an option
         [],
         "--nic",
         metavar="MODEL",
-        help="A data NIC of each guest, once for each: vmxnet3 (default), e1000e or virtio-net-pci,"
-        " which may have queues=N; each may have node=K behind a comma.",
+        help="A data NIC of each guest, once for each: vmxnet3 (default), e1000e, virtio-net-pci,"
+        " which may have queues=N, each with node=K behind a comma; e1000, rtl8139, pcnet and others.",
     ),
     kernel: list[str] = typer.Option(
         [],

@@ -11,11 +11,12 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequenc
 from dataclasses import dataclass
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
-from linewatt.foreign import shortened, understood
+from linewatt.foreign import understood
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
+from linewatt.tuning.refusals import Drivers, drivers_of, otherwise, unread, unwritten, why
 from linewatt.tuning.words import apart, brief
 
 Knobs = Mapping[str, Knob]
@@ -52,18 +53,16 @@ async def make(
 
     What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
     """
-    outcomes = await _written(host, knobs, {entry: entry.wanted for entry in entries}, "set", behind)
+    outcomes = await _written(host, knobs, {entry: entry.wanted for entry in entries}, behind, back=False)
     for entry, text in outcomes.items():
         if isinstance(text, str):
             journal.applied(entry.number, text)
+    others = [entry for entry, text in outcomes.items() if isinstance(text, str) and text != entry.wanted]
+    drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in others])
     return [
         text
         if isinstance(text, LinewattError) or text == entry.wanted
-        else ChangeError(
-            "{}: {} {} was set to {!r} but reads {!r}; the kernel does not take this value".format(
-                entry.host, entry.knob, brief(entry.target), *apart(entry.wanted, text)
-            )
-        )
+        else otherwise(entry, knobs[entry.knob], text, drivers)
         for entry, text in outcomes.items()
     ]
 
@@ -146,7 +145,7 @@ async def _put_back(
         for entry, now in shown.items()
         if outcomes[entry.number] is None and now != entry.before
     }
-    for entry, text in (await _written(host, knobs, changed, "put back", behind)).items():
+    for entry, text in (await _written(host, knobs, changed, behind, back=True)).items():
         if isinstance(text, LinewattError):
             outcomes[entry.number] = text
         elif text != entry.before:
@@ -190,7 +189,9 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
             (done,) = await batch.run_all(
                 host, [_short(command)], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE
             )
-            _output(host.spec.name, done, f"set {entry.knob} {brief(entry.target)} again")
+            if done.status != 0:
+                what = f"{entry.host}: cannot set {entry.knob} {brief(entry.target)} again"
+                raise ChangeError(f"{what}: {why(done)}")
 
 
 async def read(host: Host, knob: Knob, target: str) -> str:
@@ -210,7 +211,8 @@ async def look(
     """
     questions = _questions(host.spec.name, settings)
     asked = [one for one in questions if isinstance(one, batch.Short)]
-    return _texts(host.spec.name, settings, questions, iter(await batch.run_all(host, asked, lock=lock)))
+    done = await batch.run_all(host, asked, lock=lock)
+    return await _texts(host, settings, questions, iter(done))
 
 
 def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Short | LinewattError]:
@@ -224,15 +226,22 @@ def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Sh
     return questions
 
 
-def _texts(
-    host: str,
+async def _texts(
+    host: Host,
     settings: Sequence[tuple[Knob, str]],
     questions: Sequence[batch.Short | LinewattError],
     answers: Iterator[Completed],
 ) -> list[str | LinewattError]:
+    told = [one if isinstance(one, LinewattError) else next(answers) for one in questions]
+    failed = [
+        setting
+        for one, setting in zip(told, settings, strict=True)
+        if isinstance(one, Completed) and one.status != 0
+    ]
+    drivers = await drivers_of(host, failed)
     return [
-        one if isinstance(one, LinewattError) else _try_answer(host, knob, target, next(answers))
-        for one, (knob, target) in zip(questions, settings, strict=True)
+        one if isinstance(one, LinewattError) else _try_answer(host.spec.name, knob, target, one, drivers)
+        for one, (knob, target) in zip(told, settings, strict=True)
     ]
 
 
@@ -244,26 +253,27 @@ def question(host: str, knob: Knob, target: str) -> batch.Short:
         raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
 
 
-def answer(host: str, knob: Knob, target: str, done: Completed) -> str:
+def answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers | None = None) -> str:
     """A setting in its canonical text, from what that command said. Raises ChangeError."""
-    output = _output(host, done, f"read {knob.name} {brief(target)}")
+    if done.status != 0:
+        raise unread(host, knob, target, done, drivers or {})
     try:
-        return understood(lambda: knob.parse(output), "its answer")
+        return understood(lambda: knob.parse(done.stdout), "its answer")
     except (ParseError, InvalidInput) as error:
         raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
 
 
-def _try_answer(host: str, knob: Knob, target: str, done: Completed) -> str | LinewattError:
+def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> str | LinewattError:
     try:
-        return answer(host, knob, target, done)
+        return answer(host, knob, target, done, drivers)
     except ChangeError as error:
         return error
 
 
 async def _written(
-    host: Host, knobs: Knobs, texts: Mapping[Entry, str], what: str, behind: Behind | None
+    host: Host, knobs: Knobs, texts: Mapping[Entry, str], behind: Behind | None, *, back: bool
 ) -> dict[Entry, str | LinewattError]:
-    """Write a text for each entry; what it reads directly after it, or what went wrong."""
+    """Write a text for each entry; what it reads after that, or what went wrong."""
     commands = [
         one for entry, text in texts.items() for one in _write_and_read(knobs[entry.knob], entry, text)
     ]
@@ -276,17 +286,44 @@ async def _written(
     answers = iter(
         await batch.run_all(host, [*commands, *asked], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE)
     )
-    outcomes: dict[Entry, str | LinewattError] = {}
-    for entry in texts:
-        written, shown = next(answers), next(answers)
-        try:
-            _output(entry.host, written, f"{what} {entry.knob} {brief(entry.target)}")
-            outcomes[entry] = answer(entry.host, knobs[entry.knob], entry.target, shown)
-        except ChangeError as error:
-            outcomes[entry] = error
-    behind.texts = _texts(host.spec.name, behind.settings, questions, answers)
+    pairs = {entry: (next(answers), next(answers)) for entry in texts}
+    outcomes = await _outcomes(host, knobs, pairs, back=back)
+    outcomes |= await _shown_by_now(host, knobs, texts, outcomes)
+    behind.texts = await _texts(host, behind.settings, questions, answers)
     behind.done = list(answers)
     return outcomes
+
+
+async def _outcomes(
+    host: Host, knobs: Knobs, pairs: Mapping[Entry, tuple[Completed, Completed]], *, back: bool
+) -> dict[Entry, str | LinewattError]:
+    """What each setting reads once it was written, from what both commands said."""
+    failed = [entry for entry, (written, shown) in pairs.items() if written.status or shown.status]
+    drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in failed])
+    outcomes: dict[Entry, str | LinewattError] = {}
+    for entry, (written, shown) in pairs.items():
+        knob = knobs[entry.knob]
+        now = _try_answer(entry.host, knob, entry.target, shown, drivers)
+        if written.status != 0:
+            text = now if isinstance(now, str) else None
+            now = unwritten(entry, knob, written, text, drivers, back=back)
+        outcomes[entry] = now
+    return outcomes
+
+
+async def _shown_by_now(
+    host: Host, knobs: Knobs, texts: Mapping[Entry, str], outcomes: Mapping[Entry, str | LinewattError]
+) -> dict[Entry, str | LinewattError]:
+    """What did not show its text directly after it was written, and does since others were.
+
+    A feature that needs another one (TSO needs transmit checksums) cannot be turned on before it, and is
+    turned on by the kernel with it.
+    """
+    open_ones = [entry for entry, text in texts.items() if outcomes[entry] != text]
+    if not open_ones or len(texts) == 1:
+        return {}
+    now = await look(host, [(knobs[entry.knob], entry.target) for entry in open_ones])
+    return {entry: text for entry, text in zip(open_ones, now, strict=True) if text == texts[entry]}
 
 
 def _input_s(commands: Iterable[batch.Short]) -> float:
@@ -301,16 +338,3 @@ def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.Short
 
 def _short(command: Command) -> batch.Short:
     return batch.Short(command.argv, command.stdin)
-
-
-def _output(host: str, done: Completed, what: str) -> str:
-    if done.status != 0:
-        raise ChangeError(f"{host}: cannot {what}: {_why(done)}")
-    return done.stdout
-
-
-def _why(done: Completed) -> str:
-    """A tool's own words in one line: what matters may stand before its last line."""
-    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    complaint = "; ".join(dict.fromkeys(line.strip() for line in lines[-3:]))
-    return shortened(complaint) or f"status {done.status}"

@@ -3,7 +3,7 @@
 
 mlx5 names them ``mlx5_comp0@pci:0000:3b:00.0``, ice ``ice-eth0-TxRx-0``, virtio ``virtio0-input.0``. Where
 one of them names the interface, only those that do are its own. Those that carry no queue (``mlx5_async0``,
-``…:misc``, ``…-config``) are none.
+``…:misc``, ``…-config``, vmxnet3's ``…-event-2``) are none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 _QUEUE = re.compile(
-    r"(?:tx-?rx|rx-?tx|rx|tx|comp|input|output|fp|queue|blk|ring|mlx4|[-_]q)[-_.]?(\d+)(?!\d)|-(\d+)\Z",
+    r"(?:tx-?rx|rx-?tx|rx|tx|comp|input|output|fp|queue|blk|ring|mlx4|[-_]q)[-_.]?(\d+)(?!\d)|(?<!-event)-(\d+)\Z",
     re.IGNORECASE,
 )
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.lab import bmc_recipe
-from linewatt.lab.guests.spec import Guest, Nic
+from linewatt.lab.guests.spec import MODULES, Guest, Nic
 
 GUEST_DIRECTORY = Path("/run/linewatt")
 """Where a guest keeps its keys and its sshd's configuration: in memory, copied from what it was handed."""
@@ -230,7 +230,7 @@ def start_script(argv: Sequence[str], variables: Mapping[str, str]) -> str:
     return f"{exports}exec {shlex.join(argv)}\n"
 
 
-def guest_script(wires: Sequence[Wire], mtu: int, sshd: str, name: str) -> str:
+def guest_script(guest: Guest, wires: Sequence[Wire], mtu: int, sshd: str, name: str) -> str:
     """What the guest runs when it is up: interfaces by their MAC, addresses, sshd until the end."""
     names = "\n".join(f"name_of {wire.mac} {wire.interface}" for wire in wires)
     batch = "\n".join(_addresses(wires, mtu))
@@ -243,7 +243,7 @@ mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=512000,cache=loose {_PROGR
 mount -t tmpfs -o mode=1777 tmp /tmp
 mkdir -p /run/sshd {GUEST_DIRECTORY}/home
 cp -r {_HANDED}/. {GUEST_DIRECTORY}/
-modprobe -a virtio_net vmxnet3 e1000e || true
+modprobe -a {" ".join(_modules_of(guest))} || true
 
 # The interface with a MAC gets its name, as soon as its driver has made it.
 name_of() {{
@@ -274,6 +274,11 @@ modprobe -a ipmi_devintf ipmi_si 2>/dev/null &  # which takes long where a BMC d
 echo "{READY}"
 {shlex.quote(sshd)} -D -f {GUEST_DIRECTORY}/{name}.conf -E {log} || cat {log}
 """
+
+
+def _modules_of(guest: Guest) -> list[str]:
+    """Of its data NICs and of management's."""
+    return sorted({MODULES[nic.model] for nic in guest.nics} | {MODULES["virtio-net-pci"]})
 
 
 def _addresses(wires: Sequence[Wire], mtu: int) -> list[str]:

@@ -10,8 +10,24 @@ from typing import Literal, get_args
 
 from linewatt.errors import InvalidInput
 
-Model = Literal["vmxnet3", "e1000e", "virtio-net-pci"]
+Model = Literal[
+    "vmxnet3", "e1000e", "virtio-net-pci", "e1000", "rtl8139", "i82559er", "tulip", "pcnet", "ne2k_pci"
+]
+MODULES: dict[Model, str] = {
+    "vmxnet3": "vmxnet3",
+    "e1000e": "e1000e",
+    "virtio-net-pci": "virtio_net",
+    "e1000": "e1000",
+    "rtl8139": "8139cp",
+    "i82559er": "e100",
+    "tulip": "tulip",
+    "pcnet": "pcnet32",
+    "ne2k_pci": "ne2k-pci",
+}
+"""model → the module of the kernel that drives it"""
 MODELS: tuple[Model, ...] = get_args(Model)
+_EXPRESS: tuple[Model, ...] = ("vmxnet3", "e1000e", "virtio-net-pci")
+"""on PCI Express; all others are on the conventional bus, which is on no node"""
 
 MAX_GUESTS = 16
 MAX_NICS = 4
@@ -25,7 +41,7 @@ _MEMORY_MIB = (512, 65536)
 class Nic:
     """A data interface of a guest. Raises InvalidInput.
 
-    ``queues``: pairs of them, of virtio only; the other models' drivers choose by the guest's CPUs.
+    ``queues``: pairs of them, of virtio only; vmxnet3's driver chooses by the guest's CPUs, others have one.
     ``node``: the NUMA node that its PCI bridge is on; None: the machine does not say, as with one node.
     """
 
@@ -36,12 +52,15 @@ class Nic:
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise InvalidInput(f"guest: no NIC model {self.model!r}; there are {', '.join(MODELS)}")
+        if self.node is not None and self.model not in _EXPRESS:
+            raise InvalidInput(
+                f"guest: a {self.model} is on a bus of no NUMA node; node= is of {', '.join(_EXPRESS)}"
+            )
         if self.queues is None:
             return
         if self.model != "virtio-net-pci":
-            raise InvalidInput(
-                f"guest: queues of a {self.model} follow from the guest's CPUs; queues= is of virtio-net-pci"
-            )
+            follow = "follow from the guest's CPUs" if self.model == "vmxnet3" else "are one pair"
+            raise InvalidInput(f"guest: queues of a {self.model} {follow}; queues= is of virtio-net-pci")
         if not 1 <= self.queues <= _QUEUES:
             raise InvalidInput(f"guest: queues must be 1 to {_QUEUES}, got {self.queues}")
 

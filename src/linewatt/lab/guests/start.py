@@ -60,7 +60,7 @@ def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *
             raise LabError(f"lab {layout.name}: {host.name} is no guest")
         wires = wires_of(layout, host, host.guest)
         handed = handed_directory(host, directory)
-        (handed / "guest.sh").write_text(recipe.guest_script(wires, layout.mtu, sshd, host.name))
+        (handed / "guest.sh").write_text(recipe.guest_script(host.guest, wires, layout.mtu, sshd, host.name))
         scratch = directory / "guests" / f"{host.name}.scratch"
         scratch.mkdir()
         argv = recipe.command(

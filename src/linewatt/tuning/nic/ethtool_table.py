@@ -36,7 +36,7 @@ def parse_table(output: str, labels: Mapping[str, str]) -> Table:
         if label in now and largest.get(label)
     }
     if not table:
-        raise ParseError("the device states no number that could be set")
+        raise ParseError("the device states no number that could be set; leave it out for this host")
     return table
 
 

@@ -103,7 +103,10 @@ class Offload:
         free = [part for part, now in setting.items() if not now.endswith(_FIXED)]
         changing = [part for part in free if state == "off" or part not in _KEPT or len(setting) == 1]
         if not changing and any(now != state + _FIXED for now in setting.values()):
-            raise ChangeError(f"it is fixed: the driver shows {before} and lets nobody change that")
+            shows = " and ".join(sorted({now.removesuffix(_FIXED) for now in setting.values()}))
+            raise ChangeError(
+                f"it is fixed: the driver has it {shows} and lets nobody change that; leave it out"
+            )
         return format_words(setting | dict.fromkeys(changing, state))
 
     def write(self, target: str, setting: str) -> Command:

@@ -18,8 +18,12 @@ from linewatt.tuning.commands import interface, script
 # $1: interface, $2: rx or tx, $3: file. One line a queue
 _READ = """cd "/sys/class/net/$1/queues" 2>/dev/null || { echo "there is no interface $1" >&2; exit 1; }
 for queue in "$2"-*; do
-  read -r setting <"$queue/$3" ||
-    { echo "$queue/$3 cannot be read; with a single queue it may mean nothing" >&2; exit 1; }
+  read -r setting 2>/dev/null <"$queue/$3" || {
+    if [ "$3" = xps_cpus ] && [ ! -e tx-1 ]; then
+      echo "$1 sends through a single queue, over which nothing can be dealt; leave xps_cpus out for it" >&2
+    else echo "$queue/$3 cannot be read" >&2; fi
+    exit 1
+  }
   echo "$queue=$setting"
 done"""
 

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a setting that a driver or the kernel does not take, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from linewatt.errors import ChangeError, HostError
+from linewatt.foreign import shortened
+from linewatt.hosts.base import Completed, Host
+from linewatt.hosts.journal.lines import Entry
+from linewatt.tuning.base import Knob
+from linewatt.tuning.words import apart, brief
+
+# One line an interface: its name and its driver's
+_DRIVERS = """for net; do
+  (cd -P "/sys/class/net/$net/device/driver" && echo "$net ${PWD##*/}") 2>/dev/null
+done; true"""
+
+_UNSUPPORTED = re.compile(r"not supported", re.IGNORECASE)
+
+Drivers = dict[str, str]
+"""interface → the name of its driver; a virtual interface has none"""
+
+
+async def drivers_of(host: Host, settings: Iterable[tuple[Knob, str]]) -> Drivers:
+    """The drivers of the interfaces that these settings are of; none where the host does not say."""
+    names = sorted({target.split()[0] for knob, target in settings if target and _of_interface(knob)})
+    if not names:
+        return {}
+    try:
+        done = await host.run(["bash", "-c", _DRIVERS, "linewatt", *names], timeout_s=10.0)
+    except HostError:
+        return {}
+    return {words[0]: words[1] for line in done.stdout.splitlines() if len(words := line.split()) == 2}
+
+
+def _of_interface(knob: Knob) -> bool:
+    return getattr(knob, "targets", "").startswith("interface")
+
+
+def _who(knob: Knob, target: str, drivers: Drivers) -> str:
+    if not _of_interface(knob):
+        return "the kernel"
+    driver = drivers.get(target.split()[0])
+    return f"its driver ({driver})" if driver else "its driver"
+
+
+def unread(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> ChangeError:
+    """Why a setting could not be read."""
+    what = f"{host}: cannot read {knob.name} {brief(target)}"
+    if _of_interface(knob) and (said := _unsupported(done)):
+        who = _who(knob, target, drivers)
+        return ChangeError(f"{what}: {who} has no such setting ({said}); {_without(host, knob)}")
+    return ChangeError(f"{what}: {why(done)}")
+
+
+def unwritten(
+    entry: Entry, knob: Knob, done: Completed, now: str | None, drivers: Drivers, *, back: bool
+) -> ChangeError:
+    """Why a setting could not be set, or put ``back``; ``now``: what it reads after that."""
+    what = f"{entry.host}: cannot {'put back' if back else 'set'} {entry.knob} {brief(entry.target)}"
+    if not _of_interface(knob):
+        return ChangeError(f"{what}: {why(done)}")
+    wanted, shown = apart(entry.before if back else entry.wanted, now or "")
+    reads = f"; it reads {shown!r}" if now else ""
+    if back:
+        return ChangeError(f"{what} to {wanted!r}: {why(done)}{reads}; set it by hand")
+    who = _who(knob, entry.target, drivers)
+    if said := _unsupported(done):
+        return ChangeError(f"{what}: {who} cannot change it ({said}){reads}; {_without(entry.host, knob)}")
+    other = f"ask for another value, or leave {entry.knob} out for {entry.host}"
+    return ChangeError(f"{what} to {wanted!r}: {who} refuses it ({why(done)}){reads}; {other}")
+
+
+def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeError:
+    """A setting that was written without complaint and does not read back as asked."""
+    wanted, shown = apart(entry.wanted, text)
+    who = _who(knob, entry.target, drivers)
+    what = f"{entry.host}: {entry.knob} {brief(entry.target)} was set to {wanted!r}"
+    if text == entry.before:
+        still = f"{what} without complaint but still reads {shown!r}"
+        return ChangeError(f"{still}: {who} ignores it; {_without(entry.host, knob)}")
+    return ChangeError(
+        f"{what} but reads {shown!r}: {who} made another value of it; ask for one that it takes, such as this"
+    )
+
+
+def _without(host: str, knob: Knob) -> str:
+    other = ", or use an interface whose driver has it" if _of_interface(knob) else ""
+    return f"leave {knob.name} out for {host}{other}"
+
+
+def _unsupported(done: Completed) -> str | None:
+    """The line in which a tool says that there is no such thing."""
+    lines = (done.stderr or done.stdout).splitlines()
+    return next((shortened(line.strip()) for line in lines if _UNSUPPORTED.search(line)), None)
+
+
+def why(done: Completed) -> str:
+    """A tool's own words in one line: what matters may stand before its last line."""
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    complaint = "; ".join(dict.fromkeys(line.strip() for line in lines[-3:]))
+    return shortened(complaint) or f"status {done.status}"
