@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import to_json
-
 from linewatt.model import Case, CpuShares, EndResult, InstanceResult, PowerResult, Role, Trial, Window
+from linewatt.store.write import text_of
 
 CASES, TRIALS = 1000, 10
 _CREATED_S = 1_767_225_600.0
@@ -41,7 +40,7 @@ def write_one(path: Path, cases: int, trials: int, *, seed: int, slower: float =
             one = _trial(number, repetition, case, 94e9 * factor, 13 * draw.gauss(1, 0.02))
             directory = path / "trials" / f"{number:05d}"
             directory.mkdir()
-            (directory / "trial.json").write_bytes(to_json(one, indent=1))
+            (directory / "trial.json").write_text(text_of(one))
     return path
 
 

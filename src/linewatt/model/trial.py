@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from linewatt.model.case import Case, Role
@@ -109,8 +109,26 @@ _OF_FEW = OF_FEW | {"incoming", "load", "latency_s", "duplicate_packets", "searc
 
 def document_of(value: Any) -> dict[str, Any]:
     """A value that holds trials or cases, as plain values for JSON."""
+    document = {}
+    for about in fields(value):
+        one = _plain(getattr(value, about.name))
+        if one or about.name not in _OF_FEW or one == 0:
+            document[about.name] = one
+    return document
 
-    def known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {name: one for name, one in pairs if one or name not in _OF_FEW or one == 0}
 
-    return asdict(value, dict_factory=known)
+def _plain(value: Any) -> Any:
+    """As ``dataclasses.asdict`` has it, which takes three times as long."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if is_dataclass(kind):
+        return document_of(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in value] if kind is list else tuple(map(_plain, value))
+    return value
+
+
+_SCALARS = frozenset({float, int, str, bool, type(None)})

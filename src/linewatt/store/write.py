@@ -15,8 +15,8 @@ from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial, document_of
 from linewatt.records import SCHEMA_VERSION
-from linewatt.store import raw, sums
-from linewatt.store.samples import FULL, Series, write_samples
+from linewatt.store import raw, samples, sums
+from linewatt.store.samples import FULL, Series
 from linewatt.units import stamp
 
 RAW = "raw"
@@ -102,16 +102,14 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], texts: Map
     _refuse_removed(result)
     files = {
         "trial.json": text_of(trial).encode(),
+        "samples.parquet": samples.encoded(series),
         raw.pack_of(final / RAW).name: raw.packed(RAW, texts),
     }
+    listed = {f"trials/{final.name}/{name}": sums.of_data(data) for name, data in files.items()}
     try:
         with ExitStack() as naming, durable.whole_folder(final) as partial:
-            write_samples(partial / "samples.parquet", series)
-            digests = {"samples.parquet": sums.of_file(partial / "samples.parquet")}
             for name, data in files.items():
                 durable.write_synced(partial / name, data)
-                digests[name] = sums.of_data(data)
-            listed = {f"trials/{final.name}/{name}": digest for name, digest in digests.items()}
             naming.enter_context(sums.listed(result, listed))  # until the folder has its name
     except OSError as error:
         raise unstored(final, "the trial", error) from error
@@ -164,8 +162,12 @@ def write_imported(root: Path, manifest: Mapping[str, Any], trials: Sequence[Tri
 
 
 def text_of(trial: Trial) -> str:
-    """A trial as its document has it."""
-    return json.dumps(document_of(trial), allow_nan=False, indent=1)
+    """A trial as its document has it: a line for each of its figures and ends."""
+    lines = (f"{json.dumps(name)}:{_line(value)}" for name, value in document_of(trial).items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+_line = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def unstored(where: Path, what: str, error: OSError) -> StoreError:

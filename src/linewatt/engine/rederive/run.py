@@ -80,22 +80,20 @@ def write(found: Rederived) -> Path | None:
 
 
 def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> TrialAgain:
-    before_text = raw.text_of(file)
     with contained(str(file)):
-        before = read_json(before_text, str(file), STORED)
+        before = read_json(raw.text_of(file), str(file), STORED)
         number, method = int(before["number"]), int(before.get("method", 1))
     learned = _refuting(result, directory)
     try:
         after = understood(lambda: _made(result, campaign, directory, learned), directory.name)
     except LinewattError as error:
         return TrialAgain(number=number, method=method, problem=str(error))
-    text = derived.text_of(after)
-    now = json.loads(text)
+    now = json.loads(derived.text_of(after))
     return TrialAgain(
         number=number,
         method=method,
         after=after,
-        same=text == before_text,
+        same=json.dumps(now) == json.dumps(before),  # whatever its lines were when it was stored
         changes=tuple(changes(number, before, now, list(_begin(after, learned)))),
         told=tuple(told(number, before, now)),
     )
