@@ -66,6 +66,8 @@ tools_of_guests='
     qemu-system-x86_64  qemu-system-x86 qemu-kvm
     busybox             busybox-static  busybox
     modprobe            kmod            kmod
+    iasl                acpica-tools    acpica-tools
+    numactl             numactl         numactl
 '
 
 # What reads meters and moves files by hand, beside linewatt.

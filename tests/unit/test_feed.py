@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -225,6 +226,9 @@ def test_a_source_that_says_in_the_wait_that_it_is_opening_is_waited_for_longer(
 
 def test_a_source_that_says_nothing_is_waited_for_no_longer_than_the_limit() -> None:
     assert silent(fed(), limit_s=0.05) == "waited 0.05 s for its first reading"
+    late = fed()
+    late._host = SimpleNamespace(limits=SimpleNamespace(late_s=0.02))
+    assert silent(late, limit_s=0.05) == "waited 0.07 s for its first reading"
     assert silent(fed("later"), limit_s=0.0, opening_s=0.05) == "numbers: still counting"
 
 

@@ -37,6 +37,17 @@ def test_a_plan_does_not_say_that_nothing_changes_before_it_can_know(run: Run) -
     assert "steer:" not in plan(run, "")
 
 
+def test_a_plan_says_that_interrupts_move_where_placement_is_chosen_later(run: Run) -> None:
+    text = HOSTS.replace(", app_cpus: 0, irq_cpus: 1", "")
+    Path("c.yaml").write_text(text)
+    _, out, _ = run("plan", "c.yaml")
+    assert "change dut, gen: interrupts of data interfaces go to CPUs that are chosen when the host" in out
+    assert "no change" not in out
+    assert "chosen when" not in plan(run, "")
+    Path("c.yaml").write_text(text + "placement: none\n")
+    assert "no change to any host" in run("plan", "c.yaml")[1]
+
+
 def test_the_level_of_a_label_stays_as_it_was_written(run: Run) -> None:
     out = plan(run, "factors: {kernel: {label: [5.10, 6.1]}}\n")
     assert [line.split()[1] for line in out.splitlines() if line.startswith("   ")] == ["5.10", "6.1"]

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from linewatt.errors import InvalidInput, LabError
 from linewatt.lab import Guest, LabRequest, Nic
 from linewatt.lab.bmc_recipe import lan_conf
-from linewatt.lab.guests import recipe, start, tools
+from linewatt.lab.guests import meter, recipe, start, tools
 from linewatt.lab.guests.spec import MODELS, parse_nic, same_guests
 from linewatt.lab.layout import Layout, lay_out
 from linewatt.lab.recipe import inventory
@@ -289,6 +290,50 @@ def test_all_that_is_missing_is_one_line_with_the_command_that_installs_it(
     assert "\n" not in said
     assert "qemu-system-x86 busybox-static kmod linux-image-amd64 && " in said
     assert said.endswith("-m pip install virtme-ng")
+
+
+def test_an_acpi_meter_needs_its_compiler_and_a_bmc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    for guest, needed in ((Guest(acpi_meter=True), True), (Guest(), False)):
+        with pytest.raises(LabError) as caught:
+            tools.find_guest_tools((guest,))
+        assert ("iasl, ipmi_sim" in str(caught.value)) is needed
+        assert (" acpica-tools openipmi " in str(caught.value)) is needed
+    with pytest.raises(InvalidInput, match="asks the BMC; leave --no-bmc or --acpi-meter away"):
+        LabRequest(hosts=1, bmc=False, guests=(Guest(acpi_meter=True),))
+
+
+def test_a_guest_with_an_acpi_meter_has_its_table_its_drivers_and_its_mark(tmp_path: Path) -> None:
+    with_meter = Guest(acpi_meter=True)
+    layout = layout_of(with_meter, Guest())
+    wires = start.wires_of(layout, layout.hosts[0], with_meter)
+    table = "/lab/guests/meter.aml"
+    boot = recipe.Boot("virtme-run", "busybox", "/boot/vmlinuz-1", kvm=False, bmc=True, table=table)
+    assert f"file={table}" in recipe.command(with_meter, "h1", wires, Path("/lab/guests/h1"), boot)
+    scripts = [recipe.guest_script(guest, wires, 1500, "sshd", "h1") for guest in (with_meter, Guest())]
+    assert ["modprobe acpi_power_meter" in script for script in scripts] == [True, False]
+    tree = YAML(typ="safe").load(inventory(layout, tmp_path, tmp_path / "bmc.password"))
+    power = [tree["all"]["hosts"][host]["linewatt_power"] for host in ("h1", "h2")]
+    assert power[0]["acpi"] == {"driver": "hwmon", "channels": ["power_meter.power1"], "simulated": True}
+    assert "acpi" not in power[1]
+    assert with_meter.description.endswith(", ACPI meter")
+
+
+def test_an_acpi_meter_adds_what_the_bmc_says_of_both_supplies() -> None:
+    text = meter.source()
+    assert [line.strip() for line in text.splitlines() if "WATT (" in line and "=" in line] == [
+        "Local1 = WATT (1, 4)",
+        "Local1 = WATT (3, 4)",
+    ]
+
+
+def test_a_compiler_that_refuses_is_quoted(tmp_path: Path) -> None:
+    compiler = tmp_path / "iasl"
+    compiler.write_text("#!/bin/sh\necho no such thing\nexit 1\n")
+    compiler.chmod(0o755)
+    with pytest.raises(LabError, match="cannot compile it: no such thing"):
+        meter.write_table(tmp_path, str(compiler))
 
 
 def test_another_machine_than_the_guests_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

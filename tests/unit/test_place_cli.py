@@ -86,15 +86,16 @@ def test_the_options_reach_the_rules() -> None:
 def test_a_map_shows_every_cpu_of_every_node_once() -> None:
     done = run(str(CAPTURES / "2.9.0-v2-offline" / "topology.xml"), "--numa-node", "0", "--processes", "9")
     assert done.stdout.splitlines()[2:] == [
-        "processes   3-5",
+        "processes   3-5,9-10",
         "interrupts  0-1,8",
         "",
         "node 0 *    interrupts 0-1,8 | free 7",
-        "node 1      processes 3-5 | free 9-10",
+        "node 1      processes 3-5,9-10",
         "no node     not usable 2,6,11",
         "* the node that was named",
         "",
-        "note: up to 3 processes share a CPU: 9 of them on 3 CPUs",
+        "note: up to 2 processes share a CPU: 9 of them on 5 CPUs",
+        "note: 5 CPUs with processes are threads of 3 cores",
     ]
 
 

@@ -103,6 +103,47 @@ def test_rule_2_without_other_cores_shares_the_local_ones_and_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("processes", "own", "interrupts"), [(2, (0, 1), (2, 3)), (3, (0, 1, 2), (3,)), (4, (0, 1, 2, 3), (0, 1))]
+)
+def test_second_threads_come_before_shared_cpus(
+    processes: int, own: tuple[int, ...], interrupts: tuple[int, ...]
+) -> None:
+    found = place(machine(1, 2, threads=2), Wish(processes, nic="eth0"))
+    assert (found.rule, found.process_cpus, found.irq_cpus) == (2, own, interrupts)
+    assert found.shared is (processes == 4)
+
+
+def test_what_is_said_of_second_threads() -> None:
+    found = place(machine(2, 2, threads=2), Wish(2, nic="eth0", usable=(0, 1, 4, 5)))
+    assert found.why == (
+        "2 processes leave none of the 2 cores local to eth0 (NUMA node 0) for interrupts alone, and there"
+        " are no others: before a CPU has both, second threads of the cores are used: processes on 0-1,"
+        " interrupts on 4-5"
+    )
+    assert found.notes == ("interrupts on 4-5 run on the other thread of a core that runs a process",)
+
+
+def test_a_core_without_a_second_thread_lends_none() -> None:
+    found = place(machine(1, 2, threads=2), Wish(2, nic="eth0", usable=(0, 1, 2)))
+    assert (found.process_cpus, found.irq_cpus, found.shared) == ((0, 1), (2,), False)
+
+
+@pytest.mark.parametrize("policy", ["auto", "remote"])
+def test_processes_elsewhere_use_second_threads_before_a_cpu_has_two(policy: str) -> None:
+    found = place(machine(2, 2, threads=2), Wish(3, nic="eth0", policy=policy))
+    assert found.process_cpus == (2, 3, 6)
+    assert found.irq_cpus == (0, 1)
+    assert found.notes == ("3 CPUs with processes are threads of 2 cores",)
+
+
+def test_the_role_that_is_not_named_gets_second_threads_before_shared_cpus() -> None:
+    computer = machine(1, 2, threads=2)
+    assert place(computer, Wish(2, nic="eth0", process_cpus=(0, 1))).irq_cpus == (2, 3)
+    assert place(computer, Wish(2, nic="eth0", process_cpus=(0,))).irq_cpus == (1,)
+    assert place(computer, Wish(2, nic="eth0", irq_cpus=(0, 1))).process_cpus == (2, 3)
+
+
 def test_one_cpu_does_everything() -> None:
     found = place(machine(1, 1), Wish(1, nic="eth0"))
     assert (found.rule, found.process_cpus, found.irq_cpus, found.shared) == (2, (0,), (0,), True)
@@ -367,7 +408,14 @@ def test_no_process_has_less_than_a_core_without_saying_so(topology: Topology, w
     own, served = Counter(core[cpu] for cpu in found.process_cpus), {core[cpu] for cpu in found.irq_cpus}
     if max(own.values(), default=0) > 1 or served & set(own):
         assert found.notes
-        assert wish.smt or found.shared or len(found.process_cpus) > len(set(found.process_cpus))
+        assert wish.smt or found.shared or _uses_second_threads(topology, found)
+
+
+def _uses_second_threads(topology: Topology, found: Placement) -> bool:
+    """Or has more processes than CPUs."""
+    core = {cpu.id: cpu.core for cpu in topology.cpus}
+    everything = (*found.process_cpus, *found.irq_cpus)
+    return len({core[cpu] for cpu in everything}) < len(everything)
 
 
 @given(machines(), st.integers(1, 60))
@@ -384,10 +432,14 @@ def test_rules_hold_on_every_machine(topology: Topology, processes: int) -> None
         assert len(interrupts) == min(processes, len(local) - processes)
     elif processes <= 2 * len(everywhere):
         assert found.rule == 2
-        assert interrupts == local
-        assert found.shared == (local == everywhere)
-        assert own <= (everywhere if found.shared else everywhere - local)
-        assert len(own) == min(processes, len(everywhere if found.shared else everywhere - local))
+        alone = local == everywhere
+        theirs = local if alone else everywhere - local
+        threads = [cpu.id for cpu in topology.usable() if cpu.core in theirs]
+        assert own <= theirs
+        assert len(own) == min(processes, len(theirs))
+        assert len(set(found.process_cpus)) == min(processes, len(threads))
+        assert found.shared == (alone and processes >= len(threads))
+        assert interrupts == local or (alone and not found.shared)
     else:
         assert (found.rule, found.process_cpus, found.irq_cpus) == (3, (), ())
 

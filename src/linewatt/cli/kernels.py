@@ -48,13 +48,13 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     from linewatt.cli.compare import compare, parse_factor
     from linewatt.cli.own_lab import own_lab
     from linewatt.cli.run import execute
-    from linewatt.lab.guests.spec import same_guests
+    from linewatt.lab.guests.spec import Guest, same_guests
 
     if len(set(kernel)) < max(2, len(kernel)):
         raise InvalidInput("lab kernels: give --kernel FILE at least twice, each with another kernel")
     if factor is not None:
         parse_factor(factor)
-    guests = same_guests(len(kernel) + 1, nic, kernels=[kernel[0], *kernel], cpus=cpus, memory_mib=memory)
+    guests = same_guests(len(kernel) + 1, nic, [kernel[0], *kernel], Guest(cpus=cpus, memory_mib=memory))
     can_be_made("--results", results)
     hosts = [f"h{number}" for number in range(2, len(guests) + 1)]
     _checked(file, hosts, ports=len(guests[0].nics))

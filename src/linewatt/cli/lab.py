@@ -40,65 +40,83 @@ class _Up(Command):
         return super().parse_args(ctx, words)
 
 
+_HOSTS = typer.Option(2, "--hosts", metavar="N", help="How many hosts, 1 to 250.")
+_RATE = typer.Option(
+    "10gbit",
+    "--rate",
+    metavar="RATE",
+    help="Rate of each data link, like 10gbit, 10G or 100M; none: unshaped.",
+)
+_MTU = typer.Option(1500, "--mtu", metavar="BYTES", help="MTU of the data network, 1280 to 9216.")
+_PORTS = typer.Option(1, "--ports", metavar="N", help="Data ports of each host, 1 to 4.")
+_SHARED = typer.Option(
+    "none",
+    "--shared",
+    metavar="RATE",
+    help="What the switch forwards to a host at most, through all its ports together; none: unlimited.",
+)
+_INVENTORY = typer.Option(None, "--inventory", metavar="FILE", help="Write the inventory here too.")
+_BMC = typer.Option(True, "--bmc/--no-bmc", help="A simulated BMC for each host.")
+_BMC_REFRESH = typer.Option(
+    0.0,
+    "--bmc-refresh",
+    metavar="SECONDS",
+    help="Seconds that BMCs hold their readings, as slow ones do; 0: they do not.",
+)
+_BMC_AVERAGE = typer.Option(
+    0.0,
+    "--bmc-average",
+    metavar="SECONDS",
+    help="Seconds that BMCs average over, as many do; 0: they do not.",
+)
+_VM = typer.Option(
+    None,
+    "--vm",
+    metavar="N",
+    help="N virtual machines as hosts, 1 to 16, by itself 2, with kernels of their own.",
+)
+_NIC = typer.Option(
+    [],
+    "--nic",
+    metavar="MODEL",
+    help="A data NIC of each guest, once for each: vmxnet3 (default), e1000e, virtio-net-pci,"
+    " which may have queues=N, each with node=K behind a comma; e1000, rtl8139, pcnet and others.",
+)
+_KERNEL = typer.Option(
+    [],
+    "--kernel",
+    metavar="FILE",
+    help="Kernel image of the guests, several by turns; default: the newest in /boot.",
+)
+_CPUS = typer.Option(2, "--cpus", metavar="N", help="CPUs of each guest.")
+_THREADS = typer.Option(1, "--threads", metavar="N", help="Hardware threads of a guest's core, 1 or 2.")
+_NODES = typer.Option(1, "--nodes", metavar="N", help="NUMA nodes of each guest, 1 to 4.")
+_MEMORY = typer.Option(768, "--memory", metavar="MIB", help="Memory of each guest.")
+_ACPI_METER = typer.Option(
+    False, "--acpi-meter", help="A power meter of each guest's firmware, which asks its BMC."
+)
+
+
 @lab_app.command("up", cls=_Up)
 def up(  # noqa: PLR0913  one parameter an option
     name: str = _NAME,
-    hosts: int = typer.Option(2, "--hosts", metavar="N", help="How many hosts, 1 to 250."),
-    rate: str = typer.Option(
-        "10gbit",
-        "--rate",
-        metavar="RATE",
-        help="Rate of each data link, like 10gbit, 10G or 100M; none: unshaped.",
-    ),
-    mtu: int = typer.Option(1500, "--mtu", metavar="BYTES", help="MTU of the data network, 1280 to 9216."),
-    inventory: Path | None = typer.Option(
-        None, "--inventory", metavar="FILE", help="Write the inventory here too."
-    ),
-    bmc: bool = typer.Option(True, "--bmc/--no-bmc", help="A simulated BMC for each host."),
-    bmc_refresh: float = typer.Option(
-        0.0,
-        "--bmc-refresh",
-        metavar="SECONDS",
-        help="Seconds that BMCs hold their readings, as slow ones do; 0: they do not.",
-    ),
-    bmc_average: float = typer.Option(
-        0.0,
-        "--bmc-average",
-        metavar="SECONDS",
-        help="Seconds that BMCs average over, as many do; 0: they do not.",
-    ),
-    ports: int = typer.Option(1, "--ports", metavar="N", help="Data ports of each host, 1 to 4."),
-    shared: str = typer.Option(
-        "none",
-        "--shared",
-        metavar="RATE",
-        help="What the switch forwards to a host at most, through all its ports together; none: unlimited.",
-    ),
-    vm: int | None = typer.Option(
-        None,
-        "--vm",
-        metavar="N",
-        help="N virtual machines as hosts, 1 to 16, by itself 2, with kernels of their own.",
-    ),
-    nic: list[str] = typer.Option(
-        [],
-        "--nic",
-        metavar="MODEL",
-        help="A data NIC of each guest, once for each: vmxnet3 (default), e1000e, virtio-net-pci,"
-        " which may have queues=N, each with node=K behind a comma; e1000, rtl8139, pcnet and others.",
-    ),
-    kernel: list[str] = typer.Option(
-        [],
-        "--kernel",
-        metavar="FILE",
-        help="Kernel image of the guests, several by turns; default: the newest in /boot.",
-    ),
-    cpus: int = typer.Option(2, "--cpus", metavar="N", help="CPUs of each guest."),
-    threads: int = typer.Option(
-        1, "--threads", metavar="N", help="Hardware threads of a guest's core, 1 or 2."
-    ),
-    nodes: int = typer.Option(1, "--nodes", metavar="N", help="NUMA nodes of each guest, 1 to 4."),
-    memory: int = typer.Option(768, "--memory", metavar="MIB", help="Memory of each guest."),
+    hosts: int = _HOSTS,
+    rate: str = _RATE,
+    mtu: int = _MTU,
+    inventory: Path | None = _INVENTORY,
+    bmc: bool = _BMC,
+    bmc_refresh: float = _BMC_REFRESH,
+    bmc_average: float = _BMC_AVERAGE,
+    ports: int = _PORTS,
+    shared: str = _SHARED,
+    vm: int | None = _VM,
+    nic: list[str] = _NIC,
+    kernel: list[str] = _KERNEL,
+    cpus: int = _CPUS,
+    threads: int = _THREADS,
+    nodes: int = _NODES,
+    memory: int = _MEMORY,
+    acpi_meter: bool = _ACPI_METER,
     as_json: bool = _JSON,
 ) -> None:
     """Build a lab and print the path of its inventory.
@@ -107,17 +125,12 @@ def up(  # noqa: PLR0913  one parameter an option
     """
     from linewatt import lab
 
-    guests = _guests(vm, nic, kernels=kernel, cpus=cpus, threads=threads, nodes=nodes, memory_mib=memory)
-    if vm is not None and hosts not in (2, vm):
-        raise InvalidInput(f"--vm {vm} and --hosts {hosts}: all hosts are guests; give --vm alone")
+    like = lab.Guest(cpus=cpus, threads=threads, nodes=nodes, memory_mib=memory, acpi_meter=acpi_meter)
+    guests = _guests(vm, hosts, nic, kernel, like)
     request = lab.LabRequest(
         name, vm or hosts, rate, mtu, bmc, bmc_refresh, bmc_average, ports, shared, guests
     )
-    if guests:
-        say(
-            f"lab {name}: {len(guests)} guests boot; that takes seconds with KVM and a minute or more without"
-        )
-    built = lab.up(request, inventory=inventory)
+    built = lab.up(request, inventory=inventory, tell=say)
     path = built.inventory if inventory is None else inventory
     if built.was_up:
         say(f"lab {name} was already up")
@@ -129,16 +142,20 @@ def up(  # noqa: PLR0913  one parameter an option
         put(str(path))
 
 
-def _guests(vm: int | None, nics: list[str], **shape: Any) -> tuple[Guest, ...]:
+def _guests(
+    vm: int | None, hosts: int, nics: list[str], kernels: list[str], like: Guest
+) -> tuple[Guest, ...]:
     """What ``--vm`` and its companions ask for; these mean nothing without it."""
     from linewatt.lab.guests.spec import Guest, same_guests
 
     if vm is not None:
-        return same_guests(vm, nics, **shape)
-    ignored = same_guests(1, nics, **shape)[0]
-    if ignored != Guest():
+        if hosts not in (2, vm):
+            raise InvalidInput(f"--vm {vm} and --hosts {hosts}: all hosts are guests; give --vm alone")
+        return same_guests(vm, nics, kernels, like)
+    if nics or kernels or like != Guest():
         raise InvalidInput(
-            "--nic, --kernel, --cpus, --threads, --nodes and --memory are of guests; give --vm N, too"
+            "--nic, --kernel, --cpus, --threads, --nodes, --memory and --acpi-meter are of guests;"
+            " give --vm N, too"
         )
     return ()
 

@@ -79,9 +79,7 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
     if planned.segments is not None:
         put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
     put("\n".join(_host_lines(campaign)))
-    put(
-        "\n".join(_change_lines(planned.changes, planned.rounds, _steered_later(campaign), _raised(campaign)))
-    )
+    put("\n".join(_change_lines(campaign, planned.changes, planned.rounds)))
 
 
 def schema_command() -> None:
@@ -114,7 +112,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
-    yield from _change_lines(planned.changes, planned.rounds, _steered_later(campaign), _raised(campaign))
+    yield from _change_lines(campaign, planned.changes, planned.rounds)
     yield from _port_lines(campaign)
     for skip in planned.skipped:
         yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
@@ -181,13 +179,23 @@ def _host_lines(campaign: Campaign) -> Iterator[str]:
         yield f"program of {one.name} on {one.host or 'this machine'}: {one.words}"
 
 
-def _steered_later(campaign: Campaign) -> list[str]:
-    """Hosts whose interrupts are moved to CPUs that are only known once the host has been asked."""
+def _later_lines(campaign: Campaign) -> Iterator[str]:
+    """What is changed on hosts in a way that is only known once they have been asked."""
+    from linewatt.campaign.campaign import PLACEMENT
     from linewatt.campaign.reading.sites import sites_of_files
 
-    known = sites_of_files(campaign) if campaign.steer else {}
     taking_part = {host for pair in campaign.ways for host in pair}
-    return sorted(taking_part - set(known)) if campaign.steer else []
+    unknown = sorted(taking_part - set(sites_of_files(campaign)))
+    if unknown and not {"pinned", "none"} >= {*campaign.factors.get(PLACEMENT, (campaign.placement,))}:
+        yield (
+            f"change {', '.join(unknown)}: interrupts of data interfaces go to CPUs that are chosen when "
+            "the host has been asked (irq_affinity; rps_cpus where there are none), "
+            "irqbalance = off where it runs"
+        )
+    if unknown and campaign.steer:
+        yield (
+            f"steer: which interrupts of {' and '.join(unknown)} move is decided when the host has been asked"
+        )
 
 
 def _port_lines(campaign: Campaign) -> Iterator[str]:
@@ -205,9 +213,7 @@ def _raised(campaign: Campaign) -> list[str]:
     return [name for name, spec in campaign.hosts.items() if spec.raise_session]
 
 
-def _change_lines(
-    shown: Sequence[Change], rounds: Sequence[Round], later: Sequence[str], raised: Sequence[str]
-) -> Iterator[str]:
+def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[Round]) -> Iterator[str]:
     """What hosts show throughout, then what varies between rounds: a line for each setting."""
     from linewatt.hosts.leash import RR_PRIORITY
 
@@ -217,9 +223,9 @@ def _change_lines(
         key = change.host, change.knob, change.target
         values.setdefault(key, {})[change.value] = None
         whys[key] = change.why
-    if later:
-        yield f"steer: which interrupts of {' and '.join(later)} move is decided when the host has been asked"
-    elif not shown and not values and not raised:
+    later, raised = list(_later_lines(campaign)), _raised(campaign)
+    yield from later
+    if not (later or shown or values or raised):
         yield "no change to any host"
     for host in raised:
         yield (

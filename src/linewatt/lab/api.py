@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,11 +59,18 @@ class LabStatus:
     no_bmc: str | None = None
 
 
-def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT) -> Lab:
+def up(
+    request: LabRequest,
+    *,
+    inventory: Path | None = None,
+    root: Path = ROOT,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Lab:
     """Build the lab, or find it built; ``inventory`` is one more place to write the inventory to.
 
-    A lab that is half there is taken down first. Raises InvalidInput where another lab has the name,
-    LabError where this machine cannot do it; then nothing is left of it.
+    ``tell`` hears what is waited for, once nothing is left that could be refused. A lab that is half there is
+    taken down first. Raises InvalidInput where another lab has the name, LabError where this machine cannot
+    do it; then nothing is left of it.
     """
     tools = system.find_tools()
     guest_tools = find_guest_tools(request.guests) if request.guests else None
@@ -76,12 +83,20 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
             if state is not None:
                 take_down(state)
             registry.clear(request.name)
+            if guest_tools is not None:
+                tell(_boots(request, kvm=guest_tools.kvm))
             state = _make(registry, request, tools, guest_tools, lock)
         if copy is not None:
             state = state.with_copy(copy)
             registry.write(state)
             _write_copy(registry.directory(request.name) / "inventory.yaml", copy)
     return _lab(state, registry, was_up=was_up)
+
+
+def _boots(request: LabRequest, *, kvm: bool) -> str:
+    takes = "with KVM that takes seconds" if kvm else "without KVM that takes a minute or more"
+    who = "1 guest boots" if request.hosts == 1 else f"{request.hosts} guests boot"
+    return f"lab {request.name}: {who}; {takes}"
 
 
 @contextmanager

@@ -100,6 +100,10 @@ class LabRequest:
             )
         if self.ports != 1:
             raise InvalidInput(f"lab {self.name}: a guest has a port for each --nic; leave --ports away")
+        if not self.bmc and any(guest.acpi_meter for guest in self.guests):
+            raise InvalidInput(
+                f"lab {self.name}: an ACPI meter asks the BMC; leave --no-bmc or --acpi-meter away"
+            )
 
     @property
     def ports_each(self) -> tuple[int, ...]:

@@ -31,9 +31,7 @@ exec ip -batch -
 """
 """Makes the switch inside its namespace, from :func:`switch_batch` on stdin."""
 
-START_HOST = r"""
-set -eu
-hostname=$1 addresses=$2 shape=$3 rps=$4 process=$5 log=$6 sshd=$7 config=$8
+QUIET_LINKS = r"""
 # Addresses count from the start: no duplicate detection to wait for, no router to listen to.
 for link in /proc/sys/net/ipv6/conf/mgmt0 /proc/sys/net/ipv6/conf/data*; do
   echo 0 > $link/accept_dad
@@ -44,6 +42,13 @@ if [ -e /proc/sys/net/ipv4/conf/data1 ]; then
   echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore
   echo 2 > /proc/sys/net/ipv4/conf/all/arp_announce
 fi
+"""
+"""What the links of a host are told before they have addresses; it has ``mgmt0``, and ``data0`` and so on."""
+
+START_HOST = rf"""
+set -eu
+hostname=$1 addresses=$2 shape=$3 rps=$4 process=$5 log=$6 sshd=$7 config=$8
+{QUIET_LINKS}
 ip -batch - <<END
 $addresses
 END
@@ -240,9 +245,16 @@ def inventory(
         if emulated:
             variables += [("linewatt_limits", _EMULATED_LIMITS), ("linewatt_emulated", True)]
         if bmc_password_file is not None:
-            variables.append(("linewatt_power", {"bmc": _bmc(host, bmc_password_file)}))
+            variables.append(("linewatt_power", _power(host, bmc_password_file)))
         lines += [f"      {key}: {json.dumps(value)}" for key, value in variables]
     return "\n".join(lines) + "\n"
+
+
+def _power(host: HostLayout, password_file: Path) -> dict[str, object]:
+    sources: dict[str, object] = {"bmc": _bmc(host, password_file)}
+    if host.guest is not None and host.guest.acpi_meter:
+        sources["acpi"] = {"driver": "hwmon", "channels": ["power_meter.power1"], "simulated": True}
+    return sources
 
 
 def _bmc(host: HostLayout, password_file: Path) -> dict[str, object]:

@@ -4,7 +4,7 @@
 docs/placement.md has the rules and their reasons. In short, with N processes, L cores that are local to
 the device and T cores in all: while N < L, processes and interrupts have local cores of their own (rule 1);
 up to 2T all local cores serve interrupts and the others run processes (rule 2); beyond, the system decides
-(rule 3).
+(rule 3). One thread of a core is used, and the others of it before two roles or two processes share a CPU.
 """
 
 from __future__ import annotations
@@ -64,12 +64,13 @@ class Placement:
 class Ground:
     """What there is to choose from: one CPU for each core (with ``smt``: all), the best first.
 
-    ``where`` says in words what ``local`` is local to.
+    ``siblings`` are the other threads of these cores. ``where`` says in words what ``local`` is local to.
     """
 
     topology: Topology
     local: tuple[Cpu, ...]
     others: tuple[Cpu, ...]
+    siblings: tuple[Cpu, ...]
     where: str
     unit: str
     notes: tuple[str, ...]
@@ -87,6 +88,15 @@ class Ground:
         if len(isolated) < processes:
             return cpus
         return (*isolated, *(cpu for cpu in cpus if cpu.id not in self.topology.isolated))
+
+    def threads(self, cpus: tuple[Cpu, ...]) -> tuple[Cpu, ...]:
+        """``cpus``, and behind them the other threads of their cores."""
+        cores = {cpu.core for cpu in cpus}
+        return (*cpus, *(cpu for cpu in self.siblings if cpu.core in cores))
+
+    def around(self, cpus: tuple[Cpu, ...], processes: int) -> tuple[Cpu, ...]:
+        """One CPU for each process; other threads of the cores before a CPU has two."""
+        return tuple(islice(cycle(self.threads(self.isolated_first(cpus, processes))), processes))
 
 
 def place(topology: Topology, wish: Wish) -> Placement:
@@ -133,6 +143,7 @@ def _ground(topology: Topology, wish: Wish) -> Ground:
         topology,
         local=tuple(cpu for cpu in best if cpu.id in near),
         others=tuple(cpu for cpu in best if cpu.id not in near),
+        siblings=tuple(_best({*usable.values()} - {*best}, smt=True)),
         where=where,
         unit="thread" if wish.smt else "core",
         notes=notes,
@@ -189,18 +200,30 @@ def _rule_1(ground: Ground, processes: int) -> Placement:
 
 
 def _rule_2(ground: Ground, processes: int) -> Placement:
-    local = f"{ground.count(ground.local)} {ground.where}"
-    reason = f"{_processes(processes)} leave none of the {local} for interrupts"
+    leave = f"{_processes(processes)} leave{'s' if processes == 1 else ''} none of the"
+    reason = f"{leave} {ground.count(ground.local)} {ground.where} for interrupts"
     if not ground.others:
-        own = _around(ground.local, processes)
-        why = f"{reason} alone, and there are no others: processes share them with the interrupts"
-        return _placed(2, "auto", own, ground.local, why)
-    own = _around(ground.isolated_first(ground.others, processes), processes)
+        return _rule_2_alone(ground, processes, f"{reason} alone, and there are no others")
+    own = ground.around(ground.others, processes)
     why = (
         f"{reason} beside them: those serve interrupts only, and the processes run on "
         f"{_isolated(ground, own)}{_list(own)}"
     )
     return _placed(2, "auto", own, ground.local, why)
+
+
+def _rule_2_alone(ground: Ground, processes: int, reason: str) -> Placement:
+    """Local cores only: each role has threads of its own as far as these go."""
+    own = ground.around(ground.local, processes)
+    left = tuple(cpu for cpu in ground.threads(ground.local) if cpu not in own)[:processes]
+    if not left:
+        why = f"{reason}: processes share them with the interrupts"
+        return _placed(2, "auto", own, ground.local, why)
+    why = (
+        f"{reason}: before a CPU has both, second threads of the cores are used: processes on "
+        f"{_isolated(ground, own)}{_list(own)}, interrupts on {_list(left)}"
+    )
+    return _placed(2, "auto", own, left, why)
 
 
 def _rule_3(ground: Ground, processes: int) -> Placement:
@@ -257,7 +280,7 @@ def _remote(ground: Ground, processes: int) -> Placement:
             f"the policy remote needs {ground.unit}s elsewhere than the {ground.count(ground.local)} "
             f"{ground.where}, and there are none that may be used; take another policy"
         )
-    own = _around(ground.isolated_first(ground.others, processes), processes)
+    own = ground.around(ground.others, processes)
     interrupts = ground.local[:processes]
     why = (
         f"to measure what distance costs: processes on {_isolated(ground, own)}{_list(own)}, away from the "
@@ -273,13 +296,14 @@ def _explicit(ground: Ground, wish: Wish) -> Placement:
     for role, cpus in named.items():
         _check_named(role, cpus, ground.topology, allowed)
     own, interrupts = wish.process_cpus, wish.irq_cpus
-    local = [cpu.id for cpu in ground.isolated_first(ground.local, wish.processes)]
+    local = ground.isolated_first(ground.local, wish.processes)
+    cores, threads = ([cpu.id for cpu in cpus] for cpus in (local, ground.threads(local)))
     if own is None:
-        own = tuple(cpu for cpu in local if cpu not in set(interrupts or ())) or tuple(local)
+        own = tuple(cpu for cpu in threads if cpu not in set(interrupts or ())) or tuple(cores)
     own = tuple(islice(cycle(own), wish.processes))
     if interrupts is None:
-        left = [cpu for cpu in local if cpu not in set(own)] or local
-        interrupts = tuple(left[: wish.processes])
+        left = [cpu for cpu in cores if cpu not in own] or [cpu for cpu in threads if cpu not in own]
+        interrupts = tuple(left or cores)[: wish.processes]
     roles = " and ".join(role for role, cpus in named.items() if cpus is not None)
     why = (
         f"the CPUs of {roles} were named: processes on {format_cpulist(own)}, "
@@ -303,11 +327,6 @@ def _check_named(role: str, cpus: tuple[int, ...] | None, topology: Topology, al
             f"CPU {format_cpulist(refused)} cannot be used for the {role}: offline, not allowed, or not "
             f"among those to be used; these can: {format_cpulist(allowed)}"
         )
-
-
-def _around(cpus: Sequence[Cpu], processes: int) -> tuple[Cpu, ...]:
-    """One CPU for each process, round robin where there are fewer."""
-    return tuple(islice(cycle(cpus), processes))
 
 
 def _placed(

@@ -255,6 +255,7 @@ class Feed:
 
         ``opening_s`` more are waited for one whose records say that its readings are still to come.
         """
+        limit_s += self.late_s
         until_s = now_s() + limit_s
         while self.failure is None and self._said is None:
             self._arrived.clear()

@@ -186,7 +186,7 @@ FACTS: tuple[Fact, ...] = (
     _file("nic", "pci_width", f"{_DEVICE}/current_link_width", parse.integer),
     _file("nic", "pci_max_speed", f"{_DEVICE}/max_link_speed"),
     _file("nic", "pci_max_width", f"{_DEVICE}/max_link_width", parse.integer),
-    _file("nic", "numa_node", f"{_DEVICE}/numa_node", parse.integer),
+    Fact("nic", ("numa_node",), ("files", f"{_DEVICE}/numa_node", f"{_DEVICE}/../numa_node"), parse.integer),
     Fact("nic", ("irqs",), ("device_irqs", DATA), int),
     Fact("nic", ("offloads",), ("ethtool", "-k", DATA), parse.ethtool_features),
     Fact("nic", ("rings",), ("ethtool", "-g", DATA), parse.ethtool_settings),

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from linewatt.lab import bmc_recipe
 from linewatt.lab.guests.spec import MODULES, Guest, Nic
+from linewatt.lab.recipe import QUIET_LINKS
 
 GUEST_DIRECTORY = Path("/run/linewatt")
 """Where a guest keeps its keys and its sshd's configuration: in memory, copied from what it was handed."""
@@ -88,7 +89,10 @@ the log and the command of its BMC."""
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """What a guest is booted with: programs and an image by their paths; whether there is KVM, and a BMC."""
+    """What a guest is booted with: programs and an image by their paths; whether there is KVM, and a BMC.
+
+    ``table``: one more table of its firmware.
+    """
 
     virtme_run: str
     busybox: str
@@ -97,6 +101,7 @@ class Boot:
     bmc: bool = False
     modules: str | None = None
     """of a kernel that was unpacked, by version; None: the machine's own, which the guest sees anyway"""
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,7 @@ def command(guest: Guest, name: str, wires: Sequence[Wire], handed: Path, boot: 
         *("--script-sh", f"exec bash {_HANDED}/guest.sh"),
         *("--qemu-opts", *(() if boot.kvm else ("-cpu", _EMULATED_CPU)), *qemu_options(guest, wires)),
         *(_SYSTEM_INTERFACE if boot.bmc else ()),
+        *(() if boot.table is None else ("-acpitable", f"file={boot.table}")),
     ]
 
 
@@ -235,6 +241,9 @@ def guest_script(guest: Guest, wires: Sequence[Wire], mtu: int, sshd: str, name:
     names = "\n".join(f"name_of {wire.mac} {wire.interface}" for wire in wires)
     batch = "\n".join(_addresses(wires, mtu))
     log = GUEST_DIRECTORY / f"{name}.log"
+    drivers = "modprobe -a ipmi_devintf ipmi_si"
+    if guest.acpi_meter:  # which asks through the other two
+        drivers += " && modprobe acpi_ipmi && modprobe acpi_power_meter"
     return f"""set -eu
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=512000,cache=loose {_PROGRAMS} /usr ||
@@ -259,18 +268,11 @@ name_of() {{
   return 1
 }}
 {names}
-for link in /proc/sys/net/ipv6/conf/mgmt0 /proc/sys/net/ipv6/conf/data*; do
-  echo 0 > $link/accept_dad
-  echo 0 > $link/accept_ra
-done
-if [ -e /proc/sys/net/ipv4/conf/data1 ]; then
-  echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore
-  echo 2 > /proc/sys/net/ipv4/conf/all/arp_announce
-fi
+{QUIET_LINKS}
 ip -batch - <<END
 {batch}
 END
-modprobe -a ipmi_devintf ipmi_si 2>/dev/null &  # which takes long where a BMC does not answer
+({drivers}) 2>/dev/null &  # which takes long where a BMC does not answer
 echo "{READY}"
 {shlex.quote(sshd)} -D -f {GUEST_DIRECTORY}/{name}.conf -E {log} || cat {log}
 """

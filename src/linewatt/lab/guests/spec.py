@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Literal, get_args
 
@@ -70,7 +70,8 @@ class Guest:
     """A virtual machine, checked on creation. Raises InvalidInput.
 
     ``cpus`` are divided evenly among ``nodes`` NUMA nodes, and into cores of ``threads`` hardware threads.
-    ``kernel``: the path of an image; None: the newest there is.
+    ``kernel``: the path of an image; None: the newest there is. ``acpi_meter``: its firmware has a power
+    meter, which asks the BMC.
     """
 
     nics: tuple[Nic, ...] = (Nic(),)
@@ -79,6 +80,7 @@ class Guest:
     nodes: int = 1
     memory_mib: int = 768
     kernel: str | None = None
+    acpi_meter: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.nics) <= MAX_NICS:
@@ -104,7 +106,9 @@ class Guest:
     def description(self) -> str:
         """In a few words, for a table."""
         nodes = "" if self.nodes == 1 else f" on {self.nodes} nodes"
-        return f"{self.cpus} CPUs{nodes}, {self.memory_mib} MiB, {' + '.join(nic.model for nic in self.nics)}"
+        meter = ", ACPI meter" if self.acpi_meter else ""
+        nics = " + ".join(nic.model for nic in self.nics)
+        return f"{self.cpus} CPUs{nodes}, {self.memory_mib} MiB, {nics}{meter}"
 
 
 def parse_nic(text: str) -> Nic:
@@ -122,15 +126,8 @@ def parse_nic(text: str) -> Nic:
     raise InvalidInput(f"guest: --nic {text}: no model {model!r}; there are {', '.join(MODELS)}")
 
 
-def same_guests(  # each is an option of lab up
-    count: int,
-    nics: Sequence[str] = (),
-    *,
-    kernels: Sequence[str] = (),
-    cpus: int = 2,
-    threads: int = 1,
-    nodes: int = 1,
-    memory_mib: int = 768,
+def same_guests(
+    count: int, nics: Sequence[str] = (), kernels: Sequence[str] = (), like: Guest | None = None
 ) -> tuple[Guest, ...]:
     """``count`` guests, alike but for ``kernels``, which are dealt to them in turn. Raises InvalidInput."""
     _between("guests (--vm)", count, 1, MAX_GUESTS)
@@ -138,7 +135,7 @@ def same_guests(  # each is an option of lab up
         raise InvalidInput(f"guest: {len(kernels)} kernels for {count} guests; see --vm")
     data = tuple(parse_nic(text) for text in nics) or (Nic(),)
     its = islice(cycle(kernels or (None,)), count)
-    return tuple(Guest(data, cpus, threads, nodes, memory_mib, kernel) for kernel in its)
+    return tuple(replace(like or Guest(), nics=data, kernel=kernel) for kernel in its)
 
 
 def _between(what: str, value: int, least: int, most: int) -> None:

@@ -24,6 +24,7 @@ MODULES = Path("/lib/modules")
 """Where programs of a guest look for its kernel's modules, whichever kernel that is."""
 
 _KERNEL_PACKAGE = "linux-image-amd64"
+_OF_METERS = {"iasl": "acpica-tools", "ipmi_sim": "openipmi"}
 TUN = Path("/dev/net/tun")
 _KVM = Path("/dev/kvm")
 _CPUINFO = Path("/proc/cpuinfo")
@@ -31,12 +32,16 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class GuestTools:
-    """Paths of what makes a guest, the kernel of each guest, and whether this machine has KVM."""
+    """Paths of what makes a guest, the kernel of each guest, and whether this machine has KVM.
+
+    ``iasl`` makes tables of firmware; None: no guest has one of its own.
+    """
 
     virtme_run: str
     busybox: str
     kernels: tuple[Path, ...]
     kvm: bool
+    iasl: str | None = None
 
 
 def find_guest_tools(guests: Sequence[Guest]) -> GuestTools:
@@ -46,6 +51,9 @@ def find_guest_tools(guests: Sequence[Guest]) -> GuestTools:
     virtme_run, busybox, newest = _virtme_run(), _busybox(), newest_kernel()
     needs_kernel = any(guest.kernel is None for guest in guests)
     missing = _missing(virtme_run, busybox, has_kernel=newest is not None or not needs_kernel)
+    has_meter = any(guest.acpi_meter for guest in guests)
+    if has_meter:
+        missing |= {name: package for name, package in _OF_METERS.items() if _found(name) is None}
     if missing or virtme_run is None or busybox is None:
         raise LabError(_install(missing))
     kernels = tuple(_kernel(guest, newest) for guest in guests)
@@ -57,7 +65,7 @@ def find_guest_tools(guests: Sequence[Guest]) -> GuestTools:
         raise LabError(
             f"lab: guests need a place for their kernel's modules, even an empty one; mkdir {MODULES}"
         )
-    return GuestTools(virtme_run, busybox, kernels, has_kvm())
+    return GuestTools(virtme_run, busybox, kernels, has_kvm(), _found("iasl") if has_meter else None)
 
 
 def why_no_guests() -> str | None:
@@ -152,13 +160,17 @@ def _is_static(program: Path) -> bool:
 def _missing(virtme_run: str | None, busybox: str | None, *, has_kernel: bool) -> dict[str, str]:
     """What is not there → its package; of virtme-ng none."""
     found = {
-        "qemu-system-x86_64": (shutil.which("qemu-system-x86_64", path=search_path()), "qemu-system-x86"),
+        "qemu-system-x86_64": (_found("qemu-system-x86_64"), "qemu-system-x86"),
         "a busybox without libraries": (busybox, "busybox-static"),
-        "modprobe": (shutil.which("modprobe", path=search_path()), "kmod"),
+        "modprobe": (_found("modprobe"), "kmod"),
         "a kernel image with its modules": (has_kernel or None, _KERNEL_PACKAGE),
         "virtme-run": (virtme_run, ""),
     }
     return {what: package for what, (there, package) in found.items() if there is None}
+
+
+def _found(program: str) -> str | None:
+    return shutil.which(program, path=search_path())
 
 
 def _install(missing: dict[str, str]) -> str:
