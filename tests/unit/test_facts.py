@@ -66,6 +66,7 @@ def test_every_fact_is_told_or_missing_under_the_same_names() -> None:
         "memory",
         "kernel",
         "nic",
+        "bonds",
         "sysctl",
         "tools",
         "firewall",

@@ -177,6 +177,17 @@ def paced(rate_bps: float, **busy: Any) -> Trial:
     return loaded(case=Case("tcp", "a", "b", rate_bps=rate_bps), **busy)
 
 
+def test_a_line_beside_netem_is_not_the_limit_and_the_sentence_says_what_is_added() -> None:
+    full = replace(loaded(), line_goodput_bps=10e9)
+    added = Flag("netem", "a", "netem is in the way of what its data interface sends: netem delay 10ms", "")
+    assert verdict([full]).kinds == ("line-rate",)
+    found = verdict([replace(full, flags=(added,))])
+    assert found.kinds == ("not-found",)
+    assert found.evidence.startswith("netem delays or loses what a sends; ")
+    slow = replace(loaded(sender_app=1.0), flags=(added, replace(added, where="b")))
+    assert verdict([slow]).evidence.endswith("; netem delays or loses what a and b send")
+
+
 def test_a_paced_load_that_got_what_it_asked_for_is_limited_by_that_alone() -> None:
     found = summary(paced(10.1e9, receiver_irq=0.999))
     assert found.limit.kinds == ("paced",)

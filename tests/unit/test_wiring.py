@@ -191,6 +191,18 @@ LIES: dict[str, Change] = {
     "neighbour-traffic: at the sender": counters("h1", "nic.tx_bytes", 3e9 / 8 * 20),
     "neighbour-traffic: the other way": counters("h1", "nic.rx_bytes", 1e9 / 8 * 20),
     "neighbour-traffic: beside UDP": both(UDP, counters("h2", "nic.tx_bytes", 1e8 / 8 * 20)),
+    "bond-port-down": both(
+        early("h1", facts={"bonds.ports.bond0/eth0": "up active, 0 link failures"}),
+        readback("h1", facts={"bonds.ports.bond0/eth0": "up active, 1 link failures"}),
+    ),
+    "bond-port-down: throughout": readback(
+        "h2",
+        facts={
+            f"bonds.ports.eth0/p{at}": f"{is_} active, 0 link failures"
+            for at, is_ in enumerate(("up", "down"))
+        },
+    ),
+    "netem": readback("h1", facts={"nic.qdisc": "netem limit 100000 delay 10ms loss 0.1%"}),
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
     "packets-dropped: at the sender": counters("h1", "nic.tx_dropped", 500),
     "pause-frames": both(

@@ -23,8 +23,10 @@ from linewatt.engine.networks.proof import Leg, prove
 from linewatt.engine.readiness.checkup_probes import Way
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
+from linewatt.errors import ChangeError
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Journal, journal_path
+from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 
 pytestmark = pytest.mark.vm
@@ -236,3 +238,29 @@ def test_every_kind_carries_data_and_all_that_was_there_comes_back(used: lab.Lab
         return found
 
     assert run(work()) == {name: [] for name in networks}
+
+
+NETEM = "delay 20ms loss 1%"
+
+
+def test_netem_is_felt_and_the_default_of_each_driver_comes_back(guests: lab.Lab, tmp_path: Path) -> None:
+    """One queue and several: h2's second NIC has mq. Beside a discipline set by hand it is refused."""
+    ways = [Change(host, "netem", f"data{at}", NETEM, "") for host in ("h1", "h2") for at in (0, 1)]
+    peer, there = guests.hosts[1].data_ipv4, "tc qdisc replace dev data1 root fq"
+
+    async def work() -> tuple[str, str]:
+        async with connected(guests, tmp_path) as one:
+            await one.settings.check(ways)
+            await one.show(ways)
+            echoes = await one.hosts["h1"].run(["ping", "-n", "-q", "-c", "5", peer], timeout_s=60)
+            await one.show([])
+            await one.hosts["h2"].run(there.split(), root=True, timeout_s=60)
+            found = await apply.read(one.hosts["h2"], KNOBS["netem"], "data1")
+            await one.hosts["h2"].run(["tc", "qdisc", "del", "dev", "data1", "root"], root=True, timeout_s=60)
+        return echoes.stdout, found
+
+    with left_as_found(guests, lambda _: "true", lambda _: "true"):
+        echoes, found = run(work())
+    assert float(echoes.rpartition(" = ")[2].partition("/")[0]) >= 2 * 20
+    with pytest.raises(ChangeError, match="h2: netem data1: its root queueing discipline is fq 80"):
+        apply.wanted_setting(KNOBS["netem"], ways[-1], found)

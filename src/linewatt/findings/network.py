@@ -26,6 +26,18 @@ the trial has failed: its mean would be one of a path that was down"""
 
 KINDS = (
     Kind(
+        "netem",
+        "note",
+        "case",
+        (),
+        "The kernel's netem delays or loses what a data interface sends: throughput, loss and latency are those of the path "
+        "that it makes, not of the hosts and the line between them.",
+        "The root queueing discipline of a data interface, read in the tail of the load, is netem: set by the campaign "
+        "(`netem`, docs/knobs.md) or by somebody.",
+        "Read the figures as of such a path; `netem: none`, or taking it off, measures the hosts.",
+        "Delay or loss by netem",
+    ),
+    Kind(
         "packets-dropped",
         "note",
         "case",
@@ -34,6 +46,18 @@ KINDS = (
         f"Its counters of drops (the same as of a soak, see docs/soak.md) moved in the window; those of queues, and of what "
         f"nobody wanted, by {percent(DROPS_SHOWN)} or more of the packets. What is in `udp-loss` is not told again.",
         "Look at ring sizes, socket buffers (net.core.rmem_max), queues (`tc -s qdisc`) and net.core.netdev_max_backlog.",
+    ),
+    Kind(
+        "bond-port-down",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu"),
+        "A port of the bond that carries the load lost its link: the bond carried on with fewer ports, and the figures are of "
+        "both states, or of the lesser one.",
+        "MII status and count of link failures of each port of a bond that is a data interface, has one as its port, or is of "
+        "the case's network, between the reads before and after the window; the kernel's notices (the sensor link) say when. A "
+        "trial whose data interface itself lost its carrier has failed.",
+        "Look at the cable, the switch's port and dmesg, and measure again.",
     ),
     Kind(
         "pause-frames",

@@ -82,15 +82,17 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     asked = next((one for one in ranked if one.kind == "paced"), None)
     if asked is not None and asked.holds:
         return _paced(asked, ranked, unknown)
-    named = _named(case, done, ranked)
+    named, added = _named(case, done, ranked), _added(done)
+    if added:  # what a path with it carries is no figure of the line
+        named = tuple(one for one in named if one.kind not in _LINES)
     if not named:
-        return _not_found(case, ranked, unknown)
+        return _not_found(case, ranked, unknown, added)
     several = len(named) > 1
     parts = [words.evidence(one, named=several) for one in named]
     return Limit(
         kinds=tuple(dict.fromkeys(one.kind for one in named)),
         what=words.names(named),
-        evidence="; ".join([*parts, *_missed(asked), *_loss(case, done, named, unknown)]),
+        evidence="; ".join([*parts, *_missed(asked), *_loss(case, done, named, unknown), *added]),
         margin=_margin(named, ranked),
         named=named,
         ranked=ranked,
@@ -153,10 +155,22 @@ def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: S
     return [f"{format_percent(lost)} of what was sent did not arrive{why}"]
 
 
-def _not_found(case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...]) -> Limit:
+def _added(done: Sequence[Trial]) -> list[str]:
+    """What netem does to the path, where it was in force."""
+    hosts = sorted({flag.where for trial in done for flag in trial.flags if flag.code == "netem"})
+    return (
+        [f"netem delays or loses what {' and '.join(hosts)} send{'s' if len(hosts) == 1 else ''}"]
+        if hosts
+        else []
+    )
+
+
+def _not_found(
+    case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequence[str] = ()
+) -> Limit:
     asked = next((one for one in ranked if one.kind == "paced"), None)
     rest = [one for one in ranked if one.kind != "paced"]
-    parts = _missed(asked)
+    parts = [*added, *_missed(asked)]
     now_and_then = [one for one in rest if one.full_in and not one.ruled_out and one.is_cause]
     parts += [f"{words.name(one)} full in {one.full_in} of {len(one.shares)} trials" for one in now_and_then]
     cpus = [one for one in rest if one.cpu is not None and one not in now_and_then]

@@ -22,7 +22,7 @@ from linewatt.findings.window import ASKING_S
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.parsers import PAUSE_FRAMES
-from linewatt.hosts.facts.read import of_port
+from linewatt.hosts.facts.read import BOND_PORTS, of_port
 
 LATE_START_S = 0.25
 """A load that takes so long to start has its window as much later: nothing is asked of its hosts before.
@@ -125,7 +125,10 @@ async def _until(time_s: float) -> None:
 Made = tuple[str, str, str]
 """knob, target and text of a setting"""
 
-_NIC = ("mtu", "offload", "rings", "channels", "coalescing", "pause", "ntuple", "network", "nmstate", "tuned")
+_NIC = (
+    *("mtu", "offload", "rings", "channels", "coalescing", "pause", "ntuple", "netem"),
+    *("network", "nmstate", "tuned"),
+)
 _CHANGES: Mapping[str, tuple[str, ...]] = {
     "cpus_online": ("cpus.", "cpu.", "nic."),
     **dict.fromkeys(_NIC, ("nic.",)),
@@ -158,7 +161,7 @@ class Configuration:
         state = frozenset(made)
         found: list[Difference] = []
         for fact, text in facts.items():
-            if of_port(fact)[0] in _COUNTS:
+            if of_port(fact)[0] in _COUNTS or fact.startswith(BOND_PORTS):
                 continue
             before = self._before(host, state, fact, text)
             if before is None or before == text:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from linewatt.engine.measuring.checks import (
+    bonds,
     configuration,
     cpu,
     frequency,
@@ -31,6 +32,7 @@ CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
     frequency.check,
     placement.check,
     configuration.check,
+    bonds.check,
     network.check,
     power.check,
     plausibility.check,

@@ -343,6 +343,21 @@ def package_limit_w(output: str) -> float:
 _LIMIT = "constraint_0_power_limit_uw"
 
 
+def bond_ports(output: str) -> dict[str, str]:
+    """``bond0/eth1`` → ``up active, 0 link failures``, of every bond (kernel, bonding.rst: sysfs)."""
+    read = pairs(output)
+    ports = {}
+    for path, names in read.items():
+        bond, _, name = path.removeprefix("/sys/class/net/").partition("/")
+        for port in names.split() if name == "bonding/slaves" else ():
+            own = f"/sys/class/net/{port}/bonding_slave"
+            status, state, failures = (
+                read[f"{own}/{one}"] for one in ("mii_status", "state", "link_failure_count")
+            )
+            ports[f"{bond}/{port}"] = f"{status} {state}, {int(failures)} link failures"
+    return ports
+
+
 def queueing(output: str) -> str:
     """The root queueing discipline, with a shaper's rate: ``tbf … rate 10Gbit``."""
     return re.sub(r"^qdisc (\S+) \S+ root\s*(refcnt \d+\s*)?", r"\1 ", first_line(output)).strip()

@@ -23,6 +23,8 @@ Facts = Mapping[str, Mapping[str, Any]]
 MARK = "linewatt-fact:"
 MOST_LINE = 4096
 """characters of a line, as many as the script reads of a file's"""
+BOND_PORTS = "bonds.ports."
+"""beginning of the facts on ports of bonds, as trials compare them"""
 NOT_KNOWN = "not_known"
 """the section that says, by ``section.fact``, why something could not be learnt"""
 
@@ -79,6 +81,10 @@ _ANSWER = re.compile(rf"^{MARK} begin (\S+)\n(.*?)\n?^{MARK} end (\d{{1,3}})$", 
 _CPU = "/sys/devices/system/cpu"
 _RAPL = "/sys/class/powercap/intel-rapl:[0-9]"
 _FREQUENCY = f"{_CPU}/cpu0/cpufreq"
+_BOND = (
+    "bonding/slaves",
+    *("bonding_slave/mii_status", "bonding_slave/state", "bonding_slave/link_failure_count"),
+)
 _DEVICE = f"/sys/class/net/{DATA}/device"
 _CONFIG = r"^CONFIG_(HZ|HZ_[0-9]+|NO_HZ\w*|(VIRT|TICK|IRQ)_\w*ACCOUNTING\w*|PREEMPT\w*|SCHEDSTATS)="
 
@@ -197,6 +203,7 @@ FACTS: tuple[Fact, ...] = (
     _file("nic", "rps_cpus", f"/sys/class/net/{DATA}/queues/rx-*/rps_cpus", parse.distinct),
     Fact("nic", ("qdisc",), ("tc", "qdisc", "show", "dev", DATA), parse.queueing),
     Fact("nic", ("networkmanager",), ("nm_state", DATA), parse.managed),
+    Fact("bonds", ("ports",), ("files", *(f"/sys/class/net/*/{name}" for name in _BOND)), parse.bond_ports),
     Fact(
         "sysctl",
         tuple(key.replace("/", ".") for key in _SYSCTLS),
@@ -225,6 +232,7 @@ def with_tool(name: str, version_command: tuple[str, ...]) -> tuple[Fact, ...]:
 _COMPARED = {
     "nic": ("mtu", "state", "speed_bps", "offloads", "qdisc", "carrier_changes", *parse.PAUSE_FRAMES),
     "cpu": ("governor", "boost", "no_turbo"),
+    "bonds": ("ports",),
 }
 AGAIN: tuple[Fact, ...] = tuple(
     fact for fact in FACTS if fact.section == "sysctl" or {*_COMPARED.get(fact.section, ())} & {*fact.names}

@@ -11,7 +11,7 @@ from linewatt.engine.live.readback import Difference, ReadBack
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.hosts.facts.parsers import PAUSE_FRAMES
-from linewatt.hosts.facts.read import of_port
+from linewatt.hosts.facts.read import BOND_PORTS, of_port
 from linewatt.model import Flag, Window
 from linewatt.sensors.link import news
 
@@ -35,7 +35,7 @@ def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
     early = readback.before.facts if readback.before is not None else {}
     for fact, text in readback.facts.items():
         before = early.get(fact, text)
-        if before != text and of_port(fact)[0] not in COUNTS:
+        if before != text and of_port(fact)[0] not in COUNTS and not fact.startswith(BOND_PORTS):
             told[fact] = f"{_name(fact)} was {before} before the window and {text} after it"
     if told:
         yield Flag(

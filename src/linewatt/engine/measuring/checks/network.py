@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways not proven, packets that were dropped, and those that are not the load's. Pure."""
+"""Ways not proven, delay and loss that netem adds, packets that were dropped, or are not the load's. Pure."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from linewatt.findings.network import (
     SLACK_RATIO,
     USUAL,
 )
+from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
@@ -30,8 +31,25 @@ def check(seen: Seen) -> Iterator[Flag]:
     yield from paths(seen)
     told = any(is_lossy(own) for _, own in seen.pairs)
     for end in seen.ends:
+        yield from emulated(end.host, seen.readback(end))
         yield from drops(end, datagrams_told=told, both_ways=seen.case.shape in ("both-ways", "ring"))
         yield from neighbours(seen, end)
+
+
+def emulated(host: str, readback: ReadBack | None) -> Iterator[Flag]:
+    """What netem does to what data interfaces send, whoever set it."""
+    told = []
+    for fact, text in readback.facts.items() if readback is not None else ():
+        name, port = of_port(fact)
+        if name == "nic.qdisc" and text.startswith("netem "):
+            told.append(f"{text}{'' if port is None else f' of {port}'}")
+    if told:
+        yield Flag(
+            "netem",
+            host,
+            f"netem is in the way of what its data interface sends: {'; '.join(told)}",
+            "read throughput, loss and latency as those of a path with that; netem: none measures the hosts",
+        )
 
 
 def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = False) -> list[Flag]:
