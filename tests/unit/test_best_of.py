@@ -145,6 +145,12 @@ def test_cpus_that_a_host_names_are_not_switched_off(tmp_path: Path) -> None:
     hosts = {**HOSTS, "dut": {**HOSTS["dut"], "cpus": "2-3"}}
     with pytest.raises(InvalidInput, match="leaves none of the CPUs 2-3 online that belong to dut"):
         resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
+    base = soak(tmp_path)
+    guest = replace(base.hosts["dut"], lab="lab")
+    resolved(replace(base, hosts={**base.hosts, "dut": guest}), tmp_path / "r")
+    namespace = replace(base, hosts={**base.hosts, "dut": replace(guest, cpus=(0, 1, 2, 3))})
+    with pytest.raises(InvalidInput, match="would take CPUs from the machine of a lab"):
+        resolved(namespace, tmp_path / "r")
     hosts = {**HOSTS, "c1": {**HOSTS["c1"], "irq_cpus": "2-3"}}
     found = resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
     assert {name: spec.cpus for name, spec in found.hosts.items()} == {"dut": (0, 1), "c1": None}

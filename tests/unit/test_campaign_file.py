@@ -339,3 +339,21 @@ def test_lab_hosts_say_that_they_share_cpus(tmp_path: Path) -> None:
     campaign = written(tmp_path, "name: n\nhosts: lab.yaml\ntests: [tcp]\n")
     assert campaign.hosts["h1"].lab == "lab"
     assert campaign.hosts["h1"].shares_cpus_with == ("h2",)
+
+
+def test_cpus_of_a_guest_may_go_offline_and_those_of_a_namespace_not(tmp_path: Path) -> None:
+    """A guest has CPUs of its own; namespaces have parts of one machine's, which their inventory says."""
+    tree = {"h1": "198.18.0.2", "h2": "198.18.0.3"}
+
+    def made(own: str) -> Campaign:
+        lines = (
+            f"    {name}: {{ansible_host: {address}, linewatt_data: data0, linewatt_lab: lab{own}}}\n"
+            for name, address in tree.items()
+        )
+        (tmp_path / "lab.yaml").write_text("all:\n  hosts:\n" + "".join(lines))
+        text = "name: n\nhosts: lab.yaml\ntests: [tcp]\nsettings: {cpus_online: 0-1}\n"
+        return written(tmp_path, text)
+
+    assert made("").settings["cpus_online"] == "0-1"
+    with pytest.raises(InvalidInput, match="h1 is a lab's, and a CPU that goes offline is gone from"):
+        made(", linewatt_cpus: 0-3")

@@ -231,16 +231,6 @@ def test_a_host_without_frequencies_or_idle_states_says_so(tmp_path: Path) -> No
         assert done.stderr.count("\n") == 1
 
 
-def test_an_irqbalance_without_systemd_is_said_and_none_is_absent(tmp_path: Path) -> None:
-    knob = KNOBS["irqbalance"]
-    assert knob.parse(in_tree(knob.read("host"), tmp_path).stdout) == "absent"
-    (tmp_path / "proc" / "7").mkdir(parents=True)
-    (tmp_path / "proc" / "7" / "comm").write_text("irqbalance\n")
-    done = in_tree(knob.read("host"), tmp_path)
-    assert done.returncode == 1
-    assert "irqbalance runs, but not under systemd" in done.stderr
-
-
 @pytest.mark.parametrize("knob", ["governor", "epp", "c_states", "turbo", "tuned", "irqbalance"])
 def test_settings_of_the_whole_host_have_no_other_target(knob: str) -> None:
     with pytest.raises(ChangeError, match="the target is 'host'"):

@@ -46,7 +46,17 @@ class Fake:
         return Command(("write", self.name, target, setting))
 
 
-NAMES = ("channels", "rps_cpus", "sysctl", "mtu", "nmstate", "cpus_online", "irq_affinity")
+class Word(Fake):
+    """A knob that takes words."""
+
+    def wanted(self, before: str, value: str) -> str:
+        return value
+
+
+NAMES = (
+    *("channels", "rps_cpus", "sysctl", "mtu", "nmstate", "cpus_online"),
+    *("irq_affinity", "irqbalance", "interrupts"),
+)
 KNOBS = {name: Fake(name) for name in NAMES}
 
 
@@ -412,6 +422,32 @@ def test_where_interrupts_go_is_as_found_whenever_all_cpus_are_back(rig: Rig, ba
     asyncio.run(again.to([], ("h1",)))
     assert host.state == found, "a resumed campaign, too"
     assert rig.undo() == (0, ())
+
+
+@pytest.mark.parametrize(("knob", "value"), [("cpus_online", "0-1"), ("irqbalance", "running")])
+def test_where_all_interrupts_go_is_kept_before_what_moves_them(rig: Rig, knob: str, value: str) -> None:
+    """A change of cpus_online by the kernel, one of irqbalance by itself."""
+    host = rig.hosts["h1"]
+    host.state |= {(knob, "eth0"): "was", ("interrupts", "host"): "a=3"}
+    found = dict(host.state)
+    knobs = {**KNOBS, "irqbalance": Word("irqbalance")}
+    settings = Settings(rig.hosts, knobs, rig.journal)  # type: ignore[arg-type]
+    asyncio.run(settings.to([made(f"h1 {knob}={value}")], ("h1",)))
+    host.state["interrupts", "host"] = "a=0-1"
+    journaled = [one.knob for one in rig.journal.read()[1]]
+    assert journaled.index("interrupts") < journaled.index(knob)
+    asyncio.run(settings.to([], ("h1",)))
+    assert (host.state, rig.journal.read()[1]) == (found, ())
+    asyncio.run(settings.to([made(f"h1 {knob}={value}")], ("h1",)))
+    host.state["interrupts", "host"] = "a=0-1"
+    assert rig.undo()[1] == ()
+    assert host.state == found, "as restore puts it back after a kill, too"
+
+
+def test_stopping_irqbalance_keeps_nothing(rig: Rig) -> None:
+    rig.hosts["h1"].state |= {("irqbalance", "eth0"): "on", ("interrupts", "host"): "a=3"}
+    rig.to("h1 irqbalance=off")
+    assert [one.knob for one in rig.journal.read()[1]] == ["irqbalance"]
 
 
 def test_what_queues_had_comes_back_with_their_number_within_a_run(rig: Rig) -> None:

@@ -581,9 +581,7 @@ def test_the_plan_says_where_knobs_are_turned_and_what_cpus_leave_behind(tmp_pat
     both = ": an effect of it is that of server and clients at once"
     assert f"varied on dut, c1: gro, mtu{both}" in said
     (left,) = [line for line in said if line.startswith("not put back on ")]
-    assert left.startswith(
-        "not put back on dut, where all of their CPUs go offline: interrupts of other devices"
-    )
+    assert left.startswith("not put back on dut, where all of their CPUs go offline: tasks that are bound")
     campaign(tmp_path)
     said = forked.run(["plan", str(tmp_path / "e.yaml")], timeout=60).stdout.splitlines()
     assert not [line for line in said if line.startswith(("varied on", "not put back"))]

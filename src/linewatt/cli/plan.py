@@ -241,8 +241,8 @@ def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[
     online = {one.host for one in changes if one.knob == "cpus_online" and one.value != "all"}
     if online:
         yield (
-            f"not put back on {', '.join(sorted(online))}, where all of their CPUs go offline: interrupts of "
-            "other devices, tasks that are bound, cpusets of cgroup v1; the kernel may move them for good"
+            f"not put back on {', '.join(sorted(online))}, where all of their CPUs go offline: tasks that "
+            "are bound, cpusets of cgroup v1; the kernel may move them for good"
         )
 
 

@@ -270,7 +270,8 @@ def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterato
 
 def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:
     for name, host in hosts.items():
-        if level != ALL and getattr(host, "lab", None) is not None:
+        # Of the hosts of a lab those that are no guests have a part of one machine's CPUs.
+        if level != ALL and getattr(host, "lab", None) is not None and host.cpus:
             yield f"{name} is a lab's, and a CPU that goes offline is gone from the machine of all of them"
         if host.cpus and len(switched_off(level, host.cpus)) == len(host.cpus):
             own = format_cpulist(host.cpus)

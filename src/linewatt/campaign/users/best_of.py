@@ -57,7 +57,7 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
     for spec in campaign.hosts.values() if name == NAME and level != ALL else ():
         if not factors.at_host([(name, level)], spec.name, campaign.users_server):
             continue
-        if spec.lab is not None:
+        if spec.lab is not None and spec.cpus:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))
         if spec.cpus and len(switched_off(level, spec.cpus)) == len(spec.cpus):
             own = format_cpulist(spec.cpus)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can be set on a host, and put back: the knobs, networks, and folders of file servers."""
+"""Everything that can be set on a host, and put back: the knobs, networks, folders of file servers, and where
+interrupts go."""
 
 from __future__ import annotations
 
@@ -9,9 +10,15 @@ from linewatt.hosts.journal.journal import Entry
 from linewatt.network.registry import KNOBS as NETWORK
 from linewatt.tuning.base import Knob
 from linewatt.tuning.registry import KNOBS as TUNING
+from linewatt.tuning.steering.interrupts import Interrupts
 from linewatt.tuning.users_folder import UsersFolder
 
-KNOBS: dict[str, Knob] = {**TUNING, **NETWORK, UsersFolder.name: UsersFolder()}
+KNOBS: dict[str, Knob] = {
+    **TUNING,
+    **NETWORK,
+    Interrupts.name: Interrupts(),
+    UsersFolder.name: UsersFolder(),
+}
 
 
 _LAYERS = (

@@ -23,6 +23,8 @@ from linewatt.network.description import KNOB as NETWORK
 from linewatt.network.knob import carrying
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Knob
+from linewatt.tuning.commands import HOST
+from linewatt.tuning.steering import interrupts
 
 LINK_LIMIT_S = 40
 """a port of a bridge with STP is 30 s on its way at the longest delay by default (IEEE 802.1D, 2 × 15 s)"""
@@ -58,7 +60,7 @@ class Settings:
         entries = journal.read()[1]
         self._in_force: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted != one.before}
         self._kept: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted == one.before}
-        """what queues had of their own before they, or CPUs, may have gone"""
+        """what queues had of their own, and where interrupts went, before something else may move it"""
         self._found: dict[Key, str] = {}
         """what a host showed before anything was changed, as far as it was looked at"""
         self._asked: dict[str, dict[Key, str]] = {}
@@ -109,7 +111,7 @@ class Settings:
         stale = self._stale(wanted, scope)
         touched = self._links((entry, entry.before) for entry in stale)
         await self._put_back(stale, touched)
-        await self._put_queues_back(stale)
+        await self._put_kept_back(stale)
         for layer in range(TOP + 1):
             own = [one for one in wanted.values() if layer_of(one.knob) == layer]
             above = [one for one in wanted.values() if layer_of(one.knob) > layer]
@@ -210,26 +212,26 @@ class Settings:
                     raise problem
         self._see_links(name, links, last)
 
-    async def _put_queues_back(self, gone: Iterable[Entry]) -> None:
-        """What queues had of their own, once what it was kept for is put back.
+    async def _put_kept_back(self, gone: Iterable[Entry]) -> None:
+        """What was kept before changes that may move it, once those are put back.
 
         What cannot be as it was while CPUs are still offline stays in the journal.
         """
-        links = {link for entry in gone for link in self._queues(entry)}
-        standing = {link for entry in self._in_force.values() for link in self._queues(entry)}
+        moved = {key for entry in gone for key in self._moved(entry)}
+        standing = {key for entry in self._in_force.values() for key in self._moved(entry)}
         by_host: dict[str, list[Entry]] = {}
-        for entry in self._kept.values():
-            if (entry.host, entry.target) in links:
+        for key, entry in self._kept.items():
+            if key in moved:
                 by_host.setdefault(entry.host, []).append(entry)
-        await self._each(self._put_queues_back_on(name, own, standing) for name, own in by_host.items())
+        await self._each(self._put_kept_back_on(name, own, standing) for name, own in by_host.items())
 
-    async def _put_queues_back_on(self, name: str, kept: Sequence[Entry], standing: Collection[Link]) -> None:
+    async def _put_kept_back_on(self, name: str, kept: Sequence[Entry], standing: Collection[Key]) -> None:
         problems = await apply.put_back(self._hosts[name], self._knobs, kept, self._journal)
         for entry, problem in zip(kept, problems, strict=True):
             if problem is None:
                 del self._kept[_key(entry)]
         for entry, problem in zip(kept, problems, strict=True):
-            if problem is not None and (entry.host, entry.target) not in standing:
+            if problem is not None and _key(entry) not in standing:
                 raise problem
 
     async def _make(
@@ -244,7 +246,7 @@ class Settings:
         self._found |= {key: self._just_read[key] for key in fresh if key in self._just_read}
         self._found |= await self._read_all([key for key in fresh if key not in self._just_read])
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
-        await self._keep_queues(entries)
+        await self._keep(entries)
         number = self._journal.next_number()
         entries = [replace(entry, number=number + i) for i, entry in enumerate(entries)]
         if entries:
@@ -290,14 +292,14 @@ class Settings:
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _keep_queues(self, entries: Iterable[Entry]) -> None:
-        """Journal what the queues of an interface have of their own before they, or CPUs, may be gone.
+    async def _keep(self, entries: Iterable[Entry]) -> None:
+        """Journal what these entries may move beside what they say, before they do.
 
-        Undone after it, as everything older: so that settings made by hand come back with the queues.
+        Undone after them, as everything older: so that settings made by hand come back with the queues, and
+        interrupts to their CPUs.
         """
-        links = sorted({link for entry in entries for link in self._queues(entry)})
-        keys = [(host, knob, name) for host, name in links for knob in _BY_QUEUE if knob in self._knobs]
-        texts = await self._try_read_all([key for key in keys if key not in self._kept])
+        keys = sorted({key for entry in entries for key in self._moved(entry)} - self._kept.keys())
+        texts = await self._try_read_all([key for key in keys if key[1] in self._knobs])
         number = self._journal.next_number()
         found = [(key, text) for key, text in texts.items() if isinstance(text, str)]  # not all have all
         kept = [Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(found)]
@@ -305,12 +307,15 @@ class Settings:
             self._journal.intend(kept)
         self._kept |= {_key(entry): entry for entry in kept}
 
-    def _queues(self, entry: Entry) -> Iterator[Link]:
-        """Interfaces whose queues, or where their interrupts go, an entry decides on."""
+    def _moved(self, entry: Entry) -> Iterator[Key]:
+        """What of a host an entry may move for good: what queues have of their own, where interrupts go."""
         if entry.knob == "channels":
-            yield entry.host, entry.target
-        if entry.knob == "cpus_online":  # the kernel moves interrupts that lose all of their CPUs for good
-            yield from ((entry.host, name) for name in self._hosts[entry.host].spec.interfaces)
+            yield from ((entry.host, knob, entry.target) for knob in _BY_QUEUE)
+        if entry.knob == "cpus_online":
+            links = self._hosts[entry.host].spec.interfaces
+            yield from ((entry.host, knob, name) for name in links for knob in _BY_QUEUE)
+        if entry.knob == "cpus_online" or (entry.knob, entry.wanted) == ("irqbalance", "running"):
+            yield entry.host, interrupts.NAME, HOST
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""

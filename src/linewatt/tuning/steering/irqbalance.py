@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether irqbalance runs, which moves interrupts from CPU to CPU. The target is ``host``.
 
-Through ``systemctl``; without systemd it cannot be told, and that is said. A host that does not have it shows
-``absent``, which is as good as stopped.
+Through ``systemctl``. One that runs and is no service (started by hand, in a container, without systemd) is
+not ours to stop, and that is said. A host that does not have it shows ``absent``, as good as stopped.
 """
 
 from __future__ import annotations
@@ -14,15 +14,23 @@ from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script, whole_host
 
 # /run/systemd/system is how a program knows that systemd runs the machine: sd_booted(3)
-_READ = """if [ -d /run/systemd/system ]; then
-  exec systemctl show --property=LoadState,ActiveState irqbalance.service
+_READ = """how="no service there, without systemd"
+shown="LoadState=not-found
+ActiveState=inactive"
+if [ -d /run/systemd/system ]; then
+  how="not its systemd service"
+  shown=$(systemctl show --property=LoadState,ActiveState irqbalance.service) || exit
 fi
-for name in /proc/[0-9]*/comm; do
-  read -r program 2>/dev/null <"$name" && [ "$program" = irqbalance ] || continue
-  echo "irqbalance runs, but not under systemd, which could start it again; stop it by hand" >&2
-  exit 1
-done
-echo LoadState=not-found; echo ActiveState=inactive"""
+case $shown in
+  *ActiveState=inactive* | *ActiveState=failed*)
+    for name in /proc/[0-9]*/comm; do
+      read -r program 2>/dev/null <"$name" && [ "$program" = irqbalance ] || continue
+      pid=${name%/comm}; pid=${pid##*/}
+      echo "irqbalance runs as process $pid and is $how; stop it as it was started, or with kill $pid" >&2
+      exit 1
+    done ;;
+esac
+echo "$shown" """
 
 _STATE = re.compile(r"^(LoadState|ActiveState)=(\S+)$", re.MULTILINE)
 _STATES = ("running", "stopped", "absent")
