@@ -136,7 +136,7 @@ class Dependent:
 
     def say(self, argv: Sequence[str]) -> tuple[int, str, str]:
         shown = self.wanted | {"tso": self.wanted["tso"] if self.wanted["tx"] == "on" else "off"}
-        if "ethtool -k" in argv[2]:
+        if "exec ethtool -k" in argv[2]:
             return 0, FEATURES.format(argv[-1], **shown), ""
         name, state = argv[-2:]
         self.wanted[name] = state
@@ -159,3 +159,19 @@ def test_a_feature_that_is_put_back_before_what_it_needs_is_back_with_it(journal
     assert problems == [None, None]
     assert device.wanted == {"tx": "on", "tso": "on"}
     assert journal.read()[1] == ()
+
+
+def test_a_feature_is_left_out_by_its_own_name(journal: Journal) -> None:
+    features = FEATURES.format("tso", tx="off", tso="off")
+    host = FakeHost(lambda argv: (0, features, "") if "exec ethtool -k" in argv[2] else (1, "", "no"))
+    (said,) = set_on(host, journal, entry("tso=off", "tso=on", "offload", "data0 tso"))
+    assert str(said) == (
+        "h1: cannot set offload data0 tso to 'tso=on': its driver (e1000e) refuses it (no); it reads "
+        "'tso=off'; ask for another value, or leave tso out for h1"
+    )
+
+
+def test_what_the_kernel_itself_steers_is_not_laid_to_the_driver(journal: Journal) -> None:
+    host = FakeHost(lambda argv: (0, "rx-0=0\n" if argv[-1] == "rps_cpus" else "", ""))
+    (said,) = set_on(host, journal, entry("rx-0=0", "rx-0=2", "rps_cpus"))
+    assert str(said).endswith("still reads 'rx-0=0': the kernel ignores it; leave rps_cpus out for h1")

@@ -40,8 +40,13 @@ def _of_interface(knob: Knob) -> bool:
     return getattr(knob, "targets", "").startswith("interface")
 
 
+def _drivers_own(knob: Knob) -> bool:
+    """Whether it is for the driver to take it: what is a file below /proc or /sys is the kernel's own."""
+    return _of_interface(knob) and not getattr(knob, "tool", "").startswith("/")
+
+
 def _who(knob: Knob, target: str, drivers: Drivers) -> str:
-    if not _of_interface(knob):
+    if not _drivers_own(knob):
         return "the kernel"
     driver = drivers.get(target.split()[0])
     return f"its driver ({driver})" if driver else "its driver"
@@ -52,7 +57,7 @@ def unread(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers
     what = f"{host}: cannot read {knob.name} {brief(target)}"
     if _of_interface(knob) and (said := _unsupported(done)):
         who = _who(knob, target, drivers)
-        return ChangeError(f"{what}: {who} has no such setting ({said}); {_without(host, knob)}")
+        return ChangeError(f"{what}: {who} has no such setting ({said}); {_without(host, knob, target)}")
     return ChangeError(f"{what}: {why(done)}")
 
 
@@ -69,8 +74,10 @@ def unwritten(
         return ChangeError(f"{what} to {wanted!r}: {why(done)}{reads}; set it by hand")
     who = _who(knob, entry.target, drivers)
     if said := _unsupported(done):
-        return ChangeError(f"{what}: {who} cannot change it ({said}){reads}; {_without(entry.host, knob)}")
-    other = f"ask for another value, or leave {entry.knob} out for {entry.host}"
+        return ChangeError(
+            f"{what}: {who} cannot change it ({said}){reads}; {_without(entry.host, knob, entry.target)}"
+        )
+    other = f"ask for another value, or leave {_short(knob, entry.target)} out for {entry.host}"
     return ChangeError(f"{what} to {wanted!r}: {who} refuses it ({why(done)}){reads}; {other}")
 
 
@@ -81,15 +88,21 @@ def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeEr
     what = f"{entry.host}: {entry.knob} {brief(entry.target)} was set to {wanted!r}"
     if text == entry.before:
         still = f"{what} without complaint but still reads {shown!r}"
-        return ChangeError(f"{still}: {who} ignores it; {_without(entry.host, knob)}")
+        return ChangeError(f"{still}: {who} ignores it; {_without(entry.host, knob, entry.target)}")
     return ChangeError(
         f"{what} but reads {shown!r}: {who} made another value of it; ask for one that it takes, such as this"
     )
 
 
-def _without(host: str, knob: Knob) -> str:
-    other = ", or use an interface whose driver has it" if _of_interface(knob) else ""
-    return f"leave {knob.name} out for {host}{other}"
+def _without(host: str, knob: Knob, target: str) -> str:
+    other = ", or use an interface whose driver has it" if _drivers_own(knob) else ""
+    return f"leave {_short(knob, target)} out for {host}{other}"
+
+
+def _short(knob: Knob, target: str) -> str:
+    """What a campaign leaves out: of an interface's features the one, of other knobs the knob."""
+    _, _, part = target.partition(" ")
+    return part if part and _of_interface(knob) else knob.name
 
 
 def _unsupported(done: Completed) -> str | None:

@@ -24,7 +24,10 @@ exec ethtool -k "$1" """
 
 # $1: interface; then feature and state. Nothing to change is no error
 _WRITE = """PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-exec ethtool -K "$@" """
+ethtool -K "$@" && exit
+status=$?
+echo "a feature that it needs may be off or not there, which ethtool -k $1 shows" >&2
+exit $status"""
 
 ABBREVIATIONS = {
     "rx": "rx-checksumming",
