@@ -63,6 +63,17 @@ def test_what_differs_between_the_two_is_expected_and_what_does_not_is_named() -
     assert "kernel.release" not in said(found)
 
 
+def test_of_command_lines_only_the_words_that_differ_are_told(run: Run) -> None:
+    lines = {"h2": "ro quiet mitigations=off", "h3": "ro quiet nohz_full=2-13 audit=0"}
+    hosts = {"h1": host("h1")} | {
+        name: with_facts(name, kernel={"command_line": line}) for name, line in lines.items()
+    }
+    stored(Path("results"), kernels(hosts=hosts))
+    out = " ".join(run("compare", "last:h2", "last:h3")[1].split())
+    assert "kernel.command_line mitigations=off → nohz_full=2-13 audit=0 (words that only one has)" in out
+    assert "quiet" not in out
+
+
 def test_a_fact_that_only_one_has_is_not_said_to_be_the_same() -> None:
     facts = {name: value for name, value in NEW["h3"]["facts"].items() if name != "nic"}
     found = compared(kernels(hosts=NEW | {"h3": host("h3", facts=facts)}))

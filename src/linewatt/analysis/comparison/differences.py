@@ -163,7 +163,7 @@ def _campaign(side: Side) -> dict[str, Any]:
 def _leaves(value: Any, path: str) -> dict[str, str | None]:
     """Texts of nested values by ``outer.inner``; names and secrets of hosts stay out."""
     every = leaves(value, path, lambda key: key in IDENTITY or is_secret(key))
-    return {at: _text(leaf) for at, leaf in every if leaf is not HIDDEN}
+    return {at: as_text(leaf) for at, leaf in every if leaf is not HIDDEN}
 
 
 def leaves(value: Any, path: str, is_hidden: Callable[[str], bool]) -> Iterator[tuple[str, Any]]:
@@ -187,7 +187,8 @@ def is_secret(key: str) -> bool:
     return any(word in key.lower() for word in SECRET)
 
 
-def _text(value: Any) -> str | None:
+def as_text(value: Any) -> str | None:
+    """A fact in words; None where there is none."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):

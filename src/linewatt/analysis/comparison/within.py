@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from linewatt.analysis.comparison.differences import leaves
+from linewatt.analysis.comparison.differences import as_text, leaves
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side, identity
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
@@ -104,10 +104,13 @@ def _in_turn(side: Side, hosts: Hosts, matches: Iterable[Match]) -> Iterator[str
 
 def _alike(side: Side, hosts: Hosts) -> Iterator[str]:
     """Which of what one looks for first does not differ, and which is not known of both."""
-    own, theirs = (dict(leaves(side.facts(host), "", lambda _: False)) for host in hosts)
+    own, theirs = (
+        {fact: as_text(value) for fact, value in leaves(side.facts(host), "", lambda _: False)}
+        for host in hosts
+    )
     same, unknown = [], []
     for fact in HEADLINES:
-        if own.get(fact) in (None, "") or theirs.get(fact) in (None, ""):
+        if own.get(fact) is None or theirs.get(fact) is None:
             unknown.append(fact)
         elif own[fact] == theirs[fact]:
             same.append(f"{fact} {own[fact]}")

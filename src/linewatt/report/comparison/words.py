@@ -162,12 +162,22 @@ def difference_lines(every: Sequence[Difference]) -> list[str]:
         hosts.setdefault((one.fact, one.base, one.other), []).append(one.where)
     return list(
         dict.fromkeys(
-            f"{one.where if len(where) <= _APART else plural(len(where), 'host')}: "
-            f"{one.fact} {one.base} → {one.other}"
+            f"{one.where if len(where) <= _APART else plural(len(where), 'host')}: {one.fact} {_values(one)}"
             for one in every
             if (where := hosts[one.fact, one.base, one.other])
         )
     )
+
+
+def _values(one: Difference) -> str:
+    """Both values; of kernels' command lines, which are long, the words that only one has."""
+    if one.fact != "kernel.command_line" or one.base is None or one.other is None:
+        return f"{one.base} → {one.other}"
+    words = one.base.split(), one.other.split()
+    own, theirs = ([word for word in each if word not in rest] for each, rest in (words, words[::-1]))
+    if not own and not theirs:
+        return "the same words in another order"
+    return f"{' '.join(own) or 'nothing'} → {' '.join(theirs) or 'nothing'} (words that only one has)"
 
 
 def _refused(found: Comparison) -> list[str]:
