@@ -26,14 +26,14 @@ from linewatt.errors import InvalidInput
 
 HUNG_UP = """
 import asyncio, os, signal
-from linewatt.cli.run import _until_done
+from linewatt.cli.run import until_done
 
 async def work():
     os.kill(os.getpid(), signal.SIGHUP)
     await asyncio.sleep(0.2)
     return "went on"
 
-print(_until_done(work()))
+print(until_done(work()))
 """
 
 

@@ -59,6 +59,7 @@ def _options(
 MODULES = {
     "run": {"run": "run", "resume": "resume", "restore": "restore"},
     "check": {"check": "check_command"},
+    "rehearse": {"rehearse": "rehearse"},
     "prepare": {"prepare": "prepare_command"},
     "plan": {"plan": "plan_command", "schema": "schema_command"},
     "show": {"list": "list_results", "show": "show", "report": "report"},

@@ -103,4 +103,4 @@ def _campaign(file: Path | None, hosts: Sequence[str], inventory: Path) -> Campa
     from linewatt.campaign.reading.file import load
 
     pairs = [f"{_GENERATOR} -> {host}" for host in hosts]
-    return load(file or shipped_campaign(), inventory, pairs_override=pairs)
+    return load(file or shipped_campaign(), inventory, edit=lambda said: {**said, "pairs": pairs})

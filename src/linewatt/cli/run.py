@@ -183,7 +183,7 @@ def restore(
     if forget is not None:
         say(f"{forget}: dropped its journal with {forget_journal(state_dir(), forget)} changes")
         return
-    outcomes = _until_done(restore_all(state_dir(), Undoer(say=say, waits=wait), force=force))
+    outcomes = until_done(restore_all(state_dir(), Undoer(say=say, waits=wait), force=force))
     if as_json:
         rows = [
             {"id": outcome.id, "undone": outcome.undone, "problems": list(outcome.problems)}
@@ -235,7 +235,7 @@ class _Heard:
         from linewatt.errors import LinewattError
 
         try:
-            return _until_done(work)
+            return until_done(work)
         except KeyboardInterrupt as error:
             say(f"linewatt: interrupted{self.how_to_go_on}")
             raise typer.Exit(1 if self.left_changed else 130) from error
@@ -341,7 +341,7 @@ def _finish(ended: Ended, left_changed: bool, results: Path, as_json: bool) -> N
         raise typer.Exit(1)
 
 
-def _until_done(work: Coroutine[Any, Any, T]) -> T:
+def until_done(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end; the first Ctrl-C, TERM or HUP cancels and cleans up, further ones only say so.
 
     A HUP that is ignored already (nohup(1)) stays so.

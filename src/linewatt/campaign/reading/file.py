@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -96,11 +96,11 @@ def load(
     hosts_override: Path | None = None,
     *,
     will_connect: bool = False,
-    pairs_override: Sequence[str] | None = None,
+    edit: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Campaign:
     """Read and check a campaign file; ``hosts_override`` is an inventory that replaces its ``hosts:``.
 
-    ``pairs_override`` replaces its ``pairs:``.
+    ``edit`` makes what is checked of what the file says.
 
     With ``will_connect`` the files that SSH needs must be there, too; a plan can be made without them.
     Touches no host. Raises InvalidInput with one line, ``file:line:col: path: what, and what is right``.
@@ -111,8 +111,8 @@ def load(
     value = dict(document.value)
     if hosts_override is not None:
         value["hosts"] = {}
-    if pairs_override is not None:
-        value["pairs"] = list(pairs_override)
+    if edit is not None:
+        value = edit(value)
     locate = _Locator(document)
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)

@@ -134,8 +134,7 @@ class Session:
 
     async def _learn(self, name: str) -> None:
         async with self._connector.few:
-            self.facts[name] = known = await _facts(self.hosts[name], self.load)
-            await learn_further_nics(self.hosts[name], known)
+            self.facts[name] = await read_facts(self.hosts[name], self.load)
         self._check(name)
 
     def _check(self, name: str) -> None:
@@ -378,8 +377,8 @@ def _in_time(cfg: PowerConfig, window_s: float, sources: int) -> PowerConfig:
     return cfg.model_copy(update={"interval_s": min(cfg.interval_s, quickest_s)})
 
 
-async def _facts(host: Host, load: Load) -> dict[str, dict[str, Any]]:
-    """What a host says of itself. Raises HostError."""
+async def read_facts(host: Host, load: Load) -> dict[str, dict[str, Any]]:
+    """What a host says of itself, and of each of its data ports. Raises HostError."""
     asked = facts.with_tool(load.name, load.version_command)
     done = await host.run(facts.command(host.spec.data, asked), timeout_s=FACTS_LIMIT_S, root=True)
     if not done.stdout.strip():
@@ -387,7 +386,9 @@ async def _facts(host: Host, load: Load) -> dict[str, dict[str, Any]]:
         raise HostError(
             f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
         )
-    return facts.parse_all(done.stdout, asked)
+    known = facts.parse_all(done.stdout, asked)
+    await learn_further_nics(host, known)
+    return known
 
 
 async def learn_further_nics(host: Host, known: dict[str, dict[str, Any]], *, root: bool = True) -> None:

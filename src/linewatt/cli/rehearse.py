@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt rehearse``: a campaign's changes, placement and loads on guests shaped like its hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linewatt.cli.options import File, Hosts, Json
+from linewatt.cli.output import print_json, put, say
+from linewatt.errors import InvalidInput, LinewattError
+
+if TYPE_CHECKING:
+    from linewatt.campaign.campaign import Campaign
+    from linewatt.campaign.rehearsal import Edit, Guests
+    from linewatt.engine.events import Ended
+    from linewatt.engine.rehearsal import Rehearsed
+    from linewatt.hosts.facts.read import Facts
+    from linewatt.lab import Lab
+    from linewatt.lab.guests.shape import Shape
+
+REFUSED = 3
+"""the exit code where something was refused, or did not go as asked"""
+
+_Told = Mapping[str, "Facts | str"]
+"""host → its facts, or why they are not known"""
+
+
+def rehearse(
+    file: File,
+    hosts: Hosts = None,
+    facts: Path | None = typer.Option(
+        None, "--facts", metavar="FILE", help="A stored result, or its manifest.json: what hosts were like."
+    ),
+    connect: bool = typer.Option(
+        True, "--connect/--no-connect", help="Ask the hosts what they are like; nothing on them is changed."
+    ),
+    as_json: Json = False,
+) -> None:
+    """Try a campaign's changes on guests shaped like its hosts.
+
+    Guests on this machine stand in; the hosts are asked what they are like, and never changed. Needs root.
+
+    Exit codes: 0 nothing was refused; 3 something was, or was not taken as asked, or was not put back, or a
+    load failed; 2 wrong use.
+    """
+    from linewatt.campaign.reading.file import load
+    from linewatt.campaign.rehearsal import changes_of, said
+    from linewatt.cli.own_lab import own_lab
+    from linewatt.cli.rehearsed import document, lines
+    from linewatt.document import read_yaml
+    from linewatt.lab import LabRequest
+    from linewatt.lab.guests.tools import has_kvm
+
+    campaign = load(file, hosts, edit=changes_of)
+    told = _told(campaign, facts, connect=connect)
+    shapes = _shapes(campaign, told, kvm=has_kvm())
+    guests = tuple(shape.guest for shape in shapes.values())
+    request = LabRequest(hosts=len(guests), rate="1gbit", bmc=False, guests=guests)
+    with own_lab("rehearse", request, f"{len(guests)} guests shaped like {', '.join(shapes)}") as lab:
+        rehearsed, loaded = _on_guests(file, campaign, lab, called(campaign, told, lab))
+    otherwise = said(read_yaml(file).value)
+    found = document(file, shapes, told, rehearsed, loaded, otherwise=otherwise, kvm=has_kvm())
+    if as_json:
+        print_json(found)
+    else:
+        put("\n".join(lines(found)))
+    if not found["as_asked"]:
+        raise typer.Exit(REFUSED)
+
+
+def _told(campaign: Campaign, stored: Path | None, *, connect: bool) -> _Told:
+    """Facts of each host, or why they are not known. Raises InvalidInput for a file that has none."""
+    from linewatt.engine.rehearsal import facts_of
+
+    if stored is not None:
+        known = _stored_facts(stored)
+        return {name: known.get(name) or f"{stored} has no facts of {name}" for name in campaign.hosts}
+    if not connect:
+        return dict.fromkeys(campaign.hosts, "not asked (--no-connect)")
+    say(f"asking {', '.join(campaign.hosts)} what they are like; nothing on them is changed")
+    return asyncio.run(facts_of(campaign))
+
+
+def _stored_facts(path: Path) -> dict[str, Facts]:
+    from linewatt.store.read import load_manifest, readable
+
+    place = path.parent if path.name == "manifest.json" else path
+    if not (place / "manifest.json").is_file():
+        raise InvalidInput(f"--facts {path}: neither a stored result nor its manifest.json")
+    with readable(place):
+        manifest = load_manifest(place)
+    return {name: host.facts for name, host in manifest.hosts.items() if host.facts}
+
+
+def _shapes(campaign: Campaign, told: _Told, *, kvm: bool) -> dict[str, Shape]:
+    from linewatt.lab.guests.shape import shape_of
+    from linewatt.lab.guests.spec import MAX_GUESTS
+
+    if len(campaign.hosts) > MAX_GUESTS:
+        raise InvalidInput(
+            f"{campaign.path}: {len(campaign.hosts)} hosts, but a lab has {MAX_GUESTS} guests at most; "
+            "rehearse a file with fewer pairs"
+        )
+    shapes = {}
+    for name, spec in campaign.hosts.items():
+        facts = told[name]
+        shapes[name] = shape_of(spec.interfaces, None if isinstance(facts, str) else facts, kvm=kvm)
+    return shapes
+
+
+def called(campaign: Campaign, told: _Told, lab: Lab) -> Guests:
+    """How the guests call interfaces and addresses of the hosts, as the file and their facts have these."""
+    from linewatt.campaign.rehearsal import Guests
+
+    interfaces: dict[str, dict[str, str]] = {}
+    addresses: dict[str, str] = {}
+    for (name, spec), guest in zip(campaign.hosts.items(), lab.hosts, strict=True):
+        facts = told[name]
+        known = {} if isinstance(facts, str) else facts
+        for number, (port, there) in enumerate(zip(spec.data_ports, guest.ports, strict=False)):
+            interfaces.setdefault(name, {})[port.data] = there.interface
+            nic = known.get("nic", {}) if number == 0 else known.get("further_nics", {}).get(port.data, {})
+            for family, own, other in (
+                ("ipv4", port.data_ipv4, there.ipv4),
+                ("ipv6", port.data_ipv6, there.ipv6),
+            ):
+                for address in (own, *(nic.get(f"{family}_addresses") or ())):
+                    if address is not None:
+                        addresses[str(address)] = other
+    return Guests(interfaces, addresses)
+
+
+def _on_guests(file: Path, campaign: Campaign, lab: Lab, guests: Guests) -> tuple[Rehearsed, Ended | str]:
+    """The changes one by one, then the loads; what kept the loads from being run, if anything.
+
+    All that is written goes with the lab.
+    """
+    from linewatt.campaign.reading.file import load
+    from linewatt.campaign.rehearsal import changes_of, loads_of, on_guests
+    from linewatt.cli.run import until_done
+    from linewatt.engine.events import Event, LeftChanged, Phase, Warned
+    from linewatt.engine.rehearsal import rehearse_changes
+
+    def heard(event: Event) -> None:
+        if isinstance(event, Phase | Warned):
+            say(event.text)
+        if isinstance(event, LeftChanged):
+            say("; ".join(event.problems))
+
+    scratch = lab.inventory.parent / "rehearsal"
+    scratch.mkdir(mode=0o700)
+    inventory = scratch / "inventory.yaml"
+    inventory.write_text(json.dumps(_renamed(lab, campaign)))
+
+    def edited(cut: Edit) -> Campaign:
+        return load(file, inventory, edit=lambda value: cut(on_guests(value, file.parent, guests)))
+
+    rehearsed = until_done(rehearse_changes(edited(changes_of), scratch / "state", heard))
+    try:
+        loads = edited(loads_of)
+        return rehearsed, _loaded(loads, scratch)
+    except LinewattError as error:
+        return rehearsed, str(error)
+
+
+def _loaded(loads: Campaign, scratch: Path) -> Ended:
+    from linewatt.campaign.planning.plan import plan
+    from linewatt.cli.progress import chosen
+    from linewatt.cli.run import until_done
+    from linewatt.engine.campaign import CampaignRun
+    from linewatt.engine.run import Places
+
+    with chosen(False) as progress:
+        run = CampaignRun(loads, plan(loads, 0), Places(scratch / "results", scratch / "state"), progress)
+        return until_done(run.start())
+
+
+def _renamed(lab: Lab, campaign: Campaign) -> dict[str, Any]:
+    """The lab's inventory, its guests called as the hosts that they stand in for."""
+    from linewatt.document import read_yaml
+
+    guests = read_yaml(lab.inventory).value["all"]["hosts"]
+    named = dict(zip(campaign.hosts, guests.values(), strict=True))
+    for one in named.values():
+        one["linewatt_shares_cpus_with"] = []
+    return {"all": {"hosts": named}}

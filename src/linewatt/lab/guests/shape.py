@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest shaped like a host, from the host's facts: what of it a guest can have, and what it cannot. Pure.
+
+Each sentence says in what the guest is not the host, so that nobody takes a rehearsal for more than it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.lab.guests.spec import MAX_NICS, Guest, Model, Nic
+
+Facts = Mapping[str, Mapping[str, Any]]
+"""section → fact → value of a host"""
+
+_SAME_DRIVER: dict[str, Model] = {"vmxnet3": "vmxnet3", "e1000e": "e1000e", "virtio_net": "virtio-net-pci"}
+"""drivers that a model has, too"""
+_OF_QUEUES: Model = "vmxnet3"
+"""which has a queue for each CPU, rings and an RSS table, as servers' NICs have"""
+_OF_ONE_QUEUE: Model = "e1000e"
+_MOST_QUEUES = 8
+_MOST_NODES = 4
+_MOST_THREADS = 2
+_MOST_CPUS = 16
+_EMULATED_CPUS = 4
+"""of a guest without KVM: more of them translated by one machine answer nobody"""
+_MEMORY_MIB = 768
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A data interface of a host, its driver, and the model that stands in; ``same``: of the same driver."""
+
+    interface: str
+    driver: str | None
+    model: Model
+
+    @property
+    def same(self) -> bool:
+        return self.driver is not None and _SAME_DRIVER.get(self.driver) == self.model
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The guest, what stands in for each data interface, what was cut, and what was assumed, in words."""
+
+    guest: Guest
+    stand_ins: tuple[StandIn, ...]
+    cut: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+
+
+def shape_of(interfaces: Sequence[str], facts: Facts | None, *, kvm: bool) -> Shape:
+    """The guest for a host with these data interfaces; ``facts``: None where nothing is known of it."""
+    known = facts or {}
+    assumed = (
+        [] if facts else ["nothing is known of the host: two CPUs, one NUMA node, a vmxnet3 for each NIC"]
+    )
+    cut: list[str] = []
+    cpus, threads, nodes = _processors(known.get("cpu", {}), known.get("cpus", {}), kvm, cut, assumed)
+    nics, stand_ins = [], []
+    for number, interface in enumerate(interfaces[:MAX_NICS]):
+        own = known.get("nic", {}) if number == 0 else _further(known, interface)
+        nic = _nic(interface, own, cpus, nodes, cut, assumed if facts else [])
+        nics.append(nic)
+        stand_ins.append(StandIn(interface, own.get("driver"), nic.model))
+    if len(interfaces) > MAX_NICS:
+        cut.append(f"{MAX_NICS} of its {len(interfaces)} data interfaces")
+    guest = Guest(tuple(nics), cpus, threads, nodes, _MEMORY_MIB)
+    return Shape(guest, tuple(stand_ins), tuple(cut), tuple(assumed))
+
+
+def _further(facts: Facts, interface: str) -> Mapping[str, Any]:
+    own = facts.get("further_nics", {}).get(interface)
+    return own if isinstance(own, Mapping) else {}
+
+
+def _processors(
+    cpu: Mapping[str, Any], online: Mapping[str, Any], kvm: bool, cut: list[str], assumed: list[str]
+) -> tuple[int, int, int]:
+    """CPUs, hardware threads of a core, and nodes."""
+    every = online.get("online")
+    count = len(every) if isinstance(every, Sequence) and every else None
+    has_nodes, has_threads = _count(cpu.get("numa_nodes")), _count(cpu.get("threads_per_core"))
+    if cpu and (count is None or has_nodes is None or has_threads is None):
+        assumed.append("two CPUs, one NUMA node or one thread a core where the host does not tell")
+    count, has_nodes, has_threads = count or 2, has_nodes or 1, has_threads or 1
+    nodes, threads = min(has_nodes, _MOST_NODES), min(has_threads, _MOST_THREADS)
+    if nodes * threads > count:  # some of it is offline
+        threads = 1
+        nodes = min(nodes, count)
+    most = _MOST_CPUS if kvm else max(_EMULATED_CPUS, nodes * threads)
+    cpus = max(nodes * threads, min(count, most) // (nodes * threads) * nodes * threads)
+    if cpus != count:
+        cut.append(f"{cpus} of its {count} CPUs")
+    if nodes != has_nodes:
+        cut.append(f"{nodes} of its {has_nodes} NUMA nodes")
+    if threads != has_threads:
+        cut.append(f"{threads} of its {has_threads} threads a core")
+    return cpus, threads, nodes
+
+
+def _nic(
+    interface: str, facts: Mapping[str, Any], cpus: int, nodes: int, cut: list[str], assumed: list[str]
+) -> Nic:
+    driver, queues = facts.get("driver"), _queues(facts)
+    if driver is None:
+        assumed.append(f"{interface}: its driver is not known, so that a {_OF_QUEUES} stands in")
+    model = _SAME_DRIVER.get(str(driver)) or (_OF_ONE_QUEUE if queues == 1 else _OF_QUEUES)
+    has = _queues_of(model, queues, cpus)
+    if queues is not None and has != queues:
+        cut.append(f"{interface}: {has} of its {queues} queues")
+    node = _node(interface, facts.get("numa_node"), nodes, cut)
+    return Nic(model, has if model == "virtio-net-pci" and has > 1 else None, node)
+
+
+def _queues(facts: Mapping[str, Any]) -> int | None:
+    channels = facts.get("channels")
+    if not isinstance(channels, Mapping):
+        return None
+    return _count(channels.get("combined")) or _count(channels.get("rx"))
+
+
+def _queues_of(model: Model, wanted: int | None, cpus: int) -> int:
+    if model == "vmxnet3":
+        return min(cpus, _MOST_QUEUES)
+    return 1 if model != "virtio-net-pci" else min(wanted or 1, cpus, _MOST_QUEUES)
+
+
+def _node(interface: str, value: Any, nodes: int, cut: list[str]) -> int | None:
+    """The node of a NIC; the firmware of many machines says -1, which is none."""
+    if nodes == 1 or isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    if value >= nodes:
+        cut.append(f"{interface}: on no node, for its node {value} is not among the guest's {nodes}")
+        return None
+    return value
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
