@@ -42,27 +42,44 @@ def test_a_damaged_record_is_a_problem(record: str) -> None:
         SENSOR.channel("link.other")
 
 
-def test_the_stream_has_the_lines_of_its_interface_alone_and_ends_what_it_began(tmp_path: Path) -> None:
+IP = ("1: data01: other", "2: data0@if3: mtu 9000 a|b state UP event X \\\\ link", "3: lo: mtu 1")
+TC = ("qdisc tbf 8001: dev data0 root refcnt 2 rate 1Gbit", "qdisc tbf 1: dev data00 root")
+BOND = (
+    "4: eth2: <BROADCAST,SLAVE,UP> mtu 1500 qdisc mq master bond0 state DOWN event X \\\\ link",
+    "5: eth3: <BROADCAST,SLAVE,UP> mtu 1500 qdisc mq master bond1 state DOWN \\\\ link",
+    "6: tap0: <BROADCAST,UP> mtu 1500 qdisc mq master bond0 state DOWN \\\\ link",
+    "7: bond0: <BROADCAST,MASTER,UP> mtu 1500 qdisc noqueue state UP \\\\ link",
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "said", "told"),
+    [
+        ("data0", IP, ["X (mtu 9000, state UP)", "qdisc tbf dev data0 root rate 1Gbit"]),
+        ("bond0", BOND, ["eth2 of bond0: X (mtu 1500, state DOWN)", "mtu 1500, state UP"]),
+    ],
+    ids=["interface", "bond"],
+)
+def test_the_stream_has_the_lines_of_its_interface_alone_and_ends_what_it_began(
+    data: str, said: tuple[str, ...], told: list[str], tmp_path: Path
+) -> None:
     pids = tmp_path / "pids"
-    for name, lines in (
-        ("ip", ("1: data01: other", "2: data0@if3: mtu 9000 a|b state UP event X \\\\ link", "3: lo: mtu 1")),
-        ("tc", ("qdisc tbf 8001: dev data0 root refcnt 2 rate 1Gbit", "qdisc tbf 1: dev data00 root")),
-    ):
+    for name, lines in (("ip", said), ("tc", TC)):
         tool = tmp_path / name
-        said = "".join(f"echo '{line}'\n" for line in lines)
-        tool.write_text(f"#!/bin/bash\necho $$ >>{pids}\n{said}exec sleep 60\n")
+        script = "".join(f"echo '{line}'\n" for line in lines)
+        tool.write_text(f"#!/bin/bash\necho $$ >>{pids}\n{script}exec sleep 60\n")
         tool.chmod(0o755)
-    argv = SENSOR.command(LinkConfig(interval_s=0.1), HostSpec("h1", "local", "data0"))
+    argv = SENSOR.command(LinkConfig(interval_s=0.1), HostSpec("h1", "local", data))
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "LC_ALL": "C"}
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
-        told: list[str] = []
+        shown: list[str] = []
         for line in process.stdout:
-            told += news(line)
+            shown += news(line)
             if SENSOR.parse(line)["link.changes"] == 2:
                 break
         process.terminate()
-    assert sorted(told) == ["X (mtu 9000, state UP)", "qdisc tbf dev data0 root rate 1Gbit"]
+    assert sorted(shown) == told
     for pid in pids.read_text().split():
         _await_end(int(pid))
 

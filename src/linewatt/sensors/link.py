@@ -111,12 +111,11 @@ def _brief(line: str) -> str:
     mtu, state = re.search(r" mtu (\d+)", line), re.search(r" state (\S+)", line)
     if mtu is None or state is None:
         return " ".join(re.sub(r"\brefcnt \d+|\b[0-9a-f]+:(?=\s)", "", line).split())
-    event = re.search(r" event (.+?)\s*\\", line)
-    port = _PORT.search(line)
+    event, port = re.search(r" event (.+?)\s*\\", line), _PORT.search(line)
     shown = f"mtu {mtu[1]}, state {state[1]}"
-    if port is not None:
-        shown = f"{port[1]} of {port[2]}: {shown}"
-    return f"{event[1]} ({shown})" if event else shown
+    if event is not None:
+        shown = f"{event[1]} ({shown})"
+    return shown if port is None else f"{port[1]} of {port[2]}: {shown}"
 
 
 SENSOR = Link()
