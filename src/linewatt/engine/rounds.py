@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases import rate_search
 from linewatt.analysis.cases.totals import whole_sum
-from linewatt.analysis.comparison.besides import SOCKET_SETTINGS
+from linewatt.analysis.limits.sockets import SOCKET_SETTINGS
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.statistics import repeats, steadiness
 from linewatt.campaign.campaign import Campaign

@@ -14,26 +14,11 @@ from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_ve
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns
+from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
 from linewatt.hosts.facts.cores import core_is
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Role
 
-CONGESTION = "net.ipv4.tcp_congestion_control"
-LIMITS: dict[Role, dict[str, tuple[str, ...]]] = {
-    "sender": {
-        "tcp": ("net.ipv4.tcp_wmem", "net.core.wmem_max"),
-        "udp": ("net.core.wmem_default", "net.core.wmem_max"),
-    },
-    "receiver": {
-        "tcp": ("net.ipv4.tcp_rmem", "net.core.rmem_max"),
-        "udp": ("net.core.rmem_default", "net.core.rmem_max"),
-    },
-}
-"""kernel parameters that bound what a socket of an end may hold, by protocol"""
-SOCKET_SETTINGS = (
-    CONGESTION,
-    *dict.fromkeys(name for own in LIMITS.values() for names in own.values() for name in names),
-)
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
 
 

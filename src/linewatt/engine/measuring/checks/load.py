@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from linewatt.analysis.cases.datagrams import SURE, Losses, Unsure, datagram_losses
-from linewatt.analysis.comparison.besides import CONGESTION, LIMITS
+from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
