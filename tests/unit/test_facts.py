@@ -246,3 +246,22 @@ def test_the_limit_of_a_package_is_that_of_packages_alone() -> None:
         for name, value in (("name", zone), ("constraint_0_power_limit_uw", limit_uw))
     )
     assert parse.package_limit_w(said) == 120.0
+
+
+@needs_bash
+@pytest.mark.parametrize(("own", "node"), [(None, 1), ("-1", -1), ("0", 0)])
+def test_a_device_without_a_node_of_its_own_has_that_of_what_it_is_part_of(
+    tmp_path: Path, own: str | None, node: int
+) -> None:
+    device = tmp_path / "pci" / "virtio0"
+    device.mkdir(parents=True)
+    (tmp_path / "pci" / "numa_node").write_text("1\n")
+    if own is not None:
+        (device / "numa_node").write_text(own)
+    (tmp_path / "net" / "eth0").mkdir(parents=True)
+    (tmp_path / "net" / "eth0" / "device").symlink_to(device)
+    (fact,) = (one for one in facts.FACTS if one.names == ("numa_node",))
+    argv = [word.replace("/sys/class", str(tmp_path)) for word in facts.command("eth0", [fact])]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
+    known, _ = facts._known(done.stdout, [fact])
+    assert known["nic"]["numa_node"] == node

@@ -77,7 +77,8 @@ class Stage:
     async def _common(self) -> None:
         await self._sensors()
         if self._plan.changes:
-            self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
+            count = len(self._plan.changes)
+            self._say(events.Phase(f"making up to {count} change{'' if count == 1 else 's'}"))
         await self.settings.to(self._plan.changes, self._session.hosts)
         routed = routed_hosts(self._plan)
         await refuse_shared_ports(self._session, [one for one in self._plan.rounds if routed & one.hosts])
