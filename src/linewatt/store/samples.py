@@ -81,7 +81,8 @@ def encoded(series: Sequence[Series]) -> bytes:
             parquet.column_of("time_s", time_s),
             parquet.column_of("span_s", span_s),
             parquet.column_of("value", value, nullable=True),
-            parquet.Column("reason", [*reasons][1:], reason_of, nullable=True),
+            # an empty dictionary is what fastparquet cannot read
+            parquet.Column("reason", [*reasons][1:] or [""], reason_of, nullable=True),
         ],
         f"linewatt {__version__}",
     )
