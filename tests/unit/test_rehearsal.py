@@ -86,6 +86,11 @@ def test_nothing_known_is_assumed_and_said() -> None:
         ({"driver": "ice", "channels": {"combined": 1}}, Nic("e1000e", node=1), ("4 of its 8 CPUs",)),
         ({"numa_node": -1}, Nic("e1000e"), ("4 of its 8 CPUs",)),
         (
+            {"driver": "e1000"},
+            Nic("e1000"),
+            ("4 of its 8 CPUs", "eth0: on no node, for e1000 is on a bus that has none"),
+        ),
+        (
             {"numa_node": 3},
             Nic("e1000e"),
             ("4 of its 8 CPUs", "eth0: on no node, for its node 3 is not among the guest's 2"),

@@ -22,14 +22,28 @@ pytestmark = pytest.mark.vm
 
 STAGE_LIMIT_S = 120.0
 ENDS_LIMIT_S = 60.0
+DATA = {"gen": ("enp1s0f0np0", "192.0.2.101"), "dut": ("eno1", "192.0.2.100")}
+
+
+def tunnel(host: str, number: int) -> dict[str, object]:
+    """One end of a VXLAN between the two, on their own interfaces and addresses."""
+    interface, _ = DATA[host]
+    (remote,) = (address for name, (_, address) in DATA.items() if name != host)
+    own = {"id": 100, "base-iface": interface, "remote": remote, "destination-port": 4789}
+    address = {"enabled": True, "address": [{"ip": f"198.18.100.{number}", "prefix-length": 24}]}
+    one = {"name": "vx0", "type": "vxlan", "state": "up", "mtu": 1450, "vxlan": own, "ipv4": address}
+    return {"interfaces": [one]}
+
+
 CAMPAIGN = {
     "name": "two",
     "hosts": {
-        "gen": {"address": "192.0.2.11", "data": "enp1s0f0np0"},
-        "dut": {"address": "192.0.2.10", "data": "eno1"},
+        "gen": {"address": "192.0.2.11", "data": "enp1s0f0np0", "data_ipv4": "192.0.2.101"},
+        "dut": {"address": "192.0.2.10", "data": "eno1", "data_ipv4": "192.0.2.100"},
     },
     "pairs": ["gen -> dut"],
     "tests": ["tcp"],
+    "networks": [{"name": "vx", "hosts": {"gen": tunnel("gen", 1), "dut": tunnel("dut", 2)}}],
     "trials": 10,
     "window": {"seconds": 60, "omit": 5},
     "settings": {"pause": "rx=off tx=off"},
@@ -65,6 +79,7 @@ def test_each_change_is_tried_on_a_driver_and_all_is_as_found(tmp_path: Path) ->
     assert verdicts["dut", "rings", "rx=100000"] == verdicts["gen", "rings", "rx=100000"] == "refused"
     assert verdicts["dut", "pause", "rx=off tx=off"] == "ignored"
     assert verdicts["gen", "pause", "rx=off tx=off"] == "refused"
+    assert [one["verdict"] for one in found["changes"] if one["knob"] == "network"] == ["taken"] * 2
     assert found["as_found"], found["left"]
     assert found["loads"] == {"done": 1, "failed": 0, "pending": 0}
     assert found["places"]

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.lab.guests.spec import MAX_NICS, Guest, Model, Nic
+from linewatt.lab.guests.spec import EXPRESS, MAX_NICS, MODULES, Guest, Model, Nic
 
 Facts = Mapping[str, Mapping[str, Any]]
 """section → fact → value of a host"""
 
-_SAME_DRIVER: dict[str, Model] = {"vmxnet3": "vmxnet3", "e1000e": "e1000e", "virtio_net": "virtio-net-pci"}
+_SAME_DRIVER: dict[str, Model] = {module: model for model, module in MODULES.items()}
 """drivers that a model has, too"""
 _OF_QUEUES: Model = "vmxnet3"
 """which has a queue for each CPU, rings and an RSS table, as servers' NICs have"""
@@ -113,6 +113,9 @@ def _nic(
     if queues is not None and has != queues:
         cut.append(f"{interface}: {has} of its {queues} queues")
     node = _node(interface, facts.get("numa_node"), nodes, cut)
+    if node is not None and model not in EXPRESS:
+        cut.append(f"{interface}: on no node, for {model} is on a bus that has none")
+        node = None
     return Nic(model, has if model == "virtio-net-pci" and has > 1 else None, node)
 
 

@@ -26,7 +26,7 @@ MODULES: dict[Model, str] = {
 }
 """model → the module of the kernel that drives it"""
 MODELS: tuple[Model, ...] = get_args(Model)
-_EXPRESS: tuple[Model, ...] = ("vmxnet3", "e1000e", "virtio-net-pci")
+EXPRESS: tuple[Model, ...] = ("vmxnet3", "e1000e", "virtio-net-pci")
 """on PCI Express; all others are on the conventional bus, which is on no node"""
 
 MAX_GUESTS = 16
@@ -52,9 +52,9 @@ class Nic:
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise InvalidInput(f"guest: no NIC model {self.model!r}; there are {', '.join(MODELS)}")
-        if self.node is not None and self.model not in _EXPRESS:
+        if self.node is not None and self.model not in EXPRESS:
             raise InvalidInput(
-                f"guest: a {self.model} is on a bus of no NUMA node; node= is of {', '.join(_EXPRESS)}"
+                f"guest: a {self.model} is on a bus of no NUMA node; node= is of {', '.join(EXPRESS)}"
             )
         if self.queues is None:
             return
