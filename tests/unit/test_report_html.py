@@ -35,6 +35,7 @@ from linewatt.model import Case, Provenance
 from linewatt.report.charts.figure import inline_svg
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import as_json, digest
+from linewatt.report.trials.words import in_short
 from linewatt.store.read import Result
 
 INLINE = {"a", "b", "code", "i", "span", "strong"}
@@ -301,6 +302,15 @@ def test_lab_is_marked_in_every_table_and_figure() -> None:
     assert len(badges) >= len(numbers) + len(made.tags("figure"))
     assert "h1 and h2 share CPUs" in made.words
     assert "badge lab" not in page(result(demo_trials())).source.replace(".badge.lab", "")
+
+
+def test_guests_whose_processor_was_translated_are_named() -> None:
+    hosts = {name: host(name, lab="demo", emulated=name == "h2") for name in ("h1", "h2")}
+    made = result(demo_trials(), hosts=hosts)
+    said = "QEMU without KVM translated every instruction of h2"
+    assert said in page(made).words
+    assert said in in_short(digest(made))
+    assert said not in page(result(demo_trials())).words
 
 
 def test_differences_between_hosts_are_marked_by_more_than_colour() -> None:

@@ -39,6 +39,17 @@ def _possible() -> None:
         pytest.skip(reason)
 
 
+@pytest.fixture
+def none_left() -> Iterator[None]:
+    """What a command that a test had to kill left of a lab of its own does not stay."""
+    before = lab.names()
+    yield
+    for name in lab.names():
+        owner = name.rpartition("-")[2]
+        if name not in before and owner.isdigit() and not Path("/proc", owner).exists():
+            lab.down(name)
+
+
 @pytest.fixture(scope="session")
 def guests() -> Iterator[lab.Lab]:
     """h1 as :data:`SMALL`, h2 as :data:`LARGE`, for all tests that leave them as they were."""

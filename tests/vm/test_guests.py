@@ -48,13 +48,13 @@ def ssh(one: lab.Lab, host: str, command: str, status: int = 0) -> str:
     return done.stdout.strip() if status == 0 else done.stderr.strip()
 
 
-def linewatt(tmp: Path, *words: str, status: int = 0) -> str:
+def linewatt(tmp: Path, *words: str, status: int = 0, limit_s: float = RUN_LIMIT_S) -> str:
     done = subprocess.run(
         [*LINEWATT, *words],
         env={"PATH": "/usr/bin:/usr/sbin:/bin:/sbin", "LINEWATT_STATE": str(tmp / "state"), "HOME": str(tmp)},
         capture_output=True,
         text=True,
-        timeout=RUN_LIMIT_S,
+        timeout=limit_s,
         check=False,
     )
     assert done.returncode == status, done.stderr + done.stdout

@@ -42,6 +42,9 @@ def caveats(view: Digest) -> tuple[str, ...]:
             f"Lab: {_listed(lab)} {'is a simulated host' if len(lab) == 1 else 'are simulated hosts'} on one "
             "machine. The figures show how the method works, not how fast hardware is."
         )
+    emulated = [name for name, host in view.hosts.items() if host.emulated]
+    if emulated:
+        said.append(f"QEMU without KVM translated every instruction of {_listed(emulated)}.")
     shared = sharing_hosts(view.hosts)
     if shared:
         said.append(
