@@ -36,7 +36,7 @@ def read_networks(
         if entry is None:
             continue
         if entry.hosts is not None:
-            value = document.value["networks"][index]["hosts"]
+            value = entry.hosts
             found[entry.name] = parse_networks(value, (*at, "hosts"), _locator(document), hosts, known)
         elif entry.file is not None:
             found[entry.name] = read_network(resolve(base, entry.file), hosts, known)
