@@ -70,6 +70,14 @@ tools_of_guests='
     numactl             numactl         numactl
 '
 
+# Services that guests run and linewatt turns; on the machine itself they stay off.
+tools_of_services='
+    systemctl           systemd         systemd
+    dbus-daemon         dbus-daemon     dbus-daemon
+    tuned-adm           tuned           tuned
+    irqbalance          irqbalance      irqbalance
+'
+
 # What reads meters and moves files by hand, beside linewatt.
 tools_of_bench='
     curl                curl            curl
@@ -142,6 +150,8 @@ services_of() {
         ipmitool) echo ipmievd.service ;;
         vsftpd) echo vsftpd.service ;;
         snmpd | net-snmp) echo snmpd.service snmptrapd.service ;;
+        tuned) echo tuned.service ;;
+        irqbalance) echo irqbalance.service ;;
     esac
 }
 
@@ -319,6 +329,7 @@ install_guests() {
         return 0
     fi
     install_wanted guest-tools "$tools_of_guests" "tests of guests will be skipped"
+    install_wanted services "$tools_of_services" "tests of TuneD and irqbalance in guests will be skipped"
     if [[ ! -e $asked ]] && ! install_kernel; then
         tail -n 3 "$log" >&2
         if [[ -d $venv ]]; then as_caller touch "$asked"; fi
