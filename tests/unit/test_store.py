@@ -17,7 +17,6 @@ import duckdb
 import pytest
 from tests import forked
 
-from linewatt import durable
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
 from linewatt.store import raw, read, sums, write
@@ -283,7 +282,7 @@ def test_a_trial_that_a_crash_left_half_written_does_not_count_and_can_be_writte
         def power_cut(*_: object) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr(durable, "write_synced", power_cut)
+        patch.setattr(write, "write_samples", power_cut)
         with pytest.raises(KeyboardInterrupt):
             write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
     assert read.trial_dirs(result) == []

@@ -1,28 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples as Parquet: one file a trial, a row a sample, NULL where a reading is missing.
 
-A campaign of many pairs stores dozens of trials between two loads, so this is made to be quick: the words of
-a channel, the same for all its samples, are looked up once.
+A campaign of many pairs stores dozens of trials between two loads, so this is made to be quick: numbers go
+to DuckDB as arrays, and the words of a channel, the same for all its samples, are joined there.
 """
 
 from __future__ import annotations
 
 import errno
+import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from linewatt import __version__, durable
+from linewatt import durable
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
-from linewatt.store import parquet
 
 _WORDS = ("host", "source", "channel", "unit", "kind", "scope", "provenance")
+_ROWS = f"""
+SELECT {", ".join(_WORDS)}, time_s, span_s, if(isnan(value), NULL, value) AS value,
+  CAST(reason AS VARCHAR) AS reason -- which has no type where no reading is missing
+FROM numbers JOIN channels USING (channel_number) JOIN reasons USING (reason_number)
+ORDER BY position
+"""  # noqa: S608 - names from here only
+
+_FORMAT = "FORMAT parquet, COMPRESSION zstd, WRITE_BLOOM_FILTER false"
+"""of a few thousand rows, all in one group, which whoever looks for a value reads anyway"""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """errors of a disk without room"""
+_own = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,56 +47,31 @@ class Series:
 
 
 @cache
-def database() -> Any:
-    """The database that reads. The first call takes a quarter of a second."""
-    import duckdb  # only whoever reads samples needs it
+def warm_up() -> Any:
+    """The database that writes. The first call takes a quarter of a second: make it in good time."""
+    import duckdb  # only whoever stores needs it
 
     return duckdb.connect(":memory:", config={"threads": 1})
 
 
-def warm_up() -> None:
-    """Import what storing needs: no load should meet it."""
-    encoded(())
-
-
 def write_samples(path: Path, series: Sequence[Series]) -> None:
-    """Write samples, and have them on disk. Raises OSError."""
-    durable.write_synced(path, encoded(series))
+    """Write samples (zstd), and have them on disk. Several threads may do so at once.
 
+    Raises OSError, also where DuckDB met it.
+    """
+    import duckdb
 
-def encoded(series: Sequence[Series]) -> bytes:
-    """Samples as Parquet, those of a channel together. Several threads may do so at once."""
-    import numpy as np
-
-    channels: list[tuple[str, ...]] = []
-    reasons: dict[str | None, int] = {None: -1}
-    columns: tuple[list[Any], ...] = [], [], [], [], []
-    for one in series:
-        times, names, values, spans, whys = tuple(zip(*one.samples, strict=True)) or ((),) * 5
-        first = len(channels)
-        number_of = {name: first + at for at, name in enumerate(dict.fromkeys(names))}
-        channels += (_words(one, one.channels[name]) for name in number_of)
-        for why in dict.fromkeys(whys):
-            reasons.setdefault(why, len(reasons) - 1)
-        own = map(number_of.__getitem__, names), map(reasons.__getitem__, whys), times, spans, values
-        for column, new in zip(columns, own, strict=True):
-            column.extend(new)
-    kinds = (np.int32, np.int32, float, float, float)  # a value of None becomes NaN
-    arrays = [np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    order = np.argsort(arrays[0], kind="stable")
-    channel_of, reason_of, time_s, span_s, value = (array[order] for array in arrays)
-    words = zip(*channels, strict=True) if channels else ((),) * len(_WORDS)
-    return parquet.file_of(
-        [
-            *(_of_channels(name, of_each, channel_of) for name, of_each in zip(_WORDS, words, strict=True)),
-            parquet.column_of("time_s", time_s),
-            parquet.column_of("span_s", span_s),
-            parquet.column_of("value", value, nullable=True),
-            # an empty dictionary is what fastparquet cannot read
-            parquet.Column("reason", [*reasons][1:] or [""], reason_of, nullable=True),
-        ],
-        f"linewatt {__version__}",
-    )
+    if not hasattr(_own, "cursor"):
+        _own.cursor = warm_up().cursor()
+    for name, table in _tables(series).items():
+        _own.cursor.register(name, table)
+    quoted = str(path).replace("'", "''")
+    try:
+        _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' ({_FORMAT})")
+    except duckdb.Error as error:
+        number = next((each for each in FULL if os.strerror(each) in str(error)), errno.EIO)
+        raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
+    durable.sync_file(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +126,7 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
     scopes = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
     wanted = {"path": str(path), "own": scopes, "bound": bound}
     try:
-        rows = database().cursor().execute(_COURSES, wanted).fetchall()
+        rows = warm_up().cursor().execute(_COURSES, wanted).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
     return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in rows]
@@ -154,19 +140,50 @@ def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:
 
     rows = f"SELECT DISTINCT {', '.join(_WORDS)} FROM read_parquet(?)"  # noqa: S608 - names from here only
     try:
-        named_rows = database().cursor().execute(rows, [str(path)]).fetchall()
+        named_rows = warm_up().cursor().execute(rows, [str(path)]).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
     return {(host, source, name): Channel(name, *words) for host, source, name, *words in named_rows}
 
 
-def _of_channels(name: str, words: Sequence[str], channel_of: Any) -> parquet.Column:
-    """What each sample's channel is called, its unit or another word of it."""
+def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
     import numpy as np
 
-    number_of = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    numbers = np.array([number_of[word] for word in words], np.int32)
-    return parquet.Column(name, [*number_of], numbers[channel_of])
+    channels: list[tuple[str, ...]] = []
+    reasons: dict[str | None, int] = {None: 0}
+    columns: tuple[list[Any], ...] = [], [], [], [], []
+    for one in series:
+        times, names, values, spans, whys = tuple(zip(*one.samples, strict=True)) or ((),) * 5
+        first = len(channels)
+        numbers = {name: first + at for at, name in enumerate(dict.fromkeys(names))}
+        channels += (_words(one, one.channels[name]) for name in numbers)
+        for why in dict.fromkeys(whys):
+            reasons.setdefault(why, len(reasons))
+        own = map(numbers.__getitem__, names), map(reasons.__getitem__, whys), times, spans, values
+        for column, new in zip(columns, own, strict=True):
+            column.extend(new)
+    names = ("channel_number", "reason_number", "time_s", "span_s", "value")
+    types = (np.int32, np.int32, float, float, float)
+    return {
+        "numbers": {
+            "position": np.arange(len(columns[0])),
+            **{
+                name: np.array(column, dtype=kind)  # a value of None becomes NaN
+                for name, column, kind in zip(names, columns, types, strict=True)
+            },
+        },
+        "channels": {
+            "channel_number": np.arange(len(channels), dtype=np.int32),
+            **{
+                word: np.array([words[i] for words in channels], dtype=object)
+                for i, word in enumerate(_WORDS)
+            },
+        },
+        "reasons": {
+            "reason_number": np.arange(len(reasons), dtype=np.int32),
+            "reason": np.array(list(reasons), dtype=object),
+        },
+    }
 
 
 def _words(series: Series, channel: Channel) -> tuple[str, ...]:

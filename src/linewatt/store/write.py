@@ -15,8 +15,8 @@ from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial, document_of
 from linewatt.records import SCHEMA_VERSION
-from linewatt.store import raw, samples, sums
-from linewatt.store.samples import FULL, Series
+from linewatt.store import raw, sums
+from linewatt.store.samples import FULL, Series, write_samples
 from linewatt.units import stamp
 
 RAW = "raw"
@@ -102,14 +102,16 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], texts: Map
     _refuse_removed(result)
     files = {
         "trial.json": text_of(trial).encode(),
-        "samples.parquet": samples.encoded(series),
         raw.pack_of(final / RAW).name: raw.packed(RAW, texts),
     }
-    listed = {f"trials/{final.name}/{name}": sums.of_data(data) for name, data in files.items()}
     try:
         with ExitStack() as naming, durable.whole_folder(final) as partial:
+            write_samples(partial / "samples.parquet", series)
+            digests = {"samples.parquet": sums.of_file(partial / "samples.parquet")}
             for name, data in files.items():
                 durable.write_synced(partial / name, data)
+                digests[name] = sums.of_data(data)
+            listed = {f"trials/{final.name}/{name}": digest for name, digest in digests.items()}
             naming.enter_context(sums.listed(result, listed))  # until the folder has its name
     except OSError as error:
         raise unstored(final, "the trial", error) from error

@@ -238,11 +238,11 @@ def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
     """Time of the last sample that can be read."""
     import duckdb
 
-    from linewatt.store.samples import database
+    from linewatt.store.samples import warm_up
 
     for chunk in reversed(chunks):
         with suppress(duckdb.Error):
-            last = database().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
+            last = warm_up().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
             if last and last[0] is not None:
                 return float(last[0])
     return started_s

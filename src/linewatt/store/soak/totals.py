@@ -16,7 +16,7 @@ from typing import Any
 
 from linewatt.errors import StoreError
 from linewatt.loads.registry import SOAKING
-from linewatt.store.samples import database
+from linewatt.store.samples import warm_up
 from linewatt.store.soak.soak import Chunk, Part
 
 USERS = "users"
@@ -99,7 +99,7 @@ def _rows(query: str, paths: Sequence[Path]) -> list[tuple[Any, ...]]:
     import duckdb
 
     try:
-        done = database().cursor().execute(query, {"files": [str(path) for path in paths]})
+        done = warm_up().cursor().execute(query, {"files": [str(path) for path in paths]})
         return [tuple(row) for row in done.fetchall()]
     except duckdb.Error as error:
         raise StoreError(
