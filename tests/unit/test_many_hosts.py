@@ -149,7 +149,7 @@ def test_as_many_hosts_as_may_are_connected_to_at_once(
 ) -> None:
     busy, asked = Busy(), Busy()
     monkeypatch.setattr(sessions, "connect", busy.one)
-    monkeypatch.setattr(sessions, "_facts", asked.one)
+    monkeypatch.setattr(sessions, "read_facts", asked.one)
     session = session_of(tmp_path)
     monkeypatch.setattr(session, "_take", Busy().one)
     monkeypatch.setattr(session, "_check", lambda name: None)

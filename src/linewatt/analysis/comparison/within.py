@@ -13,13 +13,14 @@ from typing import Any
 from linewatt.analysis.comparison.differences import as_text, leaves
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side, identity
 from linewatt.errors import InvalidInput
+from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case
 
 HEADLINES = (
     *("kernel.release", "system.product", "cpu.model", "cpu.microcode", "nic.model", "nic.driver"),
-    *("nic.driver_version", "nic.firmware", "nic.speed_bps", "tools.iperf3"),
+    *("nic.driver_version", "nic.firmware", "nic.speed_bps"),
 )
-"""facts that are said to be the same on both hosts, or not on record of both"""
+"""facts that are said to be the same on both hosts, or not on record of both, beside the load's version"""
 Hosts = tuple[str, str]
 
 
@@ -109,7 +110,8 @@ def _alike(side: Side, hosts: Hosts) -> Iterator[str]:
         for host in hosts
     )
     same, unknown = [], []
-    for fact in HEADLINES:
+    loads = dict.fromkeys(case.load or DEFAULT for case in side.cases)
+    for fact in (*HEADLINES, *(f"tools.{load}" for load in loads)):
         if own.get(fact) is None or theirs.get(fact) is None:
             unknown.append(fact)
         elif own[fact] == theirs[fact]:
