@@ -13,7 +13,7 @@ from tests.vm.test_rehearse import CAMPAIGN
 from linewatt import lab
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.rehearsal import changes_of
-from linewatt.cli.rehearse import _on_guests, called
+from linewatt.cli.commands.rehearse import _on_guests, called
 from linewatt.engine.events import Ended
 
 pytestmark = pytest.mark.lab

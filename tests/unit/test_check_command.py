@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.file import load
-from linewatt.cli import check as command
+from linewatt.cli.commands import check as command
 from linewatt.engine.readiness.checkup_fix import Fixed
 from linewatt.engine.readiness.readiness import TITLES, Check, Status
 from linewatt.engine.readiness.readiness_cpu import PROFILE

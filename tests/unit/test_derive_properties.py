@@ -15,7 +15,7 @@ from linewatt.analysis.tables.columns import COLUMNS
 from linewatt.analysis.tables.derive import DerivedTable, derive
 from linewatt.analysis.tables.inputs import RECOGNISED
 from linewatt.analysis.tables.table import read_table
-from linewatt.cli.derive import csv_rows, format_figure, json_rows
+from linewatt.cli.commands.derive import csv_rows, format_figure, json_rows
 
 cells = st.one_of(
     st.floats(min_value=0.001, max_value=1e6).map(repr),

@@ -212,5 +212,5 @@ def test_only_the_command_on_the_line_is_made_ready_for_a_completion() -> None:
         timeout=60,
     )
     assert done.stdout.split() == ["--full"]
-    assert "linewatt.cli.show" in done.stderr.split()
-    assert "linewatt.cli.run" not in done.stderr.split()
+    assert "linewatt.cli.commands.show" in done.stderr.split()
+    assert "linewatt.cli.commands.run" not in done.stderr.split()

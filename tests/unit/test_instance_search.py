@@ -37,8 +37,8 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import as_dict, plan
 from linewatt.campaign.reading import file
-from linewatt.cli.plan import _lines as plan_lines
-from linewatt.cli.run import _refuse_other_searches
+from linewatt.cli.commands.plan import _lines as plan_lines
+from linewatt.cli.commands.run import _refuse_other_searches
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Case, Flag, Trial, Window

@@ -18,7 +18,7 @@ from typing import Any, cast
 import pytest
 import typer
 
-from linewatt.cli.run import _Heard
+from linewatt.cli.commands.run import _Heard
 from linewatt.engine import events
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.run import Places
@@ -26,7 +26,7 @@ from linewatt.errors import InvalidInput
 
 HUNG_UP = """
 import asyncio, os, signal
-from linewatt.cli.run import until_done
+from linewatt.cli.commands.run import until_done
 
 async def work():
     os.kill(os.getpid(), signal.SIGHUP)

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.campaign.planning.plan import plan
-from linewatt.cli import kernels
+from linewatt.cli.commands import kernels
 
 
 def write(text: str) -> Path:
@@ -57,7 +57,10 @@ def test_a_campaign_that_is_wrong_or_no_trials_is_refused_before_a_boot(
     assert "by trials of tests" in err
 
 
-def test_pairs_are_those_of_the_lab_and_all_else_is_the_campaigns(tmp_path: Path) -> None:
+def test_pairs_are_those_of_the_lab_and_all_else_is_the_campaigns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     inventory = tmp_path / "inventory.yaml"
     hosts = "".join(f"    h{n}: {{ansible_host: 198.18.0.{n}, linewatt_data: data0}}\n" for n in (1, 2, 3))
     inventory.write_text(f"all:\n  hosts:\n{hosts}")

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from linewatt.cli import whole
-from linewatt.cli.prepare import document, lines, problems
+from linewatt.cli.commands.prepare import document, lines, problems
 from linewatt.engine.soak.clients.prepare import Environment, Prepared
 from linewatt.errors import InvalidInput
 

@@ -43,13 +43,15 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
     tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     done = run("list", "--results", str(tmp_path), before=tell)
     modules = [name for name in done.stderr.split() if name.startswith("linewatt.cli.")]
-    assert sorted(modules) == [f"linewatt.cli.{name}" for name in ("help", "options", "output", "show")]
+    needed = ("commands", "commands.show", "help", "options", "output")
+    assert sorted(modules) == [f"linewatt.cli.{name}" for name in needed]
     assert "pydantic" in done.stderr.split(), "what the command needs is there"
 
 
 def test_what_a_run_makes_ready_for_its_answer_is_all_that_the_answer_is_made_with() -> None:
     tell = (
-        "import atexit; from linewatt.cli.show import make_ready; make_ready(); there = set(sys.modules); "
+        "import atexit; from linewatt.cli.commands.show import make_ready; make_ready(); "
+        "there = set(sys.modules); "
         "atexit.register(lambda: print(*(sys.modules.keys() - there), file=sys.stderr))"
     )
     done = run("show", str(RESULT), before=tell)

@@ -14,7 +14,7 @@ from tests.unit.conftest import Run
 
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.rehearsal import Guests, changes_of, loads_of, on_guests, said
-from linewatt.cli.rehearsed import document, host_says, lines
+from linewatt.cli.commands.rehearsed import document, host_says, lines
 from linewatt.engine.events import Ended
 from linewatt.engine.rehearsal import Outcome, Rehearsed, differences, facts_of, judged
 from linewatt.errors import InvalidInput
@@ -288,7 +288,7 @@ def test_wrong_use_is_one_line_before_a_boot(
 
 
 def test_facts_of_a_stored_result_are_of_the_hosts_by_name(tmp_path: Path) -> None:
-    from linewatt.cli.rehearse import _stored_facts
+    from linewatt.cli.commands.rehearse import _stored_facts
 
     one = result(
         (trial(1, Case("tcp", "gen", "dut"), 1e9, 2.0),),

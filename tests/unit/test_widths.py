@@ -53,7 +53,7 @@ def renders(root: Path) -> dict[str, list[Render]]:
         for name, words in COMMANDS.items():
             own = found.setdefault(name, [])
             for module in ("show", "compare", "history"):
-                patch.setattr(import_module(f"linewatt.cli.{module}"), "print_rich", own.append)
+                patch.setattr(import_module(f"linewatt.cli.commands.{module}"), "print_rich", own.append)
             patch.setattr(sys, "argv", ["linewatt", *words, "--results", str(root)])
             with pytest.raises(SystemExit):
                 cli.main()

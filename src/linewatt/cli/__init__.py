@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands: parse, call, print, exit code. The only place that prints or exits.
 
-A command lives in a module of its own here and imports what it needs when it runs, so that
+A command lives in a module of its own in ``commands/`` and imports what it needs when it runs, so that
 ``linewatt --help`` stays fast. Data goes to stdout, progress and messages to stderr.
 """
 
@@ -76,7 +76,7 @@ MODULES = {
     "lab": {"lab": "lab_app"},
     "demo": {"demo": "demo"},
 }
-"""module of this package → its commands, and what makes each"""
+"""module of ``commands`` → its commands, and what makes each"""
 _ready: set[str] = set()
 _COLLECTED = (200_000, 20, 100)
 """new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
@@ -94,7 +94,7 @@ def _prepare(modules: Iterable[str]) -> None:
 
 def add(program: typer.Typer, name: str) -> None:
     """Add the commands of a module."""
-    module = importlib.import_module(f"linewatt.cli.{name}")
+    module = importlib.import_module(f"linewatt.cli.commands.{name}")
     for command, maker in MODULES[name].items():
         made = getattr(module, maker)
         if isinstance(made, typer.Typer):

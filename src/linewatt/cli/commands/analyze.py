@@ -51,7 +51,7 @@ def _of_table(wanted: str) -> list[Analysis]:
     from linewatt.analysis.tables.analysed import EXTRA, FAN, case_words, trials_of
     from linewatt.analysis.tables.inputs import RECOGNISED
     from linewatt.analysis.tables.table import read_table
-    from linewatt.cli.derive import folded
+    from linewatt.cli.commands.derive import folded
     from linewatt.cli.output import say
     from linewatt.report.series import series_of
 

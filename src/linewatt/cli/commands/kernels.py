@@ -45,9 +45,9 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     """
     from linewatt import lab
     from linewatt.campaign.planning.plan import plan
-    from linewatt.cli.compare import compare, parse_factor
+    from linewatt.cli.commands.compare import compare, parse_factor
+    from linewatt.cli.commands.run import execute
     from linewatt.cli.own_lab import own_lab
-    from linewatt.cli.run import execute
     from linewatt.lab.guests.spec import Guest, same_guests
 
     if len(set(kernel)) < max(2, len(kernel)):

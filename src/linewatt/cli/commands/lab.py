@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linewatt.cli.commands.kernels import kernels
 from linewatt.cli.help import Command, Group
-from linewatt.cli.kernels import kernels
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 

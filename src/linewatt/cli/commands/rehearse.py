@@ -51,8 +51,8 @@ def rehearse(
     """
     from linewatt.campaign.reading.file import load
     from linewatt.campaign.rehearsal import changes_of, said
+    from linewatt.cli.commands.rehearsed import document, lines
     from linewatt.cli.own_lab import own_lab
-    from linewatt.cli.rehearsed import document, lines
     from linewatt.document import read_yaml
     from linewatt.lab import LabRequest
     from linewatt.lab.guests.tools import has_kvm
@@ -143,7 +143,7 @@ def _on_guests(file: Path, campaign: Campaign, lab: Lab, guests: Guests) -> tupl
     """
     from linewatt.campaign.reading.file import load
     from linewatt.campaign.rehearsal import changes_of, loads_of, on_guests
-    from linewatt.cli.run import until_done
+    from linewatt.cli.commands.run import until_done
     from linewatt.engine.events import Event, LeftChanged, Phase, Warned
     from linewatt.engine.rehearsal import rehearse_changes
 
@@ -171,8 +171,8 @@ def _on_guests(file: Path, campaign: Campaign, lab: Lab, guests: Guests) -> tupl
 
 def _loaded(loads: Campaign, scratch: Path) -> Ended:
     from linewatt.campaign.planning.plan import plan
+    from linewatt.cli.commands.run import until_done
     from linewatt.cli.progress import chosen
-    from linewatt.cli.run import until_done
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.run import Places
 

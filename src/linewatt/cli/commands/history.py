@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linewatt.cli.compare import parse_factor
+from linewatt.cli.commands.compare import parse_factor
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError

@@ -26,9 +26,9 @@ def demo(
     """
     from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.reading.file import load
+    from linewatt.cli.commands.run import execute
+    from linewatt.cli.commands.show import checked_target, report, show
     from linewatt.cli.own_lab import own_lab
-    from linewatt.cli.run import execute
-    from linewatt.cli.show import checked_target, report, show
     from linewatt.document import read_yaml
     from linewatt.lab import LabRequest
 

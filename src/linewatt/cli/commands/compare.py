@@ -111,7 +111,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
         raise InvalidInput("--json and --csv: choose one")
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
-    from linewatt.cli.show import checked_target
+    from linewatt.cli.commands.show import checked_target
     from linewatt.report.comparison.sides import kept
     from linewatt.store.read import readable
 

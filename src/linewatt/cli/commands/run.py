@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from linewatt.cli.commands.plan import with_best_of
 from linewatt.cli.options import File, Hosts, Results, Wanted
 from linewatt.cli.output import RESULTS, can_be_made, print_json, results_there, say
-from linewatt.cli.plan import with_best_of
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
@@ -259,8 +259,8 @@ def execute(
 
     How it ended, and whether hosts were left changed.
     """
+    from linewatt.cli.commands.show import make_ready
     from linewatt.cli.progress import chosen
-    from linewatt.cli.show import make_ready
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.live.secrets import open_files
     from linewatt.engine.run import Places
@@ -292,8 +292,8 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
     import json
 
     from linewatt.campaign.planning.soak_plan import as_dict, plan_soak
+    from linewatt.cli.commands.show import show
     from linewatt.cli.progress import chosen
-    from linewatt.cli.show import show
     from linewatt.engine.live.secrets import open_files
     from linewatt.engine.run import Places
     from linewatt.engine.soak.run import SoakRun
@@ -334,7 +334,7 @@ async def _asked(text: str) -> None:
 def _finish(ended: Ended, left_changed: bool, results: Path, as_json: bool) -> None:
     """The table, and an exit code that tells whether all is well."""
     if not as_json and ended.done:
-        from linewatt.cli.show import show
+        from linewatt.cli.commands.show import show
 
         show(ended.id, results)
     if ended.failed or ended.pending or left_changed:

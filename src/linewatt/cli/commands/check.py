@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linewatt.cli.commands.plan import with_best_of
 from linewatt.cli.options import File, Hosts, Results
 from linewatt.cli.output import RESULTS, print_json, put, say
-from linewatt.cli.plan import with_best_of
 
 if TYPE_CHECKING:  # imported when the command runs
     from linewatt.campaign.campaign import Campaign
