@@ -16,8 +16,9 @@ status=0
 mapfile -t measuring < <(grep -lr --include='test_*.py' 'mark\.measures' tests/lab tests/truth tests/unit)
 "$python" -m pytest -m "measures and not idle_machine" --durations=10 "${measuring[@]}" || status=$?
 
-# Guests take both CPUs while they boot, and are slow enough without others beside them.
-"$python" -m pytest --durations=5 tests/vm || status=$?
+# Guests take both CPUs while they boot, and are slow enough without others beside them; what takes minutes of
+# theirs is left to make test-vm.
+"$python" -m pytest -m "not thorough" --durations=5 tests/vm || status=$?
 
 # What only computes gives way: to what is timed as far as it can, then to labs, whose heartbeats may not come
 # late. Each kind has workers of its own, so that none collects, or imports, what it does not run.

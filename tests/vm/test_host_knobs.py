@@ -10,14 +10,17 @@ import asyncio
 import json
 import re
 import shutil
+import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import pytest
 from tests.faults.hosts import changed
+from tests.vm.knobs_table import Cell, Key, Outcome, Table, hold
 from tests.vm.machine import Machine, one_port, with_systemd
 
 from linewatt import lab
@@ -31,8 +34,13 @@ from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.tuning.base import Change
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.thorough]
 
+_ENDED = (
+    "for _ in $(seq 300); do grep -q '^State:.[^Z]' /proc/{}/status 2>/dev/null || exit 0; sleep 0.1; done;"
+    " echo irqbalance does not end within 30 s >&2; exit 1"
+)
+"""A guest without an init leaves who has ended a zombie."""
 P = ParamSpec("P")
 T = TypeVar("T")
 MOVED_LIMIT_S = 60.0
@@ -101,28 +109,34 @@ async def _turn(host: Host, change: Change, machine: Machine, tmp: Path) -> Turn
 
 @dataclass
 class Bench:
-    """One host on which knobs are turned."""
+    """One host on which knobs are turned, and what became of each."""
 
     loop: asyncio.Runner
     host: Host
     machine: Machine
     tmp: Path
+    cells: dict[Key, Cell]
+    column: str
 
-    def turn(self, knob: str, value: str, target: str = "host") -> Turned:
-        """Set, look, undo; afterwards all is as before."""
+    def turn(self, knob: str, value: str, target: str = "host", *, row: str | None = None) -> Turned:
+        """Set, look, undo; afterwards all is as before. The cell is ``works`` if linewatt did it."""
         before = self.aside(look, self.machine)
-        turned = self.unseen(knob, value, target)
+        turned = self.untold(knob, value, target)
         assert changed(before, self.aside(look, self.machine)) == []
+        self.note(row or knob, "not there" if turned.said else "works", turned.said)
         return turned
 
     def aside(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """What a call comes to, while the connection to the host lives on."""
         return self.loop.run(asyncio.to_thread(call, *arguments, **named))
 
-    def unseen(self, knob: str, value: str, target: str = "host") -> Turned:
-        """As :meth:`turn`, without a look before and after."""
+    def untold(self, knob: str, value: str, target: str = "host") -> Turned:
+        """As :meth:`turn`, without a look before and after, and without a cell."""
         change = Change(self.host.spec.name, knob, target, value, "a test")
         return self.loop.run(_turn(self.host, change, self.machine, self.tmp))
+
+    def note(self, row: str, outcome: Outcome, said: str = "") -> None:
+        self.cells[row, self.column] = Cell(outcome, said)
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +148,10 @@ def bench(guests: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with with_systemd(guests.inventory, "h2", tmp) as inventory, asyncio.Runner() as loop:
         machine = Machine.of(inventory, "h2")
         before = look(machine)["interrupts"]
+        release = re.match(r"\d+\.\d+", machine.run("uname -r"))
+        assert release is not None
         host = loop.run(connect(specs(inventory, tmp)["h2"]))
-        yield Bench(loop, host, machine, tmp)
+        yield Bench(loop, host, machine, tmp, {}, f"Linux {release[0]}")
         loop.run(host.close())
         machine.run("systemctl stop irqbalance tuned")
         put_back(machine, before)
@@ -179,13 +195,14 @@ def test_irqbalance_is_stopped_and_what_it_moved_is_put_back(bench: Bench) -> No
     machine = bench.machine
     found = bench.aside(look, machine)
     bench.aside(machine.run, "systemctl start irqbalance")
-    stopped = bench.unseen("irqbalance", "off")
+    stopped = bench.untold("irqbalance", "off")
     assert (stopped.said, stopped.during["irqbalance"]) == ("", "")
     assert bench.aside(machine.run, "systemctl is-active irqbalance") == "active"
     bench.aside(machine.run, "systemctl stop irqbalance")
     bench.aside(put_back, machine, found["interrupts"])
     bench.loop.run(_moved(bench, found["interrupts"]))
     assert changed(found, bench.aside(look, machine)) == []
+    bench.note("irqbalance", "works")
 
 
 async def _moved(bench: Bench, before: str) -> None:
@@ -213,11 +230,13 @@ def test_an_irqbalance_that_was_started_by_hand_is_said_and_left(
         machine.run, start + "for _ in 1 2 3 4 5 6 7 8 9; do pgrep -x irqbalance && break; sleep 0.2; done"
     )
     try:
-        said = bench.unseen("irqbalance", "off").said if systemd else _said_without_systemd(bench, guests)
+        said = bench.untold("irqbalance", "off").said if systemd else _said_without_systemd(bench, guests)
         assert said.startswith(f"cannot read irqbalance host: irqbalance runs as process {pid} and is no")
         assert bench.aside(look, machine)["irqbalance"] == f"/proc/{pid}"
     finally:
-        bench.aside(machine.run, f"kill {pid}; while [ -e /proc/{pid} ]; do sleep 0.1; done")
+        bench.aside(machine.run, f"kill {pid}; {_ENDED.format(pid)}")
+    row = f"irqbalance, by hand with{'' if systemd else 'out'} systemd"
+    bench.note(row, "refused", re.sub(rf"\b{pid}\b", "N", said))
 
 
 def _said_without_systemd(bench: Bench, guests: lab.Lab) -> str:
@@ -234,8 +253,9 @@ def _said_without_systemd(bench: Bench, guests: lab.Lab) -> str:
 
 def test_a_profile_of_tuned_is_turned_and_put_back_with_all_that_it_set(bench: Bench) -> None:
     machine = bench.machine
-    stopped = bench.turn("tuned", "network-latency")
+    stopped = bench.turn("tuned", "network-latency", row="tuned, not running")
     assert "TuneD does not run" in stopped.said
+    bench.note("tuned, not running", "refused", stopped.said)
     bench.aside(machine.run, "systemctl start tuned")
     try:
         during = bench.turn("tuned", "network-latency").during
@@ -258,5 +278,27 @@ def test_what_this_kernel_has_not_is_said_in_plain_words(bench: Bench) -> None:
         ("c_states", "off", "there are no idle states: no cpuidle driver"),
         ("turbo", "off", "there is neither intel_pstate/no_turbo nor cpufreq/boost"),
     ):
-        assert words in bench.unseen(knob, value).said
+        said = bench.untold(knob, value).said
+        assert words in said
+        bench.note(knob, "not there", said)
     assert changed(before, bench.aside(look, bench.machine)) == []
+
+
+def test_the_page_says_what_was_seen(bench: Bench, write_knobs: bool) -> None:
+    machine = bench.machine
+    versions = {
+        "Linux": bench.aside(machine.run, "uname -r"),
+        "QEMU": _second(["qemu-system-x86_64", "--version"], 3),
+        "systemd": _second(["systemctl", "--version"], 1),
+        "TuneD": _second(["tuned-adm", "--version"], 1),
+        "irqbalance": _second(["irqbalance", "--version"], 2),
+    }
+    date = datetime.now(UTC).date().isoformat()
+    hold(Table("hosts", "kernel", date, versions, bench.cells), write=write_knobs)
+
+
+def _second(argv: Sequence[str], word: int) -> str:
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout
+    version = re.match(r"\d+(\.\d+)*", said.split()[word])
+    assert version is not None, said
+    return version[0] if "." in version[0] else f"{version[0]}.0"

@@ -17,7 +17,7 @@ from linewatt import lab
 from linewatt.lab.guests.tools import kernels
 from linewatt.lab.state import ROOT
 
-pytestmark = [pytest.mark.vm, pytest.mark.usefixtures("none_left")]
+pytestmark = [pytest.mark.vm, pytest.mark.thorough, pytest.mark.usefixtures("none_left")]
 
 STAGE_LIMIT_S = 120.0
 BOOT_AND_RUN_S = 800.0

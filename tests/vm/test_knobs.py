@@ -37,7 +37,7 @@ from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.thorough]
 
 GUESTS = (
     Guest(nics=(Nic("e1000"), Nic("rtl8139"), Nic("i82559er"), Nic("tulip"))),
@@ -47,6 +47,15 @@ LIMIT_S = 180.0
 """of one answer: a guest whose CPUs others need says nothing for long"""
 LIMITS = Limits(silence_s=60.0, answer_s=60.0, command_s=LIMIT_S, login_s=120.0)
 
+# Each link is waited for, 60 s at most. $@: interfaces
+CARRIED = """for net; do
+  for _ in $(seq 600); do
+    read -r up </sys/class/net/$net/carrier && [[ $up == 1 ]] && continue 2
+    sleep 0.1
+  done
+  echo "$net has no carrier after 60 s" >&2
+  exit 1
+done"""
 # What can be set on each interface, as ethtool, ip, /proc and /sys show it
 # $1: letters of ethtool; then interfaces
 SEEN = """letters=$1; shift
@@ -157,10 +166,16 @@ class Tried:
 
     async def run(self) -> None:
         await self._learn()
+        await self._carried()
         before = await self._seen()
         for tries, letters in ((TOGETHER, "g c a n k"), (APART, "g l a")):
             await self._round(tries, letters)
+        await self._carried()
         assert await self._seen() == before, "an undo left something"
+
+    async def _carried(self) -> None:
+        """Until every link is up: a driver that was reset takes seconds to find its carrier again."""
+        await self._bare(CARRIED)
 
     async def _bare(self, script: str, *words: str) -> str:
         argv = ["bash", "-c", script, "test", *words, *self.nics]

@@ -29,7 +29,7 @@ from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.thorough]
 
 # A bond of both NICs and everything on top of it. {me} and {peer} are 1 and 2, or 2 and 1.
 EVERYTHING = """

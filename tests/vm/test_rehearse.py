@@ -18,7 +18,7 @@ from linewatt import lab
 from linewatt.lab.state import ROOT
 from linewatt.model import Case
 
-pytestmark = [pytest.mark.vm, pytest.mark.usefixtures("none_left")]
+pytestmark = [pytest.mark.vm, pytest.mark.thorough, pytest.mark.usefixtures("none_left")]
 
 STAGE_LIMIT_S = 120.0
 BOOT_AND_RUN_S = 800.0
