@@ -131,6 +131,7 @@ def test_a_load_that_counts_once_says_so(measured: Bench) -> None:
         assert "of which the window is 4.0 s" in told[0]
 
 
+@pytest.mark.timed
 def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Measured) -> None:
     uncertain = []
     for trial in measured.trials():

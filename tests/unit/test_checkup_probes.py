@@ -174,20 +174,21 @@ def fake_ping(directory: Path, largest: int) -> dict[str, str]:
 
 
 def test_a_file_that_cannot_be_run_is_no_tool(tmp_path: Path) -> None:
-    tool = tmp_path / "tuned-adm"
+    """One that no machine has, asked for in the place of the last."""
+    tool = tmp_path / "linewatt-tool"
     tool.write_text("#!/bin/sh\n")
     found = []
     for mode in (0o644, 0o755):
         tool.chmod(mode)
         done = subprocess.run(
-            probes.live_command("lo"),
+            [*probes.live_command("lo")[:-1], tool.name],
             env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
             capture_output=True,
             text=True,
             timeout=30,
             check=False,
         )
-        found.append(probes.parse_live(done.stdout).tools["tuned-adm"])
+        found.append(probes.parse_live(done.stdout).tools[tool.name])
     assert found == [False, True]
 
 
