@@ -56,6 +56,7 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
         "hz": 1000,
         "irqbalance_running": False,
         "tuned_profile": "throughput-performance",
+        "tuned_running": True,
         "command_line": "ro quiet",
     },
     "nic": {
@@ -126,6 +127,7 @@ STANDS_ON = [
     ("cpus", "cpus", "isolated"),
     ("irqs", "kernel", "irqbalance_running"),
     ("tuned", "kernel", "tuned_profile"),
+    ("tuned", "kernel", "tuned_running"),
     ("freq", "cpu", "governor"),
     ("sleep", "cpu", "c_states"),
     ("link", "nic", "mtu"),
@@ -353,6 +355,17 @@ def test_tuned_profiles(profile: str | None, installed: bool | None, status: str
     check = cpu.tuned(answer(live=live, kernel={"tuned_profile": profile}))
     assert check.status == status
     assert (check.fix is not None) == (status == "warn")
+
+
+def test_a_tuned_that_does_not_run_has_no_profile_in_force() -> None:
+    """Its file still names the last one; what the daemon set went back when it was stopped."""
+    live = replace(LIVE, tools={**ALL_TOOLS, "tuned-adm": True})
+    kernel = {"tuned_profile": "throughput-performance", "tuned_running": False}
+    check = cpu.tuned(answer(live=live, kernel=kernel))
+    assert (check.status, check.fix) == ("ok", None)
+    assert "does not run" in check.found
+    wanted = cpu.tuned(answer(live=live, kernel=kernel, knobs={"tuned"}))
+    assert (wanted.status, wanted.advice) == ("fail", "start it: systemctl start tuned")
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,24 @@ def irqs(answer: HostAnswer) -> Check:
 
 
 def tuned(answer: HostAnswer) -> Check:
-    """The profile of TuneD, where it is installed."""
+    """The profile of TuneD, where it is installed. Its file keeps the name of one while TuneD does not run."""
     name, profile = answer.name, answer.fact("kernel", "tuned_profile")
     installed = answer.live.tools.get("tuned-adm")
+    running = answer.fact("kernel", "tuned_running")
     if "tuned" in answer.wants.knobs:
+        if installed and running is False:
+            evidence = "the campaign sets its profile, and TuneD does not run"
+            return Check(name, "tuned", "fail", evidence, "start it: systemctl start tuned")
         return Check(name, "tuned", "ok", "the campaign sets its profile")
     if installed is False:
         return Check(name, "tuned", "ok", "not installed: governor and sysctls are as the system has them")
     if installed is None:
         return _unknown(answer, "tuned", "kernel", "tuned_profile", "whether a profile of TuneD is active")
+    if running is None:
+        return _unknown(answer, "tuned", "kernel", "tuned_running", "whether TuneD runs")
+    if not running:
+        evidence = "installed, and does not run: governor and sysctls are as the system has them"
+        return Check(name, "tuned", "ok", evidence)
     if profile and any(PROFILES.fullmatch(word) for word in str(profile).split()):
         return Check(name, "tuned", "ok", str(profile))
     evidence = f"profile {profile}" if profile else "TuneD is there and no profile is active"

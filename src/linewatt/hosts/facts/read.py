@@ -182,6 +182,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("kernel", ("hz", "config"), ("kernel_config", _CONFIG), parse.kernel_config),
     _file("kernel", "clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
     _file("kernel", "tuned_profile", "/etc/tuned/active_profile"),
+    Fact("kernel", ("tuned_running",), ("is_running", "tuned"), parse.running),
     Fact("kernel", ("irqbalance_running",), ("is_running", "irqbalance"), parse.running),
     Fact("nic", parse.IP_ADDRESS, ("ip", "-j", "-d", "addr", "show", "dev", DATA), parse.ip_address),
     Fact("nic", parse.ETHTOOL_LINK, ("ethtool", DATA), parse.ethtool_link),
