@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 from tests.lab.test_campaign import Bench
+from tests.truth.others import undisturbed
 
 from linewatt import lab
 from linewatt.lab.bmc_recipe import TRUTH
 from linewatt.lab.system import search_path
 from linewatt.store import read
+from linewatt.store.meters import LOOKED_SLOW
 
 pytestmark = [
     pytest.mark.lab,
@@ -93,12 +95,17 @@ def values_of(one: lab.Lab) -> Path:
     return one.inventory.parent / "bmc" / "values"
 
 
+def withheld(result: read.Result) -> set[str]:
+    """Why supplies have no power."""
+    return {one.reason for _, _, units in supplies(result) for one in units if one.power_w is None}
+
+
 def assert_bounds_hold(result: read.Result, truth: Truth) -> None:
     """What was drawn lies in the ± of each figure, or there is none and the meter is named."""
     for window, host, units in supplies(result):
         for one in units:
             if one.power_w is None:
-                assert "too short for this meter" in one.reason
+                assert "too short for this meter" in one.reason or one.reason == LOOKED_SLOW
                 continue
             drawn_w = truth.power_w(host, window.start_s, window.end_s) / len(units)
             bound_w = one.energy_uncertainty_j / window.seconds
@@ -118,9 +125,22 @@ def test_the_bound_of_a_slow_bmc_holds_what_was_drawn_or_it_is_named(
 @pytest.mark.idle_machine
 def test_how_long_a_bmc_averages_is_learned(make_lab: Callable[..., lab.Lab], tmp_path: Path) -> None:
     built = make_lab(bmc_average_s=AVERAGE_S)
-    truth = Truth(values_of(built))
-    result = measured(Bench(built, tmp_path), truth, trials=2)
+
+    def measure(attempt: int) -> tuple[Bench, Truth]:
+        place = tmp_path / f"try-{attempt + 1}"
+        place.mkdir()
+        bench, truth = Bench(built, place), Truth(values_of(built))
+        measured(bench, truth, trials=2)
+        return bench, truth
+
+    bench, truth = undisturbed(measure)
+    result = read.load(bench.result)
     assert_bounds_hold(result, truth)
+    if LOOKED_SLOW in withheld(result):
+        bench.run("rederive", "last", "--write")
+        result = read.load(read.result_dirs(bench.results)[-1])
+        assert LOOKED_SLOW not in withheld(result)
+        assert_bounds_hold(result, truth)
     known = [one for one in result.meters if one.channel.startswith("PSU1 Power Out")]
     learned = [one.averaging_s for one in known if one.averaging_s is not None]
     assert learned

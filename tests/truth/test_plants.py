@@ -74,7 +74,7 @@ class Said:
 
 
 def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
-    """Plant a truth and run its campaign on it; again if a hypervisor took CPUs that it needs."""
+    """Plant a truth and run its campaign on it; again if a hypervisor or others took CPUs that it needs."""
 
     def measure(attempt: int) -> Said:
         place = tmp_path / f"try-{attempt + 1}"
@@ -115,9 +115,8 @@ def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: P
     said = meet(plant, ground, tmp_path)
     noise_cores = others.cores()
     logging.getLogger(__name__).info("%s\nothers: %.3f cores", said.text(), noise_cores)
-    others_say = FOREIGN - plant.findings if noise_cores > NOISE_CORES else frozenset()
-    if plant.idle_machine and {one["code"] for one in said.findings} & others_say:
-        said, others_say = meet(plant, ground, tmp_path / "again"), frozenset()
+    noisy = noise_cores > NOISE_CORES and not plant.idle_machine
+    others_say = FOREIGN - plant.findings if noisy else frozenset()
     if stolen_s() > stolen_before_s:
         others_say |= STOLEN
     told = said.text()
@@ -137,7 +136,7 @@ MOST_WITH_EVIDENCE = 2
 """cases whose evidence is written out in one line; more have it in the document"""
 FOREIGN = frozenset({"foreign-load"})
 """what processes of somebody else rightly raise beside any plant; where :class:`Others` saw them, too, it may
-come before a truth that holds on a busy machine, and any other is met once more"""
+come before a truth that holds on a busy machine"""
 STOLEN = frozenset({"cpu-stolen"})
 """what a hypervisor rightly raises, where the kernel counted that it took CPU time"""
 LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "hosts-share-cpus"}

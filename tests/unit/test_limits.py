@@ -237,6 +237,14 @@ def test_a_cpu_that_a_hypervisor_takes_is_full_and_says_why() -> None:
     assert "30.0 % of its time taken by a hypervisor" in found.evidence
 
 
+def test_what_a_hypervisor_takes_is_told_over_all_trials_as_the_use_is() -> None:
+    taken = replace(shares(1.0), sys_ratio=0.6, usr_ratio=0.1, steal_ratio=0.3, other_ratio=0.3)
+    trials = [changed(loaded(), "receiver", app_cpu=one) for one in (taken, shares(1.0))]
+    found = verdict(trials)
+    assert found.evidence.count("taken by a hypervisor") == 1
+    assert "15.0 % of its time taken by a hypervisor" in found.evidence
+
+
 def test_what_runs_niced_gives_way_to_the_load_and_fills_no_cpu() -> None:
     niced = replace(shares(1.0), sys_ratio=0.4, usr_ratio=0.1, other_ratio=0.5)
     assert verdict([changed(loaded(), "receiver", app_cpu=niced)]).kinds == ("not-found",)

@@ -8,11 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from itertools import accumulate, chain, pairwise
+from collections.abc import Callable
 
 import pytest
-from tests.truth.others import TRIES, Look, Others, is_other, undisturbed
+from tests.truth.others import TAKEN_CORES, TRIES, Disturbance, Look, Others, is_other, undisturbed
 
 PARENTS = {1: 0, 2: 0, 30: 2, 100: 1, 101: 100, 102: 101, 200: 1, 201: 200}
 LIMIT_S = 30
@@ -49,19 +48,35 @@ def test_cpu_time_of_a_process_that_is_nobodys_is_counted() -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def stolen(*seconds: float) -> Iterator[float]:
-    """What a kernel has counted, before and after each try."""
-    return chain.from_iterable(pairwise(accumulate(seconds, initial=100.0)))
+def taking(*tries: tuple[float, float]) -> Callable[[], Callable[[], tuple[float, float]]]:
+    """What a hypervisor and others take in each try."""
+    left = iter(tries)
+    return lambda: lambda: next(left)
 
 
-def test_what_a_hypervisor_disturbed_is_measured_again() -> None:
-    counted = stolen(1e6, 1e6, 0.0)
-    assert undisturbed(lambda attempt: attempt, lambda: next(counted)) == 2
+@pytest.mark.parametrize("taken", [(1.0, 0.0), (0.0, 1.0)], ids=["hypervisor", "others"])
+def test_what_was_disturbed_is_measured_again(taken: tuple[float, float]) -> None:
+    assert undisturbed(lambda attempt: attempt, taking(taken, taken, (0.01, 0.01))) == 2
 
 
-def test_where_a_hypervisor_disturbs_every_try_nothing_is_told_and_its_share_is_said() -> None:
-    counted = stolen(*[1e6] * TRIES)
-    with pytest.raises(pytest.skip.Exception, match=rf"a hypervisor took .* in each of {TRIES} tries"):
-        undisturbed(lambda attempt: attempt, lambda: next(counted))
+def test_where_every_try_is_disturbed_nothing_is_told_and_what_was_taken_is_said() -> None:
+    begin = taking(*[(0.25, 0.5)] * TRIES)
+    with pytest.raises(pytest.skip.Exception, match=rf"of {TRIES} tries: a hypervisor 0.25, others 0.50"):
+        undisturbed(lambda attempt: attempt, begin)
     with pytest.raises(StopIteration):
-        next(counted)
+        begin()()
+
+
+def test_what_others_use_disturbs() -> None:
+    disturbance = Disturbance()
+    words = ["setsid", "-f", sys.executable, "-c", BUSY]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        pid = int(starter.stdout.readline())
+        try:
+            end_s = time.monotonic() + LIMIT_S
+            while disturbance.cores()[1] < TAKEN_CORES:
+                assert time.monotonic() < end_s, f"waited {LIMIT_S} s for {TAKEN_CORES} cores of {pid}"
+                time.sleep(0.05)
+        finally:
+            os.kill(pid, signal.SIGKILL)

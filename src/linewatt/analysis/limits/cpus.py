@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.model import CpuShares, EndResult, Trial
-from linewatt.units import format_percent
 
 ROLES: dict[Kind, str] = {
     "receiver-irq-cpu": "the receiver's IRQ CPU",
@@ -20,7 +19,6 @@ _SLOW = {
     "frequency-dropped": "below its frequency",
     "foreign-load": "others use it, too",
 }
-STEAL_TOLD = 0.02
 _MPSTAT = "1 − idle − nice of mpstat over the window; one CPU is 1"
 
 
@@ -73,7 +71,7 @@ def _candidate(
         share=used(alone),
         source=_MPSTAT,
         otherwise="idle time on it",
-        evidence=(*_stolen(alone), *notes),
+        evidence=notes,
         against=(f"single CPUs of these {count(role)} are not known: one may be full",) if blurred else (),
         host=end.host,
         cpu=alone,
@@ -113,12 +111,6 @@ def _busiest_thread(trial: Trial, end: EndResult) -> float | None:
         for role in (case.roles_at(one.instance, end.host) if case.is_both_ways else (end.role,))
     ]
     return max((cores for cores in own if cores is not None), default=None)
-
-
-def _stolen(shares: CpuShares) -> tuple[str, ...]:
-    if shares.steal_ratio < STEAL_TOLD:
-        return ()
-    return (f"{format_percent(shares.steal_ratio)} of its time taken by a hypervisor",)
 
 
 def _squeezed(end: EndResult) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from linewatt.findings.limits import FULL
 from linewatt.model import CpuShares
 from linewatt.units import format_percent, format_rate
 
+STEAL_TOLD = 0.02
 NAMES: dict[Kind, str] = {
     **ROLES,
     "paced": "the rate that was asked for",
@@ -79,7 +80,14 @@ def names(limits: Sequence[Ranked]) -> str:
 def evidence(one: Ranked, *, named: bool) -> str:
     """How full, and with what; ``named``: which of several limits it is about."""
     which = f"{name(one).removeprefix('the ')} " if named else ""
-    return "; ".join((which + _measure(one), *one.evidence))
+    return "; ".join((which + _measure(one), *_stolen(one.cpu), *one.evidence))
+
+
+def _stolen(cpu: CpuShares | None) -> tuple[str, ...]:
+    """Over the trials, as its use is."""
+    if cpu is None or cpu.steal_ratio < STEAL_TOLD:
+        return ()
+    return (f"{format_percent(cpu.steal_ratio)} of its time taken by a hypervisor",)
 
 
 def _measure(one: Ranked) -> str:

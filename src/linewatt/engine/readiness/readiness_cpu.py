@@ -101,7 +101,7 @@ def irqs(answer: HostAnswer) -> Check:
 
 
 def tuned(answer: HostAnswer) -> Check:
-    """The profile of TuneD, where it is installed. Its file keeps the name of one while TuneD does not run."""
+    """The profile of TuneD, where it is installed. Its file keeps a name while TuneD does not run."""
     name, profile = answer.name, answer.fact("kernel", "tuned_profile")
     installed = answer.live.tools.get("tuned-adm")
     running = answer.fact("kernel", "tuned_running")
