@@ -272,6 +272,35 @@ def test_status_shows_a_bmc_that_is_down_and_up_builds_it_anew(name: str) -> Non
     assert readings(again, "h2")
 
 
+def test_a_lab_that_is_slow_is_shown_so_and_up_waits_for_it(name: str) -> None:
+    one = lab.up(lab.LabRequest(name=name))
+    (pid,) = [pid for pid in processes_of(one, "ipmi_sim") if "h2.lan.conf" in _command_line(pid)]
+    told = []
+
+    def goes_on(line: str) -> None:
+        told.append(line)
+        os.kill(pid, signal.SIGCONT)
+
+    os.kill(pid, signal.SIGSTOP)
+    (status,) = lab.status(name)
+    assert status.state == "slow"
+    assert [(host.runs, host.bmc) for host in status.hosts] == [(True, "up"), (True, "silent")]
+    assert lab.up(lab.LabRequest(name=name), tell=goes_on).was_up
+    assert told == [f"lab {name} runs; waiting for h2 to answer"]
+    assert _command_line(pid), "it is the same"
+
+
+def test_a_lab_that_stays_silent_is_left_as_it_is(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bmc, "_START_LIMIT_S", 1.0)
+    one = lab.up(lab.LabRequest(name=name))
+    pids = processes_of(one, "ipmi_sim")
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(LabError, match=rf"its processes run.*linewatt lab down --name {name}"):
+        lab.up(lab.LabRequest(name=name))
+    assert processes_of(one, "ipmi_sim") == pids
+
+
 def _command_line(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_text()

@@ -273,6 +273,51 @@ def test_ports_on_two_nodes_have_their_instances_and_interrupts_each_on_its_own(
     }
 
 
+def facts_of_four_nodes(cores: int, threads: int = 1) -> dict[str, Any]:
+    """Ports on nodes 2 and 3, on each of which are ``cores``."""
+    known = facts_of_two_nodes(2, 3)
+    four = machine(packages=4, cores=cores, threads=threads, numa_node=2)
+    return known | {key: value for key, value in four.items() if key != "nic"}
+
+
+def steering(planned: Any) -> dict[str, str]:
+    return {
+        one.target: one.value for one in planned.changes if one.host == "a" and one.knob == "irq_affinity"
+    }
+
+
+def test_ports_without_room_for_both_roles_share_out_the_cores_that_are_near_to_none() -> None:
+    planned = placed(facts_of_four_nodes(cores=1), 2)
+    (trial,) = planned.trials
+    assert [one.sender_cpu for one in trial.instances] == ["0", "1"]
+    assert steering(planned) == {NIC: "2", "eth2": "3"}
+
+
+def test_a_port_with_room_for_both_roles_stays_on_its_node() -> None:
+    planned = placed(facts_of_four_nodes(cores=2), 2)
+    (trial,) = planned.trials
+    assert [one.sender_cpu for one in trial.instances] == ["4", "6"]
+    assert steering(planned) == {NIC: "5", "eth2": "7"}
+
+
+def test_free_cores_are_whole_and_threads_come_after_them() -> None:
+    planned = placed(facts_of_four_nodes(cores=1, threads=2), 4)
+    (trial,) = planned.trials
+    assert [one.sender_cpu for one in trial.instances] == ["0", "1", "4", "5"]
+    assert steering(planned) == {NIC: "2", "eth2": "3"}
+
+
+def test_remote_ports_run_their_processes_where_no_port_is() -> None:
+    host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),))
+    hosts = {"a": host, "b": replace(host, name="b")}
+    one = campaign(hosts=hosts, tests=(spec("tcp", 2),), placement="remote", trials=1)
+    sites = {name: site(spec_, facts_of_four_nodes(cores=2), None) for name, spec_ in hosts.items()}
+    planned = plan(one, 0, sites)
+    (trial,) = planned.trials
+    assert [one.sender_cpu for one in trial.instances] == ["0", "2"]
+    assert steering(planned) == {NIC: "4", "eth2": "6"}
+
+
 def test_ports_on_one_node_are_placed_together() -> None:
     planned = placed(facts_of_two_nodes(1, 1), 2)
     (trial,) = planned.trials

@@ -11,9 +11,16 @@ from pathlib import Path
 from typing import Literal
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import bmc, system
+from linewatt.lab import bmc, processes, system
 from linewatt.lab.bmc import BmcState
-from linewatt.lab.build import answering, build, is_inventory_of, take_down
+from linewatt.lab.build import (
+    answering,
+    build,
+    is_inventory_of,
+    process_of,
+    take_down,
+    wait_for_hosts,
+)
 from linewatt.lab.guests import start as guests
 from linewatt.lab.guests.tools import GuestTools, find_guest_tools
 from linewatt.lab.layout import HostLayout, LabRequest, check_name
@@ -38,19 +45,27 @@ class Lab:
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """A lab host, whether its sshd accepts a connection, and how its BMC is, if it has one."""
+    """A lab host, whether its sshd accepts a connection, and how its BMC is, if it has one.
+
+    ``runs``: its processes are there, those of its BMC, too; how fast they answer is another thing.
+    """
 
     layout: HostLayout
     answers: bool
     bmc: BmcState | None = None
+    runs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LabStatus:
-    """A lab as found. ``half-built``: an ``up`` is at work on it, or was ended; ``down`` removes it."""
+    """A lab as found. ``half-built``: an ``up`` is at work on it, or was ended; ``down`` removes it.
+
+    ``slow``: all its processes run, and something has not answered in time. ``not answering``: something of
+    it has ended.
+    """
 
     name: str
-    state: Literal["up", "half-built", "not answering"]
+    state: Literal["up", "half-built", "slow", "not answering"]
     index: int | None
     inventory: Path | None
     rate_bps: int | None
@@ -69,7 +84,9 @@ def up(
     """Build the lab, or find it built; ``inventory`` is one more place to write the inventory to.
 
     ``tell`` hears what is waited for, once nothing is left that could be refused. A lab that is half there is
-    taken down first. Raises InvalidInput where another lab has the name, LabError where this machine cannot
+    taken down first; one that is slow is waited for.
+
+    Raises InvalidInput where another lab has the name, LabError where this machine cannot
     do it; then nothing is left of it.
     """
     tools = system.find_tools()
@@ -86,6 +103,8 @@ def up(
             if guest_tools is not None:
                 tell(_boots(request, kvm=guest_tools.kvm))
             state = _make(registry, request, tools, guest_tools, lock)
+        else:
+            _wait_for(state, registry, tell)
         if copy is not None:
             state = state.with_copy(copy)
             registry.write(state)
@@ -140,7 +159,10 @@ def _make(
 
 
 def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
-    """Whether the lab is up as requested. Raises InvalidInput where it was built with another shape."""
+    """Whether all of the lab runs as requested. Raises InvalidInput where it was built with another shape.
+
+    It does where its processes are there: that a busy machine's hosts answer late is no reason to end them.
+    """
     if not state.ready:
         return False
     had = state.request
@@ -168,7 +190,25 @@ def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
             f"lab {had.name} is up with {had.hosts} {kind}{ports}, rate {had.rate}, mtu {had.mtu}{without};"
             f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"
         )
-    return all(_works(host) for host in _hosts(state, registry))
+    return all(_running(state, registry))
+
+
+def _wait_for(state: LabState, registry: Registry, tell: Callable[[str], None]) -> None:
+    """Until every host and BMC of a lab that runs answers. Raises LabError, and leaves it as it is."""
+    layout, directory = state.layout, registry.directory(state.request.name)
+    silent = [host.layout.name for host in _hosts(state, registry) if not _works(host)]
+    if not silent:
+        return
+    tell(f"lab {layout.name} runs; waiting for {', '.join(silent)} to answer")
+    try:
+        wait_for_hosts(layout, directory)
+        if state.no_bmc is None:
+            bmc.wait_until_ready(layout, directory)
+    except LabError as error:
+        raise LabError(
+            f"{error}; its processes run, so it was left as it is; where the machine is not just busy, take"
+            f" it down (linewatt lab down --name {layout.name})"
+        ) from error
 
 
 def _checked_copy(path: Path, name: str) -> Path:
@@ -245,9 +285,11 @@ def _status(name: str, registry: Registry) -> LabStatus:
     if state is None:
         return LabStatus(name, "half-built", None, None, None, None, ())
     hosts = _hosts(state, registry)
-    found: Literal["up", "half-built", "not answering"] = "half-built"
+    found: Literal["up", "half-built", "slow", "not answering"] = "half-built"
     if state.ready:
-        found = "up" if all(_works(host) for host in hosts) else "not answering"
+        found = "slow" if all(host.runs for host in hosts) else "not answering"
+        if all(_works(host) for host in hosts):
+            found = "up"
     inventory = registry.directory(name) / "inventory.yaml"
     request = state.request
     return LabStatus(name, found, state.index, inventory, request.rate_bps, request.mtu, hosts, state.no_bmc)
@@ -262,7 +304,16 @@ def _hosts(state: LabState, registry: Registry) -> tuple[HostStatus, ...]:
     bmcs: Sequence[BmcState | None] = [None] * len(answers)
     if state.no_bmc is None:
         bmcs = bmc.states(layout, registry.directory(layout.name))
-    return tuple(HostStatus(*each) for each in zip(layout.hosts, answers, bmcs, strict=True))
+    runs = _running(state, registry)
+    return tuple(HostStatus(*each) for each in zip(layout.hosts, answers, bmcs, runs, strict=True))
+
+
+def _running(state: LabState, registry: Registry) -> list[bool]:
+    """Of each host, whether its processes are there."""
+    layout, directory = state.layout, registry.directory(state.request.name)
+    bmcs = bmc.running(layout, directory) if state.no_bmc is None else [True] * len(layout.hosts)
+    inside = (processes.is_inside(process_of(host, directory), host.namespace) for host in layout.hosts)
+    return [its and host for its, host in zip(bmcs, inside, strict=True)]
 
 
 def _works(host: HostStatus) -> bool:

@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Literal
 
 from linewatt.errors import LabError
-from linewatt.lab import bmc_recipe
+from linewatt.lab import bmc_recipe, processes
 from linewatt.lab.keys import write_secret
 from linewatt.lab.layout import HostLayout, Layout, cpu_list
 from linewatt.lab.power_model import server_power
 from linewatt.lab.system import Tools, tool_environment
 
-BmcState = Literal["up", "down", "not fed"]
-"""``not fed``: it answers, but its values no longer follow the host."""
+BmcState = Literal["up", "silent", "down", "not fed"]
+"""``not fed``: it answers, but its values no longer follow the host; ``silent``: it runs and does not answer
+in time."""
 
 PACKAGES = "openipmi (Debian, Ubuntu) or OpenIPMI-lanserv (Fedora, RHEL)"
 NOT_INSTALLED = f"ipmi_sim was not found when it was built; install {PACKAGES} and build it again"
@@ -131,7 +132,23 @@ def states(layout: Layout, directory: Path) -> list[BmcState]:
     """How each host's BMC is right now."""
     fed: BmcState = "up" if _is_fed(directory) else "not fed"
     is_answering = answering([host.bmc_address for host in layout.hosts])
-    return [fed if answers else "down" for answers in is_answering]
+    silent: list[BmcState] = ["silent" if runs else "down" for runs in _each_runs(layout, directory)]
+    return [fed if its else other for its, other in zip(is_answering, silent, strict=True)]
+
+
+def running(layout: Layout, directory: Path) -> list[bool]:
+    """Of each host, whether the processes of its BMC and of what feeds it are there, however slow."""
+    (feeders,) = processes.commands([layout.switch_namespace]).values()
+    fed = any(str(_values(directory)) in words for words in feeders)
+    return [fed and runs for runs in _each_runs(layout, directory)]
+
+
+def _each_runs(layout: Layout, directory: Path) -> list[bool]:
+    inside = processes.commands([host.namespace for host in layout.hosts])
+    return [
+        any(str(_file(directory, host, "lan.conf")) in words for words in inside[host.namespace])
+        for host in layout.hosts
+    ]
 
 
 def answering(addresses: Sequence[str], limit_s: float = _ANSWER_LIMIT_S) -> list[bool]:

@@ -161,12 +161,12 @@ def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
 def wait_for_hosts(layout: Layout, directory: Path) -> None:
     """Until every host's sshd listens, and the way there is open. Raises LabError naming who does not."""
     if any(host.guest is not None for host in layout.hosts):
-        process_of = {host.name: _process_of(host, directory) for host in layout.hosts}
-        guests.wait_for_guests(layout.hosts, directory, process_of, f"lab {layout.name}")
+        its_process = {host.name: process_of(host, directory) for host in layout.hosts}
+        guests.wait_for_guests(layout.hosts, directory, its_process, f"lab {layout.name}")
         return
     deadline = time.monotonic() + _ANSWER_LIMIT_S
     for host in layout.hosts:
-        process = _process_of(host, directory)
+        process = process_of(host, directory)
         while not processes.listens(process, SSH_PORT):
             if not processes.is_inside(process, host.namespace):
                 raise LabError(f"lab {layout.name}: {host.name}: sshd has ended; {_its_log(host, directory)}")
@@ -185,9 +185,12 @@ def wait_for_hosts(layout: Layout, directory: Path) -> None:
         )
 
 
-def _process_of(host: HostLayout, directory: Path) -> int:
+def process_of(host: HostLayout, directory: Path) -> int:
     """The process that lives as long as the host's sshd; 0 where it never lived."""
-    return int(recipe.process_file(host, directory).read_text().strip() or 0)
+    try:
+        return int(recipe.process_file(host, directory).read_text().strip() or 0)
+    except FileNotFoundError:  # it is being taken down
+        return 0
 
 
 def _its_log(host: HostLayout, directory: Path) -> str:

@@ -50,6 +50,17 @@ def is_inside(process: int, namespace: str) -> bool:
     return identity is not None and _identity(Path(f"/proc/{process}/ns/net")) == identity
 
 
+def commands(namespaces: Sequence[str]) -> dict[str, list[list[str]]]:
+    """The command of every process inside each of these namespaces, as its words."""
+    found: dict[str, list[list[str]]] = {namespace: [] for namespace in namespaces}
+    name_of = {identity: namespace for namespace, identity in _identities(namespaces).items()}
+    for process, identity in _inside(set(name_of)):
+        with suppress(OSError):
+            words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+            found[name_of[identity]].append(words)
+    return found
+
+
 def any_called(name: str) -> bool:
     """Whether a process of this name runs anywhere on the machine."""
     for entry in Path("/proc").iterdir():

@@ -8,7 +8,7 @@ host's topology, which is known once it has been asked, or from a file of ``lsto
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
@@ -25,6 +25,9 @@ from linewatt.tuning.commands import HOST
 WHY_IRQ = "receive work of the load (data, or the acknowledgements of it) goes to the IRQ CPUs"
 WHY_STEER = "each instance's packets go to a receive queue of its own"
 WHY_IRQBALANCE = "it would move interrupts away from their CPUs"
+
+_Wished = tuple[tuple[str, ...], tuple[int, ...], Wish]
+"""data ports, the instances dealt to them, and what is to be placed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +107,14 @@ class Places:
 
     def _wishes(
         self, host: HostSpec, site: Site, policy: str, of_instances: tuple[int, ...]
-    ) -> Iterator[tuple[tuple[str, ...], tuple[int, ...], Wish]]:
-        """Data ports, the instances dealt to them, and what is to be placed: ports on one NUMA node together.
+    ) -> list[_Wished]:
+        """Ports on one NUMA node are placed together.
 
-        Where they are on several, each has the CPUs of its own.
+        Where they are on several, each has the CPUs of its own, and those that do not suffice for both roles
+        share out what is near to none.
         """
         groups = _by_near(host.interfaces, site.topology)
+        found = []
         for near, nics in groups.items():
             ports = [host.interfaces.index(nic) for nic in nics]
             numbers = tuple(one for one, port in enumerate(of_instances) if port in ports)
@@ -118,7 +123,10 @@ class Places:
                 usable = tuple(cpu for cpu in near if host.cpus is None or cpu in host.cpus) or host.cpus
             if numbers:
                 smt = self._campaign.smt
-                yield nics, numbers, Wish(len(numbers), nics[0], policy=policy, smt=smt, usable=usable)
+                wish = Wish(len(numbers), nics[0], policy=policy, smt=smt, usable=usable)
+                found.append((nics, numbers, wish))
+        free = _near_to_none(site.topology, groups, host.cpus)
+        return found if len(groups) == 1 or not free else _with_free(site.topology, found, free)
 
     def _named(self, host: HostSpec, ports: tuple[int, ...]) -> Place:
         cpus = tuple(self._named_cpu(host, ports, i) for i in range(len(ports))) if host.app_cpus else ()
@@ -229,6 +237,39 @@ def _by_near(nics: Sequence[str], topology: Topology) -> dict[tuple[int, ...], t
         near = tuple(sorted(topology.device(nic).cpus))
         groups[near] = (*groups.get(near, ()), nic)
     return groups
+
+
+def _near_to_none(
+    topology: Topology, groups: Mapping[tuple[int, ...], tuple[str, ...]], within: tuple[int, ...] | None
+) -> list[tuple[int, ...]]:
+    """The cores that are local to none of the ports, node by node, each as its CPUs."""
+    near = {cpu for cpus in groups for cpu in cpus}
+    cores: dict[tuple[int, int], list[int]] = {}
+    for cpu in topology.usable(within):
+        if cpu.id not in near:
+            node, core = (-1 if one is None else one for one in (cpu.node, cpu.core))
+            cores.setdefault((node, core), []).append(cpu.id)
+    return [tuple(cores[key]) for key in sorted(cores)]
+
+
+def _with_free(
+    topology: Topology,
+    wishes: Sequence[_Wished],
+    free: Sequence[tuple[int, ...]],
+) -> list[_Wished]:
+    """``free`` cores are shared out by instances, among ports that have no room for both roles near them."""
+    crowded = [wish for _, _, wish in wishes if wish.policy == "remote" or _is_crowded(topology, wish)]
+    total, before = sum(wish.processes for wish in crowded), 0
+    dealt: dict[Wish, Wish] = {}
+    for wish in crowded:
+        first, before = before, before + wish.processes
+        own = free[len(free) * first // total : len(free) * before // total]
+        dealt[wish] = replace(wish, usable=(*(wish.usable or ()), *(cpu for core in own for cpu in core)))
+    return [(nics, numbers, dealt.get(wish, wish)) for nics, numbers, wish in wishes]
+
+
+def _is_crowded(topology: Topology, wish: Wish) -> bool:
+    return wish.policy == "auto" and place(topology, wish).rule != 1
 
 
 def _together(found: Sequence[tuple[tuple[int, ...], Place]]) -> Place:

@@ -264,7 +264,8 @@ def _status(lab: LabStatus) -> dict[str, Any]:
         "mtu_bytes": lab.mtu,
         "no_bmc": lab.no_bmc,
         "hosts": [
-            {**_host(host.layout), "sshd_answers": host.answers, "bmc": host.bmc} for host in lab.hosts
+            {**_host(host.layout), "runs": host.runs, "sshd_answers": host.answers, "bmc": host.bmc}
+            for host in lab.hosts
         ],
     }
 
@@ -279,7 +280,7 @@ def _print_table(labs: list[LabStatus]) -> None:
             rows.append((lab.name, lab.state, *["-"] * 8))
         for host in lab.hosts:
             part = host.layout
-            answer = "answers" if host.answers else "silent"
+            answer = "answers" if host.answers else "silent" if host.runs else "down"
             rows.append(
                 (
                     lab.name,
