@@ -134,6 +134,16 @@ def test_levels_that_the_soak_cannot_have_are_one_line(
         resolved(soak(tmp_path, **keys), tmp_path / "r")
 
 
+def test_an_irqbalance_that_was_best_does_not_run_where_the_soak_places_interrupts(tmp_path: Path) -> None:
+    def balanced_is_faster(levels: Mapping[str, str]) -> float:
+        return 2.0 if levels.get("irqbalance") == "running" else 1.0
+
+    experiment(tmp_path / "r", balanced_is_faster, {"irqbalance": ("stopped", "running")})
+    with pytest.raises(InvalidInput, match=r"best_of: .*: a running irqbalance moves the interrupts that"):
+        resolved(soak(tmp_path, settings={"irq_affinity": "1"}), tmp_path / "r")
+    assert resolved(soak(tmp_path), tmp_path / "r").settings["irqbalance"] == "running"
+
+
 def test_cpus_that_a_host_names_are_not_switched_off(tmp_path: Path) -> None:
     def few_are_faster(levels: Mapping[str, str]) -> float:
         return 2.0 if levels.get("cpus_online") == "0-1" else 1.0

@@ -246,6 +246,40 @@ def test_no_command_at_all_prints_what_there_is(run: Run) -> None:
     assert "Measure:" in err
 
 
+MOVES_AWAY = (
+    "a running irqbalance moves the interrupts that irq_affinity puts on CPUs; write stopped, or take "
+    "irq_affinity out\n"
+)
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "run"])
+@pytest.mark.parametrize(
+    ("keys", "where"),
+    [
+        ("settings: {irqbalance: on, irq_affinity: 1}\n", "6:24: settings.irqbalance"),
+        ("settings: {irq_affinity: 1}\nfactors: {irqbalance: [off, on]}\n", "7:29: factors.irqbalance[1]"),
+        ("settings: {irqbalance: running}\nfactors: {irq_affinity: [1, 2]}\n", "6:24: settings.irqbalance"),
+    ],
+)
+def test_interrupts_are_not_placed_where_irqbalance_is_to_run(
+    write: Write, run: Run, command: str, keys: str, where: str
+) -> None:
+    path = write(CAMPAIGN + keys)
+    assert run(command, str(path)) == (2, "", f"linewatt: {path}:{where}: {MOVES_AWAY}")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "settings: {irqbalance: off, irq_affinity: 1}\n",
+        "settings: {irqbalance: on}\n",
+        "factors: {irqbalance: [off, on], rps: [1, 2]}\n",
+    ],
+)
+def test_irqbalance_alone_or_stopped_is_no_harm(write: Write, keys: str) -> None:
+    load(write(CAMPAIGN + keys))
+
+
 @pytest.mark.parametrize("command", [("list",), ("show",), ("report",), ("resume", "last")])
 def test_a_directory_of_results_that_is_not_there_is_wrong_use(run: Run, command: tuple[str, ...]) -> None:
     code, out, err = run(*command, "--results", "/nope")

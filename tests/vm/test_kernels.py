@@ -77,14 +77,15 @@ def _results(tmp: Path) -> tuple[str, str]:
     return "--results", str(tmp / "results")
 
 
-def test_ctrl_c_while_guests_boot_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_ctrl_c_and_term_while_guests_boot_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(
         [*LINEWATT, *words(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     name = f"kernels-{process.pid}"
     try:
         until((ROOT / name / "guests" / "h1.sh").exists, STAGE_LIMIT_S, "the first guest's script")
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, number)
         _, err = process.communicate(timeout=ENDS_LIMIT_S)
         assert process.returncode == 130, err
         assert name not in lab.names()

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from linewatt.campaign.design import Design
 from linewatt.campaign.users.soak import BestOf, Soak, Users
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts.base import HostSpec, goes_with_its_command
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, Shape, TestName
 from linewatt.network.description import HostNetwork
@@ -205,6 +205,11 @@ class Campaign:
     def varies_users(self) -> bool:
         """Whether users are the load of its trials."""
         return self.users is not None and self.soak is None
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether hosts of it are gone once its command has ended, so that nothing can continue it."""
+        return any(goes_with_its_command(spec.lab) for spec in self.hosts.values())
 
     @property
     def users_server(self) -> str | None:

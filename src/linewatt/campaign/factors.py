@@ -30,8 +30,13 @@ from linewatt.tuning.factors import factor_named
 ZEROCOPY = "zerocopy"
 PINNED = "pinned"
 NETWORK = "network"
-BY_CPU = ("irq_affinity", "rps", "xps")
+IRQ_AFFINITY, IRQBALANCE, RUNNING = "irq_affinity", "irqbalance", "running"
+BY_CPU = (IRQ_AFFINITY, "rps", "xps")
 """factors whose levels name CPUs"""
+MOVES_AWAY = (
+    "a running irqbalance moves the interrupts that irq_affinity puts on CPUs; write stopped, or take "
+    "irq_affinity out"
+)
 
 
 def of_hosts(name: str) -> bool:

@@ -171,8 +171,8 @@ def _watts(every: Sequence[events.Watts]) -> Iterable[str]:
 class LiveProgress(PlainProgress):
     """The same lines above a display: bar, case, throughput and watts now, time left, what was found."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, passing: bool = False) -> None:
+        super().__init__(passing=passing)
         self.seen = Seen()
         self._live: Live | None = None
         self._timer: asyncio.TimerHandle | None = None

@@ -78,8 +78,10 @@ def outcome(trial: Trial) -> str:
 class PlainProgress:
     """A line an event on stderr; of what goes on without an end, one every ten minutes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, passing: bool = False) -> None:
+        """``passing``: its hosts go with this command, so that nothing can be done about them later."""
         self._next_said_s = SAY_EVERY_S
+        self._passing = passing
 
     def __enter__(self) -> PlainProgress:
         return self
@@ -103,7 +105,10 @@ class PlainProgress:
             case events.LeftChanged():
                 for problem in event.problems:
                     tell(f"warning: {problem}")
-                tell("warning: not everything could be put back; run `linewatt restore`")
+                then = (
+                    ", and these hosts go with this command" if self._passing else "; run `linewatt restore`"
+                )
+                tell(f"warning: not everything could be put back{then}")
             case events.TrialStored():
                 trial = event.trial
                 tell(
@@ -115,7 +120,7 @@ class PlainProgress:
             case events.SoakEnded():
                 tell(soak_ended(event))
             case events.Ended():
-                tell(ended(event))
+                tell(ended(event, passing=self._passing))
             case _:
                 pass
 
@@ -160,22 +165,23 @@ def _kind(event: events.Event) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
-def ended(event: events.Ended) -> str:
-    """How a campaign ended, and what to do next."""
+def ended(event: events.Ended, *, passing: bool = False) -> str:
+    """How a campaign ended, and what to do next; nothing where its hosts are ``passing``."""
     words = [f"{event.id}: {event.done} trials done"]
     if event.failed:
         words.append(f"{event.failed} failed")
     if event.pending:
-        words.append(f"{event.pending} not run (linewatt resume {event.id})")
+        how = "its hosts go with this command" if passing else f"linewatt resume {event.id}"
+        words.append(f"{event.pending} not run ({how})")
     return ", ".join(words) + f"; results in {event.path}"
 
 
-def chosen(as_json: bool) -> PlainProgress:
+def chosen(as_json: bool, *, passing: bool = False) -> PlainProgress:
     """NDJSON if asked for; a live display on a terminal that can have one; plain lines anywhere else."""
     if as_json:
         return JsonProgress()
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in ("", "dumb"):
-        return PlainProgress()
+        return PlainProgress(passing=passing)
     from linewatt.cli.live import LiveProgress
 
-    return LiveProgress()
+    return LiveProgress(passing=passing)

@@ -116,7 +116,7 @@ class CampaignRun(Run[events.Ended]):
             await self._rounds(path, rounds, stage, remaining)
             return self._ended(path, remaining)
         except HostError as error:
-            if not any(read.trial_dirs(path)):
+            if self._campaign.is_passing or not any(read.trial_dirs(path)):
                 raise
             raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
 
@@ -214,7 +214,8 @@ class CampaignRun(Run[events.Ended]):
         if not any(self._possible(one.trials) for one in self._plan.rounds):
             raise error
         names = " and ".join(sorted(case.hosts))
-        self._say(events.Warned(f"{error}; trials of {names} are left for `linewatt resume`"))
+        left = "not run" if self._campaign.is_passing else "left for `linewatt resume`"
+        self._say(events.Warned(f"{error}; trials of {names} are {left}"))
 
     async def _mended(self) -> bool:
         """Whether something was away, a host or a sensor, and is there again or known to be gone."""
@@ -263,8 +264,9 @@ class CampaignRun(Run[events.Ended]):
                 self._say(events.Warned(f"{name}: gone ({problem}); {self._left()}"))
 
     def _left(self) -> str:
-        """What becomes of the trials of a host that is gone: a result without any is not kept."""
-        kept = self._path is not None and any(read.trial_dirs(self._path))
+        """What becomes of the trials of a host that is gone: a result without any is not kept, and one whose
+        hosts go with its command is not resumed."""
+        kept = self._path is not None and any(read.trial_dirs(self._path)) and not self._campaign.is_passing
         return "its trials are left for `linewatt resume`" if kept else "its trials are not run"
 
 

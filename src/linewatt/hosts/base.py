@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.limits import Limits, LimitsUsed
@@ -18,6 +18,16 @@ class DataPort:
     data: str
     data_ipv4: str | None = None
     data_ipv6: str | None = None
+
+
+OwnLab = Literal["demo", "kernels", "rehearse"]
+"""commands that bring up a lab of their own, called after them and their process; it goes with them"""
+
+
+def goes_with_its_command(lab: str | bool | None) -> bool:
+    """Whether a lab is gone once the command has ended that brought it up."""
+    command, _, process = str(lab).rpartition("-")
+    return command in get_args(OwnLab) and process.isdecimal()
 
 
 @dataclass(frozen=True, slots=True)

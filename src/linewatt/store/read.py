@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
 from linewatt.errors import LinewattError, ParseError, StoreError
+from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
 from linewatt.records import (
     SCHEMA_VERSION,
@@ -102,6 +103,11 @@ class Result:
             ends = sorted((self.path / "soak").glob("part-*/ended.json"))
             return bool(ends) and read_as(ends[-1], PartEnd).why == "done"
         return len(self.trials) == self.trials_planned
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether its hosts went with the command that ran it, so that nothing can continue it."""
+        return any(goes_with_its_command(host.lab) for host in self.manifest.hosts.values())
 
     @property
     def trials_planned(self) -> int:

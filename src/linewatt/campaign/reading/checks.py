@@ -256,16 +256,28 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
 
 def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterator[Finding]:
     """Whether CPUs are to go offline that hosts name for loads or interrupts, or that several hosts share."""
-    levels: dict[KeyPath, str] = {
-        ("factors", NAME, index): one for index, one in enumerate(levels_of(entry).get(NAME, ()))
-    }
-    if (throughout := settings_of(entry).get(NAME)) is not None:
-        levels["settings", NAME] = throughout
     server = entry.users.server if entry.users and isinstance(entry.users.server, str) else None
     concerned = {name: host for name, host in hosts.items() if server in (None, name)}
+    for at, level in _asked(entry, NAME):
+        yield from ((at, text) for text in _switched_off(level, concerned))
+
+
+def check_irqbalance(entry: CampaignFile) -> Iterator[Finding]:
+    """Whether interrupts are put on CPUs where irqbalance is to run, which moves them."""
+    for at, level in _asked(entry, factors.IRQBALANCE):
+        if level == factors.RUNNING and any(_asked(entry, factors.IRQ_AFFINITY)):
+            yield at, factors.MOVES_AWAY
+
+
+def _asked(entry: CampaignFile, name: str) -> Iterator[tuple[KeyPath, str]]:
+    """Where the file asks for what, of one setting; what is no level of it is told by check_factors."""
+    levels: dict[KeyPath, str] = {
+        ("factors", name, index): one for index, one in enumerate(levels_of(entry).get(name, ()))
+    }
+    levels |= {("settings", key): level for key, level in settings_of(entry).items() if key == name}
     for at, level in levels.items():
-        with suppress(LinewattError):  # told by check_factors
-            yield from ((at, text) for text in _switched_off(factors.check(NAME, level), concerned))
+        with suppress(LinewattError):
+            yield at, factors.check(name, level)
 
 
 def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:

@@ -142,6 +142,7 @@ def load(
         checks.check_load(entry, tests),
         checks.check_factors(entry),
         checks.check_online(entry, used),
+        checks.check_irqbalance(entry),
         check_network_names(entry.networks),
         checks.check_size(entry, tests, [1] * len(pairs) + [len(one.flows) for one in groups]),
         checks.check_sensors(entry),

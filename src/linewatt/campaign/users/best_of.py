@@ -24,6 +24,9 @@ def with_best(campaign: Campaign, best: BestOf) -> Campaign:
     of_hosts = {name: level for name, level in setting if factors.of_hosts(name)}
     for name, level in setting:
         _check(campaign, name, level, best.result)
+    together = {**campaign.settings, **of_hosts}
+    if together.get(factors.IRQBALANCE) == factors.RUNNING and factors.IRQ_AFFINITY in together:
+        raise InvalidInput(_line(best.result, factors.MOVES_AWAY))
     users = campaign.users and users_factors.applied(campaign.users, setting)
     if users is not None and users.users < len(users.clients):
         raise InvalidInput(
@@ -37,7 +40,7 @@ def with_best(campaign: Campaign, best: BestOf) -> Campaign:
         campaign,
         users=users,
         hosts=hosts,
-        settings={**campaign.settings, **of_hosts},
+        settings=together,
         best_of=best,
     )
 

@@ -63,7 +63,8 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     with own_lab("kernels", request, said) as built:
         campaign = _campaign(file, hosts, built.inventory)
         planned = plan(campaign, campaign.seed or 0)
-        ended, left_changed = execute(campaign, planned, None, results, as_json=False)
+        state = built.inventory.parent / "state"  # guests are gone at the end, and what was changed on them
+        ended, left_changed = execute(campaign, planned, None, results, as_json=False, state=state)
     for host in hosts[1:] if ended.done else ():
         put()
         compare([f"{ended.id}:{hosts[0]}", f"{ended.id}:{host}"], factor=factor, results=results)

@@ -176,7 +176,7 @@ def _loaded(loads: Campaign, scratch: Path) -> Ended:
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.run import Places
 
-    with chosen(False) as progress:
+    with chosen(False, passing=True) as progress:
         run = CampaignRun(loads, plan(loads, 0), Places(scratch / "results", scratch / "state"), progress)
         return until_done(run.start())
 

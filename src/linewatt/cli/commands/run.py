@@ -94,6 +94,11 @@ def resume(
             raise StoreError(
                 f"{result.id}: imported from {result.imported_from}, so there is nothing to resume"
             )
+        if result.is_passing and not result.complete:
+            raise StoreError(
+                f"{result.id}: its hosts were those of a lab that goes with the command that ran it, so "
+                "nothing can continue it; give that command again"
+            )
         campaign = stored.from_dict(result.manifest.asked.written)
         if not allow_commands:
             refuse(programs(campaign), f"{result.id}: its stored campaign")
@@ -203,9 +208,15 @@ def restore(
 class _Heard:
     """Passes events on, and remembers whether hosts were left changed, and what is stored."""
 
-    def __init__(self, show: OnEvent, make_ready: Callable[[], None] | None = None) -> None:
-        """``make_ready`` is called once nothing is measured any more, beside what hosts are put back with."""
+    def __init__(
+        self, show: OnEvent, make_ready: Callable[[], None] | None = None, *, passing: bool = False
+    ) -> None:
+        """``make_ready`` is called once nothing is measured any more, beside what hosts are put back with.
+
+        ``passing``: its hosts go with this command.
+        """
         self._show = show
+        self._passing = passing
         self._make_ready = make_ready
         self.left_changed = False
         self._started: Started | None = None
@@ -228,6 +239,8 @@ class _Heard:
         if self._started is None or not self._stored:
             return ""
         left = f"{self._stored} of {self._started.trials} trials stored"
+        if self._passing:
+            return f"; {left}, see: linewatt show {self._started.id}; its hosts go with this command"
         return f"; {left}, go on with: linewatt resume {self._started.id}"
 
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
@@ -254,10 +267,12 @@ def execute(
     as_json: bool,
     *,
     wait: bool = False,
+    state: Path | None = None,
 ) -> tuple[Ended, bool]:
     """Run what a result still lacks (``None``: everything), with progress on the terminal.
 
-    How it ended, and whether hosts were left changed.
+    How it ended, and whether hosts were left changed. ``state``: where the undo journal is, if not in the
+    user's own directory.
     """
     from linewatt.cli.commands.show import make_ready
     from linewatt.cli.progress import chosen
@@ -266,13 +281,14 @@ def execute(
     from linewatt.engine.run import Places
     from linewatt.hosts.journal.journal import state_dir
 
-    with chosen(as_json) as progress:
+    with chosen(as_json, passing=campaign.is_passing) as progress:
         if not as_json:
             for note in (*planned.notes, *open_files(campaign)):
                 say(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
-        heard = _Heard(progress, None if as_json else make_ready)
-        one = CampaignRun(campaign, planned, Places(results, state_dir()), heard, ask, waits=wait)
+        heard = _Heard(progress, None if as_json else make_ready, passing=campaign.is_passing)
+        places = Places(results, state or state_dir())
+        one = CampaignRun(campaign, planned, places, heard, ask, waits=wait)
         ended = heard.until_done(one.start() if result is None else one.resume(result))
         return ended, heard.left_changed
 
@@ -365,7 +381,11 @@ def until_done(work: Coroutine[Any, Any, T]) -> T:
             loop.add_signal_handler(number, interrupt)
         return await task
 
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         return asyncio.run(guarded())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)  # what the loop leaves behind is to be killed by TERM

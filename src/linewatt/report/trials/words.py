@@ -62,9 +62,12 @@ def caveats(view: Digest) -> tuple[str, ...]:
             f"'linewatt rederive {view.result.id}' makes figures and findings again and lists what changes."
         )
     if not view.result.complete:
-        said.append(
-            f"Unfinished: {progress(view)}. 'linewatt resume {view.result.id}' continues where it stopped."
+        then = (
+            "Its hosts go with the command that ran it, so nothing continues it."
+            if view.result.is_passing
+            else f"'linewatt resume {view.result.id}' continues where it stopped."
         )
+        said.append(f"Unfinished: {progress(view)}. {then}")
     if view.failed:
         said.append(
             f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
@@ -99,7 +102,12 @@ def in_short(view: Digest) -> tuple[str, ...]:
         count = f"{plural(older, 'trial')} of {len(result.trials)}"
         said.append(f"Made by an older method: {count}. 'linewatt rederive {result.id}' says what changes")
     if not result.complete:
-        said.append(f"Unfinished: 'linewatt resume {result.id}' continues it")
+        then = (
+            "its hosts go with their command"
+            if result.is_passing
+            else f"'linewatt resume {result.id}' continues it"
+        )
+        said.append(f"Unfinished: {then}")
     said += [line.removesuffix(".") for line in repeats_lines(result)[1:2]]
     return tuple(said)
 
