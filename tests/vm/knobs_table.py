@@ -25,7 +25,7 @@ Key = tuple[str, str]
 """knob, and what it was tried on: a row and a column"""
 
 _RAN = re.compile(r"^Run on \d{4}-\d{2}-\d{2} with (.+)\.$", re.MULTILINE)
-_SERIES = re.compile(r"\d+\.\d+")
+_SERIES = re.compile(r"\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)

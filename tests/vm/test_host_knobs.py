@@ -301,4 +301,4 @@ def _second(argv: Sequence[str], word: int) -> str:
     said = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60).stdout
     version = re.match(r"\d+(\.\d+)*", said.split()[word])
     assert version is not None, said
-    return version[0] if "." in version[0] else f"{version[0]}.0"
+    return version[0]
