@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -203,6 +204,26 @@ def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> 
     assert known["tools"]["iperf3"] is None
     assert known[facts.NOT_KNOWN]["tools.iperf3"] == "iperf3 is not installed"
     assert known[facts.NOT_KNOWN]["kernel.irqbalance_running"] == "grep is not installed"
+
+
+@needs_bash
+def test_a_process_that_has_ended_and_was_not_waited_for_does_not_run(tmp_path: Path) -> None:
+    name = "linewatt-ends"  # 15 bytes are what the kernel keeps of a name
+    program = tmp_path / name
+    program.write_text("#!/bin/sh\nread -r _\n")
+    program.chmod(0o755)
+    asked = [name if word == "irqbalance" else word for word in facts.command("lo", ASKED)]
+
+    def seen() -> object:
+        done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=20)
+        return facts.parse_all(done.stdout, ASKED)["kernel"]["irqbalance_running"]
+
+    with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
+        assert seen() is True
+        assert process.stdin is not None
+        process.stdin.close()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert seen() is False
 
 
 @needs_bash

@@ -84,6 +84,9 @@ def test_a_running_irqbalance_decides_and_nothing_is_read(host: Path) -> None:
     process = host / "proc" / "71"
     process.mkdir()
     (process / "comm").write_text("irqbalance\n")
+    (process / "stat").write_text("71 (irqbalance) Z 1 71\n")
+    assert shown(host) == SETTING, "it has ended, and nobody has waited for it"
+    (process / "stat").write_text("71 (irqbalance) S 1 71\n")
     done = in_tree(Interrupts().read("host"), host)
     assert done.returncode == 1
     assert done.stderr.strip() == "irqbalance runs there and moves interrupts as it likes"

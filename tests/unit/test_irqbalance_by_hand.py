@@ -17,8 +17,11 @@ echo ActiveState={active}
 """
 
 
-def read(root: Path, *, systemd: str | None, processes: list[str]) -> tuple[int, str]:
-    """What linewatt's script says where ``systemd`` gives the service's state, or is not there (None)."""
+def read(root: Path, *, systemd: str | None, processes: list[str], state: str = "S") -> tuple[int, str]:
+    """What linewatt's script says where ``systemd`` gives the service's state, or is not there (None).
+
+    ``state``: of each of the processes, as proc_pid_stat(5) has it.
+    """
     (root / "bin").mkdir()
     if systemd is not None:
         (root / "run" / "systemd" / "system").mkdir(parents=True)
@@ -27,6 +30,7 @@ def read(root: Path, *, systemd: str | None, processes: list[str]) -> tuple[int,
     for pid, name in enumerate(["bash", *processes], start=70):
         (root / "proc" / str(pid)).mkdir(parents=True)
         (root / "proc" / str(pid) / "comm").write_text(f"{name}\n")
+        (root / "proc" / str(pid) / "stat").write_text(f"{pid} ({name}) {state} 1 {pid} {pid} 0\n")
     shell, option, script, *rest = Irqbalance().read("host").argv
     done = in_tree(Command((shell, option, f"PATH={root}/bin:$PATH; {script}", *rest)), root)
     return done.returncode, done.stderr.strip() or Irqbalance().parse(done.stdout)
@@ -63,3 +67,10 @@ def test_how_irqbalance_runs_is_told(
     tmp_path: Path, systemd: str | None, processes: list[str], said: tuple[int, str]
 ) -> None:
     assert read(tmp_path, systemd=systemd, processes=processes) == said
+
+
+@pytest.mark.parametrize(("systemd", "said"), [(None, "absent"), ("inactive", "stopped")])
+def test_one_that_has_ended_and_was_not_waited_for_does_not_run(
+    tmp_path: Path, systemd: str | None, said: str
+) -> None:
+    assert read(tmp_path, systemd=systemd, processes=["irqbalance"], state="Z") == (0, said)

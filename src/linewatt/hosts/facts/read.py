@@ -55,7 +55,7 @@ device_irqs() {{ local file count=0
     [[ -e $file ]] && (( ++count )); done; [[ -d /sys/class/net/$1 ]] && echo "$count"; }}
 path_of() {{ type -P "$1" || return 127; }}
 is_running() {{ type -P grep >/dev/null || return 127
-  local status=0; grep -qsxF -- "$1" /proc/[0-9]*/comm || status=$?
+  local status=0; grep -qsE -- "^[0-9]+ [(]$1[)] [^ZX] " /proc/[0-9]*/stat || status=$?
   (( status <= 2 )) || return "$status"; echo "$(( status != 0 ))"; }}
 nm_state() {{ type -P nmcli >/dev/null || {{ echo "no NetworkManager"; return; }}
   nmcli --get-values GENERAL.STATE device show "$1"; }}

@@ -22,6 +22,7 @@ NONE = "none"
 # "present CPUS", then a line "NUMBER CPUS NAME" for each interrupt
 _READ = r"""for name in /proc/[0-9]*/comm; do
   read -r program 2>/dev/null <"$name" && [ "$program" = irqbalance ] || continue
+  read -r _ _ state _ 2>/dev/null <"${name%comm}stat" && [ "$state" != Z ] || continue
   echo "irqbalance runs there and moves interrupts as it likes" >&2; exit 1
 done
 read -r present </sys/devices/system/cpu/present || exit 1

@@ -13,6 +13,7 @@ from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script, whole_host
 
+# One that has ended and was not waited for (Z in proc_pid_stat(5)) does not run.
 # /run/systemd/system is how a program knows that systemd runs the machine: sd_booted(3)
 _READ = """how="no service there, without systemd"
 shown="LoadState=not-found
@@ -25,6 +26,7 @@ case $shown in
   *ActiveState=inactive* | *ActiveState=failed*)
     for name in /proc/[0-9]*/comm; do
       read -r program 2>/dev/null <"$name" && [ "$program" = irqbalance ] || continue
+      read -r _ _ state _ 2>/dev/null <"${name%comm}stat" && [ "$state" != Z ] || continue
       pid=${name%/comm}; pid=${pid##*/}
       echo "irqbalance runs as process $pid and is $how; stop it as it was started, or with kill $pid" >&2
       exit 1
