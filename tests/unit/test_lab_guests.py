@@ -154,7 +154,7 @@ def test_a_nic_is_on_the_bus_of_its_node_and_queues_have_vectors() -> None:
     nics = [device for device in devices(NUMA) if device.split(",")[0] in MODELS][1:]
     assert nics == [
         "e1000e,netdev=d0,mac=02:6c:77:11:01:01,romfile=,bus=port0",
-        "virtio-net-pci,netdev=d1,mac=02:6c:77:12:01:01,romfile=,mq=on,vectors=6",
+        "virtio-net-pci,netdev=d1,mac=02:6c:77:12:01:01,romfile=,mq=on,rss=on,hash=on,vectors=6",
         "vmxnet3,netdev=d2,mac=02:6c:77:13:01:01,romfile=,bus=port2",
     ]
 

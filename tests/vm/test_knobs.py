@@ -62,6 +62,7 @@ SEEN = """letters=$1; shift
 for net; do
   echo "== $net"
   for letter in $letters; do ethtool -$letter "$net" 2>&1; done
+  ethtool -n "$net" rx-flow-hash udp4 2>&1
   ip -d link show dev "$net"
   for file in /sys/class/net/"$net"/queues/*/*ps_*; do
     { read -r setting <"$file"; } 2>/dev/null && echo "$file:$setting"
@@ -123,6 +124,14 @@ def queue_masks(file: str) -> Callable[[str], str]:
     return shows
 
 
+def other_fields(before: str) -> str:
+    return "sd" if "n" in before else "sdfn"
+
+
+def fields_shown(setting: str) -> str:
+    return r"UDP over IPV4 flows use [^=]*\nIP SA\nIP DA\n" + ("L4 bytes 0" if "n" in setting else r"\n")
+
+
 TOGETHER = (
     Try("rings, half of the largest", "rings", half, ring_shown),
     Try("mtu", "mtu", lambda _: "1400", lambda _: r" mtu 1400 "),
@@ -135,6 +144,9 @@ TOGETHER = (
     Try("coalescing", "coalescing", lambda _: "rx-usecs=100", lambda _: r"\nrx-usecs:\s+100\n"),
     Try("pause, off", "pause", lambda _: "off", lambda _: r"Autonegotiate:\s+off\nRX:\s+off\nTX:\s+off\n"),
     Try("ntuple", "ntuple", lambda _: "tcp4:5201=0", lambda _: "Dest port: 5201 "),
+    Try("rss, the second queue", "rss", lambda _: "1 from 1", lambda _: r"\n    0: +1 +1 "),
+    Try("rss_key", "rss_key", lambda _: "symmetric", lambda _: r"\nRSS hash key:\n6d:5a:6d:5a:"),
+    Try("udp4 by ports", "rx_flow_hash", other_fields, fields_shown, " udp4"),
     Try("irq_affinity", "irq_affinity", lambda _: "1", lambda _: r"\nirq \S+ 1\n"),
     Try("rps_cpus", "rps_cpus", lambda _: "1", queue_masks("rps_cpus")),
     Try("xps_cpus", "xps_cpus", lambda _: "0", queue_masks("xps_cpus")),
@@ -168,7 +180,7 @@ class Tried:
         await self._learn()
         await self._carried()
         before = await self._seen()
-        for tries, letters in ((TOGETHER, "g c a n k"), (APART, "g l a")):
+        for tries, letters in ((TOGETHER, "g c a n k x"), (APART, "g l a")):
             await self._round(tries, letters)
         await self._carried()
         assert await self._seen() == before, "an undo left something"

@@ -135,6 +135,16 @@ def _rfs_changes(level: str, spec: HostSpec) -> list[Change]:
     ]
 
 
+def _check_fields(level: Level) -> str:
+    return KNOBS["rx_flow_hash"].check(as_text(level))
+
+
+def _udp_hash_changes(level: str, spec: HostSpec) -> list[Change]:
+    return [
+        _change(spec, "rx_flow_hash", f"{spec.data} {flow}", level, "udp_hash") for flow in ("udp4", "udp6")
+    ]
+
+
 def _check_word(level: Level) -> str:
     if not _ALGORITHM.fullmatch(as_text(level)):
         raise InvalidInput(f"{level!r} is no congestion control; write a name like cubic or bbr")
@@ -179,6 +189,13 @@ _MADE = (
     _steering("rps", "CPUs that do the receive work", "rps_cpus"),
     _steering("xps", "CPUs that send through each queue", "xps_cpus"),
     Factor("rfs", "flows that follow their reader", KNOBS["rfs"].values, _check_flows, _rfs_changes),
+    Factor(
+        "udp_hash",
+        "fields of UDP packets that choose their receive queue",
+        KNOBS["rx_flow_hash"].values,
+        _check_fields,
+        _udp_hash_changes,
+    ),
     Factor(
         "congestion_control", "how TCP answers loss", "name such as `bbr`", _check_word, _congestion_changes
     ),

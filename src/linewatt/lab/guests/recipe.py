@@ -219,7 +219,9 @@ def _data(guest: Guest, wires: Sequence[Wire]) -> list[str]:
 
 def _queues(nic: Nic) -> str:
     """A vector for each queue of a pair, one for changes and one for control. Source: QEMU's virtio-net."""
-    return f",mq=on,vectors={2 * nic.queues + 2}" if nic.queues is not None and nic.queues > 1 else ""
+    if nic.queues is None or nic.queues == 1:
+        return ""
+    return f",mq=on,rss=on,hash=on,vectors={2 * nic.queues + 2}"
 
 
 def _tap(identity: str, wire: Wire) -> list[str]:
