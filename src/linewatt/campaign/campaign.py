@@ -195,6 +195,8 @@ class Campaign:
     """of ``pairs`` those that run at once"""
     energy: EnergySweep | None = None
     """its tests are a sweep for the energy of bits and packets; None: they are not"""
+    profile: bool = False
+    """whether each case has one more trial, with perf beside it"""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:

@@ -25,6 +25,8 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
     values = asdict(campaign)
     if not campaign.groups:
         del values["groups"]
+    if not campaign.profile:
+        del values["profile"]
     last = {name: values.pop(name) for name in ("hosts", "tests", "sysctl", "power", "sensors")}
     return {
         **values,

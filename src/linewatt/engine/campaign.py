@@ -69,7 +69,7 @@ class CampaignRun(Run[events.Ended]):
     async def resume(self, result: read.Result) -> events.Ended:
         """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
         remaining = Remaining(self._campaign, self._plan, result.trials, result.manifest.hosts)
-        if not remaining.to_run:
+        if not remaining.to_run and not self._unprofiled(result.path):
             return self._ended(result.path, remaining)
         return await self._run(result)
 
@@ -112,8 +112,10 @@ class CampaignRun(Run[events.Ended]):
         remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
         rounds = remaining.rounds()
         try:
-            await self._opened(stage, rounds[0])
+            profiles = self._unprofiled(path)
+            await self._opened(stage, (*rounds, *profiles)[0])
             await self._rounds(path, rounds, stage, remaining)
+            await self._profiles(path, profiles, stage)
             return self._ended(path, remaining)
         except HostError as error:
             if self._campaign.is_passing or not any(read.trial_dirs(path)):
@@ -149,6 +151,37 @@ class CampaignRun(Run[events.Ended]):
             await completed(runner.close())
             stage.meters.write()
         await stage.end(self._gone)
+
+    def _unprofiled(self, path: Path) -> list[Round]:
+        """The profiles that a result lacks."""
+        if not self._plan.profiles:
+            return []
+        from linewatt.store.profiles import numbers
+
+        stored = numbers(path)
+        return [one for one in self._plan.profiles if one.trials[0].number not in stored]
+
+    async def _profiles(self, path: Path, rounds: Sequence[Round], stage: Stage) -> None:
+        """After all that is measured; none of its failures is one of the campaign's. Raises StoreError."""
+        if not rounds:
+            return
+        from linewatt.engine.profiling.run import Profiler
+        from linewatt.engine.rounds import RoundRunner
+
+        bench = RoundRunner(self._session, self._campaign, stage, read.load(path), len(rounds), self._say)
+        profiler = Profiler(self._session, self._campaign, stage, bench, self._say)
+        try:
+            for round_ in rounds:
+                await self._restarts.look(self._gone)
+                await self._find_lost_hosts()
+                if not self._possible(round_.trials):
+                    continue
+                try:
+                    await profiler.run(path, round_)
+                except HostError as error:
+                    self._say(events.Warned(f"{error}; its profile is left for `linewatt resume`"))
+        finally:
+            await completed(bench.close())
 
     def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
         """How it ended; why each case stopped is on disk, and what is said to be done. Raises StoreError."""

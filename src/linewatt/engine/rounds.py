@@ -102,7 +102,7 @@ class RoundRunner:
         self._prepare_ahead(following, asking.closed)
         found: dict[str, ReadBack] = {}
         try:
-            collected = self._together(
+            collected = self.together(
                 trials, await asyncio.gather(*(live.collect() for live in prepared.ready))
             )
             if any(run.failure is None for run in collected):
@@ -120,7 +120,7 @@ class RoundRunner:
         self._last_end_s = ended_s
         await self._store(runs, overhead_s)
 
-    def _together(self, trials: Sequence[PlannedTrial], runs: Sequence[TrialRun]) -> list[TrialRun]:
+    def together(self, trials: Sequence[PlannedTrial], runs: Sequence[TrialRun]) -> list[TrialRun]:
         """What pairs left behind, trial by trial; one of which nothing is there is not among them."""
         found = []
         for trial in trials:
@@ -137,10 +137,11 @@ class RoundRunner:
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
-        runs = [live.failed(reason) for live in self._lives(trials)]
-        await self._store(self._together(trials, runs), 0.0)
+        runs = [live.failed(reason) for live in self.lives(trials)]
+        await self._store(self.together(trials, runs), 0.0)
 
-    def _lives(self, trials: Iterable[PlannedTrial]) -> list[Live]:
+    def lives(self, trials: Iterable[PlannedTrial]) -> list[Live]:
+        """Trials on live hosts, those of groups pair by pair, of which nothing is started yet."""
         load = LoadTime(self._campaign.load_s, self._interval_s)
         if self._users is not None:
             return [self._users.trial(trial, load) for trial in trials]
@@ -168,7 +169,7 @@ class RoundRunner:
     ) -> Prepared:
         if after is not None:
             await asyncio.wait({after})
-        lives = self._lives(trials)
+        lives = self.lives(trials)
         try:
             problems = await asyncio.gather(*(live.prepared() for live in lives))
         except asyncio.CancelledError:
@@ -181,7 +182,7 @@ class RoundRunner:
         # a group begins with all of its pairs, or not at all
         await asyncio.gather(*(live.stop() for live in lives if live.planned.number in numbers))
         ready = tuple(live for live in lives if live.planned.number not in numbers)
-        return Prepared(ready, tuple(self._together(trials, failed)))
+        return Prepared(ready, tuple(self.together(trials, failed)))
 
     def _announce(self, trials: Sequence[PlannedTrial], prepared: Prepared, remaining_s: float) -> None:
         numbers = {live.planned.number for live in prepared.ready}
@@ -228,6 +229,16 @@ class RoundRunner:
     async def _store_one(self, run: TrialRun, overhead_s: float) -> None:
         """Measure and store a trial as soon as its sensors cover it."""
         feeds = [feed for name in run.planned.case.hosts for feed in self._session.feeds[name]]
+        readings = await self._readings(run, feeds)
+        book = self._stage.meters
+        meters = [one.later(book.seen_s(one.host, one.source)) for one in feeds if not one.essential]
+        loop = asyncio.get_running_loop()
+        trial = await loop.run_in_executor(self._writers, self._write, run, readings, meters, overhead_s)
+        self._levels.learn(trial)
+        self._say(events.TrialStored(trial, self._total))
+
+    async def _readings(self, run: TrialRun, feeds: Sequence[LiveFeed]) -> dict[str, list[Reading]]:
+        """What sensors of its hosts said during a trial, once they cover it."""
         if run.failure is None:
             begun_s = run.started_s + self._session.load.lead_s
             window_end_s = begun_s + self._campaign.omit_s + self._campaign.window_s
@@ -235,12 +246,13 @@ class RoundRunner:
         readings: dict[str, list[Reading]] = {}
         for feed in feeds:
             readings.setdefault(feed.host, []).append(feed.reading(run.started_s, run.ended_s))
-        book = self._stage.meters
-        meters = [one.later(book.seen_s(one.host, one.source)) for one in feeds if not one.essential]
-        loop = asyncio.get_running_loop()
-        trial = await loop.run_in_executor(self._writers, self._write, run, readings, meters, overhead_s)
-        self._levels.learn(trial)
-        self._say(events.TrialStored(trial, self._total))
+        return readings
+
+    async def unstored(self, run: TrialRun) -> Trial:
+        """A trial as it is measured, of which nothing is stored or learned."""
+        feeds = [feed for name in run.planned.case.hosts for feed in self._session.feeds[name]]
+        readings = await self._readings(run, feeds)
+        return measure(run, readings, self._setup, self._session.load, 0.0).trial
 
     def _write(
         self,

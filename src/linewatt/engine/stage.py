@@ -151,13 +151,21 @@ class Stage:
         }
         later = to_come() if changing else ()
         await self._idle_after({name: own for name, own in changing.items() if (name, own) not in later})
+        await self.in_force(round_)
+        lacking = self._idle_lacks(round_)
+        if lacking:
+            await self._measure_idle(lacking, setting)
+
+    async def in_force(self, round_: Round) -> None:
+        """Have a round's labels set and its settings in force, whatever is known of idle.
+
+        Raises what ``ready`` does.
+        """
+        missing = self._labels.missing(round_.trials[0].case.factors)
         if missing:
             await self._relabel(missing)
         await self.settings.to(self._plan.changes_in(round_), round_.hosts)
         await self.proofs.of([round_])
-        lacking = self._idle_lacks(round_)
-        if lacking:
-            await self._measure_idle(lacking, setting)
 
     def ran(self, round_: Round) -> None:
         """Remember which settings were loaded: idle with them is to be measured once more."""

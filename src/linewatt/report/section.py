@@ -12,11 +12,15 @@ from linewatt.report.table import Note, Table
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A list of lines under a heading of its own, if it has one; ``preformatted`` lines are indented."""
+    """A list of lines under a heading of its own, if it has one; ``preformatted`` lines are indented.
+
+    A page shows those that are ``folded`` on request.
+    """
 
     title: str
     notes: tuple[Note, ...]
     preformatted: bool = False
+    folded: bool = False
 
 
 def listed(title: str, lines: Iterable[str], *, preformatted: bool = False) -> Lines:

@@ -36,7 +36,8 @@ def folder_of(pack: Path) -> Path:
 
 def packs(result: Path) -> list[Path]:
     """The packed files of a result."""
-    return sorted([*result.glob(f"trials/[0-9]*/*{SUFFIX}"), *result.glob(f"raw/*{SUFFIX}")])
+    folders = ("trials/[0-9]*", "profiles/[0-9]*", "raw")
+    return sorted(path for folder in folders for path in result.glob(f"{folder}/*{SUFFIX}"))
 
 
 def packed(folder: str, texts: Mapping[str, str]) -> bytes:

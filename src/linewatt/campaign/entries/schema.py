@@ -357,6 +357,11 @@ class CampaignFile(Part):
         description="Repetitions of every case; or bounds and how sure its mean must be, such as "
         "`{min: 10, max: 30, until: 1%}`.",
     )
+    profile: bool = Field(
+        default=False,
+        description="Whether each case has one more trial, after all that are measured, in which perf "
+        "records what the CPUs of both hosts do; see docs/profiles.md.",
+    )
     order: Literal["interleaved", "sequential", "random"] = Field(
         default="interleaved",
         description="`interleaved`: every case once, then all again. `sequential`: all trials of a case, "

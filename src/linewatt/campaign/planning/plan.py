@@ -16,6 +16,7 @@ from linewatt.campaign.planning.idle import NO_IDLE, IdleTime, Loaded, idle_time
 from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.notes import notes
 from linewatt.campaign.planning.places import Places, Site
+from linewatt.campaign.planning.profiles import OVERHEAD_S, profile_notes, profiled
 from linewatt.errors import InvalidInput
 from linewatt.loads.registry import LOADS
 from linewatt.model import OF_FEW, Case
@@ -139,6 +140,8 @@ class Plan:
     """what all idle windows take"""
     steps: Mapping[Case, Fit] = field(default_factory=dict, compare=False, repr=False)
     """the cases that searches of instances may come to"""
+    profiles: tuple[Round, ...] = ()
+    """after all others: a trial a case with perf beside it, which is never among those that are measured"""
 
     def with_steps(self, round_: Round, step: Callable[[PlannedTrial], Case]) -> Round:
         """A round whose searches are at the cases they have come to, laid out as those are."""
@@ -155,7 +158,7 @@ class Plan:
     @property
     def every_change(self) -> Iterator[Change]:
         """All that hosts may show at any time, some of it more than once."""
-        for round_ in self.rounds:
+        for round_ in (*self.rounds, *self.profiles):
             yield from self.changes_in(round_)
         for fit in self.steps.values():
             yield from fit.changes
@@ -191,6 +194,8 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     base, rounds, left = _in_common(campaign, _rounds(campaign, cases, seed, fits), steps)
     settings = len({factors.setting_of_hosts(case) for case in cases})
     idle = idle_time(campaign, settings, _loaded(rounds))
+    profiles = _profile_rounds(profiled(campaign, cases), fits, frozenset(base))
+    profiles_s = _duration_s(campaign, len(profiles), 0.0) + OVERHEAD_S * len(profiles)
     return Plan(
         cases=tuple(cases),
         rounds=rounds,
@@ -198,13 +203,17 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         order=campaign.order,
         seed=seed if campaign.order == "random" else None,
         ports_alternate=alternate,
-        duration_s=_duration_s(campaign, len(rounds), idle.least_s),
+        duration_s=_duration_s(campaign, len(rounds), idle.least_s) + profiles_s,
         skipped=tuple(skipped),
-        notes=tuple(notes(campaign, cases, alternate, set(sites or {}))),
+        notes=(
+            *notes(campaign, cases, alternate, set(sites or {})),
+            *profile_notes(campaign, cases),
+        ),
         places=layout.said(_told(campaign, cases, sites or {})),
-        least_s=_least_s(campaign, rounds, idle.least_s),
+        least_s=_least_s(campaign, rounds, idle.least_s + profiles_s),
         idle=idle,
         steps=left,
+        profiles=profiles,
     )
 
 
@@ -278,6 +287,16 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, made: Fits) -> Ite
             trials.append(one.trial(number, repetition, case, made.first_ports[position % 2]))
         changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
         yield Round(tuple(trials), changes)
+
+
+def _profile_rounds(cases: Iterable[Case], made: Fits, common: frozenset[Change]) -> tuple[Round, ...]:
+    """One a case, numbered from 1 by themselves; with what hosts show beyond ``common``."""
+    found = []
+    for number, case in enumerate(cases, start=1):
+        fit = made.of(case)
+        changes = tuple(change for change in fit.changes if change not in common)
+        found.append(Round((fit.trial(number, 1, case, made.first_ports[0]),), changes))
+    return tuple(found)
 
 
 def _dealt(case: Case, layout: Layout) -> Iterator[tuple[Any, ...]]:
@@ -421,7 +440,16 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         "skipped": [_slots(skip) for skip in planned.skipped],
         "notes": list(planned.notes),
         **({"places": list(planned.places)} if planned.places else {}),
+        **({"profiles": _profile_dicts(planned, case_index)} if planned.profiles else {}),
     }
+
+
+def _profile_dicts(planned: Plan, case_index: Mapping[Case, int]) -> list[dict[str, Any]]:
+    return [
+        {"number": trial.number, "case": case_index[trial.case]}
+        for round_ in planned.profiles
+        for trial in round_.trials
+    ]
 
 
 def _instance(one: PlannedInstance) -> dict[str, Any]:

@@ -144,6 +144,7 @@ def load(
         checks.check_online(entry, used),
         checks.check_irqbalance(entry),
         check_network_names(entry.networks),
+        checks.check_profile(entry),
         checks.check_size(entry, tests, [1] * len(pairs) + [len(one.flows) for one in groups]),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
@@ -362,7 +363,7 @@ def _cpu_counts(hosts: Mapping[str, HostSpec]) -> Iterator[int]:
 
 _AS_WRITTEN = (
     *("name", "description", "directions", "families", "order", "seed", "design"),
-    *("concurrent_pairs", "smt", "steer", "load"),
+    *("concurrent_pairs", "smt", "steer", "load", "profile"),
 )
 
 

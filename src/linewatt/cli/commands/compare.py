@@ -17,6 +17,7 @@ from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.analysis.comparison.compare import Comparison, Finding
+    from linewatt.analysis.comparison.matching import Matching, Side
     from linewatt.analysis.comparison.rows import Options
     from linewatt.report.comparison.sides import Kept
 
@@ -83,6 +84,9 @@ _Output = Annotated[
 _Full = Annotated[
     bool, typer.Option("--full", help="Every verdict and note, not only the tally and the largest changes.")
 ]
+_Profile = Annotated[
+    bool, typer.Option("--profile", help="Of profiles: which functions gained or lost CPU time.")
+]
 _Csv = Annotated[bool, typer.Option("--csv", help="One CSV row per case and metric.")]
 
 
@@ -99,6 +103,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     as_csv: _Csv = False,
     full: _Full = False,
     output: _Output = None,
+    profile: _Profile = False,
 ) -> None:
     """Compare two results, two hosts, or levels of one, with verdicts.
 
@@ -109,6 +114,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
+    if profile and (as_csv or full or output or factor or fail_on or metric or allow):
+        raise InvalidInput("--profile: goes with --by, --base and --json alone")
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.commands.show import checked_target
@@ -128,6 +135,11 @@ def compare(  # noqa: PLR0913 - one parameter an option
             return
         loaded = [[(path, kept(path)) for path in side] for side in paths]
         of_soaks = _of_soaks(loaded, by)
+        if profile:
+            if of_soaks:
+                raise InvalidInput("--profile: soaks have no profiles, which are of cases")
+            _compare_profiles(loaded, by, hosts or base, as_json=as_json)
+            return
         options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
         found = (_compared_soaks if of_soaks else _compared)(loaded, options, hosts or base)
         verdict = finding(found, named)
@@ -347,6 +359,18 @@ def _compared(
 ) -> Comparison:
     """``base`` is a level of one result, or the two hosts of it that are compared."""
     from linewatt.analysis.comparison.compare import compare as compare_sides
+
+    a, b, matching = _matched(loaded, options.by, base)
+    return compare_sides(a, b, matching, options)
+
+
+def _matched(
+    loaded: Sequence[Sequence[tuple[Path, Kept]]], by: str | None, base: str | tuple[str, str] | None
+) -> tuple[Side, Side, Matching]:
+    """Which cases go together: of two results, of levels of one, or of two hosts of it.
+
+    Raises InvalidInput.
+    """
     from linewatt.analysis.comparison.matching import (
         known_properties,
         level_meant,
@@ -359,17 +383,39 @@ def _compared(
 
     sides = [replace(side_of(*one), name=name) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
     known = known_properties(case for side in sides for case in side.cases)
-    if options.by is not None and options.by not in known:
-        raise InvalidInput(f"--by {options.by}: must be one of {', '.join(known)}")
+    if by is not None and by not in known:
+        raise InvalidInput(f"--by {by}: must be one of {', '.join(known)}")
     if isinstance(base, tuple):
-        return compare_sides(sides[0], sides[0], match_hosts(sides[0], base), options)
-    if len(sides) == 2 or options.by is None:
-        return compare_sides(sides[0], sides[-1], match_two(sides[0], sides[-1], options.by), options)
-    levels = levels_of(sides[0], options.by)
+        return sides[0], sides[0], match_hosts(sides[0], base)
+    if len(sides) == 2 or by is None:
+        return sides[0], sides[-1], match_two(sides[0], sides[-1], by)
+    levels = levels_of(sides[0], by)
     if len(levels) < 2:
         there = ", ".join(levels) or "no trial"
-        raise InvalidInput(f"--by {options.by}: {sides[0].id} has nothing to compare, only {there}")
-    chosen = levels[0] if base is None else level_meant(base, options.by, levels)
+        raise InvalidInput(f"--by {by}: {sides[0].id} has nothing to compare, only {there}")
+    chosen = levels[0] if base is None else level_meant(base, by, levels)
     if chosen is None:
-        raise InvalidInput(f"--base {base}: {options.by} is one of {', '.join(levels)}")
-    return compare_sides(sides[0], sides[0], match_levels(sides[0], options.by, chosen), options)
+        raise InvalidInput(f"--base {base}: {by} is one of {', '.join(levels)}")
+    return sides[0], sides[0], match_levels(sides[0], by, chosen)
+
+
+def _compare_profiles(
+    loaded: Sequence[Sequence[tuple[Path, Kept]]],
+    by: str | None,
+    base: str | tuple[str, str] | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Which functions gained: of what perf recorded. Raises InvalidInput where there is none."""
+    from linewatt.report.comparison import profiles
+
+    a, b, matching = _matched(loaded, by, base)
+    found = profiles.differences(loaded[0][0][0], loaded[-1][0][0], matching)
+    if not found:
+        raise InvalidInput(
+            "--profile: no case that is compared has a profile on both sides; profile: true adds one a case"
+        )
+    if as_json:
+        print_json(profiles.document(found, a.id, b.id))
+    else:
+        print_rich(lambda width: profiles.show(found, a.id, b.id, width))

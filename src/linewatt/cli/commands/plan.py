@@ -111,6 +111,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield ""
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
+    yield from _profile_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
     yield from _change_lines(campaign, planned.changes, planned.rounds)
     yield from _port_lines(campaign)
@@ -162,6 +163,17 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
         f"idle: {_count(idle.windows, 'window')} of {idle.window_s:g} s {when}, once the hosts are quiet: "
         f"{format_seconds(idle.least_s)} in all, {format_seconds(idle.most_s)} at most"
     )
+
+
+def _profile_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
+    """The trials that no figure is made of."""
+    from linewatt.units import format_seconds
+
+    if planned.profiles:
+        yield (
+            f"profiles: {_count(len(planned.profiles), 'more trial')} of {format_seconds(campaign.load_s)}, "
+            "after all others and part of no figure, with perf record on app and IRQ CPUs of both ends"
+        )
 
 
 def _host_lines(campaign: Campaign) -> Iterator[str]:

@@ -109,10 +109,18 @@ def resume(
     if planned is None:
         _soak(campaign, result, results, as_json, wait=wait)
         return
-    if result.complete:
+    if result.complete and not _lacks_profiles(planned, result):
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
     _finish(*execute(campaign, planned, result, results, as_json, wait=wait), results, as_json)
+
+
+def _lacks_profiles(planned: Plan, result: Result) -> bool:
+    """Whether profiles were planned that are not stored."""
+    from linewatt.store.profiles import numbers
+
+    asked = {trial.number for round_ in planned.profiles for trial in round_.trials}
+    return bool(asked - numbers(result.path))
 
 
 MOST_DIFFERENCES = 5

@@ -65,6 +65,10 @@ def show(  # noqa: PLR0913  one parameter an option
     detail: Annotated[
         bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
     ] = False,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Hottest functions by role, kinds of work, call graphs."),
+    ] = False,
     at: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,8 +90,9 @@ def show(  # noqa: PLR0913  one parameter an option
         raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
     if detail and as_csv:
         raise InvalidInput("--detail: goes with --json or alone; --csv has a row per case or trial")
-    if at and (as_csv or as_md or full or trials or detail):
-        raise InvalidInput("--at: goes with --json alone")
+    others = as_csv or as_md or full or trials or detail
+    _alone("--at", at, others or profile)
+    _alone("--profile", profile, others)
     asked = [_throughput(one) for one in at or ()]
     from linewatt.store import read
     from linewatt.store.read import readable
@@ -97,12 +102,20 @@ def show(  # noqa: PLR0913  one parameter an option
         result = read.load(path)
         if asked:
             _show_watts(result, asked, as_json=as_json)
+        elif profile:
+            _show_profiles(result, as_json=as_json)
         elif as_md:
             _show_markdown(result, full=full)
         elif full or trials or detail or as_json or as_csv or effects:
             _show(result, as_json=as_json, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
         else:
             _show_first(result)
+
+
+def _alone(option: str, given: object, others: bool) -> None:
+    """Raises InvalidInput for an option that no other but --json goes with."""
+    if given and others:
+        raise InvalidInput(f"{option}: goes with --json alone")
 
 
 def _throughput(text: str) -> float:
@@ -135,6 +148,21 @@ def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> Non
     if not table.rows:
         raise InvalidInput(f"--at: {'; '.join(note.text for note in table.notes)}")
     print_rich(lambda width: render(table, width))
+
+
+def _show_profiles(result: Result, *, as_json: bool) -> None:
+    from linewatt.report.trials.digest import as_json as document
+    from linewatt.report.trials.digest import digest
+    from linewatt.report.trials.profiles import view as profiles
+
+    if result.is_soak or result.imported_kind:
+        kind = "a soak" if result.is_soak else "a published table"
+        raise InvalidInput(f"--profile: {result.id} is {kind}, and profiles are of cases")
+    view = digest(result)
+    if as_json:
+        print_json(document(view) | {"profiles": profiles.documents(profiles.profiles_of(view))})
+    else:
+        print_rich(lambda width: profiles.show(view, width))
 
 
 def _show_markdown(result: Result, *, full: bool) -> None:
@@ -222,13 +250,18 @@ def report(
     wanted: Wanted = "last",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write; default ID.html, .md or .pdf.", metavar="FILE"),
+        typer.Option("--output", "-o", help="File to write; default ID.html, .md, .pdf …", metavar="FILE"),
     ] = None,
     results: Results = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
     form: Annotated[
         str,
-        typer.Option("--format", metavar="WHAT", help="html; md: Markdown; pdf: printed by a Chromium."),
+        typer.Option(
+            "--format",
+            metavar="WHAT",
+            help="html; md: Markdown; pdf: printed by a Chromium; of profiles alone: folded (stacks for "
+            "flamegraph.pl), speedscope (JSON).",
+        ),
     ] = "html",
 ) -> None:
     """Write a report: one file that needs no network."""
@@ -238,7 +271,7 @@ def report(
     if form not in FORMATS:
         raise InvalidInput(f"--format {form}: not a format; choose {', '.join(FORMATS)}")
     path = _path(results, wanted)
-    target = checked_target(output or Path(f"{path.name}.{form}"))
+    target = checked_target(output or Path(f"{path.name}.{_SUFFIXES.get(form, form)}"))
     make = _made_by(form)
     with read.readable(path):
         made = make(read.load(path))
@@ -249,7 +282,8 @@ def report(
         put(str(target))
 
 
-FORMATS = ("html", "md", "pdf")
+FORMATS = ("html", "md", "pdf", "folded", "speedscope")
+_SUFFIXES = {"speedscope": "speedscope.json"}
 
 
 def _made_by(form: str) -> Callable[[Result], bytes]:
@@ -258,12 +292,34 @@ def _made_by(form: str) -> Callable[[Result], bytes]:
         from linewatt.report.printing.markdown_report import render
 
         return lambda result: render(result).encode()
+    if form in ("folded", "speedscope"):
+        return lambda result: _stacks(result, form)
     if form == "pdf":
         from linewatt.report.printing import pdf
 
         browser = pdf.browser()
         return lambda result: pdf.printed(_page(result), browser)
     return lambda result: _page(result).encode()
+
+
+def _stacks(result: Result, form: str) -> bytes:
+    """The stacks of all profiles. Raises InvalidInput where there are none."""
+    import json
+
+    from linewatt.report.trials.digest import digest
+    from linewatt.report.trials.profiles import view as profiles
+
+    found = profiles.profiles_of(digest(result))
+    if not any(one.places for one in found):
+        raise InvalidInput(
+            f"--format {form}: {result.id} has no profile; profile: true in its campaign adds one"
+        )
+    text = (
+        json.dumps(profiles.speedscope(found, result.id))
+        if form == "speedscope"
+        else profiles.folded_text(found)
+    )
+    return text.encode()
 
 
 def _page(result: Result) -> str:

@@ -46,6 +46,7 @@ from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.limits import Pace
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
+from linewatt.profiles import ability
 from linewatt.sensors.registry import POWER
 from linewatt.tuning.base import Change
 
@@ -128,6 +129,7 @@ class Checkup:
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
             checks += filter(None, (await self._each(self._ask_users)).values())
+            checks += filter(None, (await self._each(self._ask_perf)).values())
             checks += readiness_host.power([*await power, *self._stream_answers(streams)])
         finally:
             power.cancel()
@@ -180,6 +182,17 @@ class Checkup:
     async def _ask_users(self, host: Host) -> Check | None:
         async with self._connector.few:
             return await ready_for_users(host, self.campaign.users)
+
+    async def _ask_perf(self, host: Host) -> Check | None:
+        """What perf can do there; ``None``: nothing is to be profiled."""
+        if not self.campaign.profile:
+            return None
+        name = host.spec.name
+        known = self._found[name]
+        cpus = (*(host.spec.cpus or ()), *(known.facts["cpus"].get("online") or ()), 0)
+        root = known.root.granted is True
+        done = await host.run(ability.command(cpus[0]), timeout_s=LIVE_LIMIT_S, root=root)
+        return readiness_host.profile(name, ability.parse(done.stdout))
 
     def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:
         found = []

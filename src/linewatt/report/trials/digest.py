@@ -44,6 +44,7 @@ from linewatt.report.trials.settings.effects import as_document as effects_docum
 from linewatt.report.trials.settings.effects import experiment
 from linewatt.report.trials.settings.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.settings.scalability import export_case
+from linewatt.store.profiles import numbers as profile_numbers
 from linewatt.store.read import Result
 
 
@@ -101,6 +102,11 @@ class Digest:
     def failed(self) -> tuple[Trial, ...]:
         """Trials that did not."""
         return tuple(trial for trial in self.result.trials if trial.status == "failed")
+
+    @property
+    def profiles(self) -> int:
+        """How many profiles are stored beside its trials."""
+        return len(profile_numbers(self.result.path))
 
     @property
     def planned(self) -> int:
@@ -186,6 +192,7 @@ def heading(view: Digest) -> dict[str, Any]:
         "trials_done": view.done,
         "trials_failed": len(view.failed),
         "flags_count": len(view.findings.every),
+        **({"profiles_count": view.profiles} if view.profiles else {}),
     }
 
 

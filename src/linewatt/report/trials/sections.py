@@ -33,6 +33,7 @@ from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power import power_cases, power_table
 from linewatt.report.trials.power.psu import psu_lines
+from linewatt.report.trials.profiles.view import profile_section
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.searches.knees import TITLE as KNEES
 from linewatt.report.trials.searches.knees import knee_tables
@@ -75,7 +76,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         charts,
     )
     shown = [block for block in blocks if block.case not in chosen.left_out]
-    details = (_roles(chosen, blocks), _detail(view, shown, chosen.words))
+    details = (_roles(chosen, blocks), profile_section(view), _detail(view, shown, chosen.words))
     results = [
         *filter(None, [_overview(view, overview)]),
         _scalability(view, chosen),

@@ -24,6 +24,8 @@ def progress(view: Digest) -> str:
         parts.append(f"{len(view.failed)} failed")
     if missing > 0:
         parts.append(f"{missing} not run")
+    if view.profiles:
+        parts.append(plural(view.profiles, "profile"))
     return ", ".join(parts)
 
 

@@ -62,6 +62,7 @@ def first_screen(view: Digest) -> Screen | None:
         (
             f"linewatt show {name} --full",
             f"linewatt report {name}",
+            *((f"linewatt show {name} --profile",) if view.profiles else ()),
             *(more for one in subjects for more in one.more),
         ),
         tables=(found.series,) if found else (),

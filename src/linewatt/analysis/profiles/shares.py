@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares of busy samples: of functions and kinds of work, on the CPUs of one place of a host.
+
+A share is of the samples in which the CPU was not idle, so that those of a CPU that is half idle compare with
+those of a full one. How far it can be trusted follows from how it varies over slices of the window (circular
+block bootstrap: neighbouring slices are alike).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linewatt.analysis.profiles.groups import GROUPS, IDLE, UNRESOLVED, group_of
+from linewatt.profiles.model import PLACES, UNKNOWN, Function, HostProfile, Place
+
+Floats = NDArray[np.float64]
+FEWEST_SAMPLES = 200
+"""busy ones, below which nothing is ranked: a share of 10 % would be known to ± 4 points"""
+DRAWS = 1000
+SEED = 20_000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceProfile:
+    """The busy samples of a host's app or IRQ CPUs.
+
+    ``own`` has a row a slice and a column a function, the innermost of each sample; ``work`` the same by kind
+    of work; ``total`` how many samples have a function anywhere in their stack.
+    """
+
+    host: HostProfile
+    place: Place
+    functions: tuple[Function, ...]
+    own: Floats
+    total: Floats
+    work: Floats
+    idle: int
+
+    @property
+    def busy(self) -> int:
+        return int(self.own.sum())
+
+    @property
+    def unresolved(self) -> int:
+        return int(self.work[:, GROUPS.index(UNRESOLVED)].sum())
+
+    @property
+    def why_not_ranked(self) -> str | None:
+        """Why nothing can be told of its shares."""
+        if self.busy >= FEWEST_SAMPLES:
+            return None
+        return f"{self.busy} samples in which it was not idle; {FEWEST_SAMPLES} are the least to tell shares"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part (0..1) of the busy samples, with the standard error of it; ``total`` with whatever it called."""
+
+    function: Function
+    group: str
+    ratio: float
+    error: float
+    total_ratio: float
+
+
+def place_profiles(host: HostProfile) -> Iterator[PlaceProfile]:
+    """One for each place that has CPUs, in the order of :data:`PLACES`."""
+    for place in PLACES:
+        if host.cpus.get(place) and host.reason is None:
+            yield place_profile(host, place)
+
+
+def place_profile(host: HostProfile, place: Place) -> PlaceProfile:
+    """What a host's profile has of the CPUs of a place."""
+    stacks = [host.called(one) for one in host.stacks]
+    index = {one: at for at, one in enumerate(dict.fromkeys(one for stack in stacks for one in stack))}
+    kinds = [group_of(stack) for stack in stacks]
+    cpus = set(host.cpus.get(place, ()))
+    unknown = index.setdefault(Function(UNKNOWN, UNKNOWN), len(index))
+    own = np.zeros((max(1, host.slices), len(index)))
+    work = np.zeros((max(1, host.slices), len(GROUPS)))
+    total = np.zeros(len(index))
+    idle = 0
+    for one in host.counts:
+        if one.cpu not in cpus:
+            continue
+        stack, kind = stacks[one.stack], kinds[one.stack]
+        if kind == IDLE:
+            idle += one.samples
+            continue
+        own[one.slice, index[stack[-1]] if stack else unknown] += one.samples
+        work[one.slice, GROUPS.index(kind)] += one.samples
+        total[[index[function] for function in set(stack)]] += one.samples
+    return PlaceProfile(host, place, tuple(index), own, total, work, idle)
+
+
+def hottest(found: PlaceProfile, most: int) -> list[Share]:
+    """The functions in which most busy samples were taken, those first; none where they are too few."""
+    if found.why_not_ranked is not None:
+        return []
+    counts = found.own.sum(axis=0)
+    chosen = [int(at) for at in np.argsort(-counts, kind="stable")[:most] if counts[at] > 0]
+    errors = share_errors(found.own[:, chosen], found.own.sum(axis=1))
+    kinds = kinds_of(found)
+    return [
+        Share(
+            found.functions[at],
+            kinds.get(found.functions[at], ""),
+            counts[at] / found.busy,
+            float(error),
+            found.total[at] / found.busy,
+        )
+        for at, error in zip(chosen, errors, strict=True)
+    ]
+
+
+def kinds_of(found: PlaceProfile) -> dict[Function, str]:
+    """The kind of work that a function does most of its time here."""
+    host, cpus = found.host, set(found.host.cpus[found.place])
+    seen: dict[Function, dict[str, int]] = {}
+    for one in host.counts:
+        stack = host.called(host.stacks[one.stack])
+        if one.cpu in cpus and stack:
+            kinds = seen.setdefault(stack[-1], {})
+            kind = group_of(stack)
+            kinds[kind] = kinds.get(kind, 0) + one.samples
+    return {function: max(kinds, key=lambda kind: kinds[kind]) for function, kinds in seen.items()}
+
+
+def work_shares(found: PlaceProfile) -> list[tuple[str, float, float]]:
+    """Each kind of work that was seen, its share and the standard error of it, the largest first."""
+    if found.why_not_ranked is not None:
+        return []
+    counts = found.work.sum(axis=0)
+    errors = share_errors(found.work, found.work.sum(axis=1))
+    shares = [
+        (name, float(counts[at] / found.busy), float(errors[at]))
+        for at, name in enumerate(GROUPS)
+        if counts[at] > 0
+    ]
+    return sorted(shares, key=lambda one: -one[1])
+
+
+def share_errors(parts: Floats, whole: Floats) -> Floats:
+    """Standard errors of the shares that columns of ``parts`` have of ``whole``, over their rows (slices)."""
+    weights = _weights(len(whole))
+    wholes = weights @ whole
+    drawn = (weights @ parts)[wholes > 0] / wholes[wholes > 0][:, None]
+    errors: Floats = drawn.std(axis=0, ddof=1) if len(drawn) > 1 else np.full(parts.shape[1], np.inf)
+    return errors
+
+
+def blocks_of(slices: int) -> tuple[int, int]:
+    """How many slices a block has, and how many blocks there are."""
+    length = max(1, round(slices ** (1 / 3)))
+    return length, max(2, slices // length)
+
+
+def _weights(slices: int) -> Floats:
+    """How often each slice is in each draw of whole blocks, which go round the end of the window."""
+    length, blocks = blocks_of(slices)
+    starts = np.random.default_rng(SEED).integers(0, slices, size=(DRAWS, blocks))
+    chosen = (starts[:, :, None] + np.arange(length)).reshape(DRAWS, -1) % slices
+    weights = np.zeros((DRAWS, slices))
+    np.add.at(weights, (np.arange(DRAWS)[:, None], chosen), 1.0)
+    return weights
+
+
+def quantile(blocks: int, comparisons: int = 1) -> float:
+    """By how many standard errors an interval reaches, so that all of so many hold together (Bonferroni)."""
+    from scipy.stats import t
+
+    return float(t.ppf(1 - (1 - LEVEL) / 2 / max(1, comparisons), max(1, blocks - 1)))
+
+
+def half_width(found: PlaceProfile, error: float) -> float:
+    """Of the 95 % CI of one share."""
+    _, blocks = blocks_of(len(found.own))
+    return quantile(blocks) * error
+
+
+def as_document(share: Share) -> dict[str, Any]:
+    """A share as JSON has it."""
+    return {
+        "symbol": share.function.symbol,
+        "binary": share.function.binary,
+        "work": share.group,
+        "ratio": share.ratio,
+        "standard_error": share.error,
+        "with_callees_ratio": share.total_ratio,
+    }

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profiles of a campaign: each a trial like those that are measured, with perf beside it in the window.
+
+Nothing of it is in any figure: it runs after the last trial and the last idle window, and is stored beside
+trials. What a host cannot do is said in its profile, and ends nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.plan import PlannedTrial, Round
+from linewatt.engine import events
+from linewatt.engine.live.session import Session
+from linewatt.engine.live.trial import Live
+from linewatt.engine.live.trial_run import TrialRun
+from linewatt.engine.profiling.places import places
+from linewatt.engine.rounds import RoundRunner
+from linewatt.engine.stage import Stage
+from linewatt.errors import ChangeError, HostError, ParseError
+from linewatt.foreign import last_line, understood
+from linewatt.hosts.base import Ended, Process
+from linewatt.hosts.clock import now_s
+from linewatt.model import Trial
+from linewatt.profiles import ability, recording
+from linewatt.profiles.ability import Ability
+from linewatt.profiles.model import HostProfile, Profile
+from linewatt.profiles.parse import parse
+from linewatt.profiles.recording import Recording, one_each
+from linewatt.records import SCHEMA_VERSION
+from linewatt.store import profiles as store
+
+ASK_LIMIT_S = 10.0
+READY_LIMIT_S = 5.0
+LATE_S = 0.05
+"""that a recording may go on beyond the end of its load without a word: a tenth of the shortest slices"""
+
+
+@dataclass(slots=True)
+class _Recorder:
+    """perf on one host, held until the window begins."""
+
+    profile: HostProfile
+    recording: Recording
+    process: Process | None = None
+    ended: Ended | None = None
+
+
+class Profiler:
+    """Runs the profiles of a plan, one after the other."""
+
+    def __init__(
+        self, session: Session, campaign: Campaign, stage: Stage, bench: RoundRunner, on_event: events.OnEvent
+    ) -> None:
+        self._session = session
+        self._campaign = campaign
+        self._stage = stage
+        self._bench = bench
+        self._say = on_event
+        self._able: dict[str, Ability] = {}
+
+    async def run(self, result: Path, round_: Round) -> None:
+        """Make one profile and store it; a load that fails, too. Raises HostError for a host that is gone."""
+        (planned,) = round_.trials
+        self._say(events.Phase(f"profile {planned.number}: {planned.case.test}, {planned.case.way}"))
+        try:
+            await self._stage.in_force(round_)
+            run, recorders = await self._recorded(planned)
+        except ChangeError as error:
+            self._store(result, self._empty(planned, str(error)), {})
+            return
+        gone = [name for name in planned.case.hosts if name in self._session.lost()]
+        if gone:
+            raise HostError(f"{gone[0]}: lost while it was profiled ({self._session.lost()[gone[0]]})")
+        trial = None if run is None or run.failure else await self._bench.unstored(run)
+        texts, hosts = {}, []
+        for one in recorders:
+            found = self._found(one, run)
+            hosts.append(found)
+            if one.ended is not None:
+                texts[f"{one.profile.host}/{store.RECORDED}"] = one.ended.stdout
+                texts[f"{one.profile.host}/perf.stderr"] = one.ended.stderr
+        self._store(result, self._profile(planned, run, trial, hosts), texts)
+
+    def _empty(self, planned: PlannedTrial, reason: str) -> Profile:
+        case = planned.case
+        return Profile(SCHEMA_VERSION, planned.number, case, case.key, now_s(), reason=reason)
+
+    def _profile(
+        self, planned: PlannedTrial, run: TrialRun | None, trial: Trial | None, hosts: Sequence[HostProfile]
+    ) -> Profile:
+        why = run.failure if run is not None and run.failure else trial.reason if trial is not None else None
+        if why is not None:
+            hosts = [replace(one, reason=one.reason or f"its load failed: {why}") for one in hosts]
+        empty = (
+            self._empty(planned, "")
+            if run is None
+            else replace(self._empty(planned, ""), started_s=run.started_s)
+        )
+        return replace(
+            empty,
+            hosts=tuple(hosts),
+            throughput_bps=trial.throughput_bps if trial is not None else None,
+            reason=why,
+        )
+
+    def _store(self, result: Path, profile: Profile, texts: Mapping[str, str]) -> None:
+        store.write_profile(result, profile, texts)
+        for host in profile.hosts:
+            if host.reason is not None and profile.reason is None:
+                self._say(events.Warned(f"{host.host}: no profile: {host.reason}"))
+        if profile.reason is not None:
+            self._say(events.Warned(f"profile {profile.number}: {profile.reason}"))
+
+    async def _recorded(self, planned: PlannedTrial) -> tuple[TrialRun | None, list[_Recorder]]:
+        """The load with perf beside it in its window. Raises HostError."""
+        recorders = list(
+            await asyncio.gather(*(self._recorder(planned, name) for name in planned.case.hosts))
+        )
+        lives = self._bench.lives([planned])
+        try:
+            problems = [one for one in await asyncio.gather(*(live.prepared() for live in lives)) if one]
+            if problems:
+                await asyncio.gather(*(live.stop() for live in lives))
+                return self._bench.together([planned], [live.failed(problems[0]) for live in lives])[
+                    0
+                ], recorders
+            for live in lives:
+                live.release()
+            beside = asyncio.create_task(self._in_window(recorders))
+            try:
+                runs = await asyncio.gather(*(live.collect() for live in lives))
+                if not any(run.failure for run in runs):
+                    await beside
+            finally:
+                beside.cancel()
+            return self._bench.together([planned], runs)[0], recorders
+        finally:
+            await _all_stopped(lives, recorders)
+
+    async def _in_window(self, recorders: Sequence[_Recorder]) -> None:
+        """Let perf go when the window begins, and wait for what it says."""
+        await asyncio.sleep(self._session.load.lead_s + self._campaign.omit_s)
+        started = [one for one in recorders if one.process is not None]
+        for one in started:
+            if one.process is not None:
+                one.process.release()
+        await asyncio.gather(*(self._wait(one) for one in started))
+
+    async def _wait(self, one: _Recorder) -> None:
+        assert one.process is not None  # noqa: S101
+        limit_s = one.recording.limit_s + self._session.late_s([one.profile.host])
+        try:
+            one.ended = await one.process.wait(limit_s, f"perf to end, {limit_s:.0f} s after its start")
+        except HostError as error:
+            one.profile = replace(one.profile, reason=str(error).removeprefix(f"{one.profile.host}: "))
+
+    async def _recorder(self, planned: PlannedTrial, name: str) -> _Recorder:
+        """perf started and held on one host, or why it is not. Raises HostLost."""
+        role = dict(planned.case.ends)[name]
+        cpus = places(planned, name, self._cpus_of(name))
+        every = one_each(*cpus.values())
+        able = await self._ability(name, every[0] if every else 0)
+        job = Recording(every, self._campaign.window_s, able.event)
+        empty = HostProfile(name, role, cpus, able.event, job.frequency_hz, notes=able.notes)
+        if able.problem:
+            return _Recorder(replace(empty, reason=f"{able.problem}; {able.advice}"), job)
+        host = self._session.hosts[name]
+        try:
+            process = await host.start(recording.command(job), held=True, root=True)
+            process.bound(recording.MOST_BYTES)
+            await process.ready(READY_LIMIT_S)
+        except HostError as error:
+            return _Recorder(replace(empty, reason=str(error).removeprefix(f"{name}: ")), job)
+        return _Recorder(empty, job, process)
+
+    async def _ability(self, name: str, cpu: int) -> Ability:
+        if name not in self._able:
+            done = await self._session.hosts[name].run(ability.command(cpu), timeout_s=ASK_LIMIT_S, root=True)
+            self._able[name] = ability.parse(done.stdout)
+        return self._able[name]
+
+    def _cpus_of(self, name: str) -> tuple[int, ...]:
+        spec = self._session.specs[name]
+        return tuple(spec.cpus or self._session.facts[name]["cpus"].get("online") or (0,))
+
+    def _found(self, one: _Recorder, run: TrialRun | None) -> HostProfile:
+        """What perf said on a host, or why there is nothing."""
+        if one.ended is None:
+            return replace(one.profile, reason=one.profile.reason or "perf said nothing")
+        if one.ended.status != 0:
+            return replace(one.profile, reason=f"perf: {last_line(one.ended.stderr)}")
+        try:
+            job, text = one.recording, one.ended.stdout
+            found = understood(
+                lambda: parse(text, one.profile, job.slices, job.slice_s), "what perf recorded"
+            )
+        except ParseError as error:
+            return replace(one.profile, reason=f"{error} ({last_line(one.ended.stderr)})")
+        return _on_time_line(found, run)
+
+
+def _on_time_line(found: HostProfile, run: TrialRun | None) -> HostProfile:
+    """Stamps of the host's clock as the controller's; what was recorded without load is said."""
+    clock = run.clocks.get(found.host) if run is not None else None
+    if clock is None or found.start_s is None or found.end_s is None:
+        return replace(found, start_s=None, end_s=None)
+    start_s, end_s = clock.to_controller(found.start_s), clock.to_controller(found.end_s)
+    notes = found.notes
+    if run is not None and end_s > run.ended_s + clock.uncertainty_s + LATE_S:
+        notes = (*notes, f"perf recorded for up to {end_s - run.ended_s:.1f} s beyond the end of the load")
+    return replace(found, start_s=start_s, end_s=end_s, notes=notes)
+
+
+async def _all_stopped(lives: Sequence[Live], recorders: Sequence[_Recorder]) -> None:
+    """Nothing of it goes on, whatever happened."""
+    await asyncio.gather(*(live.stop() for live in lives))
+    processes = [one.process for one in recorders if one.process is not None and one.ended is None]
+    await asyncio.gather(*(one.stop() for one in processes), return_exceptions=True)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What :mod:`linewatt.profiles.recording` has a host say, as values. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from linewatt.errors import ParseError
+from linewatt.foreign import one_line
+from linewatt.profiles.model import KERNEL, UNKNOWN, Count, Function, HostProfile, Stack
+from linewatt.profiles.recording import MARK
+
+MOST_CHARACTERS = 300
+"""of a name: those of C++ templates have no end"""
+_KERNELS = re.compile(r"\[(?:kernel|guest\.kernel)\.kallsyms\]|\[kernel\.vmlinux\]|(?:.*/)?vmlinux(?:-.*)?")
+_MODULE = re.compile(r"\[(?:guest\.kernel\.)?([\w-]+)\]|.*/([\w-]+)\.ko(?:\.\w+)?")
+_NO_MODULES = ("vdso", "vsyscall", "vectors", "stack", "heap", "unknown", "uprobes", "guest")
+_TOTALS = 4
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read so far."""
+
+    begun_s: float | None = None
+    ended_s: float | None = None
+    functions: list[Function] = field(default_factory=list)
+    stacks: list[Stack] = field(default_factory=list)
+    counts: list[Count] = field(default_factory=list)
+    builds: dict[str, str] = field(default_factory=dict)
+    totals: tuple[int, ...] = ()
+    ended: bool = False
+
+
+def parse(text: str, empty: HostProfile, slices: int, slice_s: float) -> HostProfile:
+    """The profile of a host, which ``empty`` describes; its stamps are those of the host's clock.
+
+    Raises ParseError for what is no profile, or not the whole of one.
+    """
+    lines = text.splitlines()
+    if MARK not in lines[:1]:
+        raise ParseError("what perf recorded is not there")
+    found = _Read()
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            _take(found, line, slices)
+        except (ValueError, IndexError) as error:
+            raise ParseError(f"line {number} of the profile is no part of one: {line[:60]!r}") from error
+    if not found.ended or len(found.totals) != _TOTALS:
+        raise ParseError("what perf recorded was cut off: perf script or awk ended before its end")
+    samples, lost, cut, further = found.totals
+    if samples != sum(one.samples for one in found.counts):
+        raise ParseError(f"the profile's counts do not sum up to its {samples} samples")
+    return replace(
+        empty,
+        start_s=found.begun_s,
+        end_s=found.ended_s,
+        slices=slices,
+        slice_s=slice_s,
+        functions=tuple(found.functions),
+        stacks=tuple(found.stacks),
+        counts=tuple(found.counts),
+        samples=samples,
+        lost_samples=lost,
+        cut_samples=cut,
+        build_ids=found.builds,
+        notes=(*empty.notes, *_notes(further)),
+    )
+
+
+def _take(found: _Read, line: str, slices: int) -> None:
+    """One line. Raises ValueError, IndexError."""
+    kind, _, rest = line.partition("\t")
+    if kind == "F":
+        symbol, _, binary = rest.partition("\t")
+        found.functions.append(function_of(symbol, binary))
+    elif kind == "S":
+        process, _, numbers = rest.partition("\t")
+        functions = tuple(map(int, numbers.split()))
+        if functions and not 0 <= min(functions) <= max(functions) < len(found.functions):
+            raise ValueError("no such function")
+        found.stacks.append(Stack(one_line(process[:MOST_CHARACTERS]), functions))
+    elif kind == "C":
+        at, cpu, stack, samples = map(int, rest.split("\t"))
+        if not 0 <= stack < len(found.stacks) or samples < 1 or cpu < 0 or at < 0:
+            raise ValueError("no such stack")
+        found.counts.append(Count(min(at, slices - 1), cpu, stack, samples))
+    else:
+        _take_words(found, line)
+
+
+def _take_words(found: _Read, line: str) -> None:
+    kind, _, rest = line.partition(" ")
+    if kind == "times":
+        found.begun_s, found.ended_s = map(float, rest.split())
+    elif kind == "build":
+        build, _, binary = rest.partition(" ")
+        found.builds[binary_of(binary)] = one_line(build[:MOST_CHARACTERS])
+    elif kind == "totals":
+        found.totals = tuple(map(int, rest.split()))
+    elif kind == "ended":
+        found.ended = rest.split() == ["0", "0"]
+    elif line.strip():
+        raise ValueError("no such line")
+
+
+def function_of(symbol: str, binary: str) -> Function:
+    """As perf names it: without what only one build has in it."""
+    name = one_line(symbol.strip()[:MOST_CHARACTERS]) or UNKNOWN
+    return Function(
+        re.sub(r"\.(?:isra|constprop|part|cold|llvm)(?:\.\d+)*(?=\.|$)", "", name), binary_of(binary)
+    )
+
+
+def binary_of(path: str) -> str:
+    """``kernel``, ``kernel: <module>``, or the name of a program or library."""
+    text = one_line(path.strip()[:MOST_CHARACTERS])
+    if _KERNELS.fullmatch(text):
+        return KERNEL
+    module = _MODULE.fullmatch(text)
+    if module is not None:
+        name = module[1] or module[2]
+        if name not in _NO_MODULES:
+            return f"{KERNEL}: {name.replace('-', '_')}"
+    if text.startswith("bpf_prog_"):
+        return f"{KERNEL}: bpf"
+    return text.rpartition("/")[2] or UNKNOWN
+
+
+def _notes(further: int) -> Iterator[str]:
+    if further:
+        yield f"{further:,} samples had stacks beyond those that are told apart, and stand under [more]"

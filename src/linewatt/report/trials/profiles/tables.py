@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles as tables: the hottest functions of each role, and what kind of work it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from linewatt.analysis.profiles.groups import GROUPS
+from linewatt.analysis.profiles.shares import (
+    PlaceProfile,
+    Share,
+    half_width,
+    hottest,
+    place_profiles,
+    work_shares,
+)
+from linewatt.model import Case
+from linewatt.profiles.model import Profile
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
+from linewatt.report.trials.profiles.words import about, host_notes, place_notes, place_words
+from linewatt.units import MISSING, percent_from_ratio
+
+MOST_FUNCTIONS = 12
+LEAST_SHOWN = 0.005
+"""of busy samples, below which a function is not listed"""
+INTERVALS = (
+    "± is the 95 % CI of a share over slices of the window: of this one trial, not from trial to trial"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A profile with what every view of it needs, computed once."""
+
+    profile: Profile
+    title: str
+    places: tuple[PlaceProfile, ...]
+
+
+def shown(profiles: Sequence[Profile], title: Callable[[Case], str]) -> list[Shown]:
+    """Profiles by what their cases are called."""
+    return [
+        Shown(one, title(one.case), tuple(chain.from_iterable(map(place_profiles, one.hosts))))
+        for one in profiles
+    ]
+
+
+def tables_of(one: Shown) -> list[Table]:
+    """The hottest functions and kinds of work; what is missing is said where they would be."""
+    return [hot_table(one), *([work_table(one)] if any(map(work_shares, one.places)) else [])]
+
+
+def hot_table(one: Shown) -> Table:
+    """The functions in which most samples were taken, by role."""
+    notes = [note for host in one.profile.hosts for note in host_notes(host)]
+    notes += [note for place in one.places for note in place_notes(place)]
+    groups = tuple(
+        RowGroup(_label(place), tuple(_hot_row(place, share) for share in listed))
+        for place in one.places
+        if (listed := [share for share in hottest(place, MOST_FUNCTIONS) if share.ratio >= LEAST_SHOWN])
+    )
+    remark = [Note("remark", INTERVALS)] if groups else []
+    return Table(
+        title=f"{one.title}: hottest functions, {about(one.profile)}",
+        keys=(Head("Function", kind="text"),),
+        heads=(
+            Head("Own", "%", key="ratio"),
+            Head("±", "points"),
+            Head("With what it calls", "%", lines="With what\nit calls"),
+            Head("Work", kind="text"),
+            Head("In", kind="text"),
+        ),
+        groups=groups,
+        notes=(*remark, *notes),
+        group_title="Role",
+    )
+
+
+def _label(place: PlaceProfile) -> str:
+    return f"{place_words(place)}: {place.busy:,} busy samples"
+
+
+def _hot_row(place: PlaceProfile, share: Share) -> Row:
+    return Row(
+        (Cell(share.function.symbol),),
+        (
+            Cell(_percent(share.ratio), bar=share.ratio, si=share.ratio),
+            Cell(_percent(half_width(place, share.error))),
+            Cell(_percent(share.total_ratio), si=share.total_ratio),
+            Cell(share.group),
+            Cell(share.function.binary),
+        ),
+    )
+
+
+def work_table(one: Shown) -> Table:
+    """What kind of work each role did, in percent of its busy samples."""
+    found = [
+        (place, {name: (ratio, error) for name, ratio, error in work_shares(place)}) for place in one.places
+    ]
+    names = [
+        name for name in GROUPS if any(shares.get(name, (0.0, 0.0))[0] >= LEAST_SHOWN for _, shares in found)
+    ]
+    rows = tuple(
+        Row((Cell(place_words(place)),), tuple(_work_cell(place, shares.get(name)) for name in names))
+        for place, shares in found
+        if shares
+    )
+    return Table(
+        title=f"{one.title}: kinds of work, % of busy samples",
+        keys=(Head("Role", kind="text"),),
+        heads=tuple(Head(name, show_sd=True) for name in names),
+        groups=(RowGroup("", rows),),
+        notes=(
+            Note(
+                "remark",
+                "a sample is of the kind that its innermost function is known for, else of what the kernel "
+                "does there: softirq, interrupts, system calls; ± as above",
+            ),
+        ),
+    )
+
+
+def _work_cell(place: PlaceProfile, share: tuple[float, float] | None) -> Cell:
+    if share is None:
+        return Cell("0.0", si=0.0)
+    return Cell(f"{_percent(share[0])} ± {_percent(half_width(place, share[1]))}", si=share[0])
+
+
+def _percent(ratio: float) -> str:
+    return f"{percent_from_ratio(ratio):.1f}" if ratio < float("inf") else MISSING

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles of a result for a page, a terminal, programs, and tools that draw flame graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from linewatt.analysis.profiles.shares import as_document as share_document
+from linewatt.analysis.profiles.shares import half_width, hottest, work_shares
+from linewatt.analysis.profiles.tree import call_graph, call_tree, folded
+from linewatt.foreign import one_line
+from linewatt.profiles.model import Profile
+from linewatt.report.printing.export import case_keys
+from linewatt.report.printing.text_table import render
+from linewatt.report.section import Lines, Section, listed
+from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.profiles.flame import flame_figure
+from linewatt.report.trials.profiles.tables import Shown, shown, tables_of
+from linewatt.report.trials.profiles.words import TITLE, place_words
+from linewatt.store import profiles as store
+
+MOST_SHOWN = 24
+"""profiles that a page has; --profile has them all"""
+_MOST_FUNCTIONS = 100
+SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"
+
+
+def profiles_of(view: Digest) -> list[Shown]:
+    """The profiles that are stored, by what their cases are called. Raises StoreError."""
+    found = list(store.profiles(view.result.path))
+    return shown(found, lambda case: view.describe(case) if case in _known(view) else case.test)
+
+
+def _known(view: Digest) -> set[object]:
+    return {one.case for one in view.summaries}
+
+
+def profile_section(view: Digest) -> Section:
+    """What a page has of them; empty where there are none."""
+    found = profiles_of(view)
+    figures = [
+        figure
+        for number, one in enumerate(found[:MOST_SHOWN], start=1)
+        for at, place in enumerate(one.places, start=1)
+        if (figure := flame_figure(place, one.title, f"flame-{number}-{at}")) is not None
+    ]
+    more = len(found) - MOST_SHOWN
+    return Section(
+        TITLE,
+        "profiles",
+        tuple(table for one in found[:MOST_SHOWN] for table in tables_of(one)),
+        tuple(figures),
+        notes=tuple(_graphs(found[:MOST_SHOWN])),
+        intro=(
+            "What perf recorded on the CPUs of load processes (app) and of interrupts (IRQ) at both ends, in "
+            "one more trial a case that is part of no other figure. Shares are of busy samples: of those in "
+            "which the CPU was not idle.",
+            *((f"{more} more are in linewatt show --profile.",) if more > 0 else ()),
+        ),
+        nav="Profiles",
+    )
+
+
+def _graphs(found: Sequence[Shown]) -> Iterator[Lines]:
+    for one in found:
+        for place in one.places:
+            lines = call_graph(call_tree(place.host, place.place))
+            graph = listed(f"{one.title}: {place_words(place)}, call graph", lines, preformatted=True)
+            yield replace(graph, folded=True)
+
+
+def show(view: Digest, width: int | None) -> RenderableType:
+    """All profiles for a terminal."""
+    parts: list[RenderableType] = []
+    for one in profiles_of(view):
+        parts += [render(table, width) for table in tables_of(one)]
+        for place in one.places:
+            lines = call_graph(call_tree(place.host, place.place))
+            title = Text(one_line(f"{one.title}: {place_words(place)}, call graph"), style="bold")
+            parts.append(Group(title, *(Text(one_line(line)) for line in lines)))
+    if not parts:
+        parts.append(Text("No profile is stored; profile: true in the campaign file adds one a case."))
+    return Group(*(part for each in parts for part in (each, Text())))
+
+
+def documents(found: Sequence[Shown]) -> list[dict[str, Any]]:
+    """The profiles of ``show --json``: a mark says that no figure is made of them."""
+    return [_document(one) for one in found]
+
+
+def _document(one: Shown) -> dict[str, Any]:
+    profile = one.profile
+    return {
+        "number": profile.number,
+        "measured": False,
+        **case_keys(profile.case),
+        "case_key": profile.case_key,
+        "started_s": profile.started_s,
+        "throughput_bps": profile.throughput_bps,
+        "reason": profile.reason,
+        "hosts": [_host(profile, one, at) for at in range(len(profile.hosts))],
+    }
+
+
+def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
+    host = profile.hosts[at]
+    return {
+        "host": host.host,
+        "role": host.role,
+        "reason": host.reason,
+        "event": host.event,
+        "frequency_hz": host.frequency_hz,
+        "samples": host.samples,
+        "lost_samples": host.lost_samples,
+        "cut_samples": host.cut_samples,
+        "notes": list(host.notes),
+        "build_ids": dict(host.build_ids),
+        "places": [
+            {
+                "place": place.place,
+                "cpus": list(host.cpus[place.place]),
+                "busy_samples": place.busy,
+                "idle_samples": place.idle,
+                "unresolved_samples": place.unresolved,
+                "not_ranked": place.why_not_ranked,
+                "functions": [
+                    share_document(share) | {"half_width_95_ratio": half_width(place, share.error)}
+                    for share in hottest(place, _MOST_FUNCTIONS)
+                ],
+                "work": [
+                    {"work": name, "ratio": ratio, "half_width_95_ratio": half_width(place, error)}
+                    for name, ratio, error in work_shares(place)
+                ],
+            }
+            for place in one.places
+            if place.host is host
+        ],
+    }
+
+
+def folded_text(found: Sequence[Shown]) -> str:
+    """As flamegraph.pl and speedscope read it: each stack below its case, host and role."""
+    return "".join(
+        f"{one.title.replace(';', ',')};{place_words(place)};{line}\n"
+        for one in found
+        for place in one.places
+        for line in folded(place.host, place.place)
+    )
+
+
+def speedscope(found: Sequence[Shown], name: str) -> dict[str, Any]:
+    """As https://www.speedscope.app and Firefox's profiler import it: a profile a role."""
+    frames: dict[tuple[str, str], int] = {}
+    profiles = []
+    for one in found:
+        for place in one.places:
+            samples, weights = [], []
+            for line in folded(place.host, place.place):
+                stack, _, count = line.rpartition(" ")
+                samples.append([frames.setdefault((part, ""), len(frames)) for part in stack.split(";")])
+                weights.append(int(count))
+            profiles.append(
+                {
+                    "type": "sampled",
+                    "name": f"{one.title}: {place_words(place)}",
+                    "unit": "none",
+                    "startValue": 0,
+                    "endValue": sum(weights),
+                    "samples": samples,
+                    "weights": weights,
+                }
+            )
+    return {
+        "$schema": SPEEDSCOPE,
+        "name": name,
+        "exporter": "linewatt",
+        "shared": {"frames": [{"name": symbol} for symbol, _ in frames]},
+        "profiles": profiles,
+    }

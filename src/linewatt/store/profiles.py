@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored profiles: ``profiles/<number>/profile.json``, and what perf said on each host, word for word.
+
+What perf said is packed as that of trials is, and read again when somebody wants to see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from linewatt import durable
+from linewatt.errors import ParseError, StoreError
+from linewatt.foreign import understood
+from linewatt.model import document_of
+from linewatt.profiles.model import HostProfile, Profile
+from linewatt.profiles.parse import parse
+from linewatt.records import SCHEMA_VERSION
+from linewatt.store import raw, sums
+from linewatt.store.read import read_document
+from linewatt.store.write import RAW, json_of, unstored
+
+FOLDER = "profiles"
+RECORDED = "perf.txt"
+"""of a host: what perf recorded, folded"""
+
+
+@cache
+def _shape() -> TypeAdapter[Profile]:
+    return TypeAdapter(Profile)
+
+
+def folder_of(result: Path, number: int) -> Path:
+    return result / FOLDER / f"{number:05d}"
+
+
+def stored(result: Path) -> list[Path]:
+    """The folders of a result's profiles, by number."""
+    return sorted(one for one in (result / FOLDER).glob("[0-9]*") if one.is_dir())
+
+
+def numbers(result: Path) -> frozenset[int]:
+    """Numbers of the profiles that are stored."""
+    return frozenset(int(one.name) for one in stored(result) if one.name.isdecimal())
+
+
+def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> None:
+    """Store a profile whole or not at all, its stacks among ``texts`` (``<host>/perf.txt``).
+
+    Raises StoreError.
+    """
+    final = folder_of(result, profile.number)
+    slim = tuple(replace(one, functions=(), stacks=(), counts=()) for one in profile.hosts)
+    files = {
+        "profile.json": json_of(document_of(replace(profile, hosts=slim))),
+        raw.pack_of(final / RAW).name: raw.packed(RAW, texts),
+    }
+    try:
+        with ExitStack() as naming, durable.whole_folder(final) as partial:
+            for name, data in files.items():
+                durable.write_synced(partial / name, data)
+            listed = {f"{FOLDER}/{final.name}/{name}": sums.of_data(data) for name, data in files.items()}
+            naming.enter_context(sums.listed(result, listed))  # until the folder has its name
+    except OSError as error:
+        raise unstored(final, "the profile", error) from error
+
+
+def headers(result: Path) -> list[Profile]:
+    """The profiles of a result without their stacks. Raises StoreError naming the damaged file."""
+    return [_header(folder) for folder in stored(result)]
+
+
+def profiles(result: Path) -> Iterator[Profile]:
+    """The profiles of a result. Raises StoreError naming the damaged file."""
+    for folder in stored(result):
+        header = _header(folder)
+        texts = raw.texts(folder / RAW)
+        try:
+            hosts = tuple(_with_stacks(one, texts.get(f"{one.host}/{RECORDED}")) for one in header.hosts)
+        except ParseError as error:
+            raise StoreError(f"{raw.pack_of(folder / RAW)}: damaged: {error}") from error
+        yield replace(header, hosts=hosts)
+
+
+def _with_stacks(host: HostProfile, text: str | None) -> HostProfile:
+    """Raises ParseError."""
+    if host.reason is not None:
+        return host
+    if text is None:
+        raise ParseError(f"what perf recorded on {host.host} is not there")
+    found = understood(lambda: parse(text, replace(host, notes=()), host.slices, host.slice_s), "the profile")
+    return replace(found, start_s=host.start_s, end_s=host.end_s, notes=host.notes)
+
+
+def _header(folder: Path) -> Profile:
+    path = str(folder / "profile.json")
+    found = read_document(path, _shape())
+    if found.schema_version != SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: schema_version {found.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"
+        )
+    return found
