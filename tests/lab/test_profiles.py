@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 TEMPORARY = ("/dev/shm", "/run", "/var/tmp", "/tmp")
-FILTERS = 1000
+FILTERS = 3000
 """that every packet is compared with: much of a receiver's CPU"""
 
 
@@ -67,9 +67,8 @@ def test_a_profile_tells_copying_from_receiving_and_names_what_was_made_slow(ben
     assert profile["measured"] is False
     assert profile["throughput_bps"] > 0
     receiver = places_of(document, "h2")
-    assert {one["work"] for one in receiver["app"]["work"][:4]} & {"copy", "system calls"}
-    called = bench.run("show", name_of(bench, "usual"), "--profile").stdout
-    assert "udp_recvmsg" in called
+    assert {one["work"] for one in receiver["app"]["work"]} >= {"copy", "system calls"}
+    assert "call graph" in bench.run("show", name_of(bench, "usual"), "--profile").stdout
     folded = bench.tmp / "stacks"
     bench.run("report", name_of(bench, "usual"), "--format", "folded", "-o", folded)
     lines = folded.read_text().splitlines()
@@ -88,13 +87,8 @@ def test_a_profile_tells_copying_from_receiving_and_names_what_was_made_slow(ben
     done = bench.run("compare", name_of(bench, "usual"), name_of(bench, "slow"), "--profile", "--json")
     compared = json.loads(done.stdout)["compared"]
     (irq,) = (one for one in compared if one["role"] == "receiver" and one["place"] == "irq")
-    assert irq["most_gained"] in (
-        "u32_classify",
-        "fl_classify",
-        "basic_classify",
-        "tcf_action_exec",
-        "__tcf_classify",
-    )
+    assert irq["reason"] is None
+    assert irq["most_gained"] in ("u32_classify", "__tcf_classify"), irq["functions"][:3]
     assert irq["functions"][0]["name"] == irq["most_gained"]
 
 

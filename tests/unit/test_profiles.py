@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.captured import CAPTURES
 
+from linewatt.analysis.profiles.counters import bits_per_cycle, cycles_per_packet, place_counters
 from linewatt.analysis.profiles.difference import difference
 from linewatt.analysis.profiles.groups import GROUPS, IDLE, group_of
 from linewatt.analysis.profiles.shares import (
@@ -31,6 +32,7 @@ from linewatt.engine.profiling.places import places
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.model import Case
 from linewatt.profiles import ability
+from linewatt.profiles.counters import parse_counts
 from linewatt.profiles.model import Count, Function, HostProfile, Profile, Stack
 from linewatt.profiles.parse import binary_of, parse
 from linewatt.profiles.recording import FOLD, MARK, MOST_SAMPLES, MOST_STACKS, Recording, command
@@ -334,8 +336,8 @@ def test_a_campaign_with_profiles_has_one_more_trial_a_case_beside_those_it_meas
 )
 def test_a_profile_of_what_has_no_cases_is_refused(tmp_path: Path, more: str, why: str) -> None:
     path = campaign(tmp_path, more)
-    if "maybe" in more:
-        path.write_text(path.read_text().replace("profile: true\n", ""))
+    gone = "profile: true\n" if "maybe" in more else "trials: 2\n"
+    path.write_text(path.read_text().replace(gone, ""))
     with pytest.raises(InvalidInput, match=why):
         load(path)
 
@@ -376,3 +378,56 @@ def test_a_name_from_a_host_is_text_on_a_page(tmp_path: Path) -> None:
     assert drawn is not None
     assert not [text for text in ("<script>", 'onload="y', "<b>") if text in drawn.svg]
     assert "&lt;script&gt;" in drawn.svg
+
+
+def counted(folder: str, **values: object) -> HostProfile:
+    lines = (CAPTURES / "perf" / folder / "perf-stat.csv").read_text().splitlines()
+    known = tuple(parse_counts("app", lines))
+    return host(cpus={"app": (0,)}, counted=known, slices=20, slice_s=0.2, base_frequency_hz=2.5e9, **values)
+
+
+def test_counters_give_ipc_the_clock_really_run_and_cycles_per_packet() -> None:
+    one = counted("composed-counters", packets_hz=450_000.0)
+    (app,) = place_counters(one)
+    assert app.cycles_hz.value == pytest.approx(2.25e9)
+    assert app.ipc.value == pytest.approx(1.5)
+    assert app.frequency_hz.value == pytest.approx(3.0e9)
+    assert app.misses_per_kilo.value == pytest.approx(2.0)
+    assert cycles_per_packet(one).value == pytest.approx(5000.0)
+    assert bits_per_cycle(one, 4.5e9).value == pytest.approx(2.0)
+
+
+def test_a_cpu_without_counters_has_no_figures_but_reasons() -> None:
+    one = counted("6.1-no-pmu", packets_hz=1e5)
+    (app,) = place_counters(one)
+    for found in (app.cycles_hz, app.ipc, app.frequency_hz, app.misses_per_kilo, cycles_per_packet(one)):
+        assert found.value is None
+        assert found.reason == "the CPU has no such counter"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("<not counted>,,cycles,0,0.00,,", "never free"),
+        ("9e9,,cycles,1000,20.00,,", "20 % of the window"),
+        ("nan,,cycles,1000,100.00,,", "perf stat says"),
+        ("-5,,cycles,1000,100.00,,", "perf stat says"),
+    ],
+)
+def test_a_count_of_too_little_is_none(line: str, reason: str) -> None:
+    one = host(cpus={"app": (0,)}, counted=tuple(parse_counts("app", [line])), slices=20, slice_s=0.2)
+    (app,) = place_counters(one)
+    assert app.cycles_hz.value is None
+    assert reason in (app.cycles_hz.reason or "")
+
+
+def test_counts_of_two_kinds_of_cores_are_summed_up() -> None:
+    lines = ["4,,cpu_core/cycles/,1,100.00,,", "3,,cpu_atom/cycles/,1,100.00,,"]
+    assert [one.value for one in parse_counts("app", lines)] == [7.0]
+
+
+def test_what_was_counted_comes_with_the_profile_by_place() -> None:
+    text = whole("totals 0 0 0 0\n").replace(
+        "ended", "N\t0\t1000,,cycles,1,100.00,,\nN\t1\t<not supported>,,cycles,0,100.00,,\nended"
+    )
+    assert [(one.place, one.value) for one in read(text).counted] == [("app", 1000.0), ("irq", None)]

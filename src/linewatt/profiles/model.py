@@ -57,6 +57,21 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """What a counter of the CPUs of a place had counted by the end of the window.
+
+    It was on the CPU for ``running_ratio`` of it, and perf has made good for the rest. Without a value
+    ``reason`` says why.
+    """
+
+    place: Place
+    event: str
+    value: float | None
+    running_ratio: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HostProfile:
     """What was recorded on one host. ``reason`` says why there is nothing.
 
@@ -83,6 +98,12 @@ class HostProfile:
     """binary → build id"""
     notes: tuple[str, ...] = ()
     reason: str | None = None
+    counted: tuple[Counted, ...] = ()
+    no_counters: str | None = None
+    """why the hardware counts nothing; None: it does, or nobody asked"""
+    packets_hz: float | None = None
+    """packets a second of its data interface, both ways, in the window of the trial"""
+    base_frequency_hz: float | None = None
 
     def called(self, stack: Stack) -> tuple[Function, ...]:
         """The functions of a stack; what nobody can name of processes outside is told apart."""

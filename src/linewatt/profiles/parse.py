@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.errors import ParseError
 from linewatt.foreign import one_line
+from linewatt.profiles.counters import parse_counts
 from linewatt.profiles.model import KERNEL, UNKNOWN, Count, Function, HostProfile, Stack
 from linewatt.profiles.recording import MARK
 
@@ -31,6 +32,7 @@ class _Read:
     counts: list[Count] = field(default_factory=list)
     builds: dict[str, str] = field(default_factory=dict)
     totals: tuple[int, ...] = ()
+    counted: dict[int, list[str]] = field(default_factory=dict)
     ended: bool = False
 
 
@@ -66,6 +68,11 @@ def parse(text: str, empty: HostProfile, slices: int, slice_s: float) -> HostPro
         lost_samples=lost,
         cut_samples=cut,
         build_ids=found.builds,
+        counted=tuple(
+            one
+            for place, at in zip(empty.cpus, range(len(empty.cpus)), strict=True)
+            for one in parse_counts(place, found.counted.get(at, ()))
+        ),
         notes=(*empty.notes, *_notes(further)),
     )
 
@@ -87,6 +94,9 @@ def _take(found: _Read, line: str, slices: int) -> None:
         if not 0 <= stack < len(found.stacks) or samples < 1 or cpu < 0 or at < 0:
             raise ValueError("no such stack")
         found.counts.append(Count(min(at, slices - 1), cpu, stack, samples))
+    elif kind == "N":
+        place, _, text = rest.partition("\t")
+        found.counted.setdefault(int(place), []).append(text)
     else:
         _take_words(found, line)
 

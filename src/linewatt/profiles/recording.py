@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from linewatt.foreign import MIB
 from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.profiles.counters import EVENTS
 
 SOFTWARE_CLOCK = "cpu-clock"
 HARDWARE_CLOCK = "cycles"
@@ -35,7 +36,7 @@ _START_S = 15.0
 MARK = "linewatt-profile 1"
 
 # $1 event, $2 samples a second, $3 CPUs, $4 seconds, $5 seconds of a slice, $6 KiB that may be needed,
-# $7 stacks at most, $8 what folds them
+# $7 stacks at most, $8 what folds them, $9 what is counted beside it, then the CPUs of each place for that
 SCRIPT = r"""export LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 folder=
 for one in /dev/shm /run /var/tmp /tmp; do
@@ -47,6 +48,11 @@ done
 [ "$folder" ] || { echo "no folder for temporary files has $6 KiB free" >&2; exit 3; }
 name=$(mktemp "$folder/linewatt-profile.XXXXXX") || exit 3
 exec 3<>"$name"; rm -f -- "$name"
+counting=()
+for cpus in "${@:10}"; do
+  exec {number}< <(perf stat -x, -e "$9" -C "$cpus" -- sleep "$4" 2>&1 >/dev/null)
+  counting+=("$number")
+done
 times=$(perf record -o /proc/self/fd/3 -N -e "$1" -F "$2" -g -C "$3" -- \
   sh -c 'date +%s.%N; sleep "$1"; date +%s.%N' sh "$4") || exit
 echo "linewatt-profile 1"
@@ -54,7 +60,11 @@ echo "times" $times
 perf buildid-list -f -i /proc/self/fd/3 2>/dev/null | sed 's/^/build /'
 perf script -f -i /proc/self/fd/3 --no-inline --show-lost-events -F comm,pid,cpu,time,ip,sym,dso |
 awk -v slice_s="$5" -v most="$7" "$8"
-echo "ended ${PIPESTATUS[*]}"
+status=${PIPESTATUS[*]}
+for place in "${!counting[@]}"; do
+  while IFS= read -r line; do printf 'N\t%s\t%s\n' "$place" "$line"; done <&"${counting[place]}"
+done
+echo "ended $status"
 """
 
 # Input: what `perf script` prints. Output: functions (name, binary) from 0, stacks (process, its functions,
@@ -107,7 +117,9 @@ function counted(   at, key) {
   process = substr($0, 1, RSTART - 1)
   rest = substr($0, RSTART, RLENGTH)
   gsub(/\t/, " ", process)
-  gsub(/[\[:]|\]/, " ", rest)
+  gsub(/\[/, " ", rest)
+  gsub(/\]/, " ", rest)
+  gsub(/:/, " ", rest)
   split(rest, part, " ")
   pid = part[1] + 0
   nobody = pid < 1 && process !~ /^swapper/
@@ -133,6 +145,8 @@ class Recording:
     cpus: tuple[int, ...]
     seconds: float
     event: str
+    counted: tuple[tuple[int, ...], ...] = ()
+    """the CPUs of each place whose counters are read beside it"""
 
     @property
     def frequency_hz(self) -> int:
@@ -172,6 +186,8 @@ def command(recording: Recording) -> list[str]:
         recording.room_kib,
         MOST_STACKS,
         FOLD,
+        ",".join(EVENTS),
+        *map(format_cpulist, recording.counted),
     )
     return ["bash", "-c", SCRIPT, "linewatt", *map(str, words)]
 

@@ -79,8 +79,7 @@ class Profiler:
         trial = None if run is None or run.failure else await self._bench.unstored(run)
         texts, hosts = {}, []
         for one in recorders:
-            found = self._found(one, run)
-            hosts.append(found)
+            hosts.append(_with_surroundings(self._found(one, run), trial))
             if one.ended is not None:
                 texts[f"{one.profile.host}/{store.RECORDED}"] = one.ended.stdout
                 texts[f"{one.profile.host}/perf.stderr"] = one.ended.stderr
@@ -165,8 +164,10 @@ class Profiler:
         cpus = places(planned, name, self._cpus_of(name))
         every = one_each(*cpus.values())
         able = await self._ability(name, every[0] if every else 0)
-        job = Recording(every, self._campaign.window_s, able.event)
+        counted = () if able.no_counters else tuple(cpus.values())
+        job = Recording(every, self._campaign.window_s, able.event, counted)
         empty = HostProfile(name, role, cpus, able.event, job.frequency_hz, notes=able.notes)
+        empty = replace(empty, no_counters=able.no_counters or None)
         if able.problem:
             return _Recorder(replace(empty, reason=f"{able.problem}; {able.advice}"), job)
         host = self._session.hosts[name]
@@ -214,6 +215,17 @@ def _on_time_line(found: HostProfile, run: TrialRun | None) -> HostProfile:
     if run is not None and end_s > run.ended_s + clock.uncertainty_s + LATE_S:
         notes = (*notes, f"perf recorded for up to {end_s - run.ended_s:.1f} s beyond the end of the load")
     return replace(found, start_s=start_s, end_s=end_s, notes=notes)
+
+
+def _with_surroundings(found: HostProfile, trial: Trial | None) -> HostProfile:
+    """With what the trial says of its host: packets, and base clock, by which counters are told."""
+    end = next((one for one in trial.ends if one.host == found.host), None) if trial is not None else None
+    if end is None or trial is None or trial.window is None:
+        return found
+    ways = [end.counters.get(name) for name in ("nic.rx_packets", "nic.tx_packets")]
+    known = [one for one in ways if one is not None]
+    packets_hz = sum(known) / trial.window.seconds if len(known) == len(ways) else None
+    return replace(found, packets_hz=packets_hz, base_frequency_hz=end.base_frequency_hz)
 
 
 async def _all_stopped(lives: Sequence[Live], recorders: Sequence[_Recorder]) -> None:

@@ -7,6 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from linewatt.analysis.profiles.counters import (
+    Figure,
+    PlaceCounters,
+    bits_per_cycle,
+    cycles_per_packet,
+    place_counters,
+)
 from linewatt.analysis.profiles.groups import GROUPS
 from linewatt.analysis.profiles.shares import (
     PlaceProfile,
@@ -20,7 +27,7 @@ from linewatt.model import Case
 from linewatt.profiles.model import Profile
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.report.trials.profiles.words import about, host_notes, place_notes, place_words
-from linewatt.units import MISSING, percent_from_ratio
+from linewatt.units import MISSING, format_significant, percent_from_ratio
 
 MOST_FUNCTIONS = 12
 LEAST_SHOWN = 0.005
@@ -49,7 +56,9 @@ def shown(profiles: Sequence[Profile], title: Callable[[Case], str]) -> list[Sho
 
 def tables_of(one: Shown) -> list[Table]:
     """The hottest functions and kinds of work; what is missing is said where they would be."""
-    return [hot_table(one), *([work_table(one)] if any(map(work_shares, one.places)) else [])]
+    tables = [hot_table(one), *([work_table(one)] if any(map(work_shares, one.places)) else [])]
+    counted = any(host.counted for host in one.profile.hosts)
+    return [*tables, counter_table(one)] if counted else tables
 
 
 def hot_table(one: Shown) -> Table:
@@ -131,3 +140,49 @@ def _work_cell(place: PlaceProfile, share: tuple[float, float] | None) -> Cell:
 
 def _percent(ratio: float) -> str:
     return f"{percent_from_ratio(ratio):.1f}" if ratio < float("inf") else MISSING
+
+
+def counter_table(one: Shown) -> Table:
+    """What counters of the CPUs said in the same window; a row a place, and what both together cost."""
+    groups = []
+    for host in one.profile.hosts:
+        counted = {each.place: each for each in place_counters(host)}
+        rows = [_counter_row(place, counted[place.place]) for place in one.places if place.host is host]
+        if rows:
+            whole = cycles_per_packet(host), bits_per_cycle(host, one.profile.throughput_bps)
+            rows.append(Row((Cell("together"),), (*(Cell("") for _ in range(4)), *map(_figure, whole))))
+            groups.append(RowGroup(f"{host.role} {host.host}", tuple(rows)))
+    return Table(
+        title=f"{one.title}: counters",
+        keys=(Head("CPUs", kind="text"),),
+        heads=(
+            Head("Cycles", "G/s"),
+            Head("Instructions per cycle", lines="Instructions\nper cycle"),
+            Head("Clock really run", "GHz", lines="Clock\nreally run"),
+            Head("LLC load misses", "per 1,000 instructions", lines="LLC load\nmisses"),
+            Head("Cycles per packet", lines="Cycles\nper packet"),
+            Head("Bits per cycle", lines="Bits\nper cycle"),
+        ),
+        groups=tuple(groups),
+        notes=(
+            Note("remark", "clock: cycles over reference cycles, by the base clock; packets: of the data "
+                 "interface, both ways"),
+        ),
+        group_title="Host",
+    )  # fmt: skip
+
+
+def _counter_row(place: PlaceProfile, found: PlaceCounters) -> Row:
+    figures = (
+        _figure(found.cycles_hz, 1e-9),
+        _figure(found.ipc),
+        _figure(found.frequency_hz, 1e-9),
+        _figure(found.misses_per_kilo),
+    )
+    return Row((Cell(place_words(place)),), (*figures, Cell(""), Cell("")))
+
+
+def _figure(found: Figure, scale: float = 1.0) -> Cell:
+    if found.value is None:
+        return Cell(MISSING, reason=found.reason)
+    return Cell(format_significant(found.value * scale), si=found.value)

@@ -10,6 +10,12 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from linewatt.analysis.profiles.counters import (
+    PlaceCounters,
+    bits_per_cycle,
+    cycles_per_packet,
+    place_counters,
+)
 from linewatt.analysis.profiles.shares import as_document as share_document
 from linewatt.analysis.profiles.shares import half_width, hottest, work_shares
 from linewatt.analysis.profiles.tree import call_graph, call_tree, folded
@@ -120,6 +126,10 @@ def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
         "cut_samples": host.cut_samples,
         "notes": list(host.notes),
         "build_ids": dict(host.build_ids),
+        "no_counters": host.no_counters,
+        "cycles_per_packet": cycles_per_packet(host).value,
+        "bits_per_cycle": bits_per_cycle(host, profile.throughput_bps).value,
+        "counters": [_counters(found) for found in place_counters(host)],
         "places": [
             {
                 "place": place.place,
@@ -140,6 +150,15 @@ def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
             for place in one.places
             if place.host is host
         ],
+    }
+
+
+def _counters(found: PlaceCounters) -> dict[str, Any]:
+    figures = {name: getattr(found, name) for name in ("cycles_hz", "ipc", "frequency_hz", "misses_per_kilo")}
+    return {
+        "place": found.place,
+        **{name: one.value for name, one in figures.items()},
+        "reasons": {name: one.reason for name, one in figures.items() if one.reason is not None},
     }
 
 

@@ -51,6 +51,8 @@ def host_notes(host: HostProfile) -> Iterator[Note]:
     )
     for note in host.notes:
         yield Note("remark", note, host.host)
+    if host.no_counters:
+        yield Note("absence", f"no IPC, clock and cycles per packet: {host.no_counters}", host.host)
     if host.lost_samples > _MANY_LOST * host.samples:
         ratio = host.lost_samples / (host.samples + host.lost_samples)
         lost = f"{host.lost_samples:,} samples ({format_percent(ratio)}) were lost"
