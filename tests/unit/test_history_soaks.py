@@ -288,18 +288,18 @@ def course_of(levels: Sequence[float], draw: np.random.Generator) -> Course:
     return course
 
 
-@pytest.mark.parametrize("count", [4, 8, 20])
+@pytest.mark.parametrize("count", [6, 8, 20])
 def test_soaks_that_only_vary_are_seldom_said_to_change(count: int) -> None:
     """One value a soak, which vary by 2 %: all that is known of their spread is how they differ."""
     draw = np.random.default_rng(5)
     found = sum(bool(course_of([1] * count, draw).changes) for _ in range(100))
-    assert found <= 8
+    assert found <= 2
 
 
-def test_a_step_of_10_percent_is_found_among_eight_soaks() -> None:
+def test_a_step_of_10_percent_is_found_among_ten_soaks() -> None:
     draw = np.random.default_rng(6)
-    levels = [1.0] * 4 + [0.9] * 4
-    found = sum([change.at for change in course_of(levels, draw).changes] == [4] for _ in range(60))
+    levels = [1.0] * 5 + [0.9] * 5
+    found = sum([change.at for change in course_of(levels, draw).changes] == [5] for _ in range(60))
     assert found >= 50
 
 
@@ -307,4 +307,4 @@ def test_equal_soaks_have_no_change_and_three_are_not_enough() -> None:
     (course,) = courses((), RATE, soaks=[side_with(1e9)] * 6)
     assert course.changes == ()
     (course,) = courses((), RATE, soaks=list(map(side_with, (1e9, 2e9, 2e9))))
-    assert course.words == "not enough results: 3, and a change needs 2 before and after it"
+    assert course.words == "not enough results: 3, and a step needs 3 before and 3 after it, so 3 more"

@@ -130,6 +130,15 @@ def _window(ends: Ends) -> list[Obstacle]:
     return []
 
 
+def alike_runs(own: CaseRuns, theirs: CaseRuns) -> bool:
+    """Whether nothing that the runs themselves have refuses a verdict."""
+    pairs = (
+        (own.window_s, theirs.window_s, _WINDOW_TOLERANCE),
+        (own.payload_bytes, theirs.payload_bytes, _PAYLOAD_TOLERANCE),
+    )
+    return all(not one or not two or abs(one / two - 1) <= most for one, two, most in pairs)
+
+
 def _offloads(ends: Ends) -> list[Obstacle]:
     """The mode of the data interfaces at both ends, as facts have it or as the trial's settings read."""
     differing = []

@@ -162,7 +162,7 @@ def _draft(
         if one is not None and one.reason and not one.values:
             draft.refusal = f"no value in {name}: {one.reason}"
     if response.group == "power":
-        draft.refusal = _watts_differ(names, own, theirs) or draft.refusal
+        draft.refusal = watts_differ(names, own, theirs) or draft.refusal
         draft.scope = own.scope if own else theirs.scope if theirs else None
         draft.provenance = own.provenance if own else theirs.provenance if theirs else None
     reasons = [one.words for one in barred if one.bars(response.name)]
@@ -172,7 +172,7 @@ def _draft(
     return draft
 
 
-def _watts_differ(names: tuple[str, str], own: Measured | None, theirs: Measured | None) -> str | None:
+def watts_differ(names: tuple[str, str], own: Measured | None, theirs: Measured | None) -> str | None:
     """Watts of two scopes, or of which one was made up, are not compared, whatever is allowed."""
     if own is None or theirs is None:
         return f"no watts in {names[0] if own is None else names[1]}"

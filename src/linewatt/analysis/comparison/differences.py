@@ -6,6 +6,7 @@ What is known to change such figures comes first. What a comparison is about is 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,6 +131,18 @@ def _note(
     if base == other or base is None or other is None:
         return
     found[where, fact] = Difference(where, fact, base, other, rank_of(fact), is_expected(fact, by))
+
+
+def digest(side: Side) -> str:
+    """One text for all that matters of a campaign and its hosts: equal where none of it differs."""
+    told = {
+        f"{name} {fact}": text
+        for name in side.hosts
+        for fact, text in _host(side, name).items()
+        if rank_of(fact) is not None
+    }
+    told |= _leaves(_campaign(side), "campaign")
+    return hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:16]
 
 
 def rank_of(fact: str) -> int | None:

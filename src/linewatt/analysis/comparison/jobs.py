@@ -39,7 +39,7 @@ CODES = ("job", "server", "network", "window", "offloads", *LOAD_CODES, "account
 ADVICE = (
     "One soak is one measurement, however long it was: one against one gives no verdict. Run each four "
     "times before and after what you changed, and name all of a side (compare A1,A2,A3,A4 B1,B2,B3,B4); or "
-    "run each at least twice and follow them with linewatt history."
+    "run each at least three times and follow them with linewatt history."
 )
 _RAN_TOLERANCE = 0.05
 _MOST_NAMED = 4

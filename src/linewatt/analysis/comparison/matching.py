@@ -58,6 +58,8 @@ class Side:
     """the rates of its searches in words; their steps are no runs of a case"""
     knees: tuple[str, ...] = ()
     """the knees of its searches in words; their steps are cases like any"""
+    environment: str = ""
+    """a digest of what matters of its campaign and hosts; empty where nobody made one"""
 
     @property
     def runs(self) -> tuple[Side, ...]:

@@ -12,12 +12,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-FEWEST = 2
-"""values near its level that a segment needs"""
+FEWEST = 3
+"""values near its level that a segment needs: two bad nights in a row are no level"""
 PENALTY = 5.0
 """times the logarithm of the number of values: what a change must explain, in variances of a value"""
 BOUND = 0.7
-"""of the penalty, what a far value costs: two at the end are then a change, as are three between others"""
+"""of the penalty, what a far value costs: three that agree are then a level of their own, at the end and
+between others"""
 LEAST_BOUND = 9.0
 """the same for few values: three standard deviations"""
 _STEPS = 13
@@ -47,7 +48,7 @@ def change_points(levels: Sequence[float], variances: Sequence[float]) -> list[i
         return []
     price, most = penalty(count), bound(count)
     grid = _grid(levels, variances)
-    # by how many near values the running segment has (0, 1, FEWEST or more) and its level on the grid
+    # by how many near values the running segment has (0, 1, 2, FEWEST or more) and its level on the grid
     cost = np.full((FEWEST + 1, len(grid)), np.inf)
     cost[0] = 0.0
     begun = np.zeros(cost.shape, dtype=int)

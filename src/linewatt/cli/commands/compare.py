@@ -186,10 +186,10 @@ def _allowed(words: list[str] | None, *, of_soaks: bool) -> tuple[str, ...]:
     """What may differ. Raises InvalidInput."""
     from linewatt.analysis.comparison import comparable, jobs
 
-    return _chosen("--allow", words, jobs.CODES if of_soaks else comparable.CODES)
+    return chosen("--allow", words, jobs.CODES if of_soaks else comparable.CODES)
 
 
-def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+def chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
     """Words of a repeatable option, which may also be joined by commas. Raises InvalidInput."""
     wanted = tuple(part.strip() for word in words or () for part in word.split(","))
     names = list(known)
@@ -202,7 +202,7 @@ def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> t
 def _metrics(words: list[str] | None) -> tuple[str, ...]:
     from linewatt.analysis.comparison.rows import METRICS
 
-    return _chosen("--metric", words, METRICS) or tuple(METRICS)
+    return chosen("--metric", words, METRICS) or tuple(METRICS)
 
 
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> t
     there = {response for name in metrics for response in METRICS[name]}
     if words is None:
         return ("slower",) if two and "throughput" in metrics else ()
-    named = _chosen("--fail-on", words, (*FAIL_ON, "any", NOTHING))
+    named = chosen("--fail-on", words, (*FAIL_ON, "any", NOTHING))
     if NOTHING in named:
         if len(named) > 1:
             raise InvalidInput(f"--fail-on {NOTHING}: goes alone")

@@ -3,101 +3,206 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linewatt.cli.commands.compare import parse_factor
+from linewatt.cli.commands.compare import chosen, parse_factor
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
-    from linewatt.analysis.comparison.history import Course
     from linewatt.analysis.comparison.matching import Side
+    from linewatt.analysis.comparison.points import Series, Surroundings
     from linewatt.analysis.metrics.metric import Response
     from linewatt.model import Case
-    from linewatt.report.comparison.history import Soaks
+    from linewatt.report.comparison.history import History
     from linewatt.report.comparison.sides import Kept
+
+    Loaded = Sequence[tuple[Path, Kept]]
 
 SOAK = "soak"
 """what ``--test`` calls soaks"""
-_METRICS = ("throughput", "efficiency", "loss")
+REGRESSION, NOTHING = "regression", "nothing"
+
+_Case = Annotated[
+    str | None,
+    typer.Option("--case", metavar="KEY", help="Only the case or soak of this key, or its beginning."),
+]
+_Test = Annotated[
+    str | None, typer.Option("--test", metavar="TEST", help="Only cases of this test, such as tcp; or soak.")
+]
+_Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="WHAT",
+        help="throughput (default), efficiency (of soaks client CPU per Gbit), loss, power, latency; "
+        "repeatable.",
+    ),
+]
+_Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="ID", help="Only this result and later ones, such as since a known change."
+    ),
+]
+_Factor = Annotated[
+    str | None, typer.Option("--factor", metavar="RATIO", help="Ignore smaller changes; default 1 %.")
+]
+_FailOn = Annotated[
+    str,
+    typer.Option(
+        "--fail-on",
+        metavar="WHAT",
+        help="regression: exit 3 where a course stands worse than before; nothing (default).",
+    ),
+]
+_Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Also write an HTML page with charts; needs no network."
+    ),
+]
 
 
-def history(
+def history(  # noqa: PLR0913 - one parameter an option
     results: Results = Path("results"),
-    case: Annotated[
-        str | None,
-        typer.Option("--case", metavar="KEY", help="Only the case or soak of this key, or its beginning."),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="TEST", help="Only cases of this test, such as tcp; or soak."),
-    ] = None,
-    metric: Annotated[
-        str,
-        typer.Option(
-            "--metric",
-            metavar="WHAT",
-            help="throughput, efficiency (receiver; of soaks client CPU per Gbit) or loss.",
-        ),
-    ] = "throughput",
-    factor: Annotated[
-        str | None, typer.Option("--factor", metavar="RATIO", help="Ignore smaller changes; default 1 %.")
-    ] = None,
+    case: _Case = None,
+    test: _Test = None,
+    metric: _Metric = None,
+    since: _Since = None,
+    factor: _Factor = None,
+    fail_on: _FailOn = NOTHING,
     as_json: Json = False,
+    output: _Output = None,
 ) -> None:
     """Follow each case over all results: where it changed for good.
 
     A soak is one run: its mean rate over all soaks of the same job, whatever its hosts were called.
+
+    Exit codes with --fail-on regression: 0 no course is worse than before; 3 one is; 4 none is, but of some
+    more results must tell; 2 wrong use.
     """
+    from linewatt.analysis.comparison.regressions import regressions
     from linewatt.analysis.comparison.rows import METRICS
+    from linewatt.cli.commands.show import checked_target
+    from linewatt.report.comparison import history as report
     from linewatt.report.comparison.sides import kept
     from linewatt.store.read import read_each, readable
 
-    if metric not in _METRICS:
-        raise InvalidInput(f"--metric {metric!r}: must be one of {', '.join(_METRICS)}")
-    response = METRICS[metric][0]
+    metrics = chosen("--metric", metric, METRICS) or ("throughput",)
+    if fail_on not in (REGRESSION, NOTHING):
+        raise InvalidInput(f"--fail-on {fail_on!r}: must be {REGRESSION} or {NOTHING}")
     matters = None if factor is None else parse_factor(factor)
+    target = None if output is None else checked_target(output)
+    loaded, damaged = read_each(results, lambda path: (path, kept(path)))
+    loaded = _since(results, sorted(loaded, key=lambda one: one[1].created_s or 0), since)
+    with readable(*(path for path, _ in loaded)):
+        found = _followed(results, loaded, metrics, case, test, matters)
+        if not found.courses and not found.left_out and not damaged:
+            raise InvalidInput(_nothing(results, loaded, case, test, metrics))
+        everything = case is None and test is None
+        found = replace(
+            found,
+            results=sum(not one.is_soak for _, one in loaded),
+            damaged=tuple(damaged),
+            searched=tuple((path.name, one.searched) for path, one in loaded if one.searched and everything),
+            regressions=regressions(found.courses) if fail_on == REGRESSION else None,
+        )
+        if target is not None:
+            from linewatt.report.comparison.history_page import render
+            from linewatt.report.printing.html import write
+
+            write(target, render(found))
+        if as_json:
+            print_json(report.as_document(found))
+        else:
+            print_rich(lambda width: report.show(found, width))
+    if found.regressions is not None and found.regressions.exit_code:
+        raise typer.Exit(found.regressions.exit_code)
+
+
+def _since(results: Path, loaded: Loaded, since: str | None) -> list[tuple[Path, Kept]]:
+    """Results from one on, in their order. Raises InvalidInput, StoreError."""
+    if since is None:
+        return list(loaded)
+    from linewatt.store.read import find
+
+    first = find(results, since).resolve()
+    places = [at for at, (path, _) in enumerate(loaded) if path.resolve() == first]
+    if not places:
+        raise InvalidInput(f"--since {since}: is none of the results below {results} that can be read")
+    return list(loaded[places[0] :])
+
+
+def _followed(
+    results: Path,
+    loaded: Loaded,
+    metrics: Sequence[str],
+    case: str | None,
+    test: str | None,
+    matters: float | None,
+) -> History:
+    """Courses of cases and of soaks by each metric, all judged together."""
+    from linewatt.analysis.comparison.history import judged
+    from linewatt.analysis.comparison.points import series_of_cases, series_of_soaks
+    from linewatt.analysis.comparison.rows import METRICS, OF_CASES
+    from linewatt.analysis.metrics.of_soak import FOLLOWED
+    from linewatt.report.comparison.history import History
 
     def wanted(one: Case) -> bool:
         return (case is None or one.key.startswith(case)) and (test is None or one.test == test)
 
-    loaded, damaged = read_each(results, lambda path: (path, kept(path)))
-    loaded.sort(key=lambda one: one[1].created_s or 0)
     sides = [found.side(path.name) for path, found in loaded if not found.is_soak]
-    soaks, left_out = _soaks([path for path, found in loaded if found.is_soak], metric, case, test)
-    with readable(*(path for path, _ in loaded)):
-        found, of_soaks = _followed(results, sides, response, wanted, matters, soaks, metric)
-        if not found and not soaks and not left_out and not damaged:
-            raise InvalidInput(_nothing(results, [one for _, one in loaded], case, test, metric))
-        from linewatt.report.comparison import history as report
+    soaks = [path for path, found in loaded if found.is_soak]
+    whole = _surroundings(results, shared=True)
+    series: list[Series] = []
+    left_out: dict[str, str] = {}
+    for metric in metrics:
+        for response in METRICS[metric]:
+            if response in OF_CASES:
+                series += series_of_cases(sides, response, wanted, whole)
+        if metric in FOLLOWED and test in (None, SOAK):
+            runs, reasons = _soaks(soaks, FOLLOWED[metric], case)
+            series += series_of_soaks(runs, FOLLOWED[metric], whole)
+            left_out |= reasons
+    courses = judged(series, matters, whole, _surroundings(results, shared=False))
+    hosts = {name: host for one in courses for name, host in whole(one.points[-1].side).hosts.items()}
+    return History(courses, left_out=tuple(left_out.items()), hosts=hosts)
 
-        told = _told(of_soaks, left_out, metric)
-        everything = case is None and test is None
-        searched = [(path.name, one.searched) for path, one in loaded if one.searched and everything]
-        if as_json:
-            print_json(report.as_document(found, response, told, damaged, searched))
-        else:
-            print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged, searched))
+
+def _surroundings(results: Path, *, shared: bool) -> Surroundings:
+    """What is on record around results; ``shared``: of those between which nothing that matters differs, the
+    first's."""
+    from linewatt.report.comparison.sides import with_surroundings
+
+    known: dict[str, Side] = {}
+
+    def whole(side: Side) -> Side:
+        if side.hosts:
+            return side
+        key = side.environment if shared else side.id
+        if key not in known:
+            known[key] = with_surroundings(side, results / side.id)
+        one = known[key]
+        return replace(side, campaign=one.campaign, hosts=one.hosts)
+
+    return whole
 
 
-def _soaks(
-    paths: Sequence[Path], metric: str, case: str | None, test: str | None
-) -> tuple[list[Side], list[tuple[str, str]]]:
-    """Soaks that are asked for, as one run each, and those that are none, with the reason."""
-    from linewatt.analysis.metrics.of_soak import FOLLOWED
+def _soaks(paths: Sequence[Path], response: Response, case: str | None) -> tuple[list[Side], dict[str, str]]:
+    """Soaks that are asked for, as one run each, and the reason of those that are none."""
     from linewatt.analysis.soak.job import job_of
     from linewatt.report.comparison.sides import Kept, with_surroundings
     from linewatt.store.read import load, readable
 
     runs: list[Side] = []
-    left_out: list[tuple[str, str]] = []
-    if metric not in FOLLOWED or test not in (None, SOAK):
-        return runs, left_out
+    left_out: dict[str, str] = {}
     for path in paths:
         from linewatt.report.soak.runs import followed  # with all that reads soaks: only where there is one
 
@@ -107,58 +212,24 @@ def _soaks(
                 side = with_surroundings(Kept(one.created_s, one.is_soak, ()).side(one.id), path)
                 if case is not None and not job_of(side.campaign).key.startswith(case):
                     continue
-                run: Side | str = followed(one, side, FOLLOWED[metric])
+                run: Side | str = followed(one, side, response)
         except StoreError as error:
             run = str(error)
         if isinstance(run, str):
-            left_out.append((path.name, run))
+            left_out[path.name] = run
         else:
             runs.append(run)
     return runs, left_out
 
 
-def _followed(
-    results: Path,
-    sides: Sequence[Side],
-    response: Response,
-    wanted: Callable[[Case], bool],
-    matters: float | None,
-    soaks: Sequence[Side],
-    metric: str,
-) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
-    """Courses of cases and of soaks: what is one quantity in both is judged together."""
-    from linewatt.analysis.comparison.history import courses
-    from linewatt.analysis.metrics.of_soak import FOLLOWED
-    from linewatt.analysis.soak.job import Job
-    from linewatt.report.comparison.sides import with_surroundings
-
-    def surroundings(side: Side) -> Side:
-        return side if side.hosts else with_surroundings(side, results / side.id)
-
-    limit = matters if response.relative else None
-    own = FOLLOWED.get(metric, response)
-    together = own.name == response.name
-    found = courses(sides, response, wanted, limit, soaks if together else (), surroundings)
-    if not together:
-        found = (*found, *courses((), own, wanted, matters, soaks, surroundings))
-    cases = tuple(one for one in found if not isinstance(one.case, Job))
-    return cases, tuple(one for one in found if isinstance(one.case, Job))
-
-
-def _told(courses: tuple[Course, ...], left_out: list[tuple[str, str]], metric: str) -> Soaks | None:
-    from linewatt.analysis.metrics.of_soak import FOLLOWED
-    from linewatt.report.comparison.history import Soaks
-
-    if not courses and not left_out:
-        return None
-    return Soaks(courses, FOLLOWED[metric], tuple(left_out))
-
-
-def _nothing(results: Path, loaded: Sequence[Kept], case: str | None, test: str | None, metric: str) -> str:
+def _nothing(
+    results: Path, loaded: Loaded, case: str | None, test: str | None, metrics: Sequence[str]
+) -> str:
     if not loaded:
         return f"no results below {results}; name their directory with --results"
     asked = [f"--case {case}"] if case is not None else []
     asked += [f"--test {test}"] if test is not None else []
-    none = f"none of the {len(loaded)} results below {results} has a case with {' '.join([*asked, metric])}"
-    searches = any(one.searched for one in loaded)
+    wanted = " ".join([*asked, " or ".join(metrics)])
+    none = f"none of the {len(loaded)} results below {results} has a case with {wanted}"
+    searches = any(one.searched for _, one in loaded)
     return f"{none}; steps of searches are in no history: 'linewatt show' has their rates" * searches or none

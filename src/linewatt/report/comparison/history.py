@@ -3,192 +3,229 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.comparison.history import Change, Course, Point, Unlike
-from linewatt.analysis.comparison.verdicts import signed, unit_of_change
+from linewatt.analysis.comparison.history import Change, Course, Unlike
+from linewatt.analysis.comparison.points import Point
+from linewatt.analysis.comparison.regressions import Regressions
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
 from linewatt.foreign import one_line
 from linewatt.model import Case
+from linewatt.records import Host
+from linewatt.report.comparison.course_table import Named, lines, table
 from linewatt.report.comparison.document import job_keys
-from linewatt.report.comparison.tables import mean_cell, unit_of
-from linewatt.report.comparison.words import difference_lines, names_of
-from linewatt.report.printing.export import keyed_case, numbers, when
+from linewatt.report.comparison.tables import unit_of
+from linewatt.report.comparison.terminal import COLOURS, ENDS
+from linewatt.report.comparison.words import lab_words_of, names_of
+from linewatt.report.printing.export import keyed_case, numbers
 from linewatt.report.printing.text_table import render, titled
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
 from linewatt.store.read import Damaged
+from linewatt.units import first_of
 
-SCHEMA_VERSION = 1
-_MOST_DIFFERENCES = 8
+SCHEMA_VERSION = 2
 _MOST_NAMED = 4
 """cases without a course that are named; JSON has all"""
+_MOST_WORSE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Soaks:
-    """Courses of soaks; ``left_out`` has (id, why) of those that are no run."""
+class History:
+    """All that is followed: courses of cases and of soaks, over ``results`` and ``soaks`` of them.
+
+    ``left_out`` has (id, why) of soaks that are no run, ``searched`` (id, rates that its searches found).
+    """
 
     courses: tuple[Course, ...]
-    response: Response
+    results: int = 0
     left_out: tuple[tuple[str, str], ...] = ()
+    damaged: tuple[Damaged, ...] = ()
+    searched: tuple[tuple[str, Sequence[str]], ...] = ()
+    regressions: Regressions | None = None
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+    """those of the newest result of each course"""
+
+    @property
+    def cases(self) -> tuple[Course, ...]:
+        return tuple(one for one in self.courses if not isinstance(one.case, Job))
+
+    @property
+    def soaks(self) -> tuple[Course, ...]:
+        return tuple(one for one in self.courses if isinstance(one.case, Job))
+
+    def by_response(self) -> Iterator[tuple[Response, list[Course]]]:
+        """Courses of cases, then of soaks, response by response."""
+        for courses in (self.cases, self.soaks):
+            for response in dict.fromkeys(one.response for one in courses):
+                yield response, [one for one in courses if one.response == response]
 
 
-def show(
-    courses: Sequence[Course],
-    response: Response,
-    results: int,
-    width: int | None = None,
-    soaks: Soaks | None = None,
-    damaged: Sequence[Damaged] = (),
-    searched: Sequence[tuple[str, Sequence[str]]] = (),
-) -> RenderableType:
-    """The whole of ``linewatt history``: a table a case or job, and what changed; then damaged results.
+def heading(found: History, response: Response, courses: Sequence[Course]) -> str:
+    """``Throughput (Gbps) over 20 results``; ``Mean rate of soaks over 6 soaks``."""
+    if isinstance(courses[0].case, Job):
+        soaks = {point.side.id for one in courses for point in one.points}
+        return f"{response.title} of soaks over {plural(len(soaks), 'soak')}"
+    unit = unit_of(response, _means(courses)).name
+    return f"{response.title}{f' ({unit})' if unit else ''} over {plural(found.results, 'result')}"
 
-    ``searched``: a result's id and the rates that its searches found, in words.
-    """
-    parts: list[RenderableType] = []
-    if courses or soaks is None:
-        unit = unit_of(response, _means(courses))
-        head = f"{response.title} ({unit.name}) over {plural(results, 'result')}"
-        parts += _block(head, courses, response, lambda _: unit, "case", width)
-    if soaks is not None and soaks.courses:
-        count = len({point.side.id for one in soaks.courses for point in one.points})
-        head = f"{soaks.response.title} of soaks over {plural(count, 'soak')}"
-        own = soaks.response
-        parts += _block(head, soaks.courses, own, lambda one: unit_of(own, _means([one])), "job", width)
-    if soaks is not None and soaks.left_out:
-        left_out = (f"{name}: {why}" for name, why in soaks.left_out)
-        parts.append(titled(f"Left out: {plural(len(soaks.left_out), 'soak')}", left_out))
-    if searched:
-        rates = (f"{name}: {'; '.join(words)}" for name, words in searched)
-        parts.append(titled("Rates of searches, in no course: each was searched once", rates))
-    if damaged:
-        reasons = (f"{one.id}: {one.reason}" for one in damaged)
-        parts.append(titled(f"Damaged, in no course: {plural(len(damaged), 'result')}", reasons))
-    return Group(*parts)
+
+def named(response: Response, courses: Sequence[Course]) -> list[Named]:
+    """Courses with their names; those of cases have one unit, soaks each their own."""
+    units: list[Unit] = [
+        unit_of(response, _means([one] if isinstance(one.case, Job) else courses)) for one in courses
+    ]
+    names = names_of([one.case for one in courses])
+    return [Named(*each) for each in zip(names, courses, units, strict=True)]
 
 
 def _means(courses: Sequence[Course]) -> list[float]:
     return [point.mean.mean for one in courses for point in one.points]
 
 
-def _block(
-    head: str,
-    courses: Sequence[Course],
-    response: Response,
-    unit: Callable[[Course], Unit],
-    noun: str,
-    width: int | None,
-) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text(head, style="bold")]
-    alone = []
-    for name, one in zip(names_of([one.case for one in courses]), courses, strict=True):
-        if len(one.points) > 1:
-            parts.append(_course(name, one, response, unit(one), width))
-        else:
-            alone.append(name)
-    if alone:
-        said = f"In one result only, so that there is nothing to follow: {plural(len(alone), noun)}"
-        more = ", …" if len(alone) > _MOST_NAMED else ""
-        parts.append(Text(one_line(f"{said} ({'; '.join(alone[:_MOST_NAMED])}{more})")))
-    return [part for each in parts for part in (each, Text())]
+def alone(every: Sequence[Named]) -> str:
+    """What is in one result only, in words; empty where nothing is."""
+    names = [one.name for one in every if len(one.course.points) == 1]
+    if not names:
+        return ""
+    noun = "job" if isinstance(every[0].course.case, Job) else "case"
+    said = f"In one result only, so that there is nothing to follow: {plural(len(names), noun)}"
+    return f"{said} ({'; '.join(names[:_MOST_NAMED])}{', …' if len(names) > _MOST_NAMED else ''})"
 
 
-def _course(name: str, course: Course, response: Response, unit: Unit, width: int | None) -> RenderableType:
-    marks = {change.at: f"◀ {change.verdict.words}" for change in course.changes}
-    marks |= {one.at: f"unlike the rest: {_apart(one, response)}" for one in course.unlike}
-    is_soak = isinstance(course.case, Job)
-    means = [mean_cell(point.mean, unit) for point in course.points]
-    if is_soak:
-        means = [replace(cell, note=None) for cell in means]
-    rows = [
-        Row(texts(point.side.id), (Cell(when(point.side.created_s)), mean, Cell(marks.get(at, ""))))
-        for at, (point, mean) in enumerate(zip(course.points, means, strict=True))
+def show(found: History, width: int | None = None) -> RenderableType:
+    """The whole of ``linewatt history``: a table a case or job, and what changed; then what is in none."""
+    parts: list[RenderableType] = []
+    if lab_words_of(found.hosts):
+        parts.append(titled("History", lab_words_of(found.hosts)))
+    for response, courses in found.by_response():
+        every = named(response, courses)
+        parts.append(Text(heading(found, response, courses), style="bold"))
+        for one in every:
+            if len(one.course.points) > 1:
+                shown = (Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines(one))
+                parts.append(Group(render(table(one, folded=True), width), *shown))
+        if alone(every):
+            parts.append(Text(one_line(alone(every))))
+    parts += [titled(title, said) for title, said in asides(found)]
+    if found.regressions is not None:
+        code = found.regressions.exit_code
+        said = f"{ENDS[code]}: {finding_words(found.regressions)}."
+        parts.append(Text(one_line(said), style=COLOURS[code]))
+    return Group(*(part for each in parts for part in (each, Text())))
+
+
+def asides(found: History) -> Iterator[tuple[str, list[str]]]:
+    """What is in no course, under its title."""
+    if found.left_out:
+        yield (
+            f"Left out: {plural(len(found.left_out), 'soak')}",
+            [f"{name}: {why}" for name, why in found.left_out],
+        )
+    if found.searched:
+        yield (
+            "Rates of searches, in no course: each was searched once",
+            [f"{name}: {'; '.join(words)}" for name, words in found.searched],
+        )
+    if found.damaged:
+        yield (
+            f"Damaged, in no course: {plural(len(found.damaged), 'result')}",
+            [f"{one.id}: {one.reason}" for one in found.damaged],
+        )
+
+
+def finding_words(found: Regressions) -> str:
+    """What was asked with --fail-on: which courses are worse, or cannot be told."""
+    if found.worse:
+        which = f"{len(found.worse)} of {plural(found.asked, 'course')} worse than before"
+        return f"{which}: {first_of(_told(found.worse), _MOST_WORSE, between='; ')}"
+    if found.open:
+        which = f"none is worse, but {len(found.open)} of {plural(found.asked, 'course')} cannot be told yet"
+        return f"{which}: {first_of(_told(found.open), _MOST_WORSE, between='; ')}"
+    if not found.asked:
+        return "nothing is in two results or more"
+    return f"{plural(found.asked, 'course')} followed, none worse than before"
+
+
+def _told(courses: Sequence[Course]) -> list[str]:
+    names = names_of([one.case for one in courses])
+    return [
+        f"{name}, {one.response.title.lower()} {one.words}" for name, one in zip(names, courses, strict=True)
     ]
-    mean = Head("One run", unit.name, lines="One run,") if is_soak else Head("Mean ± SD (n)")
-    table = Table(
-        f"{name} [{course.case.key}]: {course.words}",
-        (Head("Result", kind="text"),),
-        (Head("When", kind="text"), replace(mean, show_sd=True), Head("Change", kind="text")),
-        (RowGroup("", tuple(rows)),),
-    )
-    lines = [line for change in course.changes for line in _surroundings(course, change)]
-    return Group(render(table, width), *(Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines))
 
 
-def _apart(one: Unlike, response: Response) -> str:
-    return f"{signed(one.change, response)} {unit_of_change(response)}, in no mean"
-
-
-def _surroundings(course: Course, change: Change) -> list[str]:
-    """What else changed at a change point: what matters, and how much more there is."""
-    at = course.points[change.at].side.id
-    if not change.environment:
-        return [f"{at}: nothing on record of the hosts changed with it"]
-    shown = [one for one in change.environment if one.rank is not None][:_MOST_DIFFERENCES]
-    left = len(change.environment) - len(shown)
-    more = [f"{at}: and {plural(left, 'other difference')}, which --json has"] if left else []
-    return [*(f"{at}: {line}" for line in difference_lines(shown)), *more]
-
-
-def as_document(
-    courses: Sequence[Course],
-    response: Response,
-    soaks: Soaks | None = None,
-    damaged: Sequence[Damaged] = (),
-    searched: Sequence[tuple[str, Sequence[str]]] = (),
-) -> dict[str, Any]:
-    """The document of ``history --json``; values are in the unit that the response's name ends with."""
-    followed = () if soaks is None else soaks.courses
-    return {
+def as_document(found: History) -> dict[str, Any]:
+    """The document of ``history --json``; values are in the unit that their response's name ends with."""
+    document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
-        "response": response.name,
-        "cases": [{**_case(one.case), **_document(one, response)} for one in courses],
-        "soaks_response": None if soaks is None else soaks.response.name,
-        "soaks": [{**_case(one.case), **_document(one, soaks.response)} for one in followed if soaks],
-        "left_out": [{"id": name, "reason": why} for name, why in (soaks.left_out if soaks else ())],
-        "damaged": [{"id": one.id, "reason": one.reason} for one in damaged],
-        **(
-            {"searched_rates": [{"id": name, "rates": [*words]} for name, words in searched]}
-            if searched
-            else {}
-        ),
+        "caveats": lab_words_of(found.hosts),
+        "cases": [{**_case(one.case), **_document(one)} for one in found.cases],
+        "soaks": [{**_case(one.case), **_document(one)} for one in found.soaks],
+        "left_out": [{"id": name, "reason": why} for name, why in found.left_out],
+        "damaged": [{"id": one.id, "reason": one.reason} for one in found.damaged],
     }
+    if found.searched:
+        document["searched_rates"] = [{"id": name, "rates": [*words]} for name, words in found.searched]
+    if found.regressions is not None:
+        code = found.regressions.exit_code
+        document |= {"exit_code": code, "finding": finding_words(found.regressions)}
+    return document
 
 
 def _case(case: Case | Job) -> dict[str, Any]:
     return job_keys(case) if isinstance(case, Job) else keyed_case(case)
 
 
-def _document(course: Course, response: Response) -> dict[str, Any]:
+def _document(course: Course) -> dict[str, Any]:
+    drift = None if course.drift is None else numbers(course.response, course.drift)
     return {
+        "response": course.response.name,
         "results": [_point(point) for point in course.points],
-        "changes": [
+        "changes": [_change(course, change) for change in course.changes],
+        "drift": drift,
+        "unlike": [_unlike(course, one) for one in course.unlike],
+        "labels": [
             {
-                "id": course.points[change.at].side.id,
-                **numbers(response, change.verdict),
-                "differences": [asdict(one) for one in change.environment],
-            }
-            for change in course.changes
-        ],
-        "unlike": [
-            {
+                "after": course.points[one.at - 1].side.id,
                 "id": course.points[one.at].side.id,
-                "ratio": 1 + one.change if response.relative else None,
-                "difference": None if response.relative else one.change,
+                "differences": [asdict(each) for each in one.differences],
             }
-            for one in course.unlike
+            for one in course.labels
         ],
+        "without_value": list(course.without),
+        "apart": course.apart or None,
+        "is_worse": course.is_worse,
+        "is_open": course.is_open,
         "summary": course.words,
+    }
+
+
+def _change(course: Course, change: Change) -> dict[str, Any]:
+    return {
+        "id": course.points[change.at].side.id,
+        "first_id": course.points[change.first].side.id,
+        "last_id": course.points[change.last].side.id,
+        **numbers(course.response, change.verdict),
+        "stands": change.stands,
+        "gradual": change.gradual,
+        "doubts": list(change.doubts),
+        "differences": [asdict(one) for one in change.environment],
+    }
+
+
+def _unlike(course: Course, one: Unlike) -> dict[str, Any]:
+    relative = course.response.relative
+    return {
+        "id": course.points[one.at].side.id,
+        "ratio": 1 + one.change if relative else None,
+        "difference": None if relative else one.change,
     }
 
 
@@ -199,4 +236,6 @@ def _point(point: Point) -> dict[str, Any]:
         "mean": point.mean.mean,
         "sd": point.mean.sd,
         "n": point.mean.n,
+        "provenance": point.provenance,
+        "doubts": [{"code": code, "trials": trials} for code, trials in point.doubts],
     }

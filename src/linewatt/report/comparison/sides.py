@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from linewatt.analysis.comparison.differences import digest
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns, by_case
 from linewatt.errors import StoreError
@@ -27,6 +28,7 @@ class Kept:
     cases: tuple[CaseRuns, ...]
     searched: tuple[str, ...] = ()
     knees: tuple[str, ...] = ()
+    environment: str = ""
 
     def side(self, name: str) -> Side:
         """The result called ``name``, without what is on record of its campaign and hosts."""
@@ -40,6 +42,7 @@ class Kept:
             self.created_s,
             searched=self.searched,
             knees=self.knees,
+            environment=self.environment,
         )
 
 
@@ -57,7 +60,9 @@ def kept(path: Path) -> Kept:
         result = load(path)
         cases = tuple(by_case(result.trials).values())
         found = tuple(_searched(result)), tuple(_knees(result))
-        return Kept(result.created_s, result.is_soak, cases, *found)
+        asked, hosts = result.manifest.asked, result.manifest.hosts
+        environment = digest(Side(path.name, path.name, asked, hosts, {}))
+        return Kept(result.created_s, result.is_soak, cases, *found, environment)
 
     return remembered(path, "cases", _shape(), made)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.analysis.comparison.compare import Comparison
@@ -14,6 +14,7 @@ from linewatt.analysis.comparison.verdicts import amount
 from linewatt.analysis.soak.job import Job
 from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
+from linewatt.records import Host
 from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import hosts_words
 from linewatt.report.series import case_labels, plural, test_title
@@ -77,7 +78,13 @@ def side_names(found: Comparison) -> tuple[str, str]:
 
 def lab_words(found: Comparison) -> list[str]:
     """What keeps a comparison from being one of hardware; nothing where its hosts are real."""
-    hosts = {name: host for side in (found.base, found.other) for name, host in side.hosts.items()}
+    return lab_words_of(
+        {name: host for side in (found.base, found.other) for name, host in side.hosts.items()}
+    )
+
+
+def lab_words_of(hosts: Mapping[str, Host]) -> list[str]:
+    """The same of hosts."""
     lab = [name for name, host in hosts.items() if host.lab]
     emulated = [name for name, host in hosts.items() if host.emulated]
     said = [f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware"] if lab else []

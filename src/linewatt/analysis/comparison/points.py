@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a case or a soak's job has in each result, and which of these make one course. Pure.
+
+Results that measure something else under the same name (another window, another kind of CPU accounting,
+watts of another scope) are courses of their own. What the hosts are is no reason: it is what a course is
+asked about.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from linewatt.analysis.comparison.comparable import Ends, alike_runs, obstacles
+from linewatt.analysis.comparison.compare import watts_differ
+from linewatt.analysis.comparison.jobs import job_obstacles
+from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.runs import CaseRuns, Measured
+from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.of_trial import METRICS
+from linewatt.analysis.soak.job import Job
+from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.findings import Figure, kind_of
+from linewatt.model import Case, Provenance
+
+Surroundings = Callable[[Side], Side]
+"""a side with what is on record of its campaign and hosts"""
+OF_HOSTS = ("offloads",)
+"""what refuses a verdict on two results, but is what a course over many would show"""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A case or a soak's job in one result: ``values`` on the scale they are compared on, ``mean`` as people
+    read it, SI. ``runs`` are those of a case, ``doubts`` codes of findings on the figure and in how many."""
+
+    side: Side
+    case: Case | Job
+    values: tuple[float, ...]
+    mean: Estimate
+    runs: CaseRuns | None = None
+    measured: Measured | None = None
+    doubts: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def level(self) -> float:
+        """Mean of the values."""
+        return statistics.fmean(self.values)
+
+    @property
+    def variance(self) -> float:
+        """Of the values, of which there are several."""
+        return _variance(self.values)
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Of the watts in it."""
+        return self.measured.provenance if self.measured else None
+
+
+@cache
+def _variance(values: tuple[float, ...]) -> float:
+    """The nearest float to the exact one, as ``statistics.variance`` gives it in eight times the time."""
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = max(denominator for _, denominator in ratios)
+    whole = [numerator * (scale // denominator) for numerator, denominator in ratios]
+    count = len(whole)
+    squares = count * sum(one * one for one in whole) - sum(whole) ** 2
+    return squares / (count * (count - 1) * scale * scale)
+
+
+@dataclass(slots=True)
+class Series:
+    """Points in time order that are one course; ``apart``: why they are none with an earlier one.
+
+    ``without`` are results that have the case, but no value of the response.
+    """
+
+    response: Response
+    points: list[Point] = field(default_factory=list)
+    apart: str = ""
+    without: tuple[str, ...] = ()
+
+
+def series_of_cases(
+    sides: Sequence[Side], response: Response, wanted: Callable[[Case], bool], whole: Surroundings
+) -> list[Series]:
+    """Each case and host pair over results in time order."""
+    found: dict[tuple[Any, ...], list[Point]] = {}
+    lacking: dict[tuple[Any, ...], list[str]] = {}
+    for side in sides:
+        for case, runs in side.cases.items():
+            if wanted(case):
+                point, key = _point(side, runs, response), (case.key, case.ways)
+                if point is not None:
+                    found.setdefault(key, []).append(point)
+                else:
+                    lacking.setdefault(key, []).append(side.id)
+    series = []
+    for key, points in found.items():
+        parts = _split(points, response, whole)
+        parts[-1].without = tuple(lacking.get(key, ()))
+        series += parts
+    return series
+
+
+def series_of_soaks(soaks: Sequence[Side], response: Response, whole: Surroundings) -> list[Series]:
+    """Each job and server over soaks in time order."""
+    found: dict[tuple[Any, ...], list[Point]] = {}
+    for side in soaks:
+        if side.soak is not None:
+            job = side.soak.job
+            value = side.soak.quantities[response.name].value or 0.0  # of one that ran to its end: above 0
+            point = Point(side, job, (math.log(value),), Estimate(value, None, 1))
+            found.setdefault((job.key, job.under_test), []).append(point)
+    return [part for points in found.values() for part in _split(points, response, whole)]
+
+
+def _point(side: Side, runs: CaseRuns, response: Response) -> Point | None:
+    measured = runs.measured.get(response.name)
+    values = measured.values if measured else ()
+    mean = estimate(math.exp(value) if response.relative else value for value in values)
+    if mean is None:
+        return None
+    return Point(side, runs.case, values, mean, runs, measured, _doubts(runs, response))
+
+
+_FIGURES: dict[str, Figure | None] = {one.response.name: one.figure for one in METRICS if one.response}
+
+
+def _doubts(runs: CaseRuns, response: Response) -> tuple[tuple[str, int], ...]:
+    """Findings of its trials that make the figure doubtful, and of how many trials."""
+    figure = "power" if response.group == "power" else _FIGURES.get(response.name)
+    return tuple(
+        (one.code, one.trials)
+        for one in runs.flags
+        if (kind := kind_of(one.code)).rank != "note" and figure in kind.figures
+    )
+
+
+def _split(points: Iterable[Point], response: Response, whole: Surroundings) -> list[Series]:
+    """Each goes on with the newest series whose last point measures the same."""
+    parts: list[Series] = []
+    for point in points:
+        reasons = []
+        for part in sorted(parts, key=lambda one: -(one.points[-1].side.created_s or 0)):
+            reason = _differ(part.points[-1], point, response, whole)
+            if not reason:
+                part.points.append(point)
+                break
+            reasons.append(reason)
+        else:
+            parts.append(Series(response, [point], reasons[0] if reasons else ""))
+    return parts
+
+
+def _differ(one: Point, other: Point, response: Response, whole: Surroundings) -> str:
+    """Why two results are not of one course, in words; empty where they are."""
+    names = one.side.id, other.side.id
+    watts = watts_differ(names, one.measured, other.measured) if response.group == "power" else None
+    same = bool(one.side.environment) and one.side.environment == other.side.environment
+    if watts or (same and (one.runs is None or other.runs is None or alike_runs(one.runs, other.runs))):
+        return watts or ""
+    sides = _named(whole(one.side), names[0]), _named(whole(other.side), names[1])
+    if one.runs is None or other.runs is None:
+        found = job_obstacles(sides)
+    else:
+        found = obstacles(Ends(*sides, one.runs, other.runs, None))
+    return "; ".join(each.words for each in found if each.bars(response.name) and each.code not in OF_HOSTS)
+
+
+def _named(side: Side, name: str) -> Side:
+    return replace(side, name=name)
