@@ -30,6 +30,10 @@ def test_entries_stay_in_order_and_a_list_has_one_layer_and_no_setting_twice(ent
         assert len({(entry.knob, entry.target) for entry in together}) == len(together)
 
 
+def test_netem_goes_once_the_mtu_is_as_found() -> None:
+    assert layer("tuned") < layer("netem") < layer("mtu") == layer("channels")
+
+
 def test_a_profile_is_below_queues_and_queues_below_what_each_of_them_has() -> None:
     assert layer("tuned") < layer("channels") < layer("rps_cpus") == layer("irq_affinity") == TOP
     assert {layer(knob) for knob in KNOBS} == set(range(TOP + 1))

@@ -444,6 +444,27 @@ def test_where_all_interrupts_go_is_kept_before_what_moves_them(rig: Rig, knob: 
     assert host.state == found, "as restore puts it back after a kill, too"
 
 
+def test_the_discipline_that_netem_replaced_is_made_again_by_the_mtu_that_was_found(rig: Rig) -> None:
+    """The kernel's fq_codel has a quantum of one frame of the MTU that is there when it is made."""
+    host = rig.hosts["h1"]
+    host.state["netem", "eth0"] = "none 1500"
+    found, run = dict(host.state), host.run
+
+    async def made_by_mtu(argv: Sequence[str], **options: Any) -> Completed:
+        done = await run(argv, **options)
+        if tuple(argv[:2]) == ("write", "netem") and argv[3].startswith("none"):
+            host.state["netem", "eth0"] = f"none {host.state['mtu', 'eth0']}"
+        return done
+
+    host.run = made_by_mtu  # type: ignore[method-assign]
+    knobs = {**KNOBS, "netem": Word("netem")}
+    settings = Settings(rig.hosts, knobs, rig.journal)  # type: ignore[arg-type]
+    for wanted in (["mtu=900", "netem=delay"], ["mtu=900"], ["mtu=800", "netem=delay", "channels=8"], []):
+        asyncio.run(settings.to([made(f"h1 {one}") for one in wanted], ("h1",)))
+        assert host.state["netem", "eth0"] == ("delay" if "netem=delay" in wanted else "none 1500")
+    assert (host.state, rig.journal.read()[1]) == (found, ())
+
+
 def test_stopping_irqbalance_keeps_nothing(rig: Rig) -> None:
     rig.hosts["h1"].state |= {("irqbalance", "eth0"): "on", ("interrupts", "host"): "a=3"}
     rig.to("h1 irqbalance=off")

@@ -24,6 +24,7 @@ KNOBS: dict[str, Knob] = {
 _LAYERS = (
     {"cpus_online"},
     {"irqbalance", "tuned"},
+    {"netem"},  # the discipline that comes back in its place takes its quantum from the MTU of that moment
     {"channels", "rings", "mtu", "governor", "offload"},
 )
 """from the ground up; every other knob stands on these"""
