@@ -32,8 +32,14 @@ from tests.report_factories import (
 from tests.soak_result import Shape, write
 
 from linewatt.analysis.comparison.compare import finding
+from linewatt.analysis.fleet.advice import advise_fleet
+from linewatt.analysis.fleet.question import Question, Redundancy
+from linewatt.analysis.psu.supplies import Supply
+from linewatt.analysis.psu.tables import certified
 from linewatt.model import Case
 from linewatt.report.comparison import page as comparison_page
+from linewatt.report.fleet.printers import page as fleet_page
+from linewatt.report.fleet.sources import choose_series, of_result
 from linewatt.report.printing import html
 from linewatt.report.published.printers import render_page as render_published
 from linewatt.report.published.view import view
@@ -91,12 +97,26 @@ def published(name: str, root: Path) -> str:
     return render_published(view(imported(name, root).result))
 
 
+def fleet(_: Path) -> str:
+    """Servers for a target, with intervals, simulated watts, and power supplies."""
+    source = of_result(
+        result(renumbered(powered(scaling_trials(trials=5), provenance="simulated"))), "receiver"
+    )
+    chosen = choose_series(source, None)
+    asked = Question(
+        1e12, 0.2, Redundancy(1), 1.3, 0.15, supply=Supply(2, 400.0), table=certified("platinum")
+    )
+    points = source.points(chosen, "receiver", None)
+    return fleet_page(advise_fleet(chosen.title, "receiver", points, asked), source)
+
+
 PAGES: Mapping[str, Callable[[Path], str]] = {
     "trials": trials_page,
     "matrix": matrix_page,
     "experiment": experiment_page,
     "soak": soak_page_of,
     "comparison": comparison,
+    "fleet": fleet,
     "published means": partial(published, "vxlan_eln"),
     "published soak": partial(published, "opteron_soak"),
 }

@@ -21,6 +21,7 @@ KEPT = Path(__file__).parents[1] / "captures" / "golden"
 TABLE = Path(__file__).parents[1] / "captures" / "derive"
 KINDS = {"campaign": CAMPAIGN, "levels": LEVELS, "soak": SOAK, "method-1": OLD}
 
+FLEET = ("--price-kwh", "0.2", "--redundancy", "n+1", "--series", "gro=on mtu=1500 rps=off")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "list": ("list",),
     "list-json": ("list", "--json"),
@@ -41,6 +42,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     **{f"show-{kind}-detail": ("show", name, "--detail") for kind, name in KINDS.items()},
     **{f"analyze-{kind}-json": ("analyze", name, "--json") for kind, name in KINDS.items()},
     **{f"verify-{kind}": ("verify", name) for kind, name in KINDS.items()},
+    "fleet-campaign-json": ("advise", "fleet", "--target-gbps", "1000", "--from", CAMPAIGN, "--json"),
+    "fleet-levels": (*("advise", "fleet", "--target-gbps", "1000", "--from", LEVELS), *FLEET),
     "rederive-method-1-json": ("rederive", OLD, "--json"),
 }
 

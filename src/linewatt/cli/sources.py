@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.units import number_ranges
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
+    from linewatt.analysis.tables.analysed import AnalysedTable
+    from linewatt.analysis.tables.table import TableWarning
     from linewatt.store.read import Result
 
 MOST_BYTES = 256 * 2**20
@@ -59,3 +62,38 @@ def stored_result(results: Path, wanted: str) -> Iterator[Result]:
         raise InvalidInput(f"no table, and {error}") from None
     with read.readable(path):
         yield read.load(path)
+
+
+def trials_of_table(wanted: str, *, figures: bool = False) -> tuple[str, AnalysedTable, list[str]]:
+    """How messages name a table, its rows as trials, what of it could not be read. Raises InvalidInput.
+
+    ``figures``: also for a number of which nothing can be made.
+    """
+    from linewatt.analysis.tables.analysed import EXTRA, trials_of
+    from linewatt.analysis.tables.inputs import RECOGNISED
+    from linewatt.analysis.tables.published import refuse_no_figures
+    from linewatt.analysis.tables.table import read_table
+
+    source, data = read_bytes(wanted)
+    table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))
+    if figures:
+        refuse_no_figures(table, source)
+    try:
+        read = trials_of(table)
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
+    return source, read, folded([*warnings, *read.warnings])
+
+
+def folded(warnings: Iterable[TableWarning]) -> list[str]:
+    """Warnings as lines of text, those that say the same of several rows in one line."""
+    alike: dict[tuple[str | None, str], list[TableWarning]] = {}
+    for warning in warnings:
+        alike.setdefault((warning.column, warning.message), []).append(warning)
+    return [str(same[0]) if len(same) == 1 else _folded(same) for same in alike.values()]
+
+
+def _folded(warnings: Sequence[TableWarning]) -> str:
+    numbers = [warning.row for warning in warnings if warning.row is not None]
+    column = f", column {warnings[0].column}" if warnings[0].column else ""
+    return f"rows {number_ranges(numbers, '-')}{column}: {warnings[0].message}"

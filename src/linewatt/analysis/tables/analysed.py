@@ -162,13 +162,13 @@ def _power(row: Row, read: Mapping[str, float], warnings: list[TableWarning]) ->
     try:
         provenance = one_of(word, _PROVENANCES) if word else "measured"
         column = SCOPE
-        scopes = (("system_w", "system", _scope(row)), ("cpu_w", "cpu", "cpu"))
+        scopes = (("system_w", "system", _scope(row), read.get("idle_w")), ("cpu_w", "cpu", "cpu", None))
     except inputs.BadCell as problem:
         warnings.append(TableWarning(str(problem), row.number, row.line, column))
         return ()
     return tuple(
-        PowerResult("table", channel, scope, provenance, "as the table has it", read[name])
-        for name, channel, scope in scopes
+        PowerResult("table", channel, scope, provenance, "as the table has it", read[name], idle_w=idle_w)
+        for name, channel, scope, idle_w in scopes
         if name in read
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt advise``: what could be built differently, from a few numbers. Measures nothing."""
+"""``linewatt advise``: what could be built differently, from figures that are there. Measures nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from linewatt.cli.commands.advise_fleet import fleet_command
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json
 from linewatt.cli.output import print_json, put, say
@@ -28,12 +29,15 @@ SCHEMA_VERSION = 1
 MOST_UNITS = 16
 
 advise_app = typer.Typer(
-    cls=Group, help="Say what could be built differently, from a few numbers.", no_args_is_help=True
+    cls=Group, help="Say what could be built differently, from figures that are there.", no_args_is_help=True
 )
 
 
 @advise_app.callback()
 def _commands() -> None: ...
+
+
+advise_app.command("fleet", cls=Command)(fleet_command)
 
 
 _Rating = Annotated[
@@ -117,9 +121,9 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     from linewatt.analysis.psu.advice import Question, advise
     from linewatt.analysis.psu.supplies import MODES, Supply
 
-    _check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
-    _check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
-    _check_positive({"--price-per-kwh": price_per_kwh})
+    check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
+    check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
+    check_positive({"--price-per-kwh": price_per_kwh})
     if not 1 <= count <= MOST_UNITS:
         raise InvalidInput(f"--count must be from 1 to {MOST_UNITS}, got {count}")
     if (in_w is None) != (out_w is None):
@@ -127,11 +131,11 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     load = out_w if load_w is None else load_w
     if load is None:
         raise InvalidInput("--load-w is missing: give the W of DC output, or the measured --in-w and --out-w")
-    supply = Supply(count, rating_w, _one_of("--mode", mode, MODES))
+    supply = Supply(count, rating_w, one_of("--mode", mode, MODES))
     readings = _readings(supply, in_w, out_w, tolerance_percent)
     peak = load if peak_w is None else peak_w
     _print(
-        advise(Question(supply, load, peak, _table(level, mains, table), readings, price_per_kwh)),
+        advise(Question(supply, load, peak, efficiency_table(level, mains, table), readings, price_per_kwh)),
         as_json=as_json,
     )
 
@@ -159,27 +163,29 @@ def _print(advice: Advice, *, as_json: bool) -> None:
         put("\n".join(lines(advice)))
 
 
-def _check_positive(values: Mapping[str, float | None]) -> None:
+def check_positive(values: Mapping[str, float | None]) -> None:
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
             raise InvalidInput(f"{name} must be more than 0 and finite, got {value:g}")
 
 
-def _one_of(name: str, text: str, choices: Iterable[Word]) -> Word:
+def one_of(name: str, text: str, choices: Iterable[Word]) -> Word:
     for choice in choices:
         if text == choice:
             return choice
     raise InvalidInput(f"{name} must be {' or '.join(choices)}, got {text!r}")
 
 
-def _table(level: str | None, mains: str, file: Path | None) -> EfficiencyTable | None:
-    """The certified table, the user's own, or none."""
+def efficiency_table(
+    level: str | None, mains: str, file: Path | None, prefix: str = "--"
+) -> EfficiencyTable | None:
+    """The certified table, the user's own, or none; the names of both options begin with ``prefix``."""
     from linewatt.analysis.psu.tables import CERTIFIED, certified, read_efficiency_table
     from linewatt.document import read_bytes
 
-    voltage = _one_of("--mains", mains, CERTIFIED)
+    voltage = one_of("--mains", mains, CERTIFIED)
     if level is not None and file is not None:
-        raise InvalidInput("--level and --table exclude each other: leave out the level")
+        raise InvalidInput(f"{prefix}level and {prefix}table exclude each other: leave out the level")
     if file is None:
         return None if level is None else certified(level, voltage)
     source = str(file) if str(file).isprintable() else repr(str(file))

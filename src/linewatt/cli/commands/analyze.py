@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linewatt.cli.options import Json, Results
-from linewatt.cli.sources import TableOrId, is_table, read_bytes, stored_result
+from linewatt.cli.sources import TableOrId, is_table, stored_result, trials_of_table
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
@@ -48,20 +48,12 @@ def analyze(
 def _of_table(wanted: str) -> list[Analysis]:
     from linewatt.analysis.cases.analyse import analyse
     from linewatt.analysis.cases.summary import summarise
-    from linewatt.analysis.tables.analysed import EXTRA, FAN, case_words, trials_of
-    from linewatt.analysis.tables.inputs import RECOGNISED
-    from linewatt.analysis.tables.table import read_table
-    from linewatt.cli.commands.derive import folded
+    from linewatt.analysis.tables.analysed import FAN, case_words
     from linewatt.cli.output import say
     from linewatt.report.series import series_of
 
-    source, data = read_bytes(wanted)
-    table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))
-    try:
-        read = trials_of(table)
-    except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}") from None
-    for line in folded([*warnings, *read.warnings]):
+    _, read, lines = trials_of_table(wanted)
+    for line in lines:
         say(f"warning: {line}")
     return [
         analyse(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linewatt import units
-from linewatt.cli.sources import read_bytes
+from linewatt.cli.sources import folded, read_bytes
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
@@ -153,20 +153,6 @@ def csv_rows(derived: DerivedTable) -> list[dict[str, str]]:
 
 def _plain(value: float | None) -> str:
     return "" if value is None else f"{value:.12g}"
-
-
-def folded(warnings: Iterable[TableWarning]) -> list[str]:
-    """Warnings as lines of text, those that say the same of several rows in one line."""
-    alike: dict[tuple[str | None, str], list[TableWarning]] = {}
-    for warning in warnings:
-        alike.setdefault((warning.column, warning.message), []).append(warning)
-    return [str(same[0]) if len(same) == 1 else _folded(same) for same in alike.values()]
-
-
-def _folded(warnings: Sequence[TableWarning]) -> str:
-    numbers = [warning.row for warning in warnings if warning.row is not None]
-    column = f", column {warnings[0].column}" if warnings[0].column else ""
-    return f"rows {units.number_ranges(numbers, '-')}{column}: {warnings[0].message}"
 
 
 def _print_table(derived: DerivedTable) -> None:

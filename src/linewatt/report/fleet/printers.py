@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on a fleet in a terminal, and as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from linewatt import __version__
+from linewatt.analysis.fleet.advice import FleetAdvice
+from linewatt.foreign import one_line
+from linewatt.report.charts.figure import drawn
+from linewatt.report.fleet.chart import trade_off
+from linewatt.report.fleet.sources import FleetSource
+from linewatt.report.fleet.tables import fleet_table
+from linewatt.report.fleet.words import (
+    answer,
+    assumptions,
+    how_sure,
+    next_words,
+    supply_lines,
+    target_words,
+    trade_words,
+    warnings,
+)
+from linewatt.report.printing.html import environment_of_pages
+from linewatt.report.printing.text_table import render, titled
+from linewatt.report.section import Section, listed
+
+_NEXT = "What to measure next"
+_SUPPLIES = "Power supplies"
+
+
+def rendered(advice: FleetAdvice, source: FleetSource, width: int | None) -> RenderableType:
+    """What a terminal shows: what must be known first, the answer, the table, and what would change it."""
+    return Group(*_parts(advice, source, width))
+
+
+def _parts(advice: FleetAdvice, source: FleetSource, width: int | None) -> Iterator[RenderableType]:
+    yield Text(one_line(" · ".join(_subject(advice, source))), style="bold")
+    yield from (Text(one_line(f"! {said}"), style="yellow") for said in warnings(advice, source))
+    yield Text(one_line(f"{answer(advice)}."), style="bold")
+    yield from (Text(one_line(f"{said}.")) for said in (how_sure(advice), trade_words(advice)) if said)
+    yield Text()
+    yield render(fleet_table(advice), width)
+    for title, lines in (
+        (_NEXT, [next_words(one) for one in advice.next]),
+        (_SUPPLIES, supply_lines(advice)),
+    ):
+        if lines:
+            yield Text()
+            yield titled(title, lines)
+
+
+def _subject(advice: FleetAdvice, source: FleetSource) -> tuple[str, ...]:
+    """Which series, of what, and what was asked."""
+    target = target_words(advice.question)
+    return f"Fleet for {target}", source.name, f"{advice.title}, {advice.role}", assumptions(advice.question)
+
+
+def page(advice: FleetAdvice, source: FleetSource) -> str:
+    """The whole page."""
+    figure = trade_off(advice)
+    title, *facts = _subject(advice, source)
+    sections = (
+        Section(
+            "Operating points",
+            "points",
+            (fleet_table(advice),),
+            tuple(drawn([figure], "fleet")) if figure else (),
+        ),
+        Section(_NEXT, "next", notes=(listed("", [next_words(one) for one in advice.next]),)),
+        Section(_SUPPLIES, "supplies", notes=(listed("", supply_lines(advice)),)),
+    )
+    made: str = (
+        environment_of_pages()
+        .get_template("fleet.html.j2")
+        .render(
+            version=__version__,
+            kind="advice",
+            name=title,
+            complete=True,
+            lab=any(said.startswith("Lab:") for said in source.caveats),
+            elsewhere=None,
+            answer=f"{answer(advice)}.",
+            said=[f"{one}." for one in (how_sure(advice), trade_words(advice)) if one],
+            caveats=warnings(advice, source),
+            facts=facts,
+            sections=sections,
+        )
+    )
+    return made

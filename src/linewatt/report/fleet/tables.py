@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fleet at each measured operating point, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from linewatt.analysis.fleet.advice import FleetAdvice
+from linewatt.analysis.fleet.choice import worth
+from linewatt.analysis.fleet.points import Reading
+from linewatt.analysis.fleet.totals import Fleet, Totals
+from linewatt.analysis.metrics.of_power import MBPS_PER_W
+from linewatt.analysis.metrics.unit import GBPS, MBPS, MBPS_PER_CORE, Unit
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.report.fleet.words import amount, energy_provenance, limits_of, remarks
+from linewatt.report.provenance import legend, mark, words
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
+from linewatt.units import BPS_PER_GBPS, MISSING, format_change
+
+_LARGE = 10_000.0
+"""W, or kWh, from which on a table has thousands of them"""
+
+
+def fleet_table(advice: FleetAdvice) -> Table:
+    """A row a point; what is missing says why below."""
+    rows = tuple(_row(advice, one) for one in advice.fleets)
+    watts = [one for one in advice.fleets if one.point.power_w]
+    provenances = [*(one.point.provenance for one in watts), *map(energy_provenance, watts)]
+    notes = (*legend_notes(legend(provenances)), *_lacks(advice))
+    limits = (Note("remark", f"{said}.", where) for where, said in limits_of(advice))
+    return Table(
+        "Fleet at each measured point",
+        (Head("Instances a server", lines="Instances\na server"),),
+        tuple(_heads(advice)),
+        (RowGroup("", rows),),
+        (*notes, *limits, *(Note("remark", one) for one in remarks(advice))),
+        provenance=words(provenances),
+    )
+
+
+def _rate(advice: FleetAdvice) -> Unit:
+    most = max((one.point.throughput_bps.mean for one in advice.fleets), default=0.0)
+    return GBPS if most >= BPS_PER_GBPS else MBPS
+
+
+def _scale(advice: FleetAdvice, name: str) -> tuple[float, str]:
+    """By what W or kWh are divided, and the letter that says so."""
+    values = [_of(one.totals, name) or 0.0 for one in advice.fleets]
+    return (
+        (1000.0, "k" if name == "power_w" else "M")
+        if max(values) >= _LARGE
+        else (1.0, "" if name == "power_w" else "k")
+    )
+
+
+def _has_intervals(advice: FleetAdvice) -> bool:
+    """Of what decides."""
+    return any(_of(one.high, advice.choice.by) is not None for one in advice.fleets)
+
+
+def _heads(advice: FleetAdvice) -> Iterator[Head]:
+    scopes = {one.point.scope for one in advice.fleets if one.point.scope}
+    of = f", {SCOPE_WORDS[scopes.pop()]}" if len(scopes) == 1 else ""
+    spread = any(one.low is not None for one in advice.fleets)
+    yield Head("Throughput a server", _rate(advice).name, lines="Throughput\na server", show_ci=spread)
+    yield Head("Servers", show_ci=spread)
+    yield Head("Busy cores", lines="Busy\ncores", rank=3)
+    yield Head(f"Power{of}", f"{_scale(advice, 'power_w')[1]}W", lines="Power", show_ci=spread)
+    energy = f"{_scale(advice, 'energy_kwh_year')[1]}Wh"
+    yield Head("Energy a year", energy, lines="Energy\na year")
+    if advice.question.price_per_kwh is not None:
+        yield Head("Money a year", lines="Money\na year")
+    if _has_intervals(advice):
+        of_money = "money" if advice.choice.by == "cost_year" else energy
+        yield Head(f"95 % interval of {of_money}", lines=f"95 % interval\nof {of_money}", kind="text")
+    yield Head("Against the cheapest", "%", lines="Against\ncheapest")
+    yield Head("Per core", MBPS_PER_CORE.name, lines="Per core", rank=1)
+    yield Head("Per W", MBPS_PER_W.name, lines="Per W", rank=2)
+
+
+def _scaled(value: float, scale: float) -> str:
+    return f"{value / scale:,.1f}" if scale > 1 else amount(value)
+
+
+def _row(advice: FleetAdvice, one: Fleet) -> Row:
+    point, unit, sign = one.point, _rate(advice), mark(one.point.provenance)
+    of_energy = mark(energy_provenance(one))
+    power, energy = (_scale(advice, name)[0] for name in ("power_w", "energy_kwh_year"))
+    best = advice.choice.cheapest
+    cells = [
+        _reading(point.throughput_bps, unit.from_si, unit.text),
+        _total(one, "servers", lambda value: f"{value:,.0f}"),
+        _total(one, "cores", lambda value: f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"),
+        _total(one, "power_w", lambda value: _scaled(value, power), sign),
+        _total(one, "energy_kwh_year", lambda value: _scaled(value, energy), of_energy),
+    ]
+    if advice.question.price_per_kwh is not None:
+        cells.append(_total(one, "cost_year", amount, of_energy))
+    if _has_intervals(advice):
+        cells.append(_interval(advice, one))
+    cells += [
+        _against(advice, one),
+        _reading(point.bps_per_core, MBPS_PER_CORE.from_si, MBPS_PER_CORE.text),
+        _reading(point.bps_per_w, MBPS_PER_W.from_si, MBPS_PER_W.text, sign),
+    ]
+    style = "flagged" if point.doubts else ""
+    return Row((Cell(f"{point.instances}", strong=one is best),), tuple(cells), style=style)
+
+
+def _reading(
+    found: Reading | None,
+    from_si: Callable[[float], float],
+    text: Callable[[float], str],
+    sign: str | None = None,
+) -> Cell:
+    if found is None:
+        return Cell(MISSING, reason="not known")
+    ends = found.ends()
+    ci = None if ends is None else " to ".join(text(from_si(end)) for end in ends)
+    return Cell(text(from_si(found.mean)), si=found.mean, mark=sign, ci=ci)
+
+
+def _total(one: Fleet, name: str, text: Callable[[float], str], sign: str | None = None) -> Cell:
+    value = getattr(one.totals, name)
+    if value is None:
+        return Cell(MISSING, reason=one.reasons.get(name, "not known"))
+    ends = [None if each is None else getattr(each, name) for each in (one.low, one.high)]
+    known = [text(end) for end in ends if end is not None]
+    return Cell(text(value), si=value, mark=sign, ci=" to ".join(known) if len(known) == 2 else None)
+
+
+def _interval(advice: FleetAdvice, one: Fleet) -> Cell:
+    by = advice.choice.by
+    scale = 1.0 if by == "cost_year" else _scale(advice, by)[0]
+    ends = [_of(each, by) for each in (one.low, one.high)]
+    known = [amount(end) if by == "cost_year" else _scaled(end, scale) for end in ends if end is not None]
+    if len(known) < 2:
+        return Cell(MISSING, reason="one run")
+    return Cell(" to ".join(known))
+
+
+def _of(totals: Totals | None, name: str) -> float | None:
+    value: float | None = None if totals is None else getattr(totals, name)
+    return value
+
+
+def _against(advice: FleetAdvice, one: Fleet) -> Cell:
+    choice = advice.choice
+    if one is choice.cheapest:
+        return Cell("cheapest", strong=True)
+    if choice.cheapest is None or one.point.instances in choice.left_out:
+        why = choice.left_out.get(one.point.instances, "nothing to compare with")
+        return Cell(MISSING, reason=f"not compared: {why}")
+    dearer = worth(one.totals, choice.by) / worth(choice.cheapest.totals, choice.by) - 1
+    warning = "may be as cheap" if one in choice.rivals and choice.sure == "open" else ""
+    return Cell(format_change(dearer).removesuffix(" %"), warning=warning)
+
+
+def _lacks(advice: FleetAdvice) -> tuple[Note, ...]:
+    titles = {
+        "cores": "Busy cores",
+        "power_w": "Power",
+        "energy_kwh_year": "Energy a year",
+        "cost_year": "Money a year",
+    }
+    lacks = [
+        Lack(titles[name], why, row=str(one.point.instances))
+        for one in advice.fleets
+        for name, why in one.reasons.items()
+        if name != "cost_year" or advice.question.price_per_kwh is not None
+    ]
+    return absences(lacks, len(advice.fleets), "instance")

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on a fleet in sentences: the cheapest and how sure, what to doubt, and what is given up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linewatt.analysis.fleet.advice import FleetAdvice
+from linewatt.analysis.fleet.choice import By, Sure
+from linewatt.analysis.fleet.measure_next import Measurement
+from linewatt.analysis.fleet.question import HOURS_PER_YEAR, Question
+from linewatt.analysis.fleet.totals import Fleet, Totals
+from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
+from linewatt.findings.load import LOSS_SHOWN
+from linewatt.model import Provenance
+from linewatt.report.fleet.sources import FleetSource
+from linewatt.report.provenance import mark
+from linewatt.report.provenance import words as sources
+from linewatt.report.series import plural
+from linewatt.units import (
+    format_given_rate,
+    format_percent,
+    format_significant,
+    gbps_from_bps,
+    number_ranges,
+)
+
+_WHOLE_FROM = 100
+_MORE: dict[By, str] = {"cost_year": "costs {} more", "energy_kwh_year": "takes {} more energy"}
+
+
+def amount(value: float) -> str:
+    """``48,512``, ``3.25``: whole from 100 on."""
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:,.2f}"
+
+
+def target_words(question: Question) -> str:
+    """``10,000 Gbps``."""
+    gbps = gbps_from_bps(question.target_bps)
+    return f"{gbps:,.10g} Gbps" if 1 <= gbps < 1e9 else format_given_rate(question.target_bps)
+
+
+def watts(power_w: float) -> str:
+    """``28.4 kW``, ``249 W``."""
+    kilo = abs(power_w) >= 9999.5
+    return f"{format_significant(power_w / 1000 if kilo else power_w)} {'kW' if kilo else 'W'}"
+
+
+def assumptions(question: Question) -> str:
+    """What was asked, in one line."""
+    parts = [
+        f"{format_percent(question.headroom_ratio, 0)} of each server's rate left free"
+        if question.headroom_ratio
+        else "no headroom",
+        f"redundancy {question.redundancy}",
+        f"PUE {question.pue:g}",
+        f"{question.price_per_kwh:g} a kWh" if question.price_per_kwh is not None else "no price of energy",
+    ]
+    if question.server_cost is not None:
+        parts.append(f"{question.server_cost:,g} a server over {question.server_years:g} years")
+    if question.load_share < 1:
+        parts.append(f"under load {format_percent(question.load_share, 0)} of the year, idle in the rest")
+    return ", ".join(parts)
+
+
+def figures(totals: Totals, fleet: Fleet) -> str:
+    """``114 servers, 28.4 kW, 323,260 kWh and a bill of 48,489 a year``."""
+    word = mark(fleet.point.provenance)
+    parts = [plural(totals.servers, "server")]
+    if totals.power_w is not None:
+        parts.append(f"{watts(totals.power_w)}{f' {word}' if word else ''}")
+    sign = mark(energy_provenance(fleet))
+    energy = ""
+    if totals.energy_kwh_year is not None:
+        energy = f"{amount(totals.energy_kwh_year)} kWh{f' {sign}' if sign else ''}"
+    money = "" if totals.cost_year is None else f"a bill of {amount(totals.cost_year)}"
+    yearly = " and ".join(part for part in (energy, money) if part)
+    return ", ".join([*parts, *([f"{yearly} a year"] if yearly else [])])
+
+
+def energy_provenance(fleet: Fleet) -> Provenance | None:
+    """Of energy and money: what goes into power supplies is an estimate, whoever measured what comes out."""
+    estimate: Provenance | None = None if fleet.through is None else "estimate"
+    return least_sure((fleet.point.provenance, estimate))
+
+
+def answer(advice: FleetAdvice) -> str:
+    """The cheapest, in one sentence."""
+    best, question = advice.choice.cheapest, advice.question
+    target = target_words(question)
+    if best is None:
+        return f"Which point is the cheapest for {target} is not known: {_no_choice(advice)}"
+    lead = "Cheapest for" if advice.choice.second else "For"
+    instances = plural(best.point.instances, "instance")
+    return f"{lead} {target}: {instances} a server, {figures(best.totals, best)}"
+
+
+def _no_choice(advice: FleetAdvice) -> str:
+    reasons = dict.fromkeys(advice.choice.left_out.values())
+    return "; ".join(reasons) or "nothing was measured"
+
+
+def how_sure(advice: FleetAdvice) -> str:
+    """How sure the cheapest is, and by how much the next is dearer."""
+    choice = advice.choice
+    if choice.cheapest is None:
+        return ""
+    if choice.second is None or choice.dearer_ratio is None:
+        return "There is no other point to compare it with"
+    second = plural(choice.second.point.instances, "instance")
+    next_one = f"the next, {second}, {_MORE[choice.by].format(format_percent(choice.dearer_ratio))}"
+    rivals = number_ranges(one.point.instances for one in choice.rivals)
+    if choice.cheapest.point.doubts:
+        next_one += ". Its own figures are doubtful"
+    words: dict[Sure, str] = {
+        "clear": f"Sure: its 95 % interval is apart from that of every other point; {next_one}",
+        "clear-if-meter-errs-alike": f"Sure only as far as the meter errs alike at all points: its interval "
+        f"is apart from that of {rivals} instances by the spread of runs, not by the meter's error; "
+        f"{next_one}",
+        "open": f"Not sure: {rivals} instances may be as cheap, their 95 % intervals overlap; {next_one}",
+        "not-known": f"How sure is not known, as points have no interval; {next_one}",
+        "alone": "There is no other point to compare it with",
+    }
+    return words[choice.sure]
+
+
+def trade_words(advice: FleetAdvice) -> str:
+    """More cores in one box against more boxes, in figures; empty where one point is the best of both."""
+    found = advice.trade
+    if found is None:
+        return ""
+    many, few = found.per_watt, found.per_core
+    return (
+        f"More cores in a box or more boxes: {plural(many.point.instances, 'instance')} a server "
+        f"{_do(many.point.instances)} {found.core_ratio:.2f} × the Mbps/core and {found.watt_ratio:.2f} × "
+        f"the Mbps/W of {few.point.instances}. {_boxes(many)}; {_boxes(few)}"
+    )
+
+
+def _do(instances: int) -> str:
+    return "has" if instances == 1 else "have"
+
+
+def _boxes(fleet: Fleet) -> str:
+    totals = fleet.totals
+    cores = "" if totals.cores is None else f" with {totals.cores:,.0f} busy cores"
+    draw = "draws" if totals.servers == 1 else "draw"
+    power = "" if totals.power_w is None else f" {draw} {watts(totals.power_w)}"
+    return f"{plural(totals.servers, 'server')}{cores}{power}"
+
+
+def next_words(one: Measurement) -> str:
+    """``8 instances again (up to 3.1 % of it): its watts stand out …``; "it" is the bill or the energy."""
+    part = f" (up to {format_percent(one.change_ratio)} of it)" if one.change_ratio else ""
+    return f"{one.what}{part}: {one.why}"
+
+
+def warnings(advice: FleetAdvice, source: FleetSource) -> tuple[str, ...]:
+    """What must be known before any figure is acted on."""
+    return tuple(
+        dict.fromkeys(
+            [
+                *source.caveats,
+                *_of_power(advice),
+                *_of_intervals(advice.fleets),
+                *_of_points(advice),
+                *_of_use(advice),
+                *_of_source(source),
+            ]
+        )
+    )
+
+
+def _of_power(advice: FleetAdvice) -> Iterator[str]:
+    points = [one.point for one in advice.fleets if one.point.power_w is not None]
+    if not points:
+        return
+    kinds = sources([one.provenance for one in points])
+    if kinds:
+        yield f"Watts are {kinds}, not measured: what follows from them is no advice on hardware"
+    scopes = {one.scope for one in points}
+    if scopes == {"psu-out"} and (advice.question.supply is None or advice.not_through_supplies):
+        lost = "what power supplies lose is not in energy and money"
+        why = advice.not_through_supplies
+        yield f"Watts are PSU DC output: {lost} ({why or '--psu-rating-w and --psu-level'})"
+    elif scopes == {"system"}:
+        yield "Watts are the system's: whether they have the loss of power supplies in them is not known"
+    elif scopes == {"psys"}:
+        yield f"Watts are of the {SCOPE_WORDS['psys']}, not of the whole server"
+    elif advice.question.supply is not None and advice.not_through_supplies:
+        yield f"Power supplies are left out: {advice.not_through_supplies}"
+
+
+def _of_intervals(fleets: Sequence[Fleet]) -> Iterator[str]:
+    alone = [one for one in fleets if one.low is None and one.point.throughput_bps.runs == 1]
+    if alone:
+        yield f"{_points(alone, fleets)}: one run, so no interval, and nothing tells a difference from chance"
+    wide = [one for one in fleets if one.low is None and one.point.throughput_bps.runs > 1]
+    if wide:
+        yield f"{_points(wide, fleets)}: runs spread so far that no interval of servers can be told"
+    watts_alone = [
+        one
+        for one in fleets
+        if one.low is not None and one.point.power_w is not None and one.low.power_w is None
+    ]
+    if watts_alone:
+        yield f"{_points(watts_alone, fleets)}: one run with watts, so no interval of power, energy and money"
+    boundless = [one for one in fleets if one.low and one.low.power_w is not None and _boundless(one)]
+    if boundless:
+        yield (
+            f"{_points(boundless, fleets)}: how far off the meter may be is not known, and not in the "
+            "intervals (--tolerance-percent)"
+        )
+
+
+def _boundless(fleet: Fleet) -> bool:
+    return fleet.point.power_w is not None and fleet.point.power_w.bound is None
+
+
+def _of_points(advice: FleetAdvice) -> Iterator[str]:
+    alike: dict[str, list[Fleet]] = {}
+    for one in advice.fleets:
+        why = advice.choice.left_out.get(one.point.instances)
+        if why is not None:
+            alike.setdefault(f"not compared: {why}", []).append(one)
+        for doubt in one.point.doubts.values():
+            alike.setdefault(f"doubtful: {doubt}", []).append(one)
+        if one.point.lost_ratio and one.point.lost_ratio >= LOSS_SHOWN:
+            lost = format_percent(one.point.lost_ratio)
+            alike.setdefault(f"{lost} of the datagrams were lost: its rate is what arrived", []).append(one)
+        if one.point.failed:
+            of = f"{one.point.failed} of {plural(one.point.failed + one.point.runs, 'trial')} failed"
+            alike.setdefault(of, []).append(one)
+    for words, own in alike.items():
+        yield f"{_points(own, advice.fleets)}: {words}"
+
+
+def _of_use(advice: FleetAdvice) -> Iterator[str]:
+    question = advice.question
+    counted = [one for one in advice.fleets if one.totals.spare and _idle_unknown(one)]
+    if counted:
+        at_idle = "what goes into supplies at idle" if counted[0].point.idle_w else "idle power"
+        as_load = "is not known, so spare servers are counted as under load"
+        yield f"{_points(counted, advice.fleets)}: {at_idle} {as_load}"
+    small = [
+        one
+        for one in advice.fleets
+        if question.target_bps < one.point.throughput_bps.mean * (1 - question.headroom_ratio)
+    ]
+    if small:
+        yield (
+            f"{_points(small, advice.fleets)}: one server carries more than the target, and its watts "
+            "are of its whole rate: an upper end"
+        )
+
+
+def _idle_unknown(fleet: Fleet) -> bool:
+    if fleet.point.power_w is None:
+        return False
+    return fleet.point.idle_w is None or (fleet.through is not None and fleet.through.idle_ratio is None)
+
+
+def _of_source(source: FleetSource) -> Iterator[str]:
+    for why, count in source.left.items():
+        yield f"Left out, {plural(count, 'case')}: {why}"
+
+
+def _points(fleets: Sequence[Fleet], every: Sequence[Fleet]) -> str:
+    numbers = sorted({one.point.instances for one in fleets})
+    if len(numbers) == len(every) > 1:
+        return "Every point"
+    return f"{', '.join(map(str, numbers))} {'instance' if numbers == [1] else 'instances'}"
+
+
+def limits_of(advice: FleetAdvice) -> Iterator[tuple[str, str]]:
+    """What limits points, where that was found: more of it, not more instances, would carry more."""
+    alike: dict[str, list[Fleet]] = {}
+    for one in advice.fleets:
+        if one.point.limit is not None:
+            words = one.point.limit[:1].lower() + one.point.limit[1:]
+            alike.setdefault(words, []).append(one)
+    for words, own in alike.items():
+        yield _points(own, advice.fleets), words
+
+
+def remarks(advice: FleetAdvice) -> Iterator[str]:
+    """How the figures are made, for who recomputes them."""
+    question = advice.question
+    free = question.headroom_ratio
+    rate = f"(throughput × (1 − {free:g}))" if free else "throughput"
+    yield f"Servers: the target ÷ {rate}, rounded up{_spare_words(question)}."
+    lower = " It carries less and may draw less: what it draws then was not measured." if free else ""
+    yield f"Watts: each server that carries the target counts with what it drew at its measured rate.{lower}"
+    of = "W into the power supplies" if any(one.through for one in advice.fleets) else "W"
+    hours = f"{of} × {HOURS_PER_YEAR:,} h × PUE {question.pue:g}"
+    yield f"Energy: {hours}{_share_words(question)}."
+    if question.price_per_kwh is not None:
+        lacks = "the price of the servers is not in it (--server-cost)"
+        price = lacks if question.server_cost is None else "servers and their energy"
+        yield f"Money: in the unit of --price-kwh; {price}."
+    other = "sender" if advice.role == "receiver" else "receiver"
+    yield f"Of the {advice.role} alone: CPU and watts of the {other}, switches and cables are not in it."
+    if any(one.low is not None for one in advice.fleets):
+        yield (
+            "Intervals: from the most throughput with the least watts to the reverse, each at the end of its "
+            "95 % CI over runs; watts also by the whole of the meter's error, which no run makes smaller."
+        )
+
+
+def _spare_words(question: Question) -> str:
+    redundancy = question.redundancy
+    return f", and {redundancy} makes the spare ones" if redundancy.more or redundancy.twice else ""
+
+
+def _share_words(question: Question) -> str:
+    if question.load_share >= 1:
+        return ", all year at the operating point"
+    share = format_percent(question.load_share, 0)
+    return f", {share} of the year at the operating point and the rest at active idle, nothing in between"
+
+
+def supply_lines(advice: FleetAdvice) -> tuple[str, ...]:
+    """What other power supplies would save over all servers that carry the target at the cheapest point."""
+    found, best = advice.supplies, advice.choice.cheapest
+    if isinstance(found, str) or best is None:
+        return (f"Nothing can be said of power supplies: {found}",) if found else ()
+    from linewatt.report.trials.power.psu import lines
+
+    said = [line.removeprefix("- ") for line in lines(found) if line]
+    active, question = best.totals.active, advice.question
+    for option in found.options:
+        if option.saved_w is not None:
+            kwh = question.kwh_year(active * option.saved_w)
+            price = question.price_per_kwh
+            worth = "" if price is None else f" worth {amount(kwh * price)}"
+            said.append(
+                f"over {plural(active, 'server')}, {option.change}: {watts(active * option.saved_w)} less, "
+                f"{amount(kwh)} kWh{worth} a year, PUE in it"
+            )
+    return tuple(said)
