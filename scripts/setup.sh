@@ -56,6 +56,11 @@ tools_of_sockperf='
     sockperf            sockperf        sockperf
 '
 
+# What records profiles.
+tools_of_profiles='
+    perf                linux-perf      perf
+'
+
 # The server of scripted users.
 tools_of_users='
     vsftpd              vsftpd          vsftpd
@@ -491,6 +496,7 @@ case $stage in
         install_wanted snmpd "$tools_of_tests" "tests of SNMP will be skipped"
         install_wanted sockperf "$tools_of_sockperf" "tests of latency will be skipped"
         install_wanted vsftpd "$tools_of_users" "tests of FTP users will be skipped"
+        install_wanted perf "$tools_of_profiles" "tests of profiles on hosts will be skipped"
         install_guests
         install_browser
         ;;

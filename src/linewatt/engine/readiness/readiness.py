@@ -43,7 +43,7 @@ TITLES: Mapping[str, str] = {
     "ports": "ports",
     "users": "users",
     "power": "power",
-    "profile": "profiles",
+    "perf": "profiles",
     "undo": "earlier changes",
 }
 """what each check is about, in the order of the table"""

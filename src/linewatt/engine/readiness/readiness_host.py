@@ -29,14 +29,14 @@ _ETHTOOL_KNOBS = {"channels", "rings", "coalescing", "offload", "pause", "ntuple
 def profile(name: str, able: Ability) -> Check:
     """Whether perf can look at its CPUs; where it cannot, its profiles say so and nothing else fails."""
     if able.problem:
-        return Check(name, "profile", "warn", f"{able.problem}: its profiles will be empty", able.advice)
+        return Check(name, "perf", "warn", f"{able.problem}: its profiles will be empty", able.advice)
     if able.hidden:
         evidence = f"perf {able.version}, but kernel functions have no names: their addresses are hidden"
-        return Check(name, "profile", "warn", evidence, "sysctl kernel.kptr_restrict=0")
+        return Check(name, "perf", "warn", evidence, "sysctl kernel.kptr_restrict=0")
     clock = (
         f"{able.no_counters}: the kernel's clock takes samples" if able.no_counters else "hardware counters"
     )
-    return Check(name, "profile", "ok", f"perf {able.version}, {clock}")
+    return Check(name, "perf", "ok", f"perf {able.version}, {clock}")
 
 
 def host_checks(answer: HostAnswer, load: Load) -> Iterator[Check]:
