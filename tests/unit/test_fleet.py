@@ -264,6 +264,23 @@ def test_watts_that_stand_out_are_what_to_measure_again() -> None:
     assert again.break_even_w == pytest.approx(91 * 249 / 107)
 
 
+def test_a_cheapest_point_with_doubtful_figures_is_to_be_measured_again() -> None:
+    odd = replace(X64[4], doubts={"power-outlier": "Power outlier: 249 W"})
+    found = advice([*X64[:4], odd])
+    assert found.choice.cheapest is found.fleets[4]
+    assert any(one.what == "16 instances again" and "doubtful" in one.why for one in found.next)
+
+
+def test_what_only_moves_figures_comes_behind_what_may_change_the_choice() -> None:
+    found = advice(question=replace(TARGET, redundancy=Redundancy(2)))
+    assert [one.other_choice for one in found.next] == sorted(
+        (one.other_choice for one in found.next), reverse=True
+    )
+    idle = found.next[-1]
+    assert idle.what == "idle power"
+    assert idle.change_ratio == pytest.approx(2 / 93)
+
+
 def test_what_supplies_take_in_is_paid_for_where_it_is_known_of_all_points() -> None:
     two = replace(TARGET, supply=Supply(2, 400.0), table=certified("platinum"))
     found = advice(question=two)

@@ -179,6 +179,33 @@ def test_the_page_is_whole_and_has_the_picture(run: Run, tmp_path: Path) -> None
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_an_imported_table_says_what_the_table_says(run: Run) -> None:
+    assert run("import", str(TABLE))[0] == 0
+    imported, table = document(run, *ASKED), document(run, *ASKED, "--from", str(TABLE))
+    assert imported["points"] == table["points"]
+    assert any("not measured by linewatt" in said for said in imported["warnings"])
+
+
+@pytest.mark.parametrize("kind", ["vxlan_eln", "x64_components", "opteron_soak"])
+def test_a_published_table_without_operating_points_is_named_as_that(run: Run, kind: str) -> None:
+    assert run("import", str(TABLE.with_name(f"{kind}.csv")))[0] == 0
+    code, out, err = run("advise", "fleet", *ASKED)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert "published table" in err or "a soak is one load" in err
+
+
+def test_watts_of_two_provenances_are_said_to_be_apart(run: Run, tmp_path: Path) -> None:
+    rows = "instances,throughput_gbps,power_w,power_provenance\n1,10,100,simulated\n2,20,110,measured\n"
+    (tmp_path / "mixed.csv").write_text(rows)
+    found = document(run, *ASKED, "--from", "mixed.csv")
+    assert found["cheapest"]["instances"] == 2
+    assert [point["compared"] for point in found["points"]] == [False, True]
+    assert (
+        "Watts are partly simulated: those are marked, and not compared with measured ones"
+        in found["warnings"]
+    )
+
+
 BAD = (
     ("--target-gbps 0 --from TABLE", "--target-gbps must be above 0"),
     ("--target-gbps nan --from TABLE", "--target-gbps must be above 0"),

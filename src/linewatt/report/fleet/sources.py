@@ -64,6 +64,9 @@ def of_result(result: Result, role: Role) -> FleetSource:
     """The series of a stored result. Raises InvalidInput where it holds no cases."""
     if result.is_soak:
         raise InvalidInput(f"{result.id}: a soak is one load, no series of operating points")
+    if result.imported_kind:
+        kind = f"is a published table ({result.imported_kind}) without operating points"
+        raise InvalidInput(f"{result.id}: {kind}; 'linewatt show' has its figures")
     view = digest(result)
     named = [(series.title, series.summaries) for group in view.groups for series in group.series]
     if not named:

@@ -42,7 +42,7 @@ def target_words(question: Question) -> str:
 
 def watts(power_w: float) -> str:
     """``28.4 kW``, ``249 W``."""
-    kilo = abs(power_w) >= 9999.5
+    kilo = abs(power_w) >= 999.5
     return f"{format_significant(power_w / 1000 if kilo else power_w)} {'kW' if kilo else 'W'}"
 
 
@@ -176,7 +176,9 @@ def _of_power(advice: FleetAdvice) -> Iterator[str]:
     if not points:
         return
     kinds = sources([one.provenance for one in points])
-    if kinds:
+    if kinds.startswith("partly"):
+        yield f"Watts are {kinds}: those are marked, and not compared with measured ones"
+    elif kinds:
         yield f"Watts are {kinds}, not measured: what follows from them is no advice on hardware"
     scopes = {one.scope for one in points}
     if scopes == {"psu-out"} and (advice.question.supply is None or advice.not_through_supplies):
