@@ -93,10 +93,16 @@ def test_results_that_differ_from_day_to_day_need_a_larger_step_than_their_runs_
     assert the([1, 1.03, 0.98, 1.02, 0.97, 0.99, 0.96, 1.0]).changes == ()
 
 
-def test_a_step_below_the_factor_is_none() -> None:
-    ratios = [1, 1, 1, 1, 0.95, 0.95, 0.95, 0.95]
+@pytest.mark.parametrize("ratios", [[1.0] * 4 + [0.95] * 4, [1 - 0.005 * day for day in range(12)]])
+def test_a_step_or_a_drift_below_the_factor_is_none_and_what_would_be_found_is_said(
+    ratios: list[float],
+) -> None:
     (course,) = courses(sides(ratios), THROUGHPUT, matters=0.10)
-    assert course.changes == ()
+    assert (course.changes, course.drift) == ((), None)
+    count = len(ratios)
+    assert course.words == (
+        f"no change found over {count} results; a lasting one of 10.0 % would most likely have been found"
+    )
 
 
 @pytest.mark.parametrize("count", [1, 3, 5])

@@ -219,3 +219,13 @@ def test_a_case_that_is_new_or_has_no_value_is_told_and_fails_no_check(run: Run)
     code, out, _ = run("history", "--fail-on", "regression")
     assert code == 0
     assert "In one result only, so that there is nothing to follow: 1 case" in out
+
+
+def test_facts_that_change_with_every_result_are_told_of_the_newest_and_where_a_step_is(run: Run) -> None:
+    changes = {day: hosts_with(kernel={"release": f"6.{day}"}) for day in range(1, 31)}
+    keep([1.0 if day < 8 else 0.9 for day in range(1, 31)], changes)
+    _, out, _ = run("history")
+    rows = [line.split()[0] for line in out.splitlines() if "△" in line]
+    assert rows == ["r08", *(f"r{day:02d}" for day in range(19, 31))]
+    assert "16 earlier results before which something changed, too; --json has what" in out
+    assert len(json.loads(run("history", "--json")[1])["cases"][0]["labels"]) == 29

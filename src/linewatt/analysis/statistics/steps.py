@@ -63,7 +63,7 @@ class Unlike:
 @dataclass(frozen=True, slots=True)
 class Found:
     """Steps in their order, or the ``drift`` from the first value to the last; ``visible`` is the step
-    halfway that would most likely have been found where there is neither."""
+    halfway that would most likely have been found, by how values spread about what was."""
 
     steps: tuple[Step, ...] = ()
     drift: Contrast | None = None
@@ -104,25 +104,28 @@ def found(levels: Sequence[float], of_runs: Sequence[float], alpha: float) -> Fo
     line = _line(values) if ends else None
     if line is not None and _apart(values, line, ends) < 0:
         drift = _drift(values, line)
-        return Found((), drift, _gaps(values, line)) if drift.p < alpha else _level(values, alpha)
+        if drift.p < alpha:
+            return _with(values, line, alpha, drift=drift)
+        ends = []
     steps = _standing(values, ends, alpha)
-    if not steps:
-        return _level(values, alpha)
     ends = [one.at for one in steps]
     if line is not None and len(steps) == 1 and _apart(values, line, ends) < NEARLY:
         steps = [replace(steps[0], gradual=True)]
-    return Found(tuple(steps), None, _gaps(values, _flat(values, ends)))
+    return _with(values, _flat(values, ends), alpha, steps)
+
+
+def _with(
+    values: _Values, fit: _Fit, alpha: float, steps: Sequence[Step] = (), drift: Contrast | None = None
+) -> Found:
+    """What was found, and what is beside the fit to it."""
+    outside = sorted(set(range(len(values))) - set(fit.inside))
+    unlike = tuple(Unlike(at, values.levels[at] - fit.expected[at]) for at in outside)
+    return Found(tuple(steps), drift, unlike, _visible(values, fit, alpha))
 
 
 def _apart(values: _Values, line: _Fit, ends: Sequence[int]) -> float:
     """By how many variances steps explain the values better than a line does; those after the first cost."""
     return _cost(values, line) - _cost(values, _flat(values, ends)) - (len(ends) - 1) * penalty(len(values))
-
-
-def _level(values: _Values, alpha: float) -> Found:
-    """Where nothing changes."""
-    fit = _flat(values, [])
-    return Found((), None, _gaps(values, fit), _visible(values, fit, alpha))
 
 
 def spreads(levels: Sequence[float], of_runs: Sequence[float]) -> list[float]:
@@ -287,11 +290,6 @@ def _chance(values: _Values, fit: _Fit, at: int, edges: Sequence[tuple[int, int]
     beside = sum(start <= each < end for each in fit.inside)
     gap = values.levels[at] - fit.expected[at]
     return Contrast(gap, math.sqrt(variance * (1 + 1 / beside)), df).p
-
-
-def _gaps(values: _Values, fit: _Fit) -> tuple[Unlike, ...]:
-    outside = sorted(set(range(len(values))) - set(fit.inside))
-    return tuple(Unlike(at, values.levels[at] - fit.expected[at]) for at in outside)
 
 
 def _cost(values: _Values, fit: _Fit) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.history import Change, Course, Unlike
+from linewatt.analysis.comparison.history import Change, Course, Label, Unlike
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
@@ -27,6 +27,8 @@ MOST_ROWS = 30
 _BESIDE = 1
 """results beside one of which something is said, that have a row"""
 _NEWEST = 5
+MOST_LABELS = 12
+"""that are told of a course, beside those where a step may be"""
 _MOST_FACTS = 2
 _MOST_DIFFERENCES = 8
 _MOST_DOUBTS = 2
@@ -101,12 +103,19 @@ def marks_of(course: Course) -> dict[int, str]:
         marks.setdefault(change.at, []).append(f"◀ {change.verdict.words}")
     for one in course.unlike:
         marks.setdefault(one.at, []).append(f"unlike the rest: {apart(one, course)}, in no mean")
-    for label in course.labels:
+    for label in labels_told(course):
         marks.setdefault(label.at, []).append(f"△ {facts(label.differences)}")
     for at, point in enumerate(course.points):
         if point.doubts:
             marks.setdefault(at, []).append(_doubts(point.doubts))
     return {at: "; ".join(said) for at, said in marks.items()}
+
+
+def labels_told(course: Course) -> list[Label]:
+    """Where a step may be, and the newest: where facts change with every result, all would say nothing."""
+    near = {at for change in course.changes for at in range(change.first, change.last + 1)}
+    newest = {label.at for label in course.labels[-MOST_LABELS:]}
+    return [label for label in course.labels if label.at in near | newest]
 
 
 def apart(one: Unlike, course: Course) -> str:
@@ -132,9 +141,13 @@ def lines(one: Named) -> Iterator[str]:
     for change in course.changes:
         yield from _of_change(course, change)
     stepped = {change.at for change in course.changes}
-    for label in course.labels:
+    told = labels_told(course)
+    for label in told:
         if label.at not in stepped:
             yield from _between(course, label.at, label.differences)
+    left = len(course.labels) - len(told)
+    if left:
+        yield f"{plural(left, 'earlier result')} before which something changed, too; --json has what"
     if course.without:
         named = first_of(list(course.without), _MOST_FACTS, between=", ")
         yield f"{plural(len(course.without), 'result')} with the case and without this figure: {named}"

@@ -16,7 +16,7 @@ from linewatt.analysis.statistics.stats import Estimate
 from linewatt.report.charts import course as chart
 from linewatt.report.charts.data import Row, mean_row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
-from linewatt.report.comparison.course_table import Named, apart, facts, lines, table
+from linewatt.report.comparison.course_table import Named, apart, facts, labels_told, lines, table
 from linewatt.report.comparison.history import History, alone, asides, finding_words, heading, named
 from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.comparison.terminal import ENDS
@@ -158,7 +158,7 @@ def _rows(one: Named) -> Iterator[Row]:
             mean = point.mean if not isinstance(course.case, Job) else Estimate(point.mean.mean, None, 1)
             yield {"x": at, "doubtful": bool(point.doubts)} | mean_row(mean, from_si)
     yield from _levels(one) if course.drift is None else _drift(one, set(unlike))
-    for label in course.labels:
+    for label in labels_told(course):
         yield {"kind": "label", "x": label.at - 0.5, "text": chart.short(facts(label.differences))}
 
 
