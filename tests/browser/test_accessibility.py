@@ -31,13 +31,18 @@ from tests.report_factories import (
 )
 from tests.soak_result import Shape, write
 
+from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.compare import finding
+from linewatt.analysis.comparison.history import courses
+from linewatt.analysis.comparison.regressions import regressions
 from linewatt.analysis.fleet.advice import advise_fleet
 from linewatt.analysis.fleet.question import Question, Redundancy
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.psu.tables import certified
-from linewatt.model import Case
+from linewatt.model import Case, Flag
+from linewatt.report.comparison import history_page
 from linewatt.report.comparison import page as comparison_page
+from linewatt.report.comparison.history import History
 from linewatt.report.fleet.printers import page as fleet_page
 from linewatt.report.fleet.sources import choose_series, of_result
 from linewatt.report.printing import html
@@ -92,6 +97,22 @@ def comparison(_: Path) -> str:
     return comparison_page.render(found, finding(found, ()))
 
 
+def history(_: Path) -> str:
+    """A step with another kernel, a bad night, a doubtful result and a course that drifts."""
+    stolen = Flag("cpu-stolen", "h2", "steal", "look")
+    sides = []
+    for day in range(1, 15):
+        ratio = 0.5 if day == 4 else 1.0 if day < 8 else 0.9
+        tcp = compare_factories.runs(ratio=ratio, seed=day, flags=(stolen,) if day == 12 else ())
+        udp = compare_factories.runs(compare_factories.UDP, ratio=1 - 0.01 * day, seed=50 + day)
+        kernel = {"release": "5.14" if day < 8 else "6.12"}
+        hosts = {name: compare_factories.with_facts(name, kernel=kernel) for name in ("h1", "h2")}
+        made = compare_factories.made("r", compare_factories.numbered(tcp, udp), day=day, hosts=hosts)
+        sides.append(compare_factories.side(f"r{day}", made))
+    found = courses(sides, THROUGHPUT)
+    return history_page.render(History(found, len(sides), regressions=regressions(found)))
+
+
 def published(name: str, root: Path) -> str:
     """A shipped table without trials."""
     return render_published(view(imported(name, root).result))
@@ -117,6 +138,7 @@ PAGES: Mapping[str, Callable[[Path], str]] = {
     "soak": soak_page_of,
     "comparison": comparison,
     "fleet": fleet,
+    "history": history,
     "published means": partial(published, "vxlan_eln"),
     "published soak": partial(published, "opteron_soak"),
 }
