@@ -149,6 +149,21 @@ def profiled(
     return found, told
 
 
+class Lost(Host):
+    """One that goes away when it is asked."""
+
+    async def run(self, argv: Sequence[str], **_: object) -> Completed:
+        raise HostError("b: the connection ended")
+
+
+def test_a_host_that_goes_away_leaves_nothing_held_on_the_other(tmp_path: Path) -> None:
+    a = host()
+    with pytest.raises(HostError, match="b: the connection ended"):
+        profiled(tmp_path, a, Lost(WELL, Perf(ended())))
+    assert a.perf.stopped
+    assert not a.perf.released
+
+
 def host(able: str = WELL, perf: Perf | None = None) -> Host:
     return Host(able, perf or Perf(ended()))
 

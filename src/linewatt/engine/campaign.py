@@ -178,6 +178,9 @@ class CampaignRun(Run[events.Ended]):
                     continue
                 try:
                     await profiler.run(path, round_)
+                except labels.LabelError as error:
+                    self._say(events.Warned(f"{error}; profiles are left for `linewatt resume`"))
+                    return
                 except HostError as error:
                     self._say(events.Warned(f"{error}; its profile is left for `linewatt resume`"))
         finally:

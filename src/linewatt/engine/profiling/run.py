@@ -77,12 +77,24 @@ class Profiler:
         if gone:
             raise HostError(f"{gone[0]}: lost while it was profiled ({self._session.lost()[gone[0]]})")
         trial = None if run is None or run.failure else await self._bench.unstored(run)
-        texts, hosts = {}, []
+        # a host may say tens of megabytes, and heartbeats of all hosts go through this thread
+        await asyncio.to_thread(self._kept, result, planned, run, trial, recorders)
+
+    def _kept(
+        self,
+        result: Path,
+        planned: PlannedTrial,
+        run: TrialRun | None,
+        trial: Trial | None,
+        recorders: Sequence[_Recorder],
+    ) -> None:
+        """Make a profile of what perf said, and store it. Raises StoreError."""
+        texts: dict[str, str] = {}
         for one in recorders:
-            hosts.append(_with_surroundings(self._found(one, run), trial))
             if one.ended is not None:
                 texts[f"{one.profile.host}/{store.RECORDED}"] = one.ended.stdout
                 texts[f"{one.profile.host}/perf.stderr"] = one.ended.stderr
+        hosts = [_with_surroundings(self._found(one, run), trial) for one in recorders]
         self._store(result, self._profile(planned, run, trial, hosts), texts)
 
     def _empty(self, planned: PlannedTrial, reason: str) -> Profile:
@@ -117,10 +129,7 @@ class Profiler:
 
     async def _recorded(self, planned: PlannedTrial) -> tuple[TrialRun | None, list[_Recorder]]:
         """The load with perf beside it in its window. Raises HostError."""
-        recorders = list(
-            await asyncio.gather(*(self._recorder(planned, name) for name in planned.case.hosts))
-        )
-        lives = self._bench.lives([planned])
+        recorders, lives = await self._started(planned), self._bench.lives([planned])
         try:
             problems = [one for one in await asyncio.gather(*(live.prepared() for live in lives)) if one]
             if problems:
@@ -140,6 +149,18 @@ class Profiler:
             return self._bench.together([planned], runs)[0], recorders
         finally:
             await _all_stopped(lives, recorders)
+
+    async def _started(self, planned: PlannedTrial) -> list[_Recorder]:
+        """perf held on every host; where one is lost it is held on none. Raises HostError."""
+        made = await asyncio.gather(
+            *(self._recorder(planned, name) for name in planned.case.hosts), return_exceptions=True
+        )
+        recorders = [one for one in made if isinstance(one, _Recorder)]
+        for problem in made:
+            if isinstance(problem, BaseException):
+                await _all_stopped((), recorders)
+                raise problem
+        return recorders
 
     async def _in_window(self, recorders: Sequence[_Recorder]) -> None:
         """Let perf go when the window begins, and wait for what it says."""
