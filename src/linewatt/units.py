@@ -183,6 +183,14 @@ def format_rate(rate_bps: float | None, digits: int = 3) -> str:
     return f"{format_significant(rate_bps, digits)} bit/s"
 
 
+def format_packets(rate_pps: float) -> str:
+    """Packets a second for people: ``1.49 Mpps``, ``14.9 kpps``, ``149 packets/s``."""
+    for convert, unit in ((mpps_from_pps, "Mpps"), (kpps_from_pps, "kpps")):
+        if abs(convert(float(f"{rate_pps:.2e}"))) >= 1:
+            return f"{format_significant(convert(rate_pps))} {unit}"
+    return f"{format_significant(rate_pps)} packets/s"
+
+
 def format_given_rate(rate_bps: float) -> str:
     """A rate that was asked for, as people read it, with digits enough to be no other rate's words."""
     names = (format_rate(rate_bps, digits) for digits in range(3, 17))

@@ -241,7 +241,7 @@ def test_a_trial_whose_link_was_down_for_a_moment_has_failed_and_says_so(bench: 
     end(process, 1)
     first, second = bench.trials()
     assert (first["status"], second["status"]) == ("failed", "done")
-    assert "h2: the carrier of its data interface changed" in first["reason"]
+    assert "h2: the carrier of its data interface data0 changed" in first["reason"]
     assert first["throughput_bps"] is None
 
 
@@ -256,5 +256,5 @@ def test_a_trial_whose_link_stays_down_names_the_link_and_not_the_sender(bench: 
         carrier(bench, 2, "up")
     assert (last["done"], last["failed"]) == (0, 1)
     (trial,) = bench.trials()
-    assert trial["reason"].startswith("h2: the carrier of its data interface changed once in mid-trial")
+    assert trial["reason"].startswith("h2: the carrier of its data interface data0 changed once in mid-trial")
     assert json.loads((bench.result / "manifest.json").read_text())["trials_planned"] == 1

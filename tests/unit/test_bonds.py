@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from tests.wiring import SETUP, Change, both, early, readback, setup
+from tests.wiring import told as told_story
 
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.readback import ReadBack
-from linewatt.engine.measuring.checks.bonds import lost
+from linewatt.engine.measuring.bond_ports import lost
+from linewatt.hosts.base import DataPort
 from linewatt.hosts.facts.parsers import bond_ports
 from linewatt.model import Window
 from linewatt.sensors.link import news
@@ -50,8 +55,8 @@ def told(early: str | None, late: str, *, other: str = "up active", notices: Rea
         return ReadBack(START_S + at_s, facts=facts, before=before)
 
     before = None if early is None else read(0.0, early)
-    flags = list(lost("h1", read(60.0, late, before), {"bond0"}, notices, Window(START_S + 5, START_S + 55)))
-    return flags[0].evidence if flags else ""
+    found = lost(read(60.0, late, before), {"bond0"}, notices, Window(START_S + 5, START_S + 55))
+    return "" if found is None else found.words
 
 
 UP = "up backup, 3 link failures"
@@ -111,3 +116,68 @@ def test_the_notice_of_the_kernel_says_when_also_of_a_host_that_was_asked_once()
     assert said.startswith("eth2 of bond0 lost its link once at 22:13:32 UTC and is up again; ")
     assert told(None, UP, notices=reading).startswith("eth2 of bond0 lost its link at 22:13:32 UTC")
     assert told(None, UP, notices=Reading("h1", "link", (Record(START_S + 1, 1.0, record),))) == ""
+
+
+def failures(own: int, other: int, name: str = "eth0") -> dict[str, str]:
+    """Facts of a host whose data interface is ``name``: bond0 itself, or a port of it."""
+    first, second = ("eth1", "eth2") if name == "bond0" else (name, "eth2")
+    return {
+        f"bonds.ports.bond0/{first}": f"up active, {own} link failures",
+        f"bonds.ports.bond0/{second}": f"up backup, {other} link failures",
+    }
+
+
+def with_data(name: str) -> Change:
+    hosts = {host: replace(spec, data=name) for host, spec in SETUP.hosts.items()}
+    return setup(hosts=hosts)
+
+
+def carriers(count: int, facts: dict[str, str]) -> dict[str, str]:
+    return {"nic.carrier_changes": str(count), **facts}
+
+
+@pytest.mark.parametrize("name", ["eth0", "bond0"])
+def test_a_bond_without_a_port_is_a_dead_link_whose_ports_are_named(name: str) -> None:
+    found = told_story(
+        both(
+            with_data(name),
+            early("h2", facts=carriers(2, failures(0, 3, name))),
+            readback("h2", facts=carriers(4, failures(1, 4, name))),
+        )
+    ).trial()
+    assert found.status == "failed"
+    said = str(found.reason)
+    assert said.startswith(f"h2: the carrier of its data interface {name} changed 2 times in mid-trial ")
+    port = "eth1" if name == "bond0" else name
+    assert f"({port} of bond0 lost its link once between " in said
+    assert "; eth2 of bond0 lost its link once between " in said
+    assert "; no other port was up throughout); look at the cable" in said
+
+
+def test_a_data_interface_whose_bond_carried_on_is_a_finding_and_no_dead_link() -> None:
+    found = told_story(
+        both(
+            early("h2", facts=carriers(2, failures(0, 3))),
+            readback("h2", facts=carriers(4, failures(1, 3))),
+        )
+    ).trial()
+    assert found.status == "done", found.reason
+    (flag,) = [one for one in found.flags if one.code == "bond-port-down"]
+    assert flag.evidence.startswith("eth0 of bond0 lost its link once between ")
+    assert flag.evidence.endswith(" and is up again; eth2 (backup) carried on")
+
+
+def test_of_several_data_ports_the_one_that_lost_its_carrier_is_named() -> None:
+    spec = SETUP.hosts["h2"]
+    several = replace(spec, more_ports=(DataPort("eth5"),))
+    counted = {"further_nics.eth5.carrier_changes": "1", "nic.carrier_changes": "2"}
+    found = told_story(
+        both(
+            setup(hosts={**SETUP.hosts, "h2": several}),
+            early("h2", facts=counted),
+            readback("h2", facts={**counted, "further_nics.eth5.carrier_changes": "2"}),
+        )
+    ).trial()
+    assert str(found.reason).startswith(
+        "h2: the carrier of its data interface eth5 changed once in mid-trial"
+    )

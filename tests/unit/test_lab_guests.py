@@ -153,9 +153,22 @@ def test_a_nic_is_on_the_bus_of_its_node_and_queues_have_vectors() -> None:
     ]
     nics = [device for device in devices(NUMA) if device.split(",")[0] in MODELS][1:]
     assert nics == [
-        "e1000e,netdev=d0,mac=02:6c:77:11:01:01,romfile=,bus=port0",
-        "virtio-net-pci,netdev=d1,mac=02:6c:77:12:01:01,romfile=,mq=on,rss=on,hash=on,vectors=6",
-        "vmxnet3,netdev=d2,mac=02:6c:77:13:01:01,romfile=,bus=port2",
+        "e1000e,id=nic0,netdev=d0,mac=02:6c:77:11:01:01,romfile=,bus=port0",
+        "virtio-net-pci,id=nic1,netdev=d1,mac=02:6c:77:12:01:01,romfile=,mq=on,rss=on,hash=on,vectors=6",
+        "vmxnet3,id=nic2,netdev=d2,mac=02:6c:77:13:01:01,romfile=,bus=port2",
+    ]
+
+
+def test_the_carrier_of_each_nic_can_be_taken_away() -> None:
+    """By its name, through the monitor: a tap that goes down is no cable that is pulled."""
+    wires = start.wires_of(layout_of(NUMA), layout_of(NUMA).hosts[0], NUMA)
+    boot = recipe.Boot("virtme-run", "busybox", "/boot/vmlinuz-6", kvm=False)
+    argv = recipe.command(NUMA, "h1", wires, Path("/lab/guests/h1"), boot)
+    assert argv[argv.index("-qmp") + 1] == "unix:/lab/guests/h1.qmp,server=on,wait=off"
+    assert [one.split(",")[1] for one in devices(NUMA) if "netdev=d" in one] == [
+        "id=nic0",
+        "id=nic1",
+        "id=nic2",
     ]
 
 

@@ -87,6 +87,58 @@ def test_other_traffic_is_told_where_nothing_of_the_load_can_be_it(
     assert found == [False, True]
 
 
+def packets(way: str, rate_pps: float) -> Change:
+    return counters("h2", f"nic.{way}_packets", rate_pps * WINDOW_S)
+
+
+@pytest.mark.parametrize(
+    ("load_bps", "way", "untold_pps", "told_pps"),
+    [(10e6, "rx", 900.0, 1_200.0), (9.4e9, "rx", 20_000.0, 30_000.0), (9.4e9, "tx", 380_000.0, 440_000.0)],
+    ids=["1,000 a second", "3 % of the load", "an answer to each packet"],
+)
+def test_packets_that_make_few_bytes_are_told_where_the_load_has_none_of_them(
+    load_bps: float, way: str, untold_pps: float, told_pps: float
+) -> None:
+    found = [is_told(rates(load_bps), packets(way, other_pps)) for other_pps in (untold_pps, told_pps)]
+    assert found == [False, True]
+
+
+def test_what_is_told_of_small_packets_is_said_in_packets() -> None:
+    (found,) = [
+        one.evidence
+        for one in told(both(rates(10e6), packets("rx", 20_000.0))).trial().flags
+        if one.code == "neighbour-traffic"
+    ]
+    assert found == (
+        "about 20.0 kpps of other traffic: its data interface received 20.8 kpps in the window, the load's "
+        "packets make 863 packets/s"
+    )
+
+
+def test_packets_of_a_load_that_may_write_small_ones_are_not_compared() -> None:
+    small = story(case={"factors": (("iperf3.length", "64"),)})
+    assert is_told(packets("rx", 2e6))
+    assert not is_told(small, packets("rx", 2e6))
+
+
+@pytest.mark.parametrize(("strays_pps", "expected"), [(100.0, False), (150.0, True)])
+def test_datagrams_for_ports_of_nobody_are_no_load_of_any_kind(strays_pps: float, expected: bool) -> None:
+    assert is_told(rates(1e6), counters("h2", "nstat.UdpNoPorts", strays_pps * WINDOW_S)) == expected
+
+
+def test_a_load_that_lost_most_hides_no_datagrams_of_others() -> None:
+    """What it lost may have come to the receiver, as far as bytes tell."""
+    lossy = both(story(udp=True, lost=0.9), packets("rx", 1_000.0))
+    assert not is_told(lossy)
+    (flag,) = [
+        one
+        for one in told(both(lossy, counters("h2", "nstat.UdpNoPorts", 50_000.0 * WINDOW_S))).trial().flags
+        if one.code == "neighbour-traffic"
+    ]
+    assert flag.where == "h2"
+    assert flag.evidence.startswith("about 50.0 kpps of other traffic: in the window the host got so many")
+
+
 def test_an_interface_that_shows_less_than_nine_tenths_of_the_payload_is_not_the_loads() -> None:
     other = neighbour("tx", 3e9)
     shown = {ratio: neighbour("rx", -(FRAME / MSS - ratio) * 9.4e9) for ratio in (0.93, 0.87)}

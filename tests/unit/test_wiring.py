@@ -190,6 +190,9 @@ LIES: dict[str, Change] = {
     "neighbour-traffic: at the receiver": counters("h2", "nic.rx_bytes", 3e9 / 8 * 20),
     "neighbour-traffic: at the sender": counters("h1", "nic.tx_bytes", 3e9 / 8 * 20),
     "neighbour-traffic: the other way": counters("h1", "nic.rx_bytes", 1e9 / 8 * 20),
+    "neighbour-traffic: small packets": counters("h2", "nic.rx_packets", 2e6 * 20),
+    "neighbour-traffic: small packets beside UDP": both(UDP, counters("h2", "nic.rx_packets", 5e4 * 20)),
+    "neighbour-traffic: to ports of nobody": both(UDP, counters("h2", "nstat.UdpNoPorts", 5e4 * 20)),
     "neighbour-traffic: beside UDP": both(UDP, counters("h2", "nic.tx_bytes", 1e8 / 8 * 20)),
     "bond-port-down": both(
         early("h1", facts={"bonds.ports.bond0/eth0": "up active, 0 link failures"}),
@@ -268,6 +271,7 @@ LIES: dict[str, Change] = {
     ),
     "socket-settings-differ: congestion control": setup(sysctls=OF_TCP),
     "start-uncertain": story(start_delay_s=0.8),
+    "load-start-unknown": story(start_delay_s=6.0),
     "streams-share-cpu": case(streams=4),
     "throughput-dips: together": rates([GOODPUT_BPS * 0.99] * 10 + [1e9] * 2 + [GOODPUT_BPS * 0.99] * 12),
     "throughput-dips: apart": rates([GOODPUT_BPS * 0.99, GOODPUT_BPS * 0.98, 0.0, GOODPUT_BPS * 0.99] * 6),
@@ -343,11 +347,11 @@ FULL_SOCKET = rates([GOODPUT_BPS * 0.99] * 13 + [0.0] * 11)
 DEAD: dict[str, tuple[Change, str]] = {
     "by the reads around the window": (
         early("h1", facts={"nic.carrier_changes": "0"}),
-        "h1: the carrier of its data interface changed 2 times in mid-trial",
+        "h1: the carrier of its data interface eth0 changed 2 times in mid-trial",
     ),
     "by the readings in it": (
         counters("h2", "nic.carrier_changes", 1),
-        "h2: the carrier of its data interface changed once in mid-trial",
+        "h2: the carrier of its data interface eth0 changed once in mid-trial",
     ),
     "and the load said so in its own way": (
         both(counters("h2", "nic.carrier_changes", 1), run(failure="h1: waited 14 s for the client to end")),

@@ -41,7 +41,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
     ),
     "Window": (
         Lie("Warm-up inside the window", ("warm-up-in-window",)),
-        Lie("CPU and load windows not aligned", ("start-uncertain", "sensor-late")),
+        Lie("CPU and load windows not aligned", ("start-uncertain", "load-start-unknown", "sensor-late")),
         Lie("A host that stands still for a part of the window", ("host-stood-still",)),
         Lie(
             "Clocks of two hosts apart",

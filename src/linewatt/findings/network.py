@@ -13,6 +13,12 @@ learns what a path carries."""
 
 FLOOR_BPS, SLACK_RATIO = 10e6, 0.03
 """traffic that no neighbour is needed for: management in the data network, and counters read beside the window"""
+FLOOR_PPS = 1000.0
+"""as many make ``FLOOR_BPS`` where they are full"""
+STRAY_PPS = 100.0
+"""datagrams for ports where nobody listens: what asks for services on any network sends fewer"""
+SMALLER = {"length", "mss", "nodelay"}
+"""options of a load of TCP, of which one may have its packets smaller than they could be"""
 ANSWER_BYTES = 64
 """of IP and TCP, of an acknowledgement with options"""
 LEAST_SEEN = 0.9
@@ -56,7 +62,8 @@ KINDS = (
         "both states, or of the lesser one.",
         "MII status and count of link failures of each port of a bond that is a data interface, has one as its port, or is of "
         "the case's network, between the reads before and after the window; the kernel's notices (the sensor link) say when. A "
-        "trial whose data interface itself lost its carrier has failed.",
+        "trial whose data interface itself lost its carrier has failed, unless that is a port of a bond of which another one was up "
+        "throughout.",
         "Look at the cable, the switch's port and dmesg, and measure again.",
     ),
     Kind(
@@ -77,7 +84,10 @@ KINDS = (
         "The data interface carried packets that are not the load's: it took a part of the line, and of the CPU time "
         "for interrupts.",
         f"Bytes of the interface in the window, either way, against goodput × framing with retransmissions, and an answer to "
-        f"each packet of TCP: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more.",
+        f"each packet of TCP: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more. Or packets in the same way, "
+        f"{percent(SLACK_RATIO)} and {FLOOR_PPS:,.0f} a second more: small ones make few bytes and cost a CPU as much. They are "
+        "not compared where a factor may make those of TCP smaller (`iperf3.length`, `.mss`, `.nodelay`). Or datagrams for "
+        f"UDP ports where nobody listens: {percent(SLACK_RATIO)} of what the interface received and {STRAY_PPS:g} a second.",
         "Find who else uses the interface, stop it, or measure on an interface of its own.",
     ),
 )

@@ -24,6 +24,18 @@ KINDS = (
         "Lengthen window.omit and the window, or find what delays the load's connection.",
     ),
     Kind(
+        "load-start-unknown",
+        "doubtful",
+        "trial",
+        ("cpu", "power", "above_idle"),
+        "When a load began is known so badly that the window may reach beyond it: CPU use, counters and watts of the window may "
+        "be of a time without load.",
+        f"Begun as much earlier or later as is possible, the load would leave more than {percent(EDGE_ERROR)} of the window "
+        "empty. Throughput is of the load's own intervals, and not doubted.",
+        "Find what delays the load's start or end at its client (a host whose CPUs are full), or make window.omit and "
+        "window.tail longer than the evidence says.",
+    ),
+    Kind(
         "clock-uncertain",
         "note",
         "host",

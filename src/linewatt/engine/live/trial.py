@@ -227,7 +227,13 @@ class LiveTrial:
 
     async def _ended(self, process: Process, what: str) -> None:
         limit_s = self.load_s + END_LIMIT_S + self._session.late_s(self.case.hosts)
-        ended = await process.wait(limit_s, f"the {what} to end, {limit_s:g} s after its start")
+        awaited = f"the {what} to end, {limit_s:g} s after its start"
+        if self._session.load.server_ends:
+            awaited += (
+                f"; the ends of {self._session.load.name} agree on that by the way of its data: look for "
+                "loss there, and for a host whose CPUs are full"
+            )
+        ended = await process.wait(limit_s, awaited)
         if ended.status != 0:
             raise TrialFailed(
                 f"{process.name} ({what}) ended with status {ended.status}: {self._said(ended)}"

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import TrialRun
+from linewatt.engine.measuring.bond_ports import Lost, at_reads, lost
 from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
+from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, Window
 
@@ -21,15 +23,26 @@ _LOOK = "look at the cable, the switch's port and dmesg, and measure again"
 Span = tuple[float, float]
 
 
-def lost_carrier(run: TrialRun, readings: Mapping[str, Sequence[Reading]]) -> str | None:
-    """Which data interface lost its carrier while the load ran, as its kernel counted."""
+def lost_carrier(
+    run: TrialRun, readings: Mapping[str, Sequence[Reading]], hosts: Mapping[str, HostSpec]
+) -> str | None:
+    """Which data interface lost its carrier while the load ran, as its kernel counted.
+
+    A port of a bond of which another port was up throughout took nothing away: that is a finding.
+    """
     for name in run.planned.case.hosts if run.outputs or run.users else ():
-        own = run.readback.get(name), readings.get(name, ())
-        counted = max(counted_between(own[0], CARRIER), _between_records(run, own[1]))
-        if counted:
+        readback, own = run.readback.get(name), readings.get(name, ())
+        counted = changes(readback, hosts[name].data)
+        for port, count in _between_records(run, own, hosts[name]).items():
+            counted[port] = max(counted.get(port, 0), count)
+        lost = _bonds(run, own, readback, set(counted))
+        dead = {port: count for port, count in counted.items() if count and not _carried_on(port, lost)}
+        if dead:
+            what = " and ".join(f"{port} changed {_times(count)}" for port, count in dead.items())
+            ports = "".join(f" ({one.words})" for one in lost.values())
             return (
-                f"{name}: the carrier of its data interface changed {_times(counted)} in mid-trial "
-                f"(carrier_changes); {_LOOK}"
+                f"{name}: the carrier of its data interface {what} in mid-trial (carrier_changes){ports}; "
+                f"{_LOOK}"
             )
     return None
 
@@ -38,28 +51,66 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
+def _bonds(
+    run: TrialRun, readings: Iterable[Reading], readback: ReadBack | None, interfaces: Collection[str]
+) -> dict[str, Lost]:
+    """Bond → which of its ports lost their link, of bonds that these are or are ports of."""
+    if readback is None:
+        return {}
+    notices = next((one for one in readings if one.source == "link"), None)
+    near = {one.bond for one in at_reads(readback).values() if {one.bond, one.name} & {*interfaces}}
+    found = {
+        bond: lost(readback, {bond}, notices, Window(run.started_s, run.ended_s)) for bond in sorted(near)
+    }
+    return {bond: one for bond, one in found.items() if one is not None}
+
+
+def _carried_on(port: str, bonds: Mapping[str, Lost]) -> bool:
+    return any(port in one.told and one.carried for one in bonds.values())
+
+
+def changes(readback: ReadBack | None, data: str) -> dict[str, int]:
+    """How often the carrier of each data port changed between the reads before and after the window."""
+    moved = _moved(readback, CARRIER)
+    return {port or data: count for port, count in moved.items()}
+
+
 def counted_between(readback: ReadBack | None, fact: str) -> int:
     """How far a count moved between the reads before and after the window, over all data ports; 0 where one
     of them is missing."""
+    return sum(_moved(readback, fact).values())
+
+
+def _moved(readback: ReadBack | None, fact: str) -> dict[str | None, int]:
+    """By data port; None: the first."""
     if readback is None or readback.before is None:
-        return 0
+        return {}
     early, late = readback.before.facts, readback.facts
-    return sum(int(late[name]) - int(early[name]) for name in early.keys() & late if of_port(name)[0] == fact)
+    named = (
+        (*of_port(name), int(late[name]) - int(early[name]))
+        for name in early.keys() & late
+        if of_port(name)[0] == fact
+    )
+    return {port: count for _, port, count in named}
 
 
-def _between_records(run: TrialRun, readings: Iterable[Reading]) -> int:
-    """What the counters of the interface show between the readings that lie in the trial.
+def _between_records(run: TrialRun, readings: Iterable[Reading], spec: HostSpec) -> dict[str, int]:
+    """What the counters of each data port show between the readings that lie in the trial.
 
     What was counted up to the first of them may be of before: linewatt itself resets links.
     """
-    counts = [
-        value
-        for reading in readings
-        if reading.source == "netcounters"
-        for time_s, value in reading.values(CARRIER)
-        if value is not None and run.started_s <= time_s
-    ]
-    return round(max(counts) - min(counts)) if counts else 0
+    several = len(spec.interfaces) > 1
+    channels = {port: f"nic.{port}.carrier_changes" if several else CARRIER for port in spec.interfaces}
+    found = {}
+    for reading in readings:
+        for port, channel in channels.items() if reading.source == "netcounters" else ():
+            counts = [
+                value
+                for time_s, value in reading.values(channel)
+                if value is not None and run.started_s <= time_s
+            ]
+            found[port] = round(max(counts) - min(counts)) if counts else 0
+    return found
 
 
 def silence(

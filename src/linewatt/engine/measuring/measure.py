@@ -70,7 +70,7 @@ def measure(
         for host in readings
         for reading in readings[host]
     )
-    dead = lost_carrier(run, readings)
+    dead = lost_carrier(run, readings, setup.hosts)
     if run.failure is not None:
         return Measured(_failed(run, _because(dead, run.failure)), sensed, raw)
     try:

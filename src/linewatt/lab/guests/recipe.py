@@ -149,9 +149,19 @@ def command(guest: Guest, name: str, wires: Sequence[Wire], handed: Path, boot: 
         *("--memory", f"{guest.memory_mib}M", "--cpus", _processors(guest)),
         *("--script-sh", f"exec bash {_HANDED}/guest.sh"),
         *("--qemu-opts", *(() if boot.kvm else ("-cpu", _EMULATED_CPU)), *qemu_options(guest, wires)),
+        *("-qmp", f"unix:{monitor(handed)},server=on,wait=off"),
         *(_SYSTEM_INTERFACE if boot.bmc else ()),
         *(() if boot.table is None else ("-acpitable", f"file={boot.table}")),
     ]
+
+
+def monitor(handed: Path) -> Path:
+    """Where QEMU's monitor (QMP) of the guest listens that is handed this directory.
+
+    With it ``set_link`` of ``nic0``, ``nic1`` … takes the carrier of a data NIC away: what becomes of its tap
+    a guest does not see.
+    """
+    return handed.with_name(f"{handed.name}.qmp")
 
 
 def _modules(boot: Boot) -> list[str]:
@@ -210,9 +220,10 @@ def _data(guest: Guest, wires: Sequence[Wire]) -> list[str]:
             options += ["-device", f"pcie-root-port,id=port{number},bus=pxb{nic.node},chassis={number + 1}"]
             where = f",bus=port{number}"
         queues = _queues(nic)
+        names = f"id=nic{number},netdev=d{number}"
         options += [
             *_tap(f"d{number}", wire),
-            *("-device", f"{nic.model},netdev=d{number},mac={wire.mac},romfile={queues}{where}"),
+            *("-device", f"{nic.model},{names},mac={wire.mac},romfile={queues}{where}"),
         ]
     return options
 

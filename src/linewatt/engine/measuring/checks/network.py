@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from linewatt.campaign.factors import load_options
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.checks.load import is_lossy
@@ -15,15 +16,18 @@ from linewatt.findings.network import (
     DROPS_SHOWN,
     EDGE_S,
     FLOOR_BPS,
+    FLOOR_PPS,
     LEAST_SEEN,
     SLACK_RATIO,
+    SMALLER,
+    STRAY_PPS,
     USUAL,
 )
 from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
-from linewatt.units import format_rate
+from linewatt.units import format_packets, format_rate
 
 
 def check(seen: Seen) -> Iterator[Flag]:
@@ -97,36 +101,72 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
         return
     if framing is None or reading is None or not seen.instances or not _under_load(reading, seen):
         return
-    load = _load_bytes(seen, end, framing)
-    ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
-    counted = {way: end.counters.get(f"nic.{way}_bytes") for way in ways}
-    if any((counted[way] or 0.0) < load[way].payload * LEAST_SEEN for way in ways):
-        return
-    for way, found in counted.items():
-        least, most = load[way].least, load[way].most
-        if found is None or found <= most + FLOOR_BPS / 8 * seen.window.seconds:
-            continue
-        rates = [format_rate(8 * one / seen.window.seconds) for one in (found - least, found, least)]
-        verb = "sent" if way == "tx" else "received"
+    told = [*_beside(seen, end, framing)] or [*_strays(end.counters, seen.window.seconds)]
+    for others in told:
         yield Flag(
             "neighbour-traffic",
             end.host,
-            f"about {rates[0]} of other traffic: its data interface {verb} {rates[1]} in the window, the "
-            f"load's packets make {rates[2]}",
+            others,
             "find who else uses the interface (ss -tupn, tcpdump -ni), stop it, or measure on one of its own",
         )
 
 
+def _beside(seen: Seen, end: EndResult, framing: Framing) -> Iterator[str]:
+    """What the interface that the load takes passed beyond what the load can have made."""
+    load = _load_made(seen, end, framing)
+    ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
+    if all((end.counters.get(f"nic.{way}_bytes") or 0.0) >= load[way].payload * LEAST_SEEN for way in ways):
+        told = (_others(way, load[way], end.counters, seen.window.seconds) for way in ways)
+        yield from filter(None, told)
+
+
+def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[str]:
+    """Datagrams that no process of this host wanted: where the load itself lost many, bytes and packets of
+    others hide below what it may have sent."""
+    strays = sum(counters.get(f"nstat.{name}") or 0.0 for name in ("UdpNoPorts", "Udp6NoPorts"))
+    received = counters.get("nic.rx_packets")
+    if received is None or strays <= SLACK_RATIO * received + STRAY_PPS * seconds:
+        return
+    rates = [format_packets(one / seconds) for one in (strays, received)]
+    yield (
+        f"about {rates[0]} of other traffic: in the window the host got so many datagrams for UDP ports "
+        f"where nobody listens (UdpNoPorts), and its data interface received {rates[1]} in all"
+    )
+
+
+def _others(way: str, load: _LoadMade, counters: Mapping[str, float | None], seconds: float) -> str | None:
+    """Bytes that are not the load's, or else packets: small ones make few bytes, and cost a CPU as much."""
+    found, packets = (counters.get(f"nic.{way}_{unit}") for unit in ("bytes", "packets"))
+    if found is not None and found > load.most + FLOOR_BPS / 8 * seconds:
+        rates = [format_rate(8 * one / seconds) for one in (found - load.least, found, load.least)]
+    elif (
+        packets is not None and load.packets is not None and packets > load.most_packets + FLOOR_PPS * seconds
+    ):
+        rates = [format_packets(one / seconds) for one in (packets - load.packets, packets, load.packets)]
+    else:
+        return None
+    verb = "sent" if way == "tx" else "received"
+    return (
+        f"about {rates[0]} of other traffic: its data interface {verb} {rates[1]} in the window, the "
+        f"load's packets make {rates[2]}"
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class _LoadBytes:
-    """What a load makes of bytes on an interface one way in the window, least and most."""
+class _LoadMade:
+    """What a load makes of bytes, least and most, and of packets on an interface one way in the window.
+
+    ``packets`` None: its writes may be smaller than its packets could be, so that nothing says how many.
+    """
 
     payload: float
     least: float
     most: float
+    packets: float | None
+    most_packets: float
 
 
-def _load_bytes(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadBytes]:
+def _load_made(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadMade]:
     """Either way, from what was offered: what was lost left the sender, and may have come to the receiver.
 
     Hardware counts frames; a virtual interface counts what segmentation makes of them later as one, with one
@@ -143,14 +183,28 @@ def _load_bytes(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _Load
         role: sum(_sent_again(seen, host, instances) for host, instances in own.items())
         for role, own in of_sender.items()
     }
-    packets = {role: of_role / payload + again[role] for role, of_role in offered.items()}
+    full = {role: of_role / payload + again[role] for role, of_role in offered.items()}
+    counted = {role: _packets(seen, end, role, offered[role], again[role]) for role in offered}
     ways: tuple[tuple[str, Role, Role], ...] = (("tx", "sender", "receiver"), ("rx", "receiver", "sender"))
     found = {}
     for way, own, other in ways:
-        forward = packets[own] * (frame + FCS_BYTES)
-        back = packets[other] * framing.wire_bytes(ANSWER_BYTES) if case.is_tcp else 0.0
-        found[way] = _LoadBytes(offered[own], forward, forward * (1 + SLACK_RATIO) + back)
+        forward = full[own] * (frame + FCS_BYTES)
+        back = full[other] * framing.wire_bytes(ANSWER_BYTES) if case.is_tcp else 0.0
+        answers = counted[other] or 0.0 if case.is_tcp else 0.0
+        most_packets = (counted[own] or 0.0) * (1 + SLACK_RATIO) + answers
+        most = forward * (1 + SLACK_RATIO) + back
+        found[way] = _LoadMade(offered[own], forward, most, counted[own], most_packets)
     return found
+
+
+def _packets(seen: Seen, end: EndResult, role: Role, offered: float, again: float) -> float | None:
+    """Those of a load in one role: as small as both ends agree on; datagrams as it counts them itself."""
+    case, known = seen.case, seen.cut.run.framings.values()
+    full = offered / min(frame_sizes(case.test, case.family, one)[0] for one in known)
+    if case.is_tcp:
+        return None if SMALLER & {name for name, _ in load_options(case)} else full + again
+    own = [one.packets for one, its in seen.processes(end) if its == role]
+    return None if None in own else max(full, sum(one or 0 for one in own))
 
 
 def _sent_again(seen: Seen, host: str, instances: Sequence[InstanceResult]) -> float:

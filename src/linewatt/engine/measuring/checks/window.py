@@ -25,6 +25,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Loads, clocks and sensors."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
     yield from alignment(ends, seen.cut.run.clocks)
+    yield from misplaced(seen.case.pairs[0].client, ends, seen.window)
     for end in seen.ends:
         yield from sensors(end, seen.readings(end), seen.clock(end))
         yield from standstill(end.host, seen.readings(end), seen.window)
@@ -58,6 +59,28 @@ def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> list[Flag
                 )
             )
     return flags
+
+
+def misplaced(where: str, ends: Sequence[EndRun], window: Window) -> Iterator[Flag]:
+    """A load that may have begun so much later or earlier that a part of the window has none."""
+    beside_s = [
+        max(
+            one.start_s + one.start_uncertainty_s - window.start_s,
+            window.end_s - one.end_s + one.start_uncertainty_s,
+        )
+        for one in ends
+    ]
+    worst_s = max(beside_s, default=0.0)
+    if worst_s <= EDGE_ERROR * window.seconds:
+        return
+    uncertain_s = max(one.start_uncertainty_s for one in ends)
+    yield Flag(
+        "load-start-unknown",
+        where,
+        f"the load may have begun up to {uncertain_s:.1f} s earlier or later than it is placed: up to "
+        f"{100 * min(1.0, worst_s / window.seconds):.0f} % of the window may be of a time without it",
+        f"find what delays the load's start or end there, or window: omit and tail {uncertain_s:.1f} or more",
+    )
 
 
 def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[Flag]:
