@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report_factories import scaling_trials
+from tests.report_factories import powered, scaling_trials
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.findings import gather
@@ -434,6 +434,17 @@ def test_points_of_trials_have_intervals_idle_and_what_others_say_of_odd_watts()
     points = operating_points(summaries, "receiver", gather(trials, summaries))
     assert [one.instances for one in points] == [1, 2, 4, 8, 16]
     assert all(one.throughput_bps.low is not None for one in points)
+
+
+def test_what_the_other_end_limits_is_no_limit_of_a_server() -> None:
+    trials = powered(scaling_trials(trials=3), ends=("receiver", "sender"))  # receivers' IRQ CPUs are full
+    summaries = summarise(trials)
+    findings = gather(trials, summaries)
+    assert not any(one.held_back for one in operating_points(summaries, "receiver", findings))
+    senders = operating_points(summaries, "sender", findings)
+    assert any(one.held_back for one in senders)
+    found = advise_fleet("tcp", "sender", [one for one in senders if one.held_back], TARGET)
+    assert any("with more from the other end" in one.what for one in found.next)
 
 
 def test_paced_cases_and_those_of_users_are_no_operating_points() -> None:

@@ -154,6 +154,16 @@ def test_watts_of_the_other_end_are_another_machines(run: Run, stored: str) -> N
     assert all(point["reasons"]["power_w"] for point in found["points"])
 
 
+def test_a_point_that_the_other_end_limits_says_so(run: Run, tmp_path: Path) -> None:
+    trials = renumbered(powered(scaling_trials(trials=3), ends=("receiver", "sender")))
+    (tmp_path / "results").mkdir()
+    name = stored_result(tmp_path / "results", result(trials, id="20260101-000000-t")).name
+    sender = document(run, *ASKED, "--from", name, "--role", "sender")
+    assert any("the receiver limits it: the sender may carry more" in said for said in sender["warnings"])
+    receiver = document(run, *ASKED, "--from", name)
+    assert not any("may carry more" in said for said in receiver["warnings"])
+
+
 def test_of_several_series_one_is_named(run: Run, tmp_path: Path) -> None:
     trials = renumbered(powered(scaling_trials()), powered(scaling_trials(family="ipv6")))
     (tmp_path / "results").mkdir()

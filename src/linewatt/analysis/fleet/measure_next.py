@@ -52,6 +52,7 @@ def measure_next(fleets: Sequence[Fleet], choice: Choice, question: Question) ->
         *(_doubtful(best, one, choice.by, question) for one in others),
         *(_unread(best, one, choice.by, question) for one in others),
         _doubtful_choice(best),
+        _held_back(best),
         _repeats(best, choice),
         _idle(best, choice.by, question),
         _beyond(fleets, best),
@@ -153,6 +154,14 @@ def _doubtful_choice(best: Fleet) -> Measurement | None:
         return None
     why = f"it is the cheapest, and doubtful: {next(iter(best.point.doubts.values()))}"
     return Measurement(best.point.instances, f"{plural(best.point.instances)} again", why)
+
+
+def _held_back(best: Fleet) -> Measurement | None:
+    """A point that the other end limits says what that one can do, not what a server can."""
+    if not best.point.held_back:
+        return None
+    what = f"{plural(best.point.instances)} with more from the other end"
+    return Measurement(best.point.instances, what, f"{best.point.limit}: a server may carry more")
 
 
 def _repeats(best: Fleet, choice: Choice) -> Measurement | None:

@@ -73,6 +73,8 @@ class OperatingPoint:
     lost_ratio: float | None = None
     limit: str | None = None
     """what limits it, in words; ``None``: not found or not known"""
+    held_back: bool = False
+    """whether all that limits it is of the other end: a server may carry more"""
     reasons: Mapping[str, str] = field(default_factory=dict)
     doubts: Mapping[str, str] = field(default_factory=dict)
     expected_w: float | None = None
@@ -139,10 +141,15 @@ def _point(
         regime=summary.regime.regime if summary.regime else None,
         lost_ratio=summary.lost_ratio.mean if summary.lost_ratio else None,
         limit=summary.limit.lead if summary.limit.found else None,
+        held_back=bool(summary.limit.named) and all(one.end == _other(role) for one in summary.limit.named),
         reasons={name: why for name, why in reasons.items() if why},
         doubts=doubts,
         expected_w=expected_w,
     )
+
+
+def _other(role: Role) -> Role:
+    return "sender" if role == "receiver" else "receiver"
 
 
 def _reading(found: Estimate | None, bound: float | None = None) -> Reading | None:

@@ -67,6 +67,7 @@ def _server(point: OperatingPoint) -> dict[str, Any]:
         "runs": point.runs,
         "regime": point.regime,
         "limit": point.limit,
+        "limited_by_other_end": point.held_back,
     }
 
 

@@ -225,6 +225,10 @@ def _of_points(advice: FleetAdvice) -> Iterator[str]:
         why = advice.choice.left_out.get(one.point.instances)
         if why is not None:
             alike.setdefault(f"not compared: {why}", []).append(one)
+        if one.point.held_back:
+            other = "sender" if advice.role == "receiver" else "receiver"
+            more = f"the {other} limits it: the {advice.role} may carry more"
+            alike.setdefault(f"{more}, and servers and watts are an upper end", []).append(one)
         for doubt in one.point.doubts.values():
             alike.setdefault(f"doubtful: {doubt}", []).append(one)
         if one.point.lost_ratio and one.point.lost_ratio >= LOSS_SHOWN:
