@@ -17,7 +17,7 @@ from tests.report_factories import stored
 from tests.unit.conftest import Run
 
 from linewatt.analysis.cases.responses import OF_CASE, THROUGHPUT
-from linewatt.analysis.comparison.history import FALSE_ALARMS, FEWEST_RESULTS, Course, courses
+from linewatt.analysis.comparison.history import FALSE_ALARMS, FEWEST_RESULTS, Course, course, courses
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Point
 from linewatt.analysis.statistics import steps
@@ -123,6 +123,14 @@ def test_equal_results_without_any_spread_have_no_change_and_a_step_between_equa
     assert at([1.0] * 6) == []
     assert at([1.0] * 12 + [0.95] * 8) == [12]
     assert at([1.0] * 3 + [0.95] * 3) == []  # six of two values: one of 20 orders of them is this one
+
+
+def test_levels_further_apart_than_a_float_holds_are_no_error() -> None:
+    own = sides([1.0])[0]
+    far = [-700.0, -699.0, -700.0, -701.0, -700.0, -699.0, 700.0, 701.0, 700.0, 700.0]
+    points = [Point(own, TCP, (one,), Estimate(1, None, 1)) for one in far]
+    assert at_of(course(points, THROUGHPUT)) == [6]
+    assert [one.at for one in course([*points[:6], points[6]], THROUGHPUT).unlike] == [6]
 
 
 def test_of_values_that_are_rounded_most_are_equal_and_the_others_are_no_steps() -> None:

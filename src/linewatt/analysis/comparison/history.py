@@ -176,9 +176,7 @@ def _course(
     points, response = series.points, series.response
     matters = matters if response.relative else None
     found = steps.found([one.level for one in points], of_runs(points), FALSE_ALARMS / testable)
-    unlike = tuple(
-        Unlike(one.at, math.expm1(one.gap) if response.relative else one.gap) for one in found.unlike
-    )
+    unlike = tuple(Unlike(one.at, _change_of(one.gap, response)) for one in found.unlike)
     counted = [
         (one, verdict)
         for one in found.steps
@@ -199,6 +197,11 @@ def _course(
     )
     made = replace(made, changes=_standing(made, matters))
     return replace(made, words=_words(made, found.visible, matters))
+
+
+def _change_of(gap: float, response: Response) -> float:
+    """A difference of levels as people read it: relative, or as it is; never more than a float holds."""
+    return math.expm1(min(gap, 700.0)) if response.relative else gap
 
 
 def _verdict(response: Response, contrast: Contrast, testable: int, matters: float | None) -> Verdict:
@@ -253,7 +256,7 @@ def _standing(made: Course, matters: float | None) -> tuple[Change, ...]:
     told = []
     for number, change in enumerate(made.changes):
         gap = levels[-1][2] - levels[number][2]
-        size = math.expm1(gap) if response.relative else gap
+        size = _change_of(gap, response)
         still = abs(size) > factor(response, matters) and (size < 0) == response.higher_is_better
         doubts = {code for level in levels[number : number + 2] for code in _shared(made, level)}
         stands = still and change.verdict.kind == "worse"
