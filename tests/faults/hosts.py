@@ -10,18 +10,17 @@ from typing import Any
 
 LIMIT_S = 60.0
 
-# Each section begins with a line "== NAME".
-_LOOK = r"""PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
+# Each section begins with a line "== NAME". $@: data interfaces
+LOOK = r"""PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 say() { echo "== $*"; "$@" 2>&1; }
 say ip -d address show
 for family in -4 -6; do say ip "$family" route show table all; say ip "$family" rule show; done
 say tc qdisc show
-for option in -k -c -g -l -a; do say ethtool "$option" data0; done
-say sysctl -a --pattern '^net[.](core|ipv4|ipv6)[.]'
+for name; do for option in -k -c -g -l -a; do say ethtool "$option" "$name"; done; done
 cd /sys/class/net || exit
-for file in */queues/*/{rps_cpus,rps_flow_cnt,xps_cpus} */{mtu,tx_queue_len,flags}; do
-  echo "== $file"; cat "$file" 2>&1
-done
+say grep . */queues/*/{rps_cpus,rps_flow_cnt,xps_cpus} */{mtu,tx_queue_len,flags}"""
+_NETWORK = r"""
+say sysctl -a --pattern '^net[.](core|ipv4|ipv6)[.]'
 exit 0"""
 
 _PASSING = ("valid_lft", "nf_conntrack_count", "expires", "tcp_fastopen_key", "stable_secret", "promiscuity")
@@ -32,9 +31,14 @@ _BESIDE = "Error: Peer netns reference is invalid."
 
 def state(namespace: str) -> dict[str, str]:
     """Section → text: links, addresses, routes, queues, offloads, sysctls of a host."""
+    return sections(inside(namespace, "bash", "-c", LOOK + _NETWORK, "look", "data0"))
+
+
+def sections(shown: str) -> dict[str, str]:
+    """Section → text of what :data:`LOOK` shows, without what changes by itself."""
     found: dict[str, list[str]] = {}
     section = ""
-    for line in inside(namespace, "bash", "-c", _LOOK).splitlines():
+    for line in shown.splitlines():
         if line.startswith("== "):
             section = line[3:]
         elif line != _BESIDE and not any(word in line for word in _PASSING[:5]):

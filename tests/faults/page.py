@@ -19,6 +19,9 @@ as factors, and one fault at a random time between its start and its end. Then `
 read before and after by `ip`, `tc`, `ethtool` and `sysctl` alone, by code that shares nothing with
 linewatt. A run that ends before its first trial leaves no result to resume: it has no trials done.
 
+`tests/vm/test_killed.py` is of [virtual machines](lab.md#virtual-machines) with real drivers, TuneD and
+irqbalance: it kills a controller in a phase of an experiment, or a `restore` of it on its way.
+
 The numbers below `hosts changed` and behind it are moments in which that was seen:
 
 - **hosts changed**: something was not as before, after `restore` or after `resume`; or `restore` did not

@@ -26,6 +26,7 @@ LARGE = Guest(
 def pytest_addoption(parser: pytest.Parser) -> None:
     what = "write docs/knobs-tested.md from what tests see of knobs, in place of holding it to the page"
     parser.addoption("--write-knobs", action="store_true", help=what)
+    parser.addoption("--killed-seed", metavar="N", help="draw the moments of tests/vm/test_killed.py again")
 
 
 @pytest.fixture(scope="session")

@@ -86,26 +86,24 @@ class Machine:
     def of(cls, inventory: Path, name: str) -> Machine:
         return cls(name, YAML(typ="safe").load(inventory.read_text())["all"]["hosts"][name])
 
-    def run(self, command: str, status: int = 0) -> str:
-        """What a command says over real ssh, by nothing but the inventory; why, where it fails."""
+    def argv(self, command: str) -> list[str]:
+        """A command over real ssh, by nothing but the inventory."""
         its = self.its
+        # A login costs a guest without KVM seconds: what is asked soon after goes over the same one.
+        shared = ("ControlMaster=auto", f"ControlPersist={PERSIST_S}", f"ControlPath={SOCKET}")
+        options = ("BatchMode=yes", "StrictHostKeyChecking=yes", "IdentitiesOnly=yes")
+        return [
+            *("ssh", "-F", "none", "-o", f"ConnectTimeout={SSH_LIMIT_S:.0f}"),
+            *(word for option in (*options, *shared) for word in ("-o", option)),
+            *its["ansible_ssh_common_args"].split(),
+            *("-i", its["ansible_ssh_private_key_file"], "-p", str(its["ansible_port"])),
+            *(f"root@{its['ansible_host']}", command),
+        ]
+
+    def run(self, command: str, status: int = 0) -> str:
+        """What a command says; why, where it fails."""
         done = subprocess.run(
-            [
-                *("ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"),
-                *("-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={SSH_LIMIT_S:.0f}"),
-                # A login costs a guest without KVM seconds: what is asked soon after goes over the same one.
-                *(
-                    "-o",
-                    "ControlMaster=auto",
-                    "-o",
-                    f"ControlPersist={PERSIST_S}",
-                    "-o",
-                    f"ControlPath={SOCKET}",
-                ),
-                *its["ansible_ssh_common_args"].split(),
-                *("-i", its["ansible_ssh_private_key_file"], "-p", str(its["ansible_port"])),
-                *(f"root@{its['ansible_host']}", command),
-            ],
+            self.argv(command),
             capture_output=True,
             text=True,
             timeout=SSH_LIMIT_S,
@@ -117,10 +115,15 @@ class Machine:
 
 def one_port(inventory: Path, tmp: Path) -> Path:
     """The inventory with the first data port of each host alone."""
+    return data_port(inventory, tmp, 0)
+
+
+def data_port(inventory: Path, tmp: Path, port: int) -> Path:
+    """The inventory with one data port of each host alone."""
     tree = YAML(typ="safe").load(inventory.read_text())
     for its in tree["all"]["hosts"].values():
-        its |= {key: value[0] for key, value in its.items() if "data" in key and isinstance(value, list)}
-    path = tmp / "one-port.inventory.yaml"
+        its |= {key: value[port] for key, value in its.items() if "data" in key and isinstance(value, list)}
+    path = tmp / f"port-{port}.inventory.yaml"
     path.write_text(json.dumps(tree))
     return path
 
