@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.browser.conftest import Open
+from tests.browser.test_accessibility import violations
 from tests.unit.test_profiles import AWKS, SCRIPTED, fold, stored, whole
 
 from linewatt.report.printing.html import render
@@ -32,3 +33,5 @@ def test_a_flame_graph_is_seen_and_needs_neither_script_nor_network(open_file: O
     assert opened.page.locator("script").count() == 0
     assert opened.console == []
     assert [url for url in opened.requests if not url.startswith(("file:", "data:"))] == []
+    assert violations(opened.page) == []
+    assert violations(open_file(page, "dark").page) == []

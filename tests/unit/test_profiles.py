@@ -206,6 +206,11 @@ def test_too_few_samples_are_not_ranked() -> None:
     assert found.most_gained is None
 
 
+def test_what_has_no_name_stands_behind_the_hottest_functions() -> None:
+    found = made({"[unknown]": 0.6, "a": 0.25, "b": 0.15})
+    assert [one.function.symbol for one in hottest(found, 1)] == ["a", "[unknown]"]
+
+
 def test_the_interval_of_a_share_holds_it_in_19_of_20_profiles() -> None:
     truth = {"copy": 0.3, "rest": 0.7}
     held = 0

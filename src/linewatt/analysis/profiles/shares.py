@@ -101,11 +101,16 @@ def place_profile(host: HostProfile, place: Place) -> PlaceProfile:
 
 
 def hottest(found: PlaceProfile, most: int) -> list[Share]:
-    """The functions in which most busy samples were taken, those first; none where they are too few."""
+    """The functions in which most busy samples were taken, those first; none where they are too few.
+
+    What is no one function, because it has no name, stands behind them.
+    """
     if found.why_not_ranked is not None:
         return []
     counts = found.own.sum(axis=0)
-    chosen = [int(at) for at in np.argsort(-counts, kind="stable")[:most] if counts[at] > 0]
+    seen = [int(at) for at in np.argsort(-counts, kind="stable") if counts[at] > 0]
+    known = [at for at in seen if found.functions[at].is_known]
+    chosen = [*known[:most], *(at for at in seen if not found.functions[at].is_known)]
     errors = share_errors(found.own[:, chosen], found.own.sum(axis=1))
     kinds = kinds_of(found)
     return [
