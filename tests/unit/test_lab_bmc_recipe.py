@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from linewatt.lab.bmc_recipe import (
     SENSORS,
+    Meters,
     Unit,
     commands,
     feeder_arguments,
     lan_conf,
+    meters_of,
     sensor_record,
     values_line,
 )
@@ -95,7 +97,8 @@ def test_every_sensor_reads_its_own_value_from_the_file(busy: float) -> None:
         value, space, _ = line[offset:].partition(" ")
         assert space
         assert len(value) == 7
-        assert int(value) == round(sensor.reading(server_power(busy)))
+        assert abs(int(value) - sensor.reading(server_power(busy))) <= sensor.step / 2 + 1e-9
+        assert int(value) % sensor.step == 0  # the simulator would cut off what is beyond
         assert int(match[2]) == sensor.step
 
 
@@ -107,5 +110,8 @@ def test_sensors_are_numbered_as_they_are_in_their_records() -> None:
 
 def test_the_feeder_is_told_which_cpus_each_file_is_about() -> None:
     cpus = {"h1": (0, 1), "h3": (7,)}
-    assert feeder_arguments(Path("/a b"), cpus) == ["/a b", "0", "0", "h1=0,1", "h3=7"]
-    assert feeder_arguments(Path("/a b"), cpus, 10.0, 2.5)[1:3] == ["10", "2.5"]
+    assert feeder_arguments(Path("/a b"), cpus) == ["/a b", "0,0,0,0,0,0", "h1=0,1", "h3=7"]
+    planted = Meters(10.0, 2.5, 0.04, -6.0, 3.0, plug=True)
+    _, word, *_ = feeder_arguments(Path("/a b"), cpus, planted)
+    assert word == "10,2.5,0.04,-6,3,1"
+    assert meters_of(word) == planted

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.lab import feeder
-from linewatt.lab.bmc_recipe import BEAT, feeder_arguments, values_line
+from linewatt.lab.bmc_recipe import BEAT, Meters, feeder_arguments, values_line
 from linewatt.lab.power_model import server_power
 
 # Linux 6.18 on two CPUs, the line of interrupts shortened.
@@ -83,7 +83,8 @@ def test_a_slow_bmc_holds_what_it_took_and_an_averaging_one_rises_slowly(tmp_pat
     def course(refresh_s: float, average_s: float) -> tuple[list[str], float]:
         file, truth = tmp_path / f"h-{refresh_s:g}-{average_s:g}", tmp_path / f"t-{refresh_s:g}-{average_s:g}"
         with file.open("w+b") as own, truth.open("w+b") as drawn:
-            bmc = feeder.Bmc(own.fileno(), drawn.fileno(), refresh_s, average_s)
+            slow = Meters(refresh_s, average_s)
+            bmc = feeder.Bmc(own.fileno(), drawn.fileno(), None, str(tmp_path / "h1"), slow)
             seen = []
             for number in range(200):
                 busy = max(0, number - 50) * 20
@@ -100,6 +101,40 @@ def test_a_slow_bmc_holds_what_it_took_and_an_averaging_one_rises_slowly(tmp_pat
     assert quick[60] == quick[-1]
     assert quick[40] < slow[75] < quick[60]
     assert slow[110] == quick[-1]
+
+
+def test_a_bmc_that_is_off_and_late_stands_beside_a_plug_that_is_not(tmp_path: Path) -> None:
+    """Idle until 10 s, then full: 182 W in all, which the BMC shows 3 s later."""
+    with (tmp_path / "bmc").open("w+b") as own, (tmp_path / "plug").open("w+b") as plug:
+        planted = Meters(gain_ratio=0.04, offset_w=6.0, delay_s=3.0)
+        bmc = feeder.Bmc(own.fileno(), None, plug.fileno(), str(tmp_path / "h1"), planted)
+        seen = []
+        for number in range(100):
+            bmc.take((max(0, number - 50) * 20, number * 20), 0.2 * number)
+            values = (tmp_path / "bmc").read_text().split()
+            seen.append((2 * int(values[0]) if values else 0, float((tmp_path / "plug").read_text() or 0)))
+    plugs, bmcs = [plug for _, plug in seen], [shown for shown, _ in seen]
+    late = next(n for n, w in enumerate(bmcs) if w > 200) - next(n for n, w in enumerate(plugs) if w > 180)
+    assert late == pytest.approx(15, abs=1)
+    assert bmcs[-1] == pytest.approx(1.04 * plugs[-1] + 6, abs=4)
+
+
+def test_a_server_is_as_busy_and_its_fans_are_as_fast_as_somebody_wants(tmp_path: Path) -> None:
+    fans, busy = tmp_path / "h1.fans", tmp_path / "h1.busy"
+    with (tmp_path / "bmc").open("w+b") as own:
+        bmc = feeder.Bmc(own.fileno(), None, None, str(tmp_path / "h1"), Meters())
+        watts = []
+        for least in ("", "9000"):
+            fans.write_text(least)
+            for number in range(2):
+                bmc.take((0, 20 * (10 * len(watts) + number)), 0.2 * (10 * len(watts) + number))
+            watts.append(shown(tmp_path / "bmc"))
+        assert [int(values[6]) for values in watts] == [4000, 9000]
+        assert int(watts[1][0]) > int(watts[0][0]) + 10
+        fans.unlink()
+        busy.write_text("1.0")
+        bmc.take((0, 1000), 100.0)
+        assert (tmp_path / "bmc").read_text() == values_line(server_power(1.0))
 
 
 def test_values_follow_the_cpus_of_their_host_until_their_directory_is_gone(tmp_path: Path) -> None:

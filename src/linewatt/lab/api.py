@@ -169,15 +169,20 @@ def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
     shapes = [
         (
             *(each.hosts, each.rate_bps, each.mtu, each.ports, each.shared_bps),
-            *(each.bmc, each.bmc_refresh_s, each.bmc_average_s),
-            each.guests,
+            *(each.bmc, each.meters, each.guests),
         )
         for each in (had, request)
     ]
     if shapes[0] != shapes[1]:
         without = "" if had.bmc else ", without BMCs"
-        if had.bmc_refresh_s or had.bmc_average_s:
+        if not had.meters.as_drawn:
             without = f", BMC refresh {had.bmc_refresh_s:g} s, average {had.bmc_average_s:g} s"
+            if had.bmc_gain_ratio or had.bmc_offset_w or had.bmc_delay_s:
+                without += (
+                    f", {had.bmc_gain_ratio:+.3g} and {had.bmc_offset_w:+g} W off, {had.bmc_delay_s:g} s late"
+                )
+        if had.plug:
+            without += ", at plugs"
         ports = "" if had.ports == 1 else f" of {had.ports} data ports"
         if had.shared_bps is not None:
             ports += f", which share {had.shared}"

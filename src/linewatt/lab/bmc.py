@@ -100,9 +100,7 @@ def start_feeder(
         [
             *(tools.ip, "netns", "exec", layout.switch_namespace, "sh", "-c", START_FEEDER, "linewatt-lab"),
             *(str(_log_of_feeder(directory)), _NICENESS, *python),
-            *bmc_recipe.feeder_arguments(
-                _values(directory), cpus, layout.bmc_refresh_s, layout.bmc_average_s
-            ),
+            *bmc_recipe.feeder_arguments(_values(directory), cpus, layout.meters),
         ],
         stdin=lock,
         stdout=said,
@@ -195,6 +193,14 @@ def _first_on_same_cpus(layout: Layout) -> dict[str, str]:
     """host → the first host with its CPUs, after which their values are called."""
     first: dict[tuple[int, ...], str] = {}
     return {host.name: first.setdefault(host.cpus, host.name) for host in layout.hosts}
+
+
+def plugs(layout: Layout, directory: Path) -> dict[str, Path]:
+    """host → the file of its plug, where it has one."""
+    if not layout.meters.plug:
+        return {}
+    first = _first_on_same_cpus(layout)
+    return {host.name: _values(directory) / f"{first[host.name]}{bmc_recipe.PLUG}" for host in layout.hosts}
 
 
 def _values(directory: Path) -> Path:

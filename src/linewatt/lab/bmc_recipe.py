@@ -9,11 +9,11 @@ Checked with ipmi_sim 2.0.33.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from linewatt.lab.power_model import ServerPower
+from linewatt.lab.power_model import PSUS, ServerPower
 
 PORT = 623  # asf-rmcp; IPMI 2.0, 13.1.2
 USER = "admin"
@@ -28,6 +28,21 @@ BEAT = ".beat"
 TRUTH = ".truth"
 """Behind the name of a values file: what a slow BMC does not show. Unix seconds, and joules out of all
 supplies since the feeder began; rewritten in place."""
+
+PLUG = ".plug"
+"""Behind the name of a values file: watts at the plug, as they are drawn."""
+
+BUSY = ".busy"
+"""Behind the name of a values file: how busy the CPUs are taken to be, 0 to 1, where somebody writes it."""
+
+FANS = ".fans"
+"""Behind the name of a values file: rpm that the fans turn at no less, where somebody writes it."""
+
+READ_PLUG = (
+    'while sleep "$LINEWATT_INTERVAL_S"; do read -r watts <"$1" && '
+    'echo "{\\"channel\\": \\"wall\\", \\"value\\": $watts}"; done'
+)
+"""For a shell on the host, whose first argument is the file of its plug."""
 
 Unit = Literal["W", "rpm"]
 
@@ -122,21 +137,65 @@ def commands(values: Path) -> str:
     return "\n".join([*lines, "mc_enable 0x20"]) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Meters:
+    """What a lab's BMCs do to the watts of supplies, and whether hosts have a plug that shows these as drawn.
+
+    Readings are held for ``refresh_s``, means over ``average_s`` and ``delay_s`` late; a supply reads
+    ``gain_ratio`` more than it draws, and its share of ``offset_w`` beyond that.
+    """
+
+    refresh_s: float = 0.0
+    average_s: float = 0.0
+    gain_ratio: float = 0.0
+    offset_w: float = 0.0
+    delay_s: float = 0.0
+    plug: bool = False
+
+    @property
+    def as_drawn(self) -> bool:
+        """Whether BMCs show all of it, at once."""
+        return self == Meters(plug=self.plug)
+
+    def shown(self, power: ServerPower) -> ServerPower:
+        """What a BMC makes of one moment."""
+        of_one_w = self.offset_w / PSUS
+        return replace(
+            power,
+            psu_in_w=max(0.0, power.psu_in_w * (1 + self.gain_ratio) + of_one_w),
+            psu_out_w=max(0.0, power.psu_out_w * (1 + self.gain_ratio) + of_one_w),
+        )
+
+
 def feeder_arguments(
-    values: Path, hosts: Mapping[str, Sequence[int]], refresh_s: float = 0.0, average_s: float = 0.0
+    values: Path, hosts: Mapping[str, Sequence[int]], meters: Meters | None = None
 ) -> list[str]:
-    """What the feeder is called with: where the values go, how often and over how long they are taken, and
-    for each file the CPUs it is about."""
+    """What the feeder is called with: where the values go, what meters make of them, and for each file the
+    CPUs it is about."""
     files = (f"{name}={','.join(map(str, cpus))}" for name, cpus in hosts.items())
-    return [str(values), f"{refresh_s:g}", f"{average_s:g}", *files]
+    return [str(values), ",".join(f"{value:g}" for value in astuple(meters or Meters())), *files]
+
+
+def meters_of(word: str) -> Meters:
+    """The meters that an argument of the feeder says."""
+    *numbers, plug = (float(one) for one in word.split(","))
+    return Meters(*numbers, plug=bool(plug))
 
 
 def values_line(power: ServerPower) -> str:
-    """What a values file holds: the reading of each sensor at its place.
+    """What a values file holds: the reading of each sensor at its place, rounded to its step.
 
+    The simulator would cut it off there, which makes supplies read half a step too little.
     A value is eight bytes, aligned: no processor shows a reader half of an old and half of a new one.
     """
-    return "".join(f"{round(sensor.reading(power)):0{_FIELD - 1}d} " for sensor in SENSORS)
+    return "".join(
+        f"{sensor.step * round(sensor.reading(power) / sensor.step):0{_FIELD - 1}d} " for sensor in SENSORS
+    )
+
+
+def plug_line(power_w: float) -> str:
+    """What a plug's file holds: watts into all supplies. Eight bytes, as in :func:`values_line`."""
+    return f"{power_w:7.1f}\n"
 
 
 def truth_line(time_s: float, energy_j: float) -> str:

@@ -74,7 +74,7 @@ def write_files(layout: Layout, directory: Path, tools: Tools, *, emulated: bool
     (directory / "known_hosts").write_text(recipe.known_hosts(layout, public_keys))
     password_file = None if tools.ipmi_sim is None else bmc.write_files(layout, directory)
     (directory / "inventory.yaml").write_text(
-        recipe.inventory(layout, directory, password_file, emulated=emulated)
+        recipe.inventory(layout, directory, password_file, bmc.plugs(layout, directory), emulated=emulated)
     )
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that feeds a lab's BMCs: CPU use in, values files out, five times a second.
 
-``python -m linewatt.lab.feeder VALUES 0 0 h1=0,1 h2=2,3``: ``VALUES/h1`` says what a server with the CPUs 0
-and 1 draws. Hosts on the same CPUs share a file. The two numbers make a slow BMC: values are held for so many
-seconds, and are means over so many; then ``VALUES/h1.truth`` has what was really drawn. It runs until it is
-ended, or ``VALUES`` is gone.
+``python -m linewatt.lab.feeder VALUES 0,0,0,0,0,0 h1=0,1 h2=2,3``: ``VALUES/h1`` says what a server with the
+CPUs 0 and 1 draws. Hosts on the same CPUs share a file. The numbers are those of :class:`.Meters`; of a BMC
+that does not show what is drawn ``VALUES/h1.truth`` has that, and ``VALUES/h1.plug`` where there is a plug.
+CPUs are as busy as ``VALUES/h1.busy`` says, if it is there, and fans turn at no less than ``VALUES/h1.fans``
+says. It runs until it is ended, or ``VALUES`` is gone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from linewatt.lab.bmc_recipe import BEAT, TRUTH, truth_line, values_line
+from linewatt.lab.bmc_recipe import (
+    BEAT,
+    BUSY,
+    FANS,
+    PLUG,
+    TRUTH,
+    Meters,
+    meters_of,
+    plug_line,
+    truth_line,
+    values_line,
+)
 from linewatt.lab.power_model import PSUS, ServerPower, mean_power, server_power
 
 _INTERVAL_S = 0.2
@@ -59,14 +71,18 @@ def utilisation(before: Ticks, after: Ticks) -> float | None:
 
 
 class Bmc:
-    """One values file: what a server draws, as quickly or as slowly as its BMC shows it."""
+    """One values file: what a server draws, as its BMC shows it; ``controls`` begins the names of the files
+    that make it another."""
 
-    def __init__(self, file: int, truth: int | None, refresh_s: float, average_s: float) -> None:
+    def __init__(self, file: int, truth: int | None, plug: int | None, controls: str, meters: Meters) -> None:
         self._file = file
         self._truth = truth
-        self._refresh_s = refresh_s
+        self._plug = plug
+        self._controls = controls
+        self._meters = meters
         self._ticks: deque[Ticks] = deque(maxlen=_AVERAGED + 1)
-        self._powers: deque[ServerPower] = deque(maxlen=max(1, round(average_s / _INTERVAL_S)))
+        self._powers: deque[ServerPower] = deque(maxlen=max(1, round(meters.average_s / _INTERVAL_S)))
+        self._late: deque[tuple[float, ServerPower]] = deque()
         self._due_s = 0.0
         self._energy_j = 0.0
         self._last_s: float | None = None
@@ -77,16 +93,21 @@ class Bmc:
         busy = utilisation(self._ticks[0], self._ticks[-1])
         if busy is None:
             return
-        power = server_power(busy)
-        self._powers.append(power)
+        wanted = _wanted(self._controls + BUSY)
+        power = server_power(busy if wanted is None else wanted, _wanted(self._controls + FANS) or 0.0)
+        self._late.append((now_s, power))
+        while self._late and self._late[0][0] <= now_s - self._meters.delay_s:
+            self._powers.append(self._late.popleft()[1])
         if self._last_s is not None:
             self._energy_j += PSUS * power.psu_out_w * (now_s - self._last_s)
         self._last_s = now_s
         if self._truth is not None:
             os.pwrite(self._truth, truth_line(time.time(), self._energy_j).encode(), 0)
-        if now_s >= self._due_s:
-            self._due_s = max(self._due_s + self._refresh_s, now_s)
-            self._show(mean_power(self._powers))
+        if self._plug is not None:
+            os.pwrite(self._plug, plug_line(PSUS * power.psu_in_w).encode(), 0)
+        if now_s >= self._due_s and self._powers:
+            self._due_s = max(self._due_s + self._meters.refresh_s, now_s)
+            self._show(self._meters.shown(mean_power(self._powers)))
 
     def _show(self, power: ServerPower) -> None:
         line = values_line(power).encode()
@@ -94,24 +115,33 @@ class Bmc:
             os.pwrite(self._file, line, 0)
 
 
+def _wanted(path: str) -> float | None:
+    """The number in a file that somebody wrote to make this server another; ``None``: there is none."""
+    try:
+        return float(Path(path).read_text())
+    except (OSError, ValueError):
+        return None
+
+
 def feed(
     values: Path,
     hosts: Mapping[str, Sequence[int]],
     stat: Path = Path("/proc/stat"),
     *,
-    refresh_s: float = 0.0,
-    average_s: float = 0.0,
+    meters: Meters | None = None,
 ) -> None:
     """Write the values of ``hosts`` (file name → CPUs) until their directory is gone."""
     with ExitStack() as closing:
         source = _open(closing, stat, os.O_RDONLY)
         beat = _open(closing, values / BEAT, os.O_WRONLY | os.O_CREAT)
-        bmcs = {}
+        bmcs, its = {}, meters or Meters()
         for name in hosts:
             file = _open(closing, values / name, os.O_RDWR | os.O_CREAT)
-            slow = refresh_s > 0 or average_s > 0
-            truth = _open(closing, values / f"{name}{TRUTH}", os.O_RDWR | os.O_CREAT) if slow else None
-            bmcs[name] = Bmc(file, truth, refresh_s, average_s)
+            beside = (
+                _open(closing, values / f"{name}{kind}", os.O_RDWR | os.O_CREAT) if wanted else None
+                for kind, wanted in ((TRUTH, not its.as_drawn), (PLUG, its.plug))
+            )
+            bmcs[name] = Bmc(file, *beside, str(values / name), its)
         due_s = time.monotonic()
         while _is_there(values / BEAT, beat):
             ticks = cpu_ticks(os.pread(source, _MOST_BYTES, 0).decode())
@@ -139,10 +169,10 @@ def _is_there(path: Path, handle: int) -> bool:
 
 def main(words: Sequence[str]) -> None:
     """Feed what the arguments of this program say."""
-    values, refresh_s, average_s, *rest = words
+    values, numbers, *rest = words
     parts = (word.partition("=") for word in rest)
     hosts = {name: tuple(int(cpu) for cpu in cpus.split(",")) for name, _, cpus in parts}
-    feed(Path(values), hosts, refresh_s=float(refresh_s), average_s=float(average_s))
+    feed(Path(values), hosts, meters=meters_of(numbers))
 
 
 if __name__ == "__main__":

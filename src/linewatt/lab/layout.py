@@ -26,11 +26,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from linewatt import units
 from linewatt.errors import InvalidInput
+from linewatt.lab.bmc_recipe import Meters
 from linewatt.lab.guests.spec import MAX_GUESTS, Guest
 
 MAX_HOSTS = 250
@@ -40,6 +41,8 @@ _PORT_HOSTS = 62
 _BMC_OF_GUEST = 128
 """what is added to a guest's number: its BMC has an address of its own, as a real one has"""
 MAX_BMC_S = 300.0
+MAX_BMC_GAIN = 0.5
+MAX_BMC_OFFSET_W = 50.0
 INDEXES = range(1, 255)
 SSH_PORT = 22
 
@@ -64,6 +67,14 @@ class LabRequest:
     """BMCs hold their readings for so long; 0: as quick as they can"""
     bmc_average_s: float = 0.0
     """BMCs show means over so long; 0: as short as they can"""
+    bmc_gain_ratio: float = 0.0
+    """supplies read so much more than they draw at their BMC"""
+    bmc_offset_w: float = 0.0
+    """and all of a host together so much beyond that"""
+    bmc_delay_s: float = 0.0
+    """BMCs show what was drawn so long ago"""
+    plug: bool = False
+    """whether each host is at a plug, whose meter shows what is drawn"""
     ports: int = 1
     """data ports of each host"""
     shared: str = "none"
@@ -77,9 +88,22 @@ class LabRequest:
             raise InvalidInput(f"lab {self.name}: hosts must be 1 to {MAX_HOSTS}, got {self.hosts}")
         if not _MTU[0] <= self.mtu <= _MTU[1]:
             raise InvalidInput(f"lab {self.name}: mtu must be {_MTU[0]} to {_MTU[1]}, got {self.mtu}")
-        for name, value in (("refresh", self.bmc_refresh_s), ("average", self.bmc_average_s)):
+        slow = (("refresh", self.bmc_refresh_s), ("average", self.bmc_average_s), ("delay", self.bmc_delay_s))
+        for name, value in slow:
             if not 0 <= value <= MAX_BMC_S:
                 raise InvalidInput(f"lab {self.name}: BMC {name} must be 0 to {MAX_BMC_S:g} s, got {value:g}")
+        if not -MAX_BMC_GAIN <= self.bmc_gain_ratio <= MAX_BMC_GAIN:
+            most = f"{100 * MAX_BMC_GAIN:g} %"
+            raise InvalidInput(f"lab {self.name}: BMC gain must be from -{most} to {most}")
+        if not -MAX_BMC_OFFSET_W <= self.bmc_offset_w <= MAX_BMC_OFFSET_W:
+            raise InvalidInput(
+                f"lab {self.name}: BMC offset must be -{MAX_BMC_OFFSET_W:g} to {MAX_BMC_OFFSET_W:g} W, "
+                f"got {self.bmc_offset_w:g}"
+            )
+        if self.plug and (self.guests or not self.bmc):
+            raise InvalidInput(
+                f"lab {self.name}: a plug is of hosts that are namespaces with BMCs; leave --plug away"
+            )
         if not 1 <= self.ports <= MAX_PORTS:
             raise InvalidInput(f"lab {self.name}: ports must be 1 to {MAX_PORTS}, got {self.ports}")
         if self.ports > 1 and self.hosts > _PORT_HOSTS:
@@ -109,6 +133,18 @@ class LabRequest:
     def ports_each(self) -> tuple[int, ...]:
         """Data ports of each host."""
         return tuple(len(guest.nics) for guest in self.guests) or (self.ports,) * self.hosts
+
+    @property
+    def meters(self) -> Meters:
+        """What BMCs make of what is drawn."""
+        return Meters(
+            self.bmc_refresh_s,
+            self.bmc_average_s,
+            self.bmc_gain_ratio,
+            self.bmc_offset_w,
+            self.bmc_delay_s,
+            self.plug,
+        )
 
     @property
     def rate_bps(self) -> int | None:
@@ -173,8 +209,7 @@ class Layout:
     controller_address: str
     switch_namespace: str
     hosts: tuple[HostLayout, ...]
-    bmc_refresh_s: float = 0.0
-    bmc_average_s: float = 0.0
+    meters: Meters = field(default_factory=Meters)
     shared_bps: int | None = None
 
     @property
@@ -230,8 +265,7 @@ def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
         controller_address=f"198.18.{index}.254",
         switch_namespace=f"lw{index}-sw",
         hosts=hosts,
-        bmc_refresh_s=request.bmc_refresh_s,
-        bmc_average_s=request.bmc_average_s,
+        meters=request.meters,
         shared_bps=request.shared_bps,
     )
 

@@ -42,13 +42,16 @@ class ServerPower:
     psu_in_w: float
 
 
-def server_power(utilisation: float) -> ServerPower:
-    """Power of a server whose CPUs are busy by this ratio; what is beyond 0 to 1 counts as 0 or 1."""
+def server_power(utilisation: float, least_rpm: float = 0.0) -> ServerPower:
+    """Power of a server whose CPUs are busy by this ratio; what is beyond 0 to 1 counts as 0 or 1.
+
+    Its fans turn at ``least_rpm`` or faster.
+    """
     busy = min(max(utilisation, 0.0), 1.0)
     heat = rise(busy)
     cpu_w = CPU_IDLE_W + (CPU_MAX_W - CPU_IDLE_W) * heat
     memory_w = MEMORY_IDLE_W + (MEMORY_MAX_W - MEMORY_IDLE_W) * busy
-    fan_rpm = FAN_IDLE_RPM + (FAN_MAX_RPM - FAN_IDLE_RPM) * heat
+    fan_rpm = max(FAN_IDLE_RPM + (FAN_MAX_RPM - FAN_IDLE_RPM) * heat, least_rpm)
     # A fan's power goes with the cube of its speed (fan affinity laws).
     fans_w = FANS_MAX_W * (fan_rpm / FAN_MAX_RPM) ** 3
     out_w = (cpu_w + memory_w + fans_w + REST_W) / PSUS

@@ -231,11 +231,17 @@ def known_hosts(layout: Layout, public_keys: Mapping[str, str]) -> str:
 
 
 def inventory(
-    layout: Layout, directory: Path, bmc_password_file: Path | None = None, *, emulated: bool = False
+    layout: Layout,
+    directory: Path,
+    bmc_password_file: Path | None = None,
+    plugs: Mapping[str, Path] | None = None,
+    *,
+    emulated: bool = False,
 ) -> str:
     """An Ansible inventory in YAML that a campaign can name and that Ansible itself can use.
 
-    With a file for their password, the hosts have BMCs. ``emulated``: hosts are guests without KVM.
+    With a file for their password, the hosts have BMCs; ``plugs`` are files of their plugs. ``emulated``:
+    hosts are guests without KVM.
     """
     lines = [f"{INVENTORY_HEADER}{layout.name}", "all:", "  hosts:"]
     for host in layout.hosts:
@@ -245,16 +251,30 @@ def inventory(
         if emulated:
             variables += [("linewatt_limits", _EMULATED_LIMITS), ("linewatt_emulated", True)]
         if bmc_password_file is not None:
-            variables.append(("linewatt_power", _power(host, bmc_password_file)))
+            variables.append(
+                ("linewatt_power", _power(host, bmc_password_file, (plugs or {}).get(host.name)))
+            )
         lines += [f"      {key}: {json.dumps(value)}" for key, value in variables]
     return "\n".join(lines) + "\n"
 
 
-def _power(host: HostLayout, password_file: Path) -> dict[str, object]:
+def _power(host: HostLayout, password_file: Path, plug: Path | None) -> dict[str, object]:
     sources: dict[str, object] = {"bmc": _bmc(host, password_file)}
+    if plug is not None:
+        sources["plug"] = _plug(plug)
     if host.guest is not None and host.guest.acpi_meter:
         sources["acpi"] = {"driver": "hwmon", "channels": ["power_meter.power1"], "simulated": True}
     return sources
+
+
+def _plug(file: Path) -> dict[str, object]:
+    """A meter at the plug: no device, but a file that the host can read as long as it is a namespace."""
+    return {
+        "driver": "command",
+        "argv": ["sh", "-c", bmc_recipe.READ_PLUG, "lab-plug", str(file)],
+        "channels": {"wall": {"scope": "wall", "unit": "W", "step": 0.1}},
+        "provenance": "simulated",
+    }
 
 
 def _bmc(host: HostLayout, password_file: Path) -> dict[str, object]:

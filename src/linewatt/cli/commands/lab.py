@@ -69,6 +69,16 @@ _BMC_AVERAGE = typer.Option(
     metavar="SECONDS",
     help="Seconds that BMCs average over, as many do; 0: they do not.",
 )
+_BMC_GAIN = typer.Option(
+    0.0, "--bmc-gain", metavar="PERCENT", help="What supplies read too much at their BMC, in percent."
+)
+_BMC_OFFSET = typer.Option(
+    0.0, "--bmc-offset", metavar="WATTS", help="What a host reads too much at its BMC beyond that."
+)
+_BMC_DELAY = typer.Option(0.0, "--bmc-delay", metavar="SECONDS", help="Seconds by which BMCs are late.")
+_PLUG = typer.Option(
+    False, "--plug", help="A second meter of each host, at the plug, that shows what is drawn."
+)
 _VM = typer.Option(
     None,
     "--vm",
@@ -107,6 +117,10 @@ def up(  # noqa: PLR0913  one parameter an option
     bmc: bool = _BMC,
     bmc_refresh: float = _BMC_REFRESH,
     bmc_average: float = _BMC_AVERAGE,
+    bmc_gain: float = _BMC_GAIN,
+    bmc_offset: float = _BMC_OFFSET,
+    bmc_delay: float = _BMC_DELAY,
+    plug: bool = _PLUG,
     ports: int = _PORTS,
     shared: str = _SHARED,
     vm: int | None = _VM,
@@ -128,7 +142,20 @@ def up(  # noqa: PLR0913  one parameter an option
     like = lab.Guest(cpus=cpus, threads=threads, nodes=nodes, memory_mib=memory, acpi_meter=acpi_meter)
     guests = _guests(vm, hosts, nic, kernel, like)
     request = lab.LabRequest(
-        name, vm or hosts, rate, mtu, bmc, bmc_refresh, bmc_average, ports, shared, guests
+        name=name,
+        hosts=vm or hosts,
+        rate=rate,
+        mtu=mtu,
+        bmc=bmc,
+        bmc_refresh_s=bmc_refresh,
+        bmc_average_s=bmc_average,
+        bmc_gain_ratio=bmc_gain / 100,
+        bmc_offset_w=bmc_offset,
+        bmc_delay_s=bmc_delay,
+        plug=plug,
+        ports=ports,
+        shared=shared,
+        guests=guests,
     )
     built = lab.up(request, inventory=inventory, tell=say)
     path = built.inventory if inventory is None else inventory
