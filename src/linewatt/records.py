@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from linewatt.model import Case, PowerResult, Window
+from linewatt.model import Case, PowerResult, Provenance, Window
 from linewatt.sensors.power.dynamics import Dynamics
 
 SCHEMA_VERSION = 1
@@ -355,6 +355,69 @@ class Meters(Document):
 
     schema_version: int = SCHEMA_VERSION
     meters: list[Meter]
+
+
+class Bounded(Document):
+    """A value with its 95 % CI, in the unit of its name."""
+
+    value: float
+    low: float
+    high: float
+
+
+class ComparedMeter(Document):
+    """One of two meters that were compared: a campaign's name of a source, and what of it was read."""
+
+    source: str
+    channels: list[str]
+    scope: str
+    provenance: Provenance
+    step_w: float | None = None
+    """the smallest difference that all its channels together can show"""
+    refresh_s: float | None = None
+    tolerance_ratio: float | None = None
+    """as it is stated for it"""
+
+
+class ComparedStep(Document):
+    """Means of both over one step of the load."""
+
+    trial: int
+    reference_w: float
+    meter_w: float
+
+
+class Calibration(Document):
+    """One meter of a host against another: ``meter = (1 + gain) · reference + offset_w``, ``delay_s`` later.
+
+    ``withheld`` says why gain and offset, or all of it, are not told. ``measured_s`` is when the last of the
+    load ended. ``within_w``: where the meter as it reads is surely within ``tolerance_ratio``.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    linewatt_version: str
+    host: str
+    meter: ComparedMeter
+    reference: ComparedMeter
+    measured_s: _Time
+    tolerance_ratio: _Ratio
+    gain: Bounded | None = None
+    offset_w: Bounded | None = None
+    delay_s: Bounded | None = None
+    averaging_s: float | None = None
+    """the moving average by which the meter is slower; below 0: the reference is"""
+    low_w: float | None = None
+    high_w: float | None = None
+    """of the reference, from the lowest to the highest step"""
+    difference_w: Bounded | None = None
+    left_w: float | None = None
+    bulge_w: float | None = None
+    legs_w: Bounded | None = None
+    within_w: list[Annotated[list[float], Field(min_length=2, max_length=2)]] = []
+    withheld: str | None = None
+    windows: _Count = 0
+    """of the load; ``steps`` are of those that were long enough for both meters"""
+    steps: list[ComparedStep] = []
 
 
 class Connection(Document):

@@ -75,6 +75,13 @@ def test_interleaved_runs_every_case_once_and_then_all_again() -> None:
     assert [trial.number for trial in planned.trials] == [1, 2, 3, 4]
 
 
+def test_mirrored_runs_every_other_time_backwards() -> None:
+    planned = plan(campaign(tests=TWO_TESTS, order="mirrored", trials=3), seed=0)
+    names = [test for test, _ in sequence(planned)]
+    assert names == ["tcp", "udp-1500", "udp-1500", "tcp", "tcp", "udp-1500"]
+    assert [repetition for _, repetition in sequence(planned)] == [1, 1, 2, 2, 3, 3]
+
+
 def test_sequential_runs_all_trials_of_a_case_first() -> None:
     planned = plan(campaign(tests=TWO_TESTS, order="sequential"), seed=0)
     assert sequence(planned) == [("tcp", 1), ("tcp", 2), ("udp-1500", 1), ("udp-1500", 2)]
@@ -238,7 +245,7 @@ campaigns = st.builds(
     pairs=st.integers(1, 3),
     counts=st.lists(st.integers(1, 12), min_size=1, max_size=3, unique=True),
     trials=st.integers(1, 4),
-    order=st.sampled_from(["interleaved", "sequential", "random"]),
+    order=st.sampled_from(["interleaved", "mirrored", "sequential", "random"]),
     concurrent=st.booleans(),
     width=st.integers(0, 20),
     families=st.sampled_from([("ipv4",), ("ipv4", "ipv6"), ("ipv6",)]),
@@ -289,7 +296,7 @@ def test_a_plan_depends_on_nothing_but_campaign_and_seed(wanted: Campaign, seed:
     assert plan(wanted, seed) == plan(wanted, seed)
 
 
-@pytest.mark.parametrize("order", ["interleaved", "sequential", "random"])
+@pytest.mark.parametrize("order", ["interleaved", "mirrored", "sequential", "random"])
 def test_load_levels_come_after_every_trial_that_calibrates_them(order: str) -> None:
     planned = plan(campaign(order=order, tests=TWO_TESTS, load_levels=(1.0, 0.5, 0.0)), seed=3)
     levels = [trial.case.load_level for trial in planned.trials]

@@ -20,7 +20,7 @@ from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import POWER
 
-Order = Literal["interleaved", "sequential", "random"]
+Order = Literal["interleaved", "mirrored", "sequential", "random"]
 Policy = Literal["pinned", "auto", "neighbour", "remote", "none"]
 AUTO: Literal["auto"] = "auto"
 """a rate, or instances, that are searched"""

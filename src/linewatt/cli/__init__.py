@@ -61,6 +61,7 @@ MODULES = {
     "check": {"check": "check_command"},
     "rehearse": {"rehearse": "rehearse"},
     "prepare": {"prepare": "prepare_command"},
+    "calibrate": {"calibrate": "calibrate"},
     "plan": {"plan": "plan_command", "schema": "schema_command"},
     "show": {"list": "list_results", "show": "show", "report": "report"},
     "compare": {"compare": "compare"},

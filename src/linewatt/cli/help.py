@@ -9,7 +9,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore"),
+    "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore", "calibrate"),
     "Read": ("list", "show", "report", "fit", "verify", "rederive", "import"),
     "Compare": ("compare", "history"),
     "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo"),

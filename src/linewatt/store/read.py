@@ -22,6 +22,7 @@ from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
 from linewatt.records import (
     SCHEMA_VERSION,
+    Calibration,
     Connection,
     Connections,
     Document,
@@ -65,6 +66,8 @@ class Result:
     """why each search ended; None until all have"""
     connections: Mapping[str, Connection] = field(default_factory=dict)
     """hosts whose limits were not those of any host"""
+    calibrations: tuple[Calibration, ...] = ()
+    """meters of its hosts that were compared over its load"""
 
     @property
     def idle_before(self) -> Idle | None:
@@ -169,6 +172,7 @@ def load(path: Path) -> Result:
         read_as(repeats, Repeats) if repeats.exists() else None,
         read_as(searches, Searches) if searches.exists() else None,
         connections(path),
+        calibrations(path),
     )
 
 
@@ -207,9 +211,16 @@ def connections(path: Path) -> dict[str, Connection]:
     return known
 
 
+def calibrations(path: Path) -> tuple[Calibration, ...]:
+    """What two meters were found to say of each other; of the same two what was found last."""
+    every = _numbered(path, "calibration", Calibration)
+    return tuple({(one.host, one.meter.source, one.reference.source): one for one in every}.values())
+
+
 def idle_files(path: Path, name: str) -> Iterator[Path]:
-    """Where windows before (``idle``) or after (``idle-end``) trials are stored, one after the other; and
-    what each part of a campaign learned of meters (``meters``) and of connections (``connections``)."""
+    """Where windows before (``idle``) or after (``idle-end``) trials are stored, one after the other; what
+    each part of a campaign learned of meters (``meters``) and of connections (``connections``); and how
+    meters compare (``calibration``)."""
     yield path / f"{name}.json"
     yield from (path / f"{name}-{number}.json" for number in itertools.count(2))
 

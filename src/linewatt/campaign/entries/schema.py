@@ -19,7 +19,7 @@ from pydantic import (
     create_model,
 )
 
-from linewatt.campaign.campaign import Policy
+from linewatt.campaign.campaign import Order, Policy
 from linewatt.campaign.design import Design
 from linewatt.campaign.entries import fields as f
 from linewatt.campaign.entries.energy import EnergyEntry
@@ -362,10 +362,11 @@ class CampaignFile(Part):
         description="Whether each case has one more trial, after all that are measured, in which perf "
         "records what the CPUs of both hosts do; see docs/profiles.md.",
     )
-    order: Literal["interleaved", "sequential", "random"] = Field(
+    order: Order = Field(
         default="interleaved",
-        description="`interleaved`: every case once, then all again. `sequential`: all trials of a case, "
-        "then the next. `random`: every case once in random order, then all again in another.",
+        description="`interleaved`: every case once, then all again. `mirrored`: the same, but every other "
+        "time backwards, as a staircase up and down. `sequential`: all trials of a "
+        "case, then the next. `random`: every case once in random order, then all again in another.",
     )
     seed: int | None = Field(
         default=None,

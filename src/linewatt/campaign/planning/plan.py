@@ -375,7 +375,12 @@ def _ordered_alike(
                 yield repetition, group
         return
     groups = _together(campaign, cases)
-    every = ((repetition, group) for repetition in repetitions for group in groups)
+    backwards = groups[::-1] if campaign.order == "mirrored" else groups
+    every = (
+        (repetition, group)
+        for repetition in repetitions
+        for group in (groups if repetition % 2 else backwards)
+    )
     if campaign.order == "sequential":
         every = ((repetition, group) for group in groups for repetition in repetitions)
     yield from (one for one in every if one[0] <= most[one[1][0]])

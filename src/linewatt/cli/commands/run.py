@@ -53,7 +53,7 @@ def run(
     campaign = with_best_of(load(file, hosts, will_connect=True), results)
     if not allow_commands:
         refuse_listed(campaign)
-    _can_be_stored(results)
+    can_be_stored(results)
     if campaign.soak is not None:
         _soak(campaign, None, results, as_json, wait=wait)
         return
@@ -61,7 +61,7 @@ def run(
     _finish(*execute(campaign, plan(campaign, seed), None, results, as_json, wait=wait), results, as_json)
 
 
-def _can_be_stored(results: Path) -> None:
+def can_be_stored(results: Path) -> None:
     """Whether there is room for what a run writes on this machine, before any host is touched."""
     from linewatt.hosts.journal.journal import state_dir
 

@@ -177,6 +177,8 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     found = experiment(view.result)
     if found is not None:
         document["effects"] = effects_document(found)
+    if view.result.calibrations:
+        document["calibrations"] = [one.model_dump() for one in view.result.calibrations]
     if trials:
         document["trials"] = [document_of(trial) for trial in view.result.trials]
     return document

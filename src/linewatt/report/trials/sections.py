@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.analysis.cases.flows import with_flows
+from linewatt.report.calibration import words as calibration
 from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.machine.environment import core_words
@@ -178,6 +179,7 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
         notes=(
             listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
             Lines("Idle power", idle_notes(view.result)),
+            Lines(calibration.TITLE, calibration.notes(view.result)),
         ),
         intro=chosen.words,
         elsewhere=True,

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt calibrate``: one meter of a host against another, over a staircase of load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linewatt.cli.commands.run import ALLOW, WAIT
+from linewatt.cli.options import Hosts, Json, Results
+from linewatt.cli.output import RESULTS, print_json, put, say
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from linewatt.campaign.campaign import Campaign
+    from linewatt.records import Calibration
+    from linewatt.report.calibration.measured import Pair
+    from linewatt.store.read import Result
+
+NOT_ENOUGH = 4
+"""the exit code where gain and offset are not told"""
+
+FileOrId = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|ID",
+        help="A campaign file, whose load is run; or a stored result with both meters.",
+        show_default=False,
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        "--reference",
+        metavar="SOURCE",
+        help="The source of power that is trusted; SOURCE:SCOPE: that part of it.",
+    ),
+]
+Meter = Annotated[
+    str | None,
+    typer.Option(
+        "--meter", metavar="SOURCE", help="The one that is held against it; default: the other one."
+    ),
+]
+Host = Annotated[
+    str | None,
+    typer.Option("--host", metavar="HOST", help="Whose they are; default: the one that has several."),
+]
+Tolerance = Annotated[
+    str, typer.Option("--tolerance", metavar="PERCENT", help="What the meter is to be within, as it reads.")
+]
+
+
+def calibrate(  # noqa: PLR0913  one parameter an option
+    wanted: FileOrId,
+    reference: Reference = None,
+    meter: Meter = None,
+    host: Host = None,
+    tolerance: Tolerance = "5%",
+    hosts: Hosts = None,
+    results: Results = RESULTS,
+    wait: bool = WAIT,
+    as_json: Json = False,
+    allow_commands: bool = ALLOW,
+) -> None:
+    """Hold one meter of a host against another: gain, offset, delay.
+
+    Of a campaign file the first test of a pair with the host is run at full rate, then up and down a
+    staircase of loads. Both meters are read all through; the result says what one reads above the other, how
+    much later, and where it is within the tolerance. Nothing is corrected by it.
+
+    Exit codes: 0 gain and offset are told; 4 the readings do not carry them; 1 trials failed.
+    """
+    tolerance_ratio = _ratio(tolerance)
+    if Path(wanted).is_file():
+        result, pair = _run(Path(wanted), hosts, results, (host, meter, reference), wait, allow_commands)
+    else:
+        result = _stored(wanted, results)
+        pair = _pair(_sources_of(result), (host, meter, reference), result.id)
+    found = _compared(result, pair, tolerance_ratio)
+    if as_json:
+        print_json({"id": result.id, **found.model_dump()})
+    else:
+        from linewatt.report.calibration.words import lines
+
+        put("\n".join([f"{result.id} · {found.host}", *lines(found)]))
+    if found.gain is None:
+        raise typer.Exit(NOT_ENOUGH)
+
+
+def _ratio(text: str) -> float:
+    number = text.strip().removesuffix("%").strip()
+    try:
+        percent = float(number)
+    except ValueError:
+        percent = -1.0
+    if not 0 < percent < 100:
+        raise InvalidInput(f"--tolerance {text!r}: must be a percentage above 0 and below 100, such as 5%")
+    return percent / 100
+
+
+_Asked = tuple[str | None, str | None, str | None]
+"""host, meter, reference as they are named"""
+
+
+def _run(
+    file: Path, hosts: Path | None, results: Path, asked: _Asked, wait: bool, allow_commands: bool
+) -> tuple[Result, Pair]:
+    """Run the file's staircase. Raises InvalidInput before any host is touched."""
+    from linewatt.campaign.calibration import staircase
+    from linewatt.campaign.planning.plan import plan
+    from linewatt.campaign.planning.programs import refuse_listed
+    from linewatt.campaign.reading.file import load
+    from linewatt.cli.commands.run import can_be_stored, execute
+    from linewatt.store.read import load as load_result
+    from linewatt.units import format_seconds
+
+    whole = load(file, hosts, will_connect=True)
+    pair = _pair(_sources_in(whole), asked, str(file))
+    campaign = load(file, hosts, will_connect=True, edit=lambda value: staircase(value, pair.host))
+    if not allow_commands:
+        refuse_listed(campaign)
+    can_be_stored(results)
+    planned = plan(campaign, 0)
+    say(
+        f"{pair.meter} against {pair.reference} of {pair.host}: {len(list(planned.trials))} trials of "
+        f"{format_seconds(campaign.load_s)}, up and down {len(campaign.load_levels)} levels of "
+        f"{campaign.tests[0].test}, about {format_seconds(planned.duration_s)}"
+    )
+    ended, left_changed = execute(campaign, planned, None, results, as_json=False, wait=wait)
+    if ended.failed or ended.pending or left_changed:
+        say(
+            f"linewatt: {ended.failed} trials failed, {ended.pending} are still to be run; what is there is "
+            f"compared with: linewatt calibrate {ended.id} --host {pair.host} --meter {pair.meter} "
+            f"--reference {pair.reference}"
+        )
+        raise typer.Exit(1)
+    return load_result(Path(ended.path)), pair
+
+
+def _stored(wanted: str, results: Path) -> Result:
+    from linewatt.errors import StoreError
+    from linewatt.store import read
+
+    try:
+        path = read.find(results, wanted)
+    except StoreError as error:
+        raise InvalidInput(f"no campaign file, and {error}") from None
+    with read.readable(path):
+        result = read.load(path)
+    if result.is_soak or result.imported_from is not None:
+        what = "a soak" if result.is_soak else "imported"
+        raise InvalidInput(f"{result.id}: is {what}; two meters are compared over trials that linewatt ran")
+    return result
+
+
+def _sources_in(campaign: Campaign) -> dict[str, list[str]]:
+    return {name: list(own) for name, own in campaign.power.items()}
+
+
+def _sources_of(result: Result) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for trial in result.trials:
+        for end in trial.ends:
+            found.setdefault(end.host, {}).update(dict.fromkeys(one.source for one in end.power))
+    return {name: list(own) for name, own in found.items()}
+
+
+def _pair(sources: dict[str, list[str]], asked: _Asked, where: str) -> Pair:
+    """Which two meters of which host. Raises InvalidInput."""
+    from linewatt.report.calibration.measured import Pair
+
+    host, meter, reference = asked
+    named = {one.partition(":")[0] for one in (meter, reference) if one is not None}
+    able = [name for name, own in sources.items() if len(own) > 1 and named <= {*own}]
+    if host is not None and host not in able:
+        own = ", ".join(sources.get(host, [])) or "none"
+        wanted = f" that are {' and '.join(sorted(named))}" if named else ""
+        raise InvalidInput(f"{where}: {host} has not two sources of power{wanted}; it has: {own}")
+    if not able:
+        every = "; ".join(f"{name}: {', '.join(own) or 'none'}" for name, own in sources.items())
+        raise InvalidInput(f"{where}: no host has two such sources of power to compare ({every})")
+    if host is None and len(able) > 1:
+        raise InvalidInput(f"{where}: {', '.join(able)} have two sources each; name one with --host")
+    host = host or able[0]
+    own = sources[host]
+    if reference is None:
+        raise InvalidInput(
+            f"{where}: {host} has {', '.join(own)}; name the one that is trusted with --reference"
+        )
+    others = [one for one in own if one != reference.partition(":")[0]]
+    if meter is None and len(others) > 1:
+        raise InvalidInput(
+            f"{where}: {host} has {', '.join(others)} beside {reference}; name one with --meter"
+        )
+    meter = meter or others[0]
+    if meter == reference:
+        raise InvalidInput(f"--meter {meter}: is the reference, too; name another one")
+    return Pair(host, meter, reference)
+
+
+def _compared(result: Result, pair: Pair, tolerance_ratio: float) -> Calibration:
+    """Compare, and have it on record beside what it is from. Raises StoreError."""
+    from linewatt.report.calibration.measured import compared
+    from linewatt.store.read import idle_files
+    from linewatt.store.write import write_json
+
+    found = compared(result, pair, tolerance_ratio)
+    if found not in result.calibrations:
+        files = idle_files(result.path, "calibration")
+        write_json(next(one for one in files if not one.exists()), found.model_dump())
+    return found

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two meters of one host against each other, in words: what one reads above the other, and what that is
+not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linewatt.analysis.power.calibration.compare import SIDES
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.records import Bounded, Calibration, ComparedMeter
+from linewatt.report.provenance import words
+from linewatt.report.table import Note
+from linewatt.store.read import Result
+from linewatt.units import format_percent
+
+TITLE = "Two meters of one host"
+TELLING_S = 2.0
+"""A meter that averages over more, and over more than a refresh, is told."""
+_FINE = 0.05
+"""What is as sure has a digit more."""
+
+
+def notes(result: Result) -> tuple[Note, ...]:
+    """All that is on record of a result's meters."""
+    every = (
+        Note("doubt" if one.gain is None else "remark", "; ".join(lines(one)), one.host)
+        for one in result.calibrations
+    )
+    return tuple(every)
+
+
+def lines(found: Calibration) -> list[str]:
+    """A sentence each, the answer first."""
+    return [headline(found), *_further(found)]
+
+
+def headline(found: Calibration) -> str:
+    """What the meter reads above the reference, and how much later."""
+    meter, reference = found.meter.source, found.reference.source
+    if found.gain is None or found.offset_w is None:
+        return f"{_difference(found)}no gain and offset: {found.withheld}"
+    return f"{_line(found.gain, found.offset_w, meter, reference)}{_late(found.delay_s)}{_within(found)}"
+
+
+def _difference(found: Calibration) -> str:
+    by = found.difference_w
+    if by is None or found.low_w is None or found.high_w is None:
+        return f"{found.meter.source} against {found.reference.source}: "
+    at = f"between {found.low_w:.0f} and {found.high_w:.0f} W"
+    return f"{found.meter.source} reads {_apart(by, ' W')} {found.reference.source} {at}; "
+
+
+def _line(gain: Bounded, offset: Bounded, meter: str, reference: str) -> str:
+    percent = Bounded(value=100 * gain.value, low=100 * gain.low, high=100 * gain.high)
+    if _zero(gain) and _zero(offset):
+        return (
+            f"{meter} reads as {reference} does: gain {_range(percent, ' %')}, offset {_range(offset, ' W')}"
+        )
+    if _zero(gain):
+        none = f"no error of gain shown ({_range(percent, ' %')})"
+        return f"{meter} reads {_apart(offset, ' W')} {reference} at any load, {none}"
+    if _zero(offset):
+        return f"{meter} reads {_apart(percent, ' %')} {reference}, no offset shown ({_range(offset, ' W')})"
+    if gain.value * offset.value > 0:
+        return f"{meter} reads {_magnitude(percent, ' %')} and {_apart(offset, ' W')} {reference}"
+    return f"{meter} reads {_apart(percent, ' %')} {reference}, and {_apart(offset, ' W')} that"
+
+
+def _late(delay: Bounded | None) -> str:
+    if delay is None:
+        return "; how much later cannot be told"
+    if _zero(delay):
+        return f"; no delay shown ({_range(delay, ' s')})"
+    return f", {_magnitude(delay, ' s')} {'later' if delay.value > 0 else 'earlier'}"
+
+
+def _within(found: Calibration) -> str:
+    if found.low_w is None or found.high_w is None:
+        return ""
+    low_w, high_w = found.low_w, found.high_w
+    close = f"within {format_percent(found.tolerance_ratio, 0)} of {found.reference.source}"
+    measured = f"({low_w:.0f} to {high_w:.0f} W measured)"
+    if not found.within_w:
+        return f"; nowhere surely {close} {measured}"
+    ranges = []
+    for first_w, last_w in found.within_w:
+        if (first_w, last_w) == (low_w, high_w):
+            return f"; {close} at every load that was measured ({low_w:.0f} to {high_w:.0f} W)"
+        if last_w == high_w:
+            ranges.append(f"above {first_w:.0f} W")
+        elif first_w == low_w:
+            ranges.append(f"below {last_w:.0f} W")
+        else:
+            ranges.append(f"between {first_w:.0f} and {last_w:.0f} W")
+    return f"; {close} {' and '.join(ranges)} {measured}"
+
+
+def _further(found: Calibration) -> Iterator[str]:
+    meter, reference = found.meter, found.reference
+    if SIDES.get(meter.scope) != SIDES.get(reference.scope):
+        yield (
+            f"{meter.source} is {_scope(meter)} and {reference.source} is {_scope(reference)}: the "
+            "difference is no error of either alone, but what lies between the two"
+        )
+    if found.left_w is not None:
+        yield f"off that line by {found.left_w:.1f} W at most over {_windows(found)}"
+    if found.bulge_w is not None:
+        by = f"{abs(found.bulge_w):.1f} W {'more' if found.bulge_w > 0 else 'less'}"
+        yield f"no straight line: {meter.source} reads {by} half way up than a line has it"
+    if found.legs_w is not None:
+        by = f"{_magnitude(found.legs_w, ' W')} {'more' if found.legs_w.value > 0 else 'less'}"
+        yield (
+            f"{meter.source} reads {by} on the way down than on the way up at the same load: it drifted, or "
+            "has hysteresis; two legs do not tell which"
+        )
+    if found.averaging_s and abs(found.averaging_s) > max(
+        TELLING_S, meter.refresh_s or 0, reference.refresh_s or 0
+    ):
+        slower, quicker = (meter, reference) if found.averaging_s > 0 else (reference, meter)
+        yield f"{slower.source} averages over about {abs(found.averaging_s):g} s more than {quicker.source}"
+    yield from (_refresh(one) for one in (meter, reference) if (one.refresh_s or 0) >= TELLING_S)
+    yield _accuracy(reference)
+    sure = words([meter.provenance, reference.provenance])
+    if sure:
+        yield f"watts are {sure}: this says nothing of any hardware"
+
+
+def _windows(found: Calibration) -> str:
+    if len(found.steps) >= found.windows:
+        return f"{found.windows} windows"
+    return f"{len(found.steps)} of {found.windows} windows, which alone are long enough for both"
+
+
+def _refresh(meter: ComparedMeter) -> str:
+    return f"{meter.source} is refreshed every {meter.refresh_s:.1f} s"
+
+
+def _accuracy(reference: ComparedMeter) -> str:
+    if reference.tolerance_ratio is None:
+        return f"how true {reference.source} itself is is not known: name its tolerance_percent"
+    return f"{reference.source} itself is stated to be within {format_percent(reference.tolerance_ratio)}"
+
+
+def _scope(meter: ComparedMeter) -> str:
+    return SCOPE_WORDS.get(meter.scope, meter.scope)
+
+
+def _zero(figure: Bounded) -> bool:
+    return figure.low <= 0 <= figure.high
+
+
+def _apart(figure: Bounded, unit: str) -> str:
+    return f"{_magnitude(figure, unit)} {'above' if figure.value > 0 else 'below'}"
+
+
+def _magnitude(figure: Bounded, unit: str) -> str:
+    """Without its sign; a CI that reaches beyond 0 keeps those of its ends."""
+    side = 1 if figure.value > 0 else -1
+    low, high = sorted((side * figure.low, side * figure.high))
+    places = _places(figure)
+    return f"{abs(figure.value):.{places}f}{unit} ({_number(low, places)} to {_number(high, places)})"
+
+
+def _range(figure: Bounded, unit: str) -> str:
+    places = _places(figure)
+    return f"{_number(figure.low, places)} to {_number(figure.high, places)}{unit}"
+
+
+def _places(figure: Bounded) -> int:
+    return 1 if figure.high - figure.low >= 2 * _FINE else 2
+
+
+def _number(value: float, places: int) -> str:
+    return f"{value:.{places}f}".replace("-", "−")
