@@ -28,6 +28,7 @@ from linewatt.model.ends import (
     PortResult,
     PowerResult,
     TcpState,
+    ThermalResult,
 )
 from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window
 from linewatt.model.trial import METHOD, OF_FEW, Trial, document_of
@@ -57,6 +58,7 @@ __all__ = [
     "Shape",
     "TcpState",
     "TestName",
+    "ThermalResult",
     "Trial",
     "Window",
     "dealt",

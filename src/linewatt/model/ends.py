@@ -79,6 +79,18 @@ class PowerResult:
     """by how much its samples in the window differ"""
 
 
+@dataclass(frozen=True, slots=True)
+class ThermalResult:
+    """A fan (``rpm``) or a temperature (``°C``) over a window: its mean, and between what it was."""
+
+    source: str
+    channel: str
+    unit: str
+    mean: float
+    low: float
+    high: float
+
+
 class Counters(Mapping[str, float | None]):
     """Counters of one end of a trial, read-only, as numbers alone: a tenth of a dictionary.
 
@@ -145,6 +157,8 @@ class EndResult:
     """the most payload that the slot of the data interface carries; None: not known"""
     settings: dict[str, str | None] = field(default_factory=dict)
     """what linewatt had set on the host, as read back during the trial: "knob target" → its text"""
+    thermal: tuple[ThermalResult, ...] = ()
+    """fans and temperatures that its sources of power tell of"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,16 @@ class Trial:
 
 OF_FEW = frozenset({"data_ports", "data_port", "shape", "flows", "flow_of", "beside", "port_weights"})
 """fields that only hosts with several data ports or groups have: documents of the others are without them"""
-_OF_FEW = OF_FEW | {"incoming", "load", "latency_s", "duplicate_packets", "search", "users", "users_bps"}
+_OF_FEW = OF_FEW | {
+    "incoming",
+    "load",
+    "latency_s",
+    "duplicate_packets",
+    "search",
+    "users",
+    "users_bps",
+    "thermal",
+}
 """the same, with what only some loads and cases have"""
 
 

@@ -12,6 +12,7 @@ from linewatt.analysis.limits import words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.metrics.of_soak import SoakRun
+from linewatt.analysis.power.beside import beside_of, evidence, fans_measured
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
 from linewatt.analysis.statistics.modes import Modes, modes
@@ -138,11 +139,13 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
         sure_w = above_w - (found.uncertainty_w or 0.0)
         as_busy = end.cpu_cores is not None and end.cpu_cores <= median(cores) + SAME_CORES
         if as_busy and sure_w > max(MIN_OUTLIER_W, MIN_OUTLIER * usual_w):
+            others = [beside_of([one]) for _, one, _ in known if one is not end]
+            beside = evidence(beside_of([end]), others, fans_measured=fans_measured([end]))
             yield Flag(
                 "power-unexplained",
                 f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",
                 f"trial {number}: {found.power_w:.1f} W, {above_w:.1f} W above the median of its case, with "
-                f"{end.cpu_cores:.2f} cores in use (median {median(cores):.2f})",
+                f"{end.cpu_cores:.2f} cores in use (median {median(cores):.2f}); {'; '.join(beside)}",
                 "look at fan speed, GPUs and other cards, and at what else ran in that trial",
             )
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
 
+from linewatt.analysis.power.beside import evidence
 from linewatt.findings.limits import OUTLIER_PART, OUTLIER_SDS, OUTLIER_UNCERTAINTIES
 
 FEWEST_ROWS = 4
 _MAD_TO_SD = 1.4826
-BESIDE_CHANGED = 0.2
-"""of the median of the other rows: what is beside the power explains it from here on"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class PowerRow:
     cpu_w: float | None = None
     uncertainty_w: float | None = None
     beside: Mapping[str, float] = field(default_factory=dict)
+    fans_measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,4 @@ def _evidence(row: PowerRow, rows: Sequence[PowerRow], *, with_cpu: bool) -> Ite
         known = [one.cpu_w for one in others if one.cpu_w is not None]
         range_w = f"{min(known):.1f} to {max(known):.1f} W"
         yield f"not the CPU: {row.cpu_w:.1f} W there, {range_w} in the others"
-    for name, value in row.beside.items():
-        usual = [one.beside[name] for one in others if name in one.beside]
-        if usual:
-            middle = median(usual)
-            changed = middle != 0 and abs(value / middle - 1) >= BESIDE_CHANGED
-            yield f"{name} {value:,.0f}, in the others {middle:,.0f}" + (
-                ": it changed too" if changed else ""
-            )
-    if not any("fan" in name for name in row.beside):
-        yield "fan speed is not known: look at it first"
+    yield from evidence(row.beside, [one.beside for one in others], fans_measured=row.fans_measured)

@@ -34,6 +34,8 @@ from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power import power_cases, power_table
 from linewatt.report.trials.power.psu import psu_lines
+from linewatt.report.trials.power.thermal import TITLE as THERMAL
+from linewatt.report.trials.power.thermal import thermal_notes
 from linewatt.report.trials.profiles.view import profile_section
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.searches.knees import TITLE as KNEES
@@ -179,6 +181,7 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
         notes=(
             listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
             Lines("Idle power", idle_notes(view.result)),
+            Lines(THERMAL, thermal_notes(view)),
             Lines(calibration.TITLE, calibration.notes(view.result)),
         ),
         intro=chosen.words,
