@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A BMC whose fans turn faster in one case: power that stands out is told with the fan, not laid to it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.lab.test_campaign import Bench
+
+from linewatt import lab
+from linewatt.lab.bmc_recipe import BUSY, FANS
+from linewatt.lab.system import search_path
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(shutil.which("ipmi_sim", path=search_path()) is None, reason="needs ipmi_sim"),
+]
+
+FORCED_RPM = 14_000
+FORCED = 3
+"""instances of the case in which fans turn faster"""
+
+
+@contextmanager
+def forced(bench: Bench) -> Iterator[None]:
+    """Fans of all hosts turn faster from the end of the case before until that one is stored."""
+    values, ended = bench.lab.inventory.parent / "bmc" / "values", threading.Event()
+    for host in bench.lab.hosts:
+        (values / f"{host.name}{BUSY}").write_text("0.5")
+
+    def stored() -> int:
+        return len(list(bench.results.glob("*/trials/*/trial.json")))
+
+    def turn() -> None:
+        while not ended.wait(0.1):
+            for host in bench.lab.hosts:
+                file = values / f"{host.name}{FANS}"
+                if stored() == FORCED - 1:
+                    file.write_text(str(FORCED_RPM))
+                else:
+                    file.unlink(missing_ok=True)
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_case_whose_power_stands_out_is_told_with_the_fan(
+    make_lab: Callable[..., lab.Lab], tmp_path: Path
+) -> None:
+    bench = Bench(make_lab(), tmp_path)
+    file = bench.campaign(
+        instances=[1, 2, FORCED, 4, 5],
+        trials=1,
+        rate=None,
+        window={"seconds": 9, "omit": 4, "tail": 1},
+    )
+    with forced(bench):
+        bench.run("run", file)
+    document = json.loads(bench.run("show", "--json").stdout)
+    told = [one for flag in document["flags"] if flag["code"] == "power-outlier" for one in flag["evidence"]]
+    assert {one["where"] for one in told} == {"h1", "h2"}
+    for one in told:
+        assert "FAN1 (rpm) 14,000, in the others " in one["evidence"], one
+        assert "it changed too" in one["evidence"]
+        assert "how much of it is theirs is not known" in one["evidence"]
+    shown = bench.run("show", "--full").stdout
+    assert "Fans and temperatures" in shown
+    assert f"to 14,000 rpm (FAN1, TCP, h1 → h2: {FORCED} instances)" in " ".join(shown.split()), shown
