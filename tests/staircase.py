@@ -148,10 +148,7 @@ def _trial(load: Load, level: int, readings: dict[str, Any], scopes: dict[str, s
         PowerResult(name, "watts", scopes.get(name, "wall"), "measured", "", 100.0, 2000.0, 1.0, meter.step_w)
         for name, (meter, _) in readings.items()
     )
-    ends = [
-        EndResult(name, role, 0.5, None, None, None, None)
-        for name, role in (("h1", "sender"), ("h2", "receiver"))
-    ]  # type: ignore[arg-type]
+    sender = EndResult("h1", "sender", 0.5, None, None, None, None)
     receiver = EndResult("h2", "receiver", 0.5, None, None, None, None, power=power)
     return Trial(
         load.number,
@@ -162,6 +159,6 @@ def _trial(load: Load, level: int, readings: dict[str, Any], scopes: dict[str, s
         CREATED_S + load.begun_s,
         window=window,
         throughput_bps=1e9 * level,
-        sender=ends[0],
+        sender=sender,
         receiver=receiver,
     )

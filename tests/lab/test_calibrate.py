@@ -88,7 +88,7 @@ def test_what_is_planted_is_found_and_kept(make_lab: Callable[..., lab.Lab], tmp
     assert "--allow-commands" in refused.stderr
     with stairs(built):
         done = bench.run(*asked, "--allow-commands", "--json", limit_s=RUN_LIMIT_S)
-    assert "late against plug of h2: 14 trials of 11.0 s, up and down 6 levels of tcp" in done.stderr
+    assert "late against plug of h2: 14 trials of 11 s, up and down 6 levels of tcp" in done.stderr
     found = json.loads(done.stdout)
     assert found["gain"]["value"] == pytest.approx(GAIN, abs=0.005), found
     assert found["offset_w"]["value"] == pytest.approx(OFFSET_W, abs=1.0), found

@@ -123,7 +123,7 @@ def test_a_server_is_as_busy_and_its_fans_are_as_fast_as_somebody_wants(tmp_path
     fans, busy = tmp_path / "h1.fans", tmp_path / "h1.busy"
     with (tmp_path / "bmc").open("w+b") as own:
         bmc = feeder.Bmc(own.fileno(), None, None, str(tmp_path / "h1"), Meters())
-        watts = []
+        watts: list[list[str]] = []
         for least in ("", "9000"):
             fans.write_text(least)
             for number in range(2):

@@ -178,8 +178,8 @@ def feeder_arguments(
 
 def meters_of(word: str) -> Meters:
     """The meters that an argument of the feeder says."""
-    *numbers, plug = (float(one) for one in word.split(","))
-    return Meters(*numbers, plug=bool(plug))
+    refresh_s, average_s, gain_ratio, offset_w, delay_s, plug = (float(one) for one in word.split(","))
+    return Meters(refresh_s, average_s, gain_ratio, offset_w, delay_s, bool(plug))
 
 
 def values_line(power: ServerPower) -> str:

@@ -137,11 +137,11 @@ def feed(
         bmcs, its = {}, meters or Meters()
         for name in hosts:
             file = _open(closing, values / name, os.O_RDWR | os.O_CREAT)
-            beside = (
+            truth, plug = (
                 _open(closing, values / f"{name}{kind}", os.O_RDWR | os.O_CREAT) if wanted else None
                 for kind, wanted in ((TRUTH, not its.as_drawn), (PLUG, its.plug))
             )
-            bmcs[name] = Bmc(file, *beside, str(values / name), its)
+            bmcs[name] = Bmc(file, truth, plug, str(values / name), its)
         due_s = time.monotonic()
         while _is_there(values / BEAT, beat):
             ticks = cpu_ticks(os.pread(source, _MOST_BYTES, 0).decode())

@@ -176,9 +176,9 @@ def _pair(sources: dict[str, list[str]], asked: _Asked, where: str) -> Pair:
     named = {one.partition(":")[0] for one in (meter, reference) if one is not None}
     able = [name for name, own in sources.items() if len(own) > 1 and named <= {*own}]
     if host is not None and host not in able:
-        own = ", ".join(sources.get(host, [])) or "none"
+        there = ", ".join(sources.get(host, [])) or "none"
         wanted = f" that are {' and '.join(sorted(named))}" if named else ""
-        raise InvalidInput(f"{where}: {host} has not two sources of power{wanted}; it has: {own}")
+        raise InvalidInput(f"{where}: {host} has not two sources of power{wanted}; it has: {there}")
     if not able:
         every = "; ".join(f"{name}: {', '.join(own) or 'none'}" for name, own in sources.items())
         raise InvalidInput(f"{where}: no host has two such sources of power to compare ({every})")

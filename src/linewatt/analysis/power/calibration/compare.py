@@ -103,7 +103,10 @@ def _steps(meter: Course, reference: Course, loads: Sequence[Load], late: Delay 
     import numpy as np
 
     late_s, averaging_s = (late.value_s, abs(late.averaging_s)) if late else (0.0, 0.0)
-    settle_s = averaging_s / 2 + max(one.sample_every_s for one in (meter, reference))
+    # how much later the slower one is than the quicker one, which may be late itself
+    behind_s = late_s if late is not None and late.averaging_s >= 0 else -late_s
+    settle_s = max(averaging_s / 2, averaging_s - behind_s)
+    settle_s += max(one.sample_every_s for one in (meter, reference))
     steps: list[Step] = []
     before_w: float | None = None
     for one in loads:

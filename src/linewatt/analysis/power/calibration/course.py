@@ -10,8 +10,8 @@ from typing import Any
 from linewatt.analysis.power import meters
 from linewatt.sensors.power.dynamics import POLL_LIMITED
 
-GAP_READINGS = 4.0
-"""A longer silence is a gap, over which no mean is made."""
+GAP_READINGS, GAP_S = 4.0, 3.0
+"""A silence that is longer than both is a gap, over which no mean is made."""
 
 
 class Course:
@@ -41,7 +41,7 @@ class Course:
         steps_s = np.diff(self.times_s)
         self._slopes = np.diff(self.watts) / steps_s
         self._energy_j = np.concatenate([[0.0], np.cumsum(steps_s * (self.watts[1:] + self.watts[:-1]) / 2)])
-        gaps = steps_s > GAP_READINGS * self.sample_every_s
+        gaps = steps_s > max(GAP_S, GAP_READINGS * self.sample_every_s)
         self._gaps = np.concatenate([[0], np.cumsum(gaps)])
 
     def _energy_until(self, times_s: Any) -> Any:
