@@ -6,6 +6,7 @@ from __future__ import annotations
 import platform
 import shlex
 import shutil
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,28 @@ def test_a_guest_cannot_write_to_this_machine(kvm: bool) -> None:
         "local,id=usr,path=/usr,security_model=none,readonly=on,multidevs=remap"
     ]
     assert ("--disable-kvm" in argv) is not kvm
+
+
+def test_what_init_would_do_for_nobody_ends_at_once_and_nothing_else_does() -> None:
+    layout = layout_of(Guest())
+    wires = start.wires_of(layout, layout.hosts[0], Guest())
+    boot = recipe.Boot("virtme-run", "busybox", "/boot/vmlinuz-1", kvm=False)
+    argv = recipe.command(Guest(), "h1", wires, Path("/lab/guests/h1"), boot)
+    (path,) = [option.removeprefix("PATH=") for option in argv if option.startswith("PATH=")]
+    first, *others = path.split(":")
+    assert [program.name for program in Path(first).iterdir()] == ["systemd-tmpfiles"]
+    assert subprocess.run([Path(first) / "systemd-tmpfiles"], check=False, timeout=60).returncode == 0
+    assert {"/bin", "/sbin"} <= set(others)
+
+
+def test_each_interface_of_a_guest_is_named_by_its_mac() -> None:
+    guest = Guest(nics=(Nic(), Nic()))
+    layout = layout_of(guest)
+    wires = start.wires_of(layout, layout.hosts[0], guest)
+    script = recipe.guest_script(guest, wires, 1500, "sshd", "h1")
+    for wire in wires:
+        assert f"[{wire.mac}]={wire.interface}" in script
+    assert subprocess.run(["bash", "-n", "-c", script], check=False, timeout=60).returncode == 0
 
 
 def test_a_guest_has_its_bmc_in_band_where_the_lab_has_bmcs() -> None:

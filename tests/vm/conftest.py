@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.lab.conftest import _reason
 
 from linewatt import lab
 from linewatt.lab import Guest, Nic
-from linewatt.lab.guests.tools import why_no_guests
+from linewatt.lab.guests.tools import kernels, why_no_guests
 from linewatt.lab.state import ROOT
 
 SMALL = Guest(nics=(Nic(), Nic("virtio-net-pci")))
@@ -53,12 +54,16 @@ def none_left() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def guests() -> Iterator[lab.Lab]:
-    """h1 as :data:`SMALL`, h2 as :data:`LARGE`, for all tests that leave them as they were."""
+    """h1 as :data:`SMALL`, h2 as :data:`LARGE`, for all tests that leave them as they were.
+
+    Where there are two kernels, h1 has the older one.
+    """
     if reason := _reason() or why_no_guests():
         pytest.skip(reason)
     name = f"t{os.getpid()}-vm"
     try:
-        yield lab.up(lab.LabRequest(name=name, rate="1gbit", guests=(SMALL, LARGE)))
+        older = replace(SMALL, kernel=str(kernels()[:2][-1]))
+        yield lab.up(lab.LabRequest(name=name, rate="1gbit", guests=(older, LARGE)))
     finally:
         _show_logs(ROOT / name)
         lab.down(name)

@@ -9,7 +9,6 @@ answers on a second port. It goes, with all that it started, when its first proc
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -21,9 +20,10 @@ from typing import Any
 from ruamel.yaml import YAML
 
 SSH_LIMIT_S = 120.0
-PERSIST_S = 20
+PERSIST_S = 60
 PORT = 2222
-SOCKET = f"/tmp/linewatt-vm-{os.getpid()}-%C"
+SOCKET = "/tmp/lw-{lab}-%C"
+"""of a lab's own: an address may be another lab's soon"""
 
 _SYSTEMD = r"""set -eu
 [ ! -e /run/linewatt-systemd ] || { echo "systemd of another test is there" >&2; exit 1; }
@@ -90,7 +90,8 @@ class Machine:
         """A command over real ssh, by nothing but the inventory."""
         its = self.its
         # A login costs a guest without KVM seconds: what is asked soon after goes over the same one.
-        shared = ("ControlMaster=auto", f"ControlPersist={PERSIST_S}", f"ControlPath={SOCKET}")
+        socket = SOCKET.format(lab=Path(its["ansible_ssh_private_key_file"]).parent.name)
+        shared = ("ControlMaster=auto", f"ControlPersist={PERSIST_S}", f"ControlPath={socket}")
         options = ("BatchMode=yes", "StrictHostKeyChecking=yes", "IdentitiesOnly=yes")
         return [
             *("ssh", "-F", "none", "-o", f"ConnectTimeout={SSH_LIMIT_S:.0f}"),

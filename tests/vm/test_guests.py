@@ -11,41 +11,30 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 from tests.lab.test_lab import LINEWATT, Parts, output, until
+from tests.vm.machine import Machine
 
 from linewatt import lab
 from linewatt.errors import InvalidInput
 from linewatt.lab import processes
+from linewatt.lab.guests import start
+from linewatt.lab.guests.tools import kernels
 from linewatt.lab.state import ROOT, Registry
 
 pytestmark = pytest.mark.vm
 
-SSH_LIMIT_S = 120.0
 RUN_LIMIT_S = 400.0
 STAGE_LIMIT_S = 60.0
 
 
 def ssh(one: lab.Lab, host: str, command: str, status: int = 0) -> str:
     """What a command says on a guest, over real ssh with nothing but what the inventory says."""
-    its = YAML(typ="safe").load(one.inventory.read_text())["all"]["hosts"][host]
-    done = subprocess.run(
-        [
-            *("ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"),
-            *("-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={SSH_LIMIT_S:.0f}"),
-            *its["ansible_ssh_common_args"].split(),
-            *("-i", its["ansible_ssh_private_key_file"], f"root@{its['ansible_host']}", command),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=SSH_LIMIT_S,
-        check=False,
-    )
-    assert done.returncode == status, done.stderr
-    return done.stdout.strip() if status == 0 else done.stderr.strip()
+    return Machine.of(one.inventory, host).run(command, status)
 
 
 def linewatt(tmp: Path, *words: str, status: int = 0, limit_s: float = RUN_LIMIT_S) -> str:
@@ -88,6 +77,11 @@ def test_each_guest_is_a_host_with_a_kernel_of_its_own(guests: lab.Lab) -> None:
     assert [ssh(guests, host, "hostname") for host in ("h1", "h2")] == ["h1", "h2"]
     boots = {ssh(guests, host, "cat /proc/sys/kernel/random/boot_id") for host in ("h1", "h2")}
     assert len(boots | {Path("/proc/sys/kernel/random/boot_id").read_text().strip()}) == 3
+
+
+def test_guests_of_one_lab_have_two_kernels_where_there_are_two(guests: lab.Lab) -> None:
+    newest = [image.name.removeprefix("vmlinuz-") for image in kernels()[:2]]
+    assert {ssh(guests, host, "uname -r") for host in ("h1", "h2")} == set(newest)
 
 
 def test_a_guest_writes_nothing_to_this_machine(guests: lab.Lab) -> None:
@@ -240,7 +234,7 @@ def test_two_labs_of_guests_have_nothing_in_common(guests: lab.Lab) -> None:
         assert not {*other["namespaces"], *other["links"]} & {*state["namespaces"], *state["links"]}
         assert lab.down(name)
         assert parts.left() == []
-    assert [host.answers for host in lab.status(guests.name)[0].hosts] == [True, True]
+    assert [host.runs for host in lab.status(guests.name)[0].hosts] == [True, True]
 
 
 def test_up_again_finds_the_guests_and_another_shape_is_refused(guests: lab.Lab) -> None:
@@ -249,3 +243,23 @@ def test_up_again_finds_the_guests_and_another_shape_is_refused(guests: lab.Lab)
     assert lab.up(state.request).was_up
     with pytest.raises(InvalidInput, match="is up with 2 guests"):
         lab.up(lab.LabRequest(name=guests.name, rate="1gbit", guests=(lab.Guest(), lab.Guest())))
+
+
+def test_a_guest_that_is_silent_is_waited_for(guests: lab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine whose CPUs others have: QEMU runs, and its guest does not answer in time."""
+    state = Registry(ROOT).read(guests.name)
+    assert state is not None
+    (qemu,) = (
+        pid
+        for pid, _ in processes._inside(set(processes._identities([guests.hosts[1].namespace]).values()))
+        if _bytes(Path(f"/proc/{pid}/comm")).startswith(b"qemu-system")
+    )
+    os.kill(qemu, signal.SIGSTOP)
+    try:
+        with monkeypatch.context() as hasty:
+            hasty.setattr(start, "answering", partial(start.answering, limit_s=1.0))
+            (status,) = lab.status(guests.name)
+        assert (status.state, status.hosts[1].answers) == ("slow", False)
+        assert lab.up(state.request, tell=lambda _: os.kill(qemu, signal.SIGCONT)).was_up
+    finally:
+        os.kill(qemu, signal.SIGCONT)

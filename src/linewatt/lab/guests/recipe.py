@@ -46,6 +46,10 @@ _KERNEL_OPTIONS = (
     "tsc=unstable",
     "module_blacklist=psmouse,pcspkr,serio_raw,evdev,iTCO_wdt,i6300esb,sr_mod,sg,ahci,lpc_ich,i2c_i801",
 )
+_DOES_NOTHING = Path(__file__).with_name("idle")
+"""Where programs have namesakes that end at once: virtme-ng has systemd-tmpfiles make what no guest uses,
+which without KVM is a quarter of a boot."""
+_PROGRAM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _EMULATED_CPU = "Nehalem,+rdrand"
 """without KVM: an old one, because what programs use of newer ones to be fast is the slowest to emulate; of
 Intel, because QEMU's other says nothing of hardware threads"""
@@ -139,7 +143,9 @@ def network_batch(wires: Sequence[Wire], bmc_address: str, mtu: int) -> str:
 
 def command(guest: Guest, name: str, wires: Sequence[Wire], handed: Path, boot: Boot) -> list[str]:
     """The guest as one command that lives as long as it does."""
-    options = [option for each in _KERNEL_OPTIONS for option in ("-a", each)]
+    # What the kernel does not know itself it hands to init as a variable.
+    its = (*_KERNEL_OPTIONS, f"PATH={_DOES_NOTHING}:{_PROGRAM_PATH}")
+    options = [option for each in its for option in ("-a", each)]
     return [
         *(boot.virtme_run, "--kimg", boot.kernel, "--mods", "auto", "--busybox", boot.busybox),
         *("--name", name, "--user", "root", "--empty-passwords"),
@@ -251,36 +257,44 @@ def start_script(argv: Sequence[str], variables: Mapping[str, str]) -> str:
 
 def guest_script(guest: Guest, wires: Sequence[Wire], mtu: int, sshd: str, name: str) -> str:
     """What the guest runs when it is up: interfaces by their MAC, addresses, sshd until the end."""
-    names = "\n".join(f"name_of {wire.mac} {wire.interface}" for wire in wires)
+    names = " ".join(f"[{wire.mac}]={wire.interface}" for wire in wires)
     batch = "\n".join(_addresses(wires, mtu))
     log = GUEST_DIRECTORY / f"{name}.log"
     drivers = "modprobe -a ipmi_devintf ipmi_si"
     if guest.acpi_meter:  # which asks through the other two
         drivers += " && modprobe acpi_ipmi && modprobe acpi_power_meter"
     return f"""set -eu
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH={_PROGRAM_PATH}
 mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=512000,cache=loose {_PROGRAMS} /usr ||
   echo "linewatt: /usr is not cached: programs start slowly"
 [ ! -d {_MODULES} ] || mount --rbind {_MODULES} /lib/modules
 mount -t tmpfs -o mode=1777 tmp /tmp
 mkdir -p /run/sshd {GUEST_DIRECTORY}/home
-cp -r {_HANDED}/. {GUEST_DIRECTORY}/
+cp -r {_HANDED}/. /etc/ld.so.cache {GUEST_DIRECTORY}/  # which every start of a program reads
+mount --bind {GUEST_DIRECTORY}/ld.so.cache /etc/ld.so.cache
 modprobe -a {" ".join(_modules_of(guest))} || true
 
-# The interface with a MAC gets its name, as soon as its driver has made it.
-name_of() {{
-  for _ in $(seq 300); do
-    for link in /sys/class/net/*; do
-      [ "$(cat "$link/address" 2>/dev/null)" = "$1" ] || continue
-      [ "${{link##*/}}" = "$2" ] || ip link set "${{link##*/}}" down name "$2"
-      return 0
-    done
-    sleep 0.1
+# The interface with a MAC gets its name, as soon as its driver has made it. Without KVM a program takes a
+# second to start, so that what bash can do itself it does.
+declare -A name_of=({names})
+for (( tries = 0; ; tries++ )); do
+  declare -A missing=() link_of=()
+  for link in /sys/class/net/*; do
+    read -r mac <"$link/address" && link_of[$mac]=${{link##*/}}
   done
-  echo "linewatt: no interface with the MAC $1 after 30 s: has this kernel its driver?"
-  return 1
-}}
-{names}
+  for mac in "${{!name_of[@]}}"; do [ "${{link_of[$mac]:-}}" ] || missing[$mac]=1; done
+  (( ${{#missing[@]}} )) || break
+  if (( tries == 300 )); then
+    echo "linewatt: no interface with the MAC ${{!missing[*]}} after 30 s: has this kernel its driver?"
+    exit 1
+  fi
+  sleep 0.1
+done
+for mac in "${{!name_of[@]}}"; do
+  link=${{link_of[$mac]}} name=${{name_of[$mac]}}
+  [ "$link" = "$name" ] || echo "link set $link down name $name"
+done >{GUEST_DIRECTORY}/names
+ip -batch {GUEST_DIRECTORY}/names
 {QUIET_LINKS}
 ip -batch - <<END
 {batch}
