@@ -51,7 +51,7 @@ def test_of_many_fans_only_those_that_changed_are_told() -> None:
 
 
 def test_a_temperature_changes_by_degrees_and_not_by_parts_of_them() -> None:
-    assert told(beside(4000, degrees=4.0), beside(4000, degrees=1.0))[1].endswith("in the others 1")
+    assert "Inlet (°C) 4, in the others 1" in told(beside(4000, degrees=4.0), beside(4000, degrees=1.0))
     assert "it changed too" in told(beside(4000, degrees=36.0), beside(4000, degrees=30.0))[0]
 
 

@@ -129,7 +129,7 @@ def _further(found: Calibration) -> Iterator[str]:
 def _windows(found: Calibration) -> str:
     if len(found.steps) >= found.windows:
         return f"{found.windows} windows"
-    return f"{len(found.steps)} of {found.windows} windows, which alone are long enough for both"
+    return f"{len(found.steps)} of {found.windows} windows; the others are too short, or not read all through"
 
 
 def _refresh(meter: ComparedMeter) -> str:
