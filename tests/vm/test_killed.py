@@ -86,6 +86,8 @@ class Experiment:
     ground: Ground
     inventory: Path
     machines: tuple[Machine, ...]
+    watched: tuple[Machine, ...]
+    """the same without systemd, whose namespace of processes hides locks that those who have ended took"""
     found: Mapping[str, str]
 
     def campaign(self, port: int, keys: Mapping[str, Any]) -> Path:
@@ -158,9 +160,8 @@ def seed(request: pytest.FixtureRequest) -> int:
 def experiment(guests: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     """The guests of all tests, as they are."""
     machines = tuple(Machine.of(guests.inventory, name) for name in HOSTS)
-    return Experiment(
-        Ground(guests, tmp_path_factory.mktemp("killed")), guests.inventory, machines, found_on(machines)
-    )
+    ground = Ground(guests, tmp_path_factory.mktemp("killed"))
+    return Experiment(ground, guests.inventory, machines, machines, found_on(machines))
 
 
 @pytest.fixture(scope="module")
@@ -177,15 +178,16 @@ def with_services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experime
         for host in HOSTS:
             inventory = back.enter_context(with_systemd(inventory, host, tmp, balance_s=3600))
         machines = tuple(Machine.of(inventory, host) for host in HOSTS)
+        watched = tuple(Machine.of(made.inventory, host) for host in HOSTS)
         on_all(machines, "systemctl start tuned irqbalance")
         back.callback(on_all, machines, "systemctl stop tuned irqbalance")
-        yield Experiment(Ground(made, tmp), inventory, machines, found_on(machines))
+        yield Experiment(Ground(made, tmp), inventory, machines, watched, found_on(machines))
 
 
 def killed(experiment: Experiment, moment: Moment, campaign: Path, seed: int) -> None:
     """Kill a run at a moment, perhaps also the ``restore`` of it, restore, and compare."""
     ground = experiment.ground
-    with watching(experiment.machines) as watches:
+    with watching(experiment.watched) as watches:
         run = ground.start("run", campaign, "--json")
         try:
             told = strike(ground, run, watches, moment)
