@@ -126,6 +126,12 @@ def test_datagrams_for_ports_of_nobody_are_no_load_of_any_kind(strays_pps: float
     assert is_told(rates(1e6), counters("h2", "nstat.UdpNoPorts", strays_pps * WINDOW_S)) == expected
 
 
+def test_datagrams_for_ports_of_nobody_are_told_also_where_readings_reach_beyond_the_load() -> None:
+    early = both(setup(omit_s=0.3), story(start_delay_s=0.05))
+    assert not is_told(early, NEIGHBOUR)
+    assert is_told(early, counters("h2", "nstat.UdpNoPorts", 50_000.0 * WINDOW_S))
+
+
 def test_a_load_that_lost_most_hides_no_datagrams_of_others() -> None:
     """What it lost may have come to the receiver, as far as bytes tell."""
     lossy = both(story(udp=True, lost=0.9), packets("rx", 1_000.0))

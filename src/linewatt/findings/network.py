@@ -81,8 +81,8 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput", "cpu"),
-        "The data interface carried packets that are not the load's: it took a part of the line, and of the CPU time "
-        "for interrupts.",
+        "The data interface carried packets that are not the load's, or the host got such by another one: they took a part of "
+        "the line, and of the CPU time for interrupts.",
         f"Bytes of the interface in the window, either way, against goodput × framing with retransmissions, and an answer to "
         f"each packet of TCP: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more. Or packets in the same way, "
         f"{percent(SLACK_RATIO)} and {FLOOR_PPS:,.0f} a second more: small ones make few bytes and cost a CPU as much. They are "

@@ -99,10 +99,10 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
     reading = seen.reading(end, "netcounters")
     if is_request_response(seen.case.test):  # messages of any size, and as many back
         return
-    if framing is None or reading is None or not seen.instances or not _under_load(reading, seen):
+    if framing is None or reading is None or not seen.instances:
         return
-    told = [*_beside(seen, end, framing)] or [*_strays(end.counters, seen.window.seconds)]
-    for others in told:
+    told = [*_beside(seen, end, framing)] if _under_load(reading, seen) else []
+    for others in told or _strays(end.counters, seen.window.seconds):
         yield Flag(
             "neighbour-traffic",
             end.host,
@@ -129,8 +129,9 @@ def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[st
         return
     rates = [format_packets(one / seconds) for one in (strays, received)]
     yield (
-        f"about {rates[0]} of other traffic: in the window the host got so many datagrams for UDP ports "
-        f"where nobody listens (UdpNoPorts), and its data interface received {rates[1]} in all"
+        f"about {rates[0]} of other traffic: in the window the host got so many datagrams, by whichever "
+        "interface, for UDP ports where nobody listens (UdpNoPorts); its data interface received "
+        f"{rates[1]} in all"
     )
 
 
