@@ -390,7 +390,7 @@ def test_a_feeder_that_does_not_run_is_said_so(name: str, monkeypatch: pytest.Mo
         said = log.exists() and "FileNotFoundError" in log.read_text()
         return time.monotonic() + (bmc._START_LIMIT_S if said else 0.0)
 
-    monkeypatch.setattr(bmc_recipe, "feeder_arguments", lambda *_: ["/nonexistent", "0", "0", "h1=0"])
+    monkeypatch.setattr(bmc_recipe, "feeder_arguments", lambda *_: ["/nonexistent", "0,0,0,0,0,0", "h1=0"])
     monkeypatch.setattr(bmc, "time", SimpleNamespace(monotonic=now_s, time=time.time, sleep=time.sleep))
     with pytest.raises(LabError, match=r"no values for the BMCs .*its log: .*FileNotFoundError"):
         lab.up(lab.LabRequest(name=name))

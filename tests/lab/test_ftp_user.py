@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import socket
@@ -450,7 +451,7 @@ def _locust(folder: Path, job: UsersJob) -> tuple[Tally, str]:
     given.write_text(json.dumps(as_dict(job)))
     argv = [sys.executable, "-m", "linewatt.loads.users", "--headless", "--json"]
     argv += ["--users", str(job.users), "--spawn-rate", str(job.users), "--exit-code-on-error", "0"]
-    argv += ["--run-time", f"{job.duration_s + 2:g}s", "--stop-timeout", "20"]
+    argv += ["--run-time", f"{math.ceil(job.duration_s) + 2}s", "--stop-timeout", "20"]
     argv += ["--users-job", str(given), "--users-result", str(result)]
     limit_s = job.duration_s + 2 * HANG_LIMIT_S
     done = subprocess.run(argv, capture_output=True, text=True, timeout=limit_s, cwd=folder, check=False)

@@ -548,8 +548,8 @@ def test_ipmitool_on_the_host_goes_on_after_the_bmc_was_gone(sim: Sim) -> None:
     cfg = IpmitoolConfig(interval_s=0.5)
     sensor = Ipmitool(cfg)
     with stream(sim, cfg) as process:
-        assert process.stdout is not None
-        assert sensor.parse(process.stdout.readline())
+        wait_until(lambda: "|wait " not in _line(process), START_LIMIT_S, "the sensor records to be read")
+        assert sensor.parse(_line(process))
         sim.signal(signal.SIGSTOP)
         wait_until(
             lambda: "|error no answer in 3 s|" in _line(process), START_LIMIT_S, "the stream to say so"

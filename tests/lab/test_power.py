@@ -26,6 +26,7 @@ from ruamel.yaml import YAML
 from tests.lab.test_campaign import HANG_LIMIT_S, LONG, Bench, await_event, end
 
 from linewatt.engine.rounds import SENSOR_LIMIT_S
+from linewatt.lab import bmc_recipe
 from linewatt.lab.bmc_recipe import CIPHER_SUITE, USER, commands, lan_conf, values_line
 from linewatt.lab.power_model import ServerPower
 from linewatt.lab.system import search_path
@@ -58,6 +59,7 @@ class Bmc:
         self.values = directory / "values"
         self.password_file = directory / "password"
         self.written: list[tuple[float, float]] = []
+        self.sensors = bmc_recipe.SENSORS
         directory.mkdir()
         (directory / "state").mkdir()
         self.password_file.write_text(CANARY + "\n")
@@ -78,7 +80,7 @@ class Bmc:
         """What PSU1 gives from now on; the CPU takes half of it."""
         power = ServerPower(out_w / 2, 10.0, 4000.0, 5.0, out_w, out_w * 1.1)
         partial = self.values.with_suffix(".tmp")
-        partial.write_text(values_line(power))
+        partial.write_text(values_line(power, self.sensors))
         partial.rename(self.values)
         self.written.append((time.time(), out_w))
 

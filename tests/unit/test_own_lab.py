@@ -68,9 +68,17 @@ except KeyboardInterrupt:
     ],
 )
 def test_what_ends_a_command_takes_its_lab_down(when: str, said: list[str], number: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, number, when], capture_output=True, text=True, timeout=60, check=False
-    )
+    ignored = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run behind nohup
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, number, when],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        signal.signal(signal.SIGHUP, ignored)
     assert (done.returncode, done.stdout.splitlines()) == (0, said), done.stderr
     assert "still taking the lab down; give it a moment" in done.stderr
     assert f"lab demo-{_process(done.stderr)} is down, nothing is left of it" in done.stderr

@@ -201,7 +201,8 @@ def test_a_trial_that_drew_more_than_the_others_at_the_same_cpu_use_is_told() ->
     (found,) = case_of(200.0, 201.0, 320.0, 199.0)
     assert found.where == "h1: bmc PSU DC out"
     assert found.evidence == (
-        "trial 3: 320.0 W, 119.5 W above the median of its case, with 1.00 cores in use (median 1.00)"
+        "trial 3: 320.0 W, 119.5 W above the median of its case, with 1.00 cores in use (median 1.00); "
+        "fan speed is not known: look at it first"
     )
     assert case_of(200.0, 201.0, 210.0, 199.0) == []
     assert case_of(200.0, 201.0, 320.0, cores=(1.0, 1.0, 3.0)) == []  # it worked more

@@ -182,14 +182,15 @@ def meters_of(word: str) -> Meters:
     return Meters(refresh_s, average_s, gain_ratio, offset_w, delay_s, bool(plug))
 
 
-def values_line(power: ServerPower) -> str:
+def values_line(power: ServerPower, sensors: Sequence[Sensor] | None = None) -> str:
     """What a values file holds: the reading of each sensor at its place, rounded to its step.
 
     The simulator would cut it off there, which makes supplies read half a step too little.
     A value is eight bytes, aligned: no processor shows a reader half of an old and half of a new one.
     """
     return "".join(
-        f"{sensor.step * round(sensor.reading(power) / sensor.step):0{_FIELD - 1}d} " for sensor in SENSORS
+        f"{sensor.step * round(sensor.reading(power) / sensor.step):0{_FIELD - 1}d} "
+        for sensor in sensors or SENSORS
     )
 
 
