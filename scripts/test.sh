@@ -32,7 +32,7 @@ trap 'kill -INT "$computing" 2>/dev/null || true; cat "$computed"; rm -f "$compu
 "$python" -m pytest -m timed -n "$(($(nproc) + 2))" --dist loadscope --no-loadscope-reorder \
     --durations=5 tests/lab tests/truth || status=$?
 renice -n 10 -g "$computing" >/dev/null 2>&1 || true  # it may have ended; and only root may give it more
-LINEWATT_TESTS_BESIDE=$computing "$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 4))" \
+LINEWATT_TESTS_BESIDE=$computing "$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 3))" \
     --dist loadscope --no-loadscope-reorder --durations=15 tests/faults tests/lab tests/browser "${talking[@]}" ||
     status=$?
 wait "$computing" || status=$?

@@ -26,8 +26,8 @@ WAITED_RATIO = "waited_ratio"
 BESIDE = "LINEWATT_TESTS_BESIDE"
 """names the process of other tests that run beside these; its end is waited for"""
 BESIDE_LIMIT_S = 900
-MOST = 3
-"""tests that are met again"""
+MOST = 8
+"""tests that are met again: of 1,500 that wait for processes, a few are late where a machine is long busy"""
 BUSY = 0.25
 """of the time something waited for a CPU; a campaign on a machine that is quiet otherwise comes to 0.05"""
 
