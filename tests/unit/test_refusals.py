@@ -175,3 +175,10 @@ def test_what_the_kernel_itself_steers_is_not_laid_to_the_driver(journal: Journa
     host = FakeHost(lambda argv: (0, "rx-0=0\n" if argv[-1] == "rps_cpus" else "", ""))
     (said,) = set_on(host, journal, entry("rx-0=0", "rx-0=2", "rps_cpus"))
     assert str(said).endswith("still reads 'rx-0=0': the kernel ignores it; leave rps_cpus out for h1")
+
+
+def test_fields_to_hash_that_a_driver_does_not_have_are_left_out_by_flow() -> None:
+    said = "Cannot get RX network flow hashing options: Operation not supported\n"
+    (told,) = asked_of(FakeHost(lambda _: (1, "", said)), ("rx_flow_hash", "data0 udp4"))
+    assert "its driver (e1000e) has no such setting" in told
+    assert "leave rx_flow_hash udp4 out for h1" in told

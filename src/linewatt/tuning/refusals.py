@@ -102,7 +102,9 @@ def _without(host: str, knob: Knob, target: str) -> str:
 def _short(knob: Knob, target: str) -> str:
     """What a campaign leaves out: of an interface's features the one, of other knobs the knob."""
     _, _, part = target.partition(" ")
-    return part if part and _of_interface(knob) else knob.name
+    if not part or not _of_interface(knob):
+        return knob.name
+    return part if knob.name == "offload" else f"{knob.name} {part}"
 
 
 def _unsupported(done: Completed) -> str | None:
