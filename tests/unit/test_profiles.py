@@ -402,10 +402,30 @@ def test_counters_give_ipc_the_clock_really_run_and_cycles_per_packet() -> None:
     assert bits_per_cycle(one, 4.5e9).value == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize(
+    ("packets_hz", "reason"),
+    [(None, "the packets of its data interface are not known"), (0.0, "its data interface passed no packet")],
+)
+def test_cycles_without_packets_say_why_and_leave_what_else_is_known(
+    packets_hz: float | None, reason: str
+) -> None:
+    one = counted("composed-counters", packets_hz=packets_hz)
+    assert cycles_per_packet(one).reason == reason
+    assert bits_per_cycle(one, 4.5e9).value == pytest.approx(2.0)
+    assert bits_per_cycle(one, None).reason == "no throughput is known"
+
+
 def test_a_cpu_without_counters_has_no_figures_but_reasons() -> None:
     one = counted("6.1-no-pmu", packets_hz=1e5)
     (app,) = place_counters(one)
-    for found in (app.cycles_hz, app.ipc, app.frequency_hz, app.misses_per_kilo, cycles_per_packet(one)):
+    for found in (
+        app.cycles_hz,
+        app.ipc,
+        app.frequency_hz,
+        app.misses_per_kilo,
+        cycles_per_packet(one),
+        bits_per_cycle(one, 1e9),
+    ):
         assert found.value is None
         assert found.reason == "the CPU has no such counter"
 

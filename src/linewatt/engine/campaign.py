@@ -38,6 +38,7 @@ PAUSES_S = (0.0, 1.0, 1.0, 1.0, 1.0)
 """before each attempt at a host that was lost"""
 READY_ATTEMPTS = 3
 """at what is done before a round, while hosts that went away meanwhile come back"""
+_FOR_RESUME = "left for `linewatt resume`"
 
 
 class CampaignRun(Run[events.Ended]):
@@ -170,6 +171,7 @@ class CampaignRun(Run[events.Ended]):
 
         bench = RoundRunner(self._session, self._campaign, stage, read.load(path), len(rounds), self._say)
         profiler = Profiler(self._session, self._campaign, stage, bench, self._say)
+        left = "not made" if self._campaign.is_passing else _FOR_RESUME
         try:
             for round_ in rounds:
                 await self._restarts.look(self._gone)
@@ -179,10 +181,10 @@ class CampaignRun(Run[events.Ended]):
                 try:
                     await profiler.run(path, round_)
                 except labels.LabelError as error:
-                    self._say(events.Warned(f"{error}; profiles are left for `linewatt resume`"))
+                    self._say(events.Warned(f"{error}; profiles are {left}"))
                     return
                 except HostError as error:
-                    self._say(events.Warned(f"{error}; its profile is left for `linewatt resume`"))
+                    self._say(events.Warned(f"{error}; its profile is {left}"))
         finally:
             await completed(bench.close())
 
@@ -250,7 +252,7 @@ class CampaignRun(Run[events.Ended]):
         if not any(self._possible(one.trials) for one in self._plan.rounds):
             raise error
         names = " and ".join(sorted(case.hosts))
-        left = "not run" if self._campaign.is_passing else "left for `linewatt resume`"
+        left = "not run" if self._campaign.is_passing else _FOR_RESUME
         self._say(events.Warned(f"{error}; trials of {names} are {left}"))
 
     async def _mended(self) -> bool:
@@ -303,7 +305,7 @@ class CampaignRun(Run[events.Ended]):
         """What becomes of the trials of a host that is gone: a result without any is not kept, and one whose
         hosts go with its command is not resumed."""
         kept = self._path is not None and any(read.trial_dirs(self._path)) and not self._campaign.is_passing
-        return "its trials are left for `linewatt resume`" if kept else "its trials are not run"
+        return f"its trials are {_FOR_RESUME if kept else 'not run'}"
 
 
 def _to_come(remaining: Remaining, rounds: Sequence[Round]) -> set[tuple[str, Setting]]:

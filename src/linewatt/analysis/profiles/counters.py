@@ -33,6 +33,9 @@ class PlaceCounters:
     misses_per_kilo: Figure
 
 
+_NOT_COUNTED = Figure(None, "not counted")
+
+
 def place_counters(host: HostProfile) -> tuple[PlaceCounters, ...]:
     """One for each place that was counted; none where the hardware counts nothing."""
     return tuple(_of_place(host, place) for place in host.cpus if any(_of(host, place)))
@@ -45,7 +48,7 @@ def _of(host: HostProfile, place: Place) -> list[Counted]:
 def _of_place(host: HostProfile, place: Place) -> PlaceCounters:
     counts = {one.event: _counted(one) for one in _of(host, place)}
     seconds = host.slices * host.slice_s
-    cycles = counts.get(CYCLES, Figure(None, "not counted"))
+    cycles = counts.get(CYCLES, _NOT_COUNTED)
     base = host.base_frequency_hz
     run = _ratio(cycles, counts.get(REFERENCE))
     if base is None:
@@ -70,29 +73,41 @@ def _counted(one: Counted) -> Figure:
 
 
 def _ratio(part: Figure | None, whole: Figure | None) -> Figure:
-    for one in (part, whole):
-        if one is None or one.value is None:
-            return Figure(None, one.reason if one is not None else "not counted")
-    assert part is not None and part.value is not None  # noqa: S101, PT018
-    assert whole is not None and whole.value is not None  # noqa: S101, PT018
+    if part is None or part.value is None:
+        return part or _NOT_COUNTED
+    if whole is None or whole.value is None:
+        return whole or _NOT_COUNTED
     return Figure(part.value / whole.value) if whole.value > 0 else Figure(None, "nothing ran there")
+
+
+def _cycles_hz(host: HostProfile) -> Figure:
+    """Of all of its CPUs that were looked at."""
+    found = [one.cycles_hz for one in place_counters(host)]
+    known = [one.value for one in found if one.value is not None]
+    if not found:
+        return Figure(None, host.no_counters or "not counted")
+    if len(known) < len(found):
+        return Figure(None, next(one.reason for one in found if one.value is None))
+    return Figure(sum(known))
 
 
 def cycles_per_packet(host: HostProfile) -> Figure:
     """Cycles of all of its CPUs that were looked at, by the packets of its data interface both ways."""
-    found = [one.cycles_hz for one in place_counters(host)]
-    lacking = next((one for one in found if one.value is None), None)
-    if not found or lacking is not None:
-        return Figure(None, lacking.reason if lacking is not None else host.no_counters or "not counted")
-    if not host.packets_hz:
+    cycles_hz = _cycles_hz(host)
+    if cycles_hz.value is None:
+        return cycles_hz
+    if host.packets_hz is None:
         return Figure(None, "the packets of its data interface are not known")
-    return Figure(sum(one.value or 0.0 for one in found) / host.packets_hz)
+    if not host.packets_hz:
+        return Figure(None, "its data interface passed no packet")
+    return Figure(cycles_hz.value / host.packets_hz)
 
 
 def bits_per_cycle(host: HostProfile, throughput_bps: float | None) -> Figure:
     """What arrived for each cycle of its CPUs that were looked at."""
-    found = [one.cycles_hz for one in place_counters(host)]
-    cycles_hz = sum(one.value or 0.0 for one in found)
-    if throughput_bps is None or not cycles_hz or any(one.value is None for one in found):
-        return Figure(None, cycles_per_packet(host).reason or "no throughput is known")
-    return Figure(throughput_bps / cycles_hz)
+    cycles_hz = _cycles_hz(host)
+    if cycles_hz.value is None:
+        return cycles_hz
+    if throughput_bps is None:
+        return Figure(None, "no throughput is known")
+    return Figure(throughput_bps / cycles_hz.value) if cycles_hz.value else Figure(None, "nothing ran there")

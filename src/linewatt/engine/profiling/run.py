@@ -165,17 +165,15 @@ class Profiler:
     async def _in_window(self, recorders: Sequence[_Recorder]) -> None:
         """Let perf go when the window begins, and wait for what it says."""
         await asyncio.sleep(self._session.load.lead_s + self._campaign.omit_s)
-        started = [one for one in recorders if one.process is not None]
-        for one in started:
-            if one.process is not None:
-                one.process.release()
-        await asyncio.gather(*(self._wait(one) for one in started))
+        started = [(one, one.process) for one in recorders if one.process is not None]
+        for _, process in started:
+            process.release()
+        await asyncio.gather(*(self._wait(one, process) for one, process in started))
 
-    async def _wait(self, one: _Recorder) -> None:
-        assert one.process is not None  # noqa: S101
+    async def _wait(self, one: _Recorder, process: Process) -> None:
         limit_s = one.recording.limit_s + self._session.late_s([one.profile.host])
         try:
-            one.ended = await one.process.wait(limit_s, f"perf to end, {limit_s:.0f} s after its start")
+            one.ended = await process.wait(limit_s, f"perf to end, {limit_s:.0f} s after its start")
         except HostError as error:
             one.profile = replace(one.profile, reason=str(error).removeprefix(f"{one.profile.host}: "))
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.comparison.matching import Match, Matching
+from linewatt.analysis.comparison.matching import Matching
 from linewatt.analysis.profiles.difference import Change, Difference, difference
 from linewatt.analysis.profiles.shares import place_profile
 from linewatt.foreign import one_line
@@ -49,35 +49,36 @@ def differences(a: Path, b: Path, matching: Matching) -> list[Compared]:
     """What the profiles of two results (or of one) say of cases that match. Raises StoreError."""
     of_a = {one.case: one for one in store.profiles(a)}
     of_b = of_a if a == b else {one.case: one for one in store.profiles(b)}
-    found = []
+    found: list[Compared] = []
     for match in matching.matches:
         if isinstance(match.base, Case) and isinstance(match.other, Case):
             own, other = of_a.get(match.base), of_b.get(match.other)
             if own is not None and other is not None:
-                found += list(_of_match(match, own, other))
+                found += _of_cases(match.base, match.other, dict(match.hosts), own, other)
     return found
 
 
-def _of_match(match: Match, a: Profile, b: Profile) -> Iterator[Compared]:
-    assert isinstance(match.base, Case) and isinstance(match.other, Case)  # noqa: S101, PT018
+def _of_cases(
+    base: Case, against: Case, hosts: Mapping[str, str], a: Profile, b: Profile
+) -> Iterator[Compared]:
     there: Mapping[str, HostProfile] = {host.host: host for host in b.hosts}
     for own in a.hosts:
-        stands_for = dict(match.hosts).get(own.host, own.host)
+        stands_for = hosts.get(own.host, own.host)
         other = there.get(stands_for)
         if other is None:
             continue
         whys = [f"{side}: {one.reason}" for side, one in (("A", own), ("B", other)) if one.reason is not None]
         if whys:
-            yield Compared(match.base, match.other, "host", own.role, None, "; ".join(whys))
+            yield Compared(base, against, "host", own.role, None, "; ".join(whys))
             continue
         notes = (*_named(own, "A"), *_named(other, "B"))
         for place in PLACES:
             if own.cpus.get(place) and other.cpus.get(place):
                 made = difference(place_profile(own, place), place_profile(other, place))
-                yield Compared(match.base, match.other, place, own.role, made, made.reason or "", notes)
+                yield Compared(base, against, place, own.role, made, made.reason or "", notes)
             elif own.cpus.get(place) or other.cpus.get(place):
                 reason = f"its CPUs are there for other things: {_places(own)} in A, {_places(other)} in B"
-                yield Compared(match.base, match.other, place, own.role, None, reason)
+                yield Compared(base, against, place, own.role, None, reason)
 
 
 def _named(host: HostProfile, side: str) -> Iterator[Note]:
