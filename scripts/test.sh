@@ -12,6 +12,7 @@ if (( $# )); then
 fi
 # What is rewritten to say why an assertion failed is kept: by the first run for the workers of the second.
 unset PYTHONDONTWRITEBYTECODE
+export LINEWATT_TESTS_AGAIN=1  # tests/again.py
 status=0
 mapfile -t measuring < <(grep -lr --include='test_*.py' 'mark\.measures' tests/lab tests/truth tests/unit)
 "$python" -m pytest -m "measures and not idle_machine" --durations=10 "${measuring[@]}" || status=$?

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that failed while others had the CPUs are met again: once, alone, and then they decide.
 
-A run side by side is its own noise: nine workers share two CPUs. A test that waits for processes cannot
-tell a product that is late from a machine that is. The kernel counts for how long something that could run
-waited for a CPU; where that was long while a test failed, it is said, and the test is run again with nothing
-beside it. What fails there has failed. More than a few are no noise, nor is one that only computes, one of
-seconds (``timed``), or a host that was left changed.
+A run side by side is its own noise: workers share two CPUs. A test that waits for processes cannot tell a
+product that is late from a machine that is. The kernel counts for how long something that could run waited
+for a CPU, and what a hypervisor gave to other machines. Where one was much while a test failed, it is said,
+and the test is run again with nothing beside it; what fails there has failed. More than a few are no noise,
+nor is one that only computes, one of seconds (``timed``) whose like it waited for, or a host that was left
+changed.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.truth.others import stolen_s
 
 PRESSURE = Path("/proc/pressure/cpu")
-WAITED_RATIO = "waited_ratio"
+WHILE = "while"
+RUN = "LINEWATT_TESTS_AGAIN"
+"""set where tests of a whole run are met again though they run one after the other"""
 BESIDE = "LINEWATT_TESTS_BESIDE"
 """names the process of other tests that run beside these; its end is waited for"""
 BESIDE_LIMIT_S = 900
@@ -30,6 +34,8 @@ MOST = 8
 """tests that are met again: of 1,500 that wait for processes, a few are late where a machine is long busy"""
 BUSY = 0.25
 """of the time something waited for a CPU; a campaign on a machine that is quiet otherwise comes to 0.05"""
+TAKEN_CORES = 0.1
+"""by a hypervisor; on a machine of two CPUs that nobody else needs it is 0.03 and less"""
 
 
 def waited_s() -> float | None:
@@ -44,57 +50,83 @@ def waited_s() -> float | None:
     return int(some.rpartition("total=")[2]) / 1e6
 
 
-def chosen(failed: Mapping[str, float | None], waits: Callable[[str], bool]) -> list[str]:
-    """Which failed tests are met again, of the share of the time that others were waited for: all or none."""
-    starved = [test for test, share in failed.items() if waits(test) and share is not None and share > BUSY]
-    return starved if len(starved) == len(failed) <= MOST else []
+def disturbance(waited_ratio: float, taken_cores: float) -> str | None:
+    """What others had of the CPUs while a test failed, in words; None if it is no excuse."""
+    if taken_cores > TAKEN_CORES:
+        return f"a hypervisor took {taken_cores:.2f} cores"
+    if waited_ratio > BUSY:
+        return f"processes waited for a CPU {waited_ratio:.0%} of the time"
+    return None
+
+
+def chosen(failed: Mapping[str, str | None], waits: Callable[[str], bool]) -> list[str]:
+    """Which failed tests are met again, of what disturbed each: all or none."""
+    disturbed = [test for test, by in failed.items() if waits(test) and by is not None]
+    return disturbed if len(disturbed) == len(failed) <= MOST else []
 
 
 def watch(config: pytest.Config, waits: Callable[[str], bool]) -> None:
-    """Where tests run side by side; ``waits``: whether a test waits for processes, by its name."""
+    """Where tests run side by side, or all do; ``waits``: whether a test waits for processes, by its name."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         config.pluginmanager.register(Witness())
     elif config.getoption("numprocesses", None):
         config.pluginmanager.register(Again(waits))
+    elif RUN in os.environ:
+        config.pluginmanager.register(Witness())
+        config.pluginmanager.register(Again(waits))
+
+
+class Look:
+    """What was counted when something began."""
+
+    def __init__(self) -> None:
+        self._began_s, self._waited_s, self._stolen_s = time.monotonic(), waited_s(), stolen_s()
+
+    def disturbance(self, *, beside: bool) -> str | None:
+        """Since then; ``beside``: tests that wait for each other count too."""
+        now = Look()
+        lasted_s = now._began_s - self._began_s
+        waited_ratio = 0.0
+        if beside and now._waited_s is not None and self._waited_s is not None:
+            waited_ratio = (now._waited_s - self._waited_s) / lasted_s
+        return disturbance(waited_ratio, (now._stolen_s - self._stolen_s) / lasted_s)
 
 
 class Witness:
-    """In a worker: notes with a failure how busy the machine was."""
+    """Where a test runs: notes with a failure what others had of the machine."""
 
     def __init__(self) -> None:
-        self._began: dict[str, tuple[float, float | None]] = {}
+        self._began: dict[str, Look] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """What tests of a file look at together was made when the first of them began."""
-        self._began.setdefault(item.nodeid.partition("::")[0], (time.monotonic(), waited_s()))
+        self._began.setdefault(item.nodeid.partition("::")[0], Look())
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        began_s, before_s = self._began[item.nodeid.partition("::")[0]]
-        ended_s, now_s = time.monotonic(), waited_s()
-        decides = report.when == "teardown" or item.get_closest_marker("timed") is not None
-        if report.failed and not decides and before_s is not None and now_s is not None:
-            ratio = (now_s - before_s) / (ended_s - began_s)
-            report.user_properties.append((WAITED_RATIO, ratio))
+        if report.failed:
+            beside = item.get_closest_marker("timed") is None
+            disturbed = self._began[item.nodeid.partition("::")[0]].disturbance(beside=beside)
+            report.user_properties.append((WHILE, None if report.when == "teardown" else disturbed))
         return report
 
 
 class Again:
-    """In the controller of workers: gathers what failed, and meets it again."""
+    """Where reports come together: gathers what failed, and meets it again."""
 
     def __init__(self, waits: Callable[[str], bool]) -> None:
         self._waits = waits
-        self._failed: dict[str, float | None] = {}
+        self._failed: dict[str, str | None] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """One without a share has decided: what a host is left with, and what is timed, is met once."""
-        if report.failed and self._failed.get(report.nodeid, 0.0) is not None:
-            ratio = dict(report.user_properties).get(WAITED_RATIO)
-            self._failed[report.nodeid] = ratio if isinstance(ratio, float) else None
+        """What nothing disturbed has decided, and what a host is left with is met once."""
+        if report.failed and self._failed.get(report.nodeid, "") is not None:
+            disturbed = dict(report.user_properties).get(WHILE)
+            self._failed[report.nodeid] = disturbed if isinstance(disturbed, str) else None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -103,11 +135,12 @@ class Again:
         if session.exitstatus != pytest.ExitCode.TESTS_FAILED or not again:
             return
         for test in again:
-            print(f"\n{test} failed while processes waited for a CPU {self._failed[test]:.0%} of the time")  # noqa: T201
+            print(f"\n{test} failed while {self._failed[test]}")  # noqa: T201
         _alone()
         print("met again, with nothing beside it:", flush=True)  # noqa: T201
         argv = [sys.executable, "-m", "pytest", "-p", "xdist", "-n", "0", *again]
-        session.exitstatus = subprocess.run(argv, check=False).returncode
+        alone = {name: value for name, value in os.environ.items() if name != RUN}
+        session.exitstatus = subprocess.run(argv, check=False, env=alone).returncode
 
 
 def _alone() -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.lab.test_campaign import Bench, await_event
 
 from linewatt import lab
+from linewatt.findings.limits import REACHED
 
 pytestmark = pytest.mark.lab
 
@@ -55,6 +56,8 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
     bench.run(
         "run", bench.campaign(pairs=["h1 + h2 + h3 -> h4"], tests=tests, rate="60M", window=WINDOW, trials=1)
     )
+    notes = json.loads(bench.run("show", "--json").stdout)["flags"]
+    missed = [one["test"] for note in notes if note["code"] == "rate-not-reached" for one in note["cases"]]
     for trial in bench.trials():
         # a datagram is a frame of its own, segments of TCP are counted merged, with fewer headers; what is
         # between counters and the load's own intervals is when they are read, once a second
@@ -62,7 +65,10 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
         assert trial["status"] == "done"
         rates = [one["throughput_bps"] for one in trial["instances"]]
         assert trial["throughput_bps"] == pytest.approx(sum(rates), rel=1e-9)
-        assert trial["throughput_bps"] == pytest.approx(180e6, rel=0.03)
+        assert trial["throughput_bps"] < 1.01 * 180e6
+        assert (trial["throughput_bps"] < REACHED * 180e6) == (trial["case"]["test"] in missed), (
+            "a machine that is busy with others may not carry what is asked; then it is said"
+        )
         assert counted(trial["receiver"], "rx") / payload(trial["throughput_bps"]) == pytest.approx(
             framed, abs=off
         )

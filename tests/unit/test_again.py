@@ -26,6 +26,7 @@ class Clock:  # what is waited is of the time that was read, however long it tak
 
 again.time = Clock()
 again.waited_s = lambda: {share} * again.time.now_s
+again.stolen_s = lambda: {stolen} * again.time.now_s
 
 def pytest_configure(config):
     again.watch(config, lambda test: "computes" not in test)
@@ -59,13 +60,19 @@ def test_on_a_host(host):
 TIMED = "import pytest\n\npytestmark = pytest.mark.timed\n"
 
 
-def ends(folder: Path, tests: str, share: float) -> tuple[int, str]:
-    """How a run of a worker ended, and what it said, where this much of the time was waited for a CPU."""
-    (folder / "conftest.py").write_text(CONFTEST.format(share=share))
+def ends(
+    folder: Path, tests: str, share: float = 0.0, stolen: float = 0.0, *, workers: bool = True
+) -> tuple[int, str]:
+    """How a run ended, and what it said, where that much was waited for a CPU, or taken by a hypervisor."""
+    (folder / "conftest.py").write_text(CONFTEST.format(share=share, stolen=stolen))
     (folder / "test_example.py").write_text(tests)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    outer = ("PYTEST_", again.RUN)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
+    if not workers:
+        environment[again.RUN] = "1"
+    options = ("-q", "-p", "xdist", "-n", "1" if workers else "0", "-p", "no:cacheprovider")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-n", "1", "-p", "no:cacheprovider", folder],
+        [sys.executable, "-m", "pytest", *options, folder],
         cwd=folder,
         env={**environment, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -96,6 +103,25 @@ def test_what_failed_while_others_had_the_cpus_is_met_again_and_decides(
     assert said is None or said in told
 
 
+@pytest.mark.parametrize("tests", [FAILS_ONCE, TIMED + FAILS_ONCE.lstrip()], ids=["late", "timed"])
+@pytest.mark.parametrize(
+    ("stolen", "status"), [(0.2, 0), (0.05, 1)], ids=["others had the machine", "it was this one's"]
+)
+def test_what_a_hypervisor_took_counts_for_what_is_timed_too(
+    tmp_path: Path, tests: str, stolen: float, status: int
+) -> None:
+    ended, told = ends(tmp_path, tests, stolen=stolen)
+    assert ended == status, told
+    assert ("test_is_late failed while a hypervisor took 0.20 cores" in told) == (not status)
+
+
+@pytest.mark.parametrize(("tests", "status"), [(FAILS_ONCE, 0), (FAILS, 1)], ids=["late", "wrong"])
+def test_one_after_the_other_they_are_met_again_too(tmp_path: Path, tests: str, status: int) -> None:
+    ended, told = ends(tmp_path, tests, stolen=0.2, workers=False)
+    assert ended == status, told
+    assert told.count("met again") == 1
+
+
 def waits(test: str) -> bool:
     return "computes" not in test
 
@@ -103,20 +129,19 @@ def waits(test: str) -> bool:
 @pytest.mark.parametrize(
     "failed",
     [
-        {"is-late": 0.1},
         {"is-late": None},
-        {"computes": 0.6},
-        {"is-late": 0.6, "computes": 0.6},
-        {f"is-late-{number}": 0.6 for number in range(again.MOST + 1)},
+        {"computes": "others"},
+        {"is-late": "others", "computes": "others"},
+        {f"is-late-{number}": "others" for number in range(again.MOST + 1)},
     ],
-    ids=["on a quiet machine", "not counted", "computing", "one of two computing", "many"],
+    ids=["on a quiet machine", "computing", "one of two computing", "many"],
 )
-def test_what_is_no_noise_is_not_met_again(failed: dict[str, float | None]) -> None:
+def test_what_is_no_noise_is_not_met_again(failed: dict[str, str | None]) -> None:
     assert again.chosen(failed, waits) == []
 
 
 def test_what_is_noise_is() -> None:
-    assert again.chosen({"is-late": 0.6, "is-late-too": 0.3}, waits) == ["is-late", "is-late-too"]
+    assert again.chosen({"is-late": "others", "is-late-too": "others"}, waits) == ["is-late", "is-late-too"]
 
 
 def test_what_is_met_again_waits_for_the_tests_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
