@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +57,10 @@ def stolen_s() -> float:
     return int(first.split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
+Taken = Callable[[], tuple[float, float]]
+"""what a hypervisor and others took so far, in cores"""
+
+
 class Disturbance:
     """What a hypervisor and others took from when it is made on."""
 
@@ -65,23 +69,59 @@ class Disturbance:
 
     def cores(self) -> tuple[float, float]:
         """Of a hypervisor and of others."""
-        taken_s = stolen_s() - self._stolen_s
-        return taken_s / (time.monotonic() - self._began_s), self._others.cores()
+        return self._stolen_cores(), self._others.cores()
+
+    def _stolen_cores(self) -> float:
+        return (stolen_s() - self._stolen_s) / (time.monotonic() - self._began_s)
+
+    @classmethod
+    def begin(cls) -> Taken:
+        return cls().cores
+
+    @classmethod
+    def begin_stolen(cls) -> Taken:
+        """Of a hypervisor alone, for what others do not disturb."""
+        one = cls()
+        return lambda: (one._stolen_cores(), 0.0)
 
 
 def undisturbed(
-    measure: Callable[[int], T], begin: Callable[[], Callable[[], tuple[float, float]]] | None = None
+    measure: Callable[[int], T],
+    begin: Callable[[], Taken] | None = None,
+    stolen_cores: Callable[[T], float] = lambda _: 0.0,
 ) -> T:
-    """What ``measure`` says of its first try that nothing disturbed. Skips where there is none."""
+    """What ``measure`` says of its first try that nothing disturbed. Skips where there is none.
+
+    ``stolen_cores``: what a hypervisor took where it was measured, as it says itself.
+    """
     tries = []
     for attempt in range(TRIES):
-        cores = Disturbance().cores if begin is None else begin()
+        cores = (begin or Disturbance.begin)()
         told = measure(attempt)
-        tries.append(cores())
+        stolen, used = cores()
+        tries.append((max(stolen, stolen_cores(told)), used))
         if max(tries[-1]) <= TAKEN_CORES:
             return told
+    raise _skipped(tries)
+
+
+def holds(judge: Callable[[int], None], begin: Callable[[], Taken] | None = None) -> None:
+    """Judge again what failed while it was disturbed. Skips where each try was."""
+    tries = []
+    for attempt in range(TRIES):
+        cores = (begin or Disturbance.begin)()
+        try:
+            return judge(attempt)
+        except AssertionError:
+            tries.append(cores())
+            if max(tries[-1]) <= TAKEN_CORES:
+                raise
+    raise _skipped(tries)
+
+
+def _skipped(tries: Sequence[tuple[float, float]]) -> BaseException:
     each = "; ".join(f"a hypervisor {stolen:.2f}, others {used:.2f}" for stolen, used in tries)
-    pytest.skip(f"cores taken in each of {TRIES} tries: {each}")
+    return pytest.skip.Exception(f"cores taken in each of {TRIES} tries: {each}")
 
 
 def _look() -> Look:

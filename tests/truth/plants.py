@@ -177,7 +177,7 @@ PLANTS = (
         "the receiver's interrupt CPU is full, its app CPU is not",
         {},
         limits=_words("receiver-irq-cpu"),
-        planting=_costly(1, "received", 16),
+        planting=_costly(1, "received", 40),
         places=Ground.apart,
     ),
     Plant(
@@ -186,7 +186,7 @@ PLANTS = (
         {},
         limits=_words("receiver-irq-cpu"),
         findings=_words("setting-changed"),
-        planting=_costly(1, "received", 16),
+        planting=_costly(1, "received", 40),
         during=_onto_one_cpu,
         places=lambda ground: ground.apart(f"{ground.app_cpu},{ground.irq_cpu}"),
     ),

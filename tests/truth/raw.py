@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -20,14 +20,12 @@ from tests.packed import texts
 BMC_AVERAGES_S = 1.0
 
 
-class Raw:
-    """One trial's folder."""
+class Readings:
+    """What readers wrote beside a window of a result."""
 
-    def __init__(self, directory: Path) -> None:
-        self.texts = texts(directory / "raw")
-        self.trial: dict[str, Any] = json.loads((directory / "trial.json").read_text())
-        self.start_s: float = self.trial["window"]["start_s"]
-        self.end_s: float = self.trial["window"]["end_s"]
+    def __init__(self, folder: Path, window: Mapping[str, float]) -> None:
+        self.texts = texts(folder)
+        self.start_s, self.end_s = window["start_s"], window["end_s"]
 
     @property
     def seconds(self) -> float:
@@ -36,27 +34,6 @@ class Raw:
     def inside(self, begins_s: float, ends_s: float) -> float:
         """Seconds of a stretch of time that lie in the window."""
         return max(0.0, min(ends_s, self.end_s) - max(begins_s, self.start_s))
-
-    def _intervals(self, role: str) -> Iterator[tuple[float, dict[str, Any]]]:
-        """Each interval of every instance at one end, and how much of it lies in the window (0..1)."""
-        case = self.trial["case"]
-        host, program = (case["receiver"], "server") if role == "receiver" else (case["sender"], "client")
-        for one in self.trial["instances"]:
-            document = json.loads(self.texts[f"{host}/iperf3-{program}-{one['instance']}.json"])
-            for interval in document["intervals"]:
-                whole = interval["sum"]
-                length = whole["end"] - whole["start"]
-                begins = one[f"{role}_start_s"] + whole["start"]
-                if length > 0:
-                    yield self.inside(begins, begins + length) / length, whole
-
-    def rate_bps(self, role: str) -> float:
-        """Payload that an end counted in the window."""
-        return sum(8 * part * float(one["bytes"]) for part, one in self._intervals(role)) / self.seconds
-
-    def datagrams(self, key: str = "packets") -> float:
-        """``packets`` or ``lost_packets`` of the receiver in the window."""
-        return sum(part * float(one.get(key, 0)) for part, one in self._intervals("receiver"))
 
     def share(self, host: str, cpus: Sequence[int], *columns: str) -> float:
         """Mean part of the window that CPUs spent on these columns of mpstat, over the CPUs."""
@@ -92,6 +69,48 @@ class Raw:
         late_s = BMC_AVERAGES_S / 2
         return area(points, self.start_s + late_s, self.end_s + late_s) / self.seconds
 
+    def _records(self, host: str, source: str) -> Iterator[dict[str, Any]]:
+        lines = self.texts[f"{host}/{source}.jsonl"].splitlines()
+        yield from map(json.loads, lines)
+
+
+def idle_windows(result: Path) -> tuple[Readings, Readings]:
+    """Idle before the first trial, and after the last."""
+    before, after = (
+        Readings(result / "raw" / name, json.loads((result / f"{name}.json").read_text())["window"])
+        for name in ("idle", "idle-end")
+    )
+    return before, after
+
+
+class Raw(Readings):
+    """One trial's folder."""
+
+    def __init__(self, directory: Path) -> None:
+        self.trial: dict[str, Any] = json.loads((directory / "trial.json").read_text())
+        super().__init__(directory / "raw", self.trial["window"])
+
+    def _intervals(self, role: str) -> Iterator[tuple[float, dict[str, Any]]]:
+        """Each interval of every instance at one end, and how much of it lies in the window (0..1)."""
+        case = self.trial["case"]
+        host, program = (case["receiver"], "server") if role == "receiver" else (case["sender"], "client")
+        for one in self.trial["instances"]:
+            document = json.loads(self.texts[f"{host}/iperf3-{program}-{one['instance']}.json"])
+            for interval in document["intervals"]:
+                whole = interval["sum"]
+                length = whole["end"] - whole["start"]
+                begins = one[f"{role}_start_s"] + whole["start"]
+                if length > 0:
+                    yield self.inside(begins, begins + length) / length, whole
+
+    def rate_bps(self, role: str) -> float:
+        """Payload that an end counted in the window."""
+        return sum(8 * part * float(one["bytes"]) for part, one in self._intervals(role)) / self.seconds
+
+    def datagrams(self, key: str = "packets") -> float:
+        """``packets`` or ``lost_packets`` of the receiver in the window."""
+        return sum(part * float(one.get(key, 0)) for part, one in self._intervals("receiver"))
+
     def counted(self, host: str, name: str) -> float:
         """What a counter of the data interface or of ``nstat`` rose by in the window."""
         points = self._counter(host, name)
@@ -112,10 +131,6 @@ class Raw:
             assert found, name
             points.append((record["received_s"], float(found[1])))
         return points
-
-    def _records(self, host: str, source: str) -> Iterator[dict[str, Any]]:
-        lines = self.texts[f"{host}/{source}.jsonl"].splitlines()
-        yield from map(json.loads, lines)
 
 
 def height(points: Sequence[tuple[float, float]], at_s: float) -> float:

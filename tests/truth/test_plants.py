@@ -7,7 +7,7 @@ import html
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S, Bench
 from tests.truth.hosts import Ground, until_quiet
-from tests.truth.others import NOISE_CORES, Others, stolen_s, undisturbed
+from tests.truth.others import NOISE_CORES, Disturbance, Others, holds, stolen_s
 from tests.truth.plants import HEADROOM, PLANTS, WINDOW, Plant
 
 pytestmark = pytest.mark.lab
@@ -73,18 +73,29 @@ class Said:
         return "\n".join([*limits, *seen])
 
 
-def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
-    """Plant a truth and run its campaign on it; again if a hypervisor or others took CPUs that it needs."""
+def stands(
+    plant: Plant, ground: Ground, tmp_path: Path, judge: Callable[[Said, frozenset[str]], None]
+) -> None:
+    """Plant a truth, run its campaign on it and judge what is said, with what others may raise.
 
-    def measure(attempt: int) -> Said:
+    Again if it is wrong while a hypervisor took CPUs; and others, where the truth needs them idle.
+    """
+
+    def met(attempt: int) -> None:
         place = tmp_path / f"try-{attempt + 1}"
         place.mkdir(parents=True)
-        return _meet(plant, ground, place)
+        others, stolen_before_s = Others(), stolen_s()
+        said = meet(plant, ground, place)
+        noise_cores = others.cores()
+        logging.getLogger(__name__).info("%s\nothers: %.3f cores", said.text(), noise_cores)
+        noisy = noise_cores > NOISE_CORES and not plant.idle_machine
+        foreign = FOREIGN - plant.findings if noisy else frozenset()
+        judge(said, foreign | (STOLEN if stolen_s() > stolen_before_s else frozenset()))
 
-    return undisturbed(measure) if plant.idle_machine else measure(0)
+    holds(met, Disturbance.begin if plant.idle_machine else Disturbance.begin_stolen)
 
 
-def _meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
+def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
     """Plant a truth, run its campaign on it, take it back."""
     bench = Bench(ground.lab, tmp_path)
     inventory = ground.inventory(tmp_path / "inventory.yaml", plant.places(ground))
@@ -111,25 +122,20 @@ def _meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
     [pytest.param(one, marks=marks(one), id=one.name) for one in PLANTS],
 )
 def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: Path) -> None:
-    others, stolen_before_s = Others(), stolen_s()
-    said = meet(plant, ground, tmp_path)
-    noise_cores = others.cores()
-    logging.getLogger(__name__).info("%s\nothers: %.3f cores", said.text(), noise_cores)
-    noisy = noise_cores > NOISE_CORES and not plant.idle_machine
-    others_say = FOREIGN - plant.findings if noisy else frozenset()
-    if stolen_s() > stolen_before_s:
-        others_say |= STOLEN
-    told = said.text()
-    if plant.limits:
-        assert said.first() in plant.limits, told
-        told = said.cases[0]["limited_by"]
-    if plant.findings:
-        first = next((one for one in said.findings if one["code"] not in LAYOUT | others_say), None)
-        assert first is not None, told
-        assert first["code"] in plant.findings, told
-        told = " ".join(f"{one['where']} {one['evidence']}" for one in first["evidence"])
-    assert [word for word in plant.says if word not in told] == []
-    agree(said)
+    def judge(said: Said, others_say: frozenset[str]) -> None:
+        told = said.text()
+        if plant.limits:
+            assert said.first() in plant.limits, told
+            told = said.cases[0]["limited_by"]
+        if plant.findings:
+            first = next((one for one in said.findings if one["code"] not in LAYOUT | others_say), None)
+            assert first is not None, told
+            assert first["code"] in plant.findings, told
+            told = " ".join(f"{one['where']} {one['evidence']}" for one in first["evidence"])
+        assert [word for word in plant.says if word not in told] == []
+        agree(said)
+
+    stands(plant, ground, tmp_path, judge)
 
 
 MOST_WITH_EVIDENCE = 2
@@ -145,15 +151,14 @@ LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "host
 @pytest.mark.measures
 @pytest.mark.idle_machine
 def test_cases_with_headroom_name_no_limit_and_raise_no_doubt(ground: Ground, tmp_path: Path) -> None:
-    stolen_before_s = stolen_s()
-    said = meet(Plant("headroom", "there is room everywhere", HEADROOM), ground, tmp_path)
-    others_say = STOLEN if stolen_s() > stolen_before_s else frozenset()
-    logging.getLogger(__name__).info("%s", said.text())
-    assert len(said.cases) == 5
-    kinds = {kind for case in said.cases for kind in case["limited_by_kinds"].split()}
-    assert kinds <= {"paced", "not-found"}, said.text()
-    assert set(said.grave()) <= others_say, said.text()
-    agree(said)
+    def judge(said: Said, others_say: frozenset[str]) -> None:
+        assert len(said.cases) == 5
+        kinds = {kind for case in said.cases for kind in case["limited_by_kinds"].split()}
+        assert kinds <= {"paced", "not-found"}, said.text()
+        assert set(said.grave()) <= others_say, said.text()
+        agree(said)
+
+    stands(Plant("headroom", "there is room everywhere", HEADROOM), ground, tmp_path, judge)
 
 
 def agree(said: Said) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from tests.truth.others import TAKEN_CORES, TRIES, Disturbance, Look, Others, is_other, undisturbed
+from tests.truth.others import TAKEN_CORES, TRIES, Disturbance, Look, Others, holds, is_other, undisturbed
 
 PARENTS = {1: 0, 2: 0, 30: 2, 100: 1, 101: 100, 102: 101, 200: 1, 201: 200}
 LIMIT_S = 30
@@ -59,12 +59,43 @@ def test_what_was_disturbed_is_measured_again(taken: tuple[float, float]) -> Non
     assert undisturbed(lambda attempt: attempt, taking(taken, taken, (0.01, 0.01))) == 2
 
 
+def test_a_burst_within_a_window_disturbs_though_it_is_little_of_the_whole() -> None:
+    quiet = taking(*[(0.01, 0.01)] * 2)
+    assert undisturbed(lambda attempt: attempt, quiet, lambda attempt: 0.0 if attempt else 0.3) == 1
+
+
 def test_where_every_try_is_disturbed_nothing_is_told_and_what_was_taken_is_said() -> None:
     begin = taking(*[(0.25, 0.5)] * TRIES)
     with pytest.raises(pytest.skip.Exception, match=rf"of {TRIES} tries: a hypervisor 0.25, others 0.50"):
         undisturbed(lambda attempt: attempt, begin)
     with pytest.raises(StopIteration):
         begin()()
+
+
+def wrong_until(right: int, judged: list[int]) -> Callable[[int], None]:
+    """A judgement that fails before this try."""
+
+    def judge(attempt: int) -> None:
+        judged.append(attempt)
+        assert attempt >= right
+
+    return judge
+
+
+def test_what_is_right_though_disturbed_stands() -> None:
+    judged: list[int] = []
+    holds(wrong_until(0, judged), taking())
+    assert judged == [0]
+
+
+def test_what_is_wrong_while_disturbed_is_judged_again_and_decides() -> None:
+    judged: list[int] = []
+    holds(wrong_until(2, judged), taking((0.2, 0.0), (0.0, 0.2)))
+    assert judged == [0, 1, 2]
+    with pytest.raises(AssertionError):
+        holds(wrong_until(2, judged), taking((0.2, 0.0), (0.01, 0.01)))
+    with pytest.raises(pytest.skip.Exception, match=rf"of {TRIES} tries: a hypervisor 0.20, others 0.00"):
+        holds(wrong_until(TRIES, judged), taking(*[(0.2, 0.0)] * TRIES))
 
 
 def test_what_others_use_disturbs() -> None:
