@@ -72,6 +72,7 @@ MODULES = {
     "analyze": {"analyze": "analyze"},
     "fit": {"fit": "fit_app"},
     "import_": {"import": "import_command"},
+    "export": {"export": "export"},
     "advise": {"advise": "advise_app"},
     "place": {"place": "place_command"},
     "lab": {"lab": "lab_app"},

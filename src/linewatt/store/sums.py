@@ -123,7 +123,7 @@ def problems(result: Path) -> Iterator[Problem]:
         yield from _problems(folder, prefix, ())
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
     """Whether a file below the result can be called so."""
     if "\0" in name or len(name.encode()) > _LONGEST_PATH:
         return False
@@ -136,7 +136,7 @@ def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Prob
     except StoreError as error:
         yield Problem("damaged", prefix + NAME, str(error))
         return
-    there = {name for name in _files(folder) if not name.startswith(tuple(others))}
+    there = {name for name in files(folder) if not name.startswith(tuple(others))}
     for name in sorted(digests.keys() | there):
         if name not in there:
             if not _is_being_written(folder, name):
@@ -147,12 +147,12 @@ def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Prob
             yield Problem("damaged", prefix + name, why)
 
 
-def _files(folder: Path) -> Iterator[str]:
+def files(folder: Path) -> Iterator[str]:
     """Names of all files below a folder, but those that are, or were, being written."""
-    for base, folders, files in os.walk(folder):
+    for base, folders, names in os.walk(folder):
         folders[:] = [one for one in folders if not _is_partial(one)]
         links = [one for one in folders if (Path(base) / one).is_symlink()]
-        for name in (*files, *links):
+        for name in (*names, *links):
             path = (Path(base) / name).relative_to(folder).as_posix()
             if path != NAME and not _is_partial(name):
                 yield path
@@ -197,7 +197,7 @@ def read(path: Path) -> dict[str, str]:
     digests: dict[str, str] = {}
     for number, line in enumerate(text.split("\n")[:-1], start=1):
         match = _LINE.fullmatch(line)
-        if match is None or not _is_name(match[2]):
+        if match is None or not is_name(match[2]):
             raise StoreError(f"{path}:{number}: damaged: is no checksum and name")
         digests[match[2]] = match[1]
     return digests

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt import``: a table of host blocks as a stored result."""
+"""``linewatt import``: a published table, or a bundle of a result, as a stored result."""
 
 from __future__ import annotations
 
@@ -22,24 +22,36 @@ SCHEMA_VERSION = 1
 
 
 def import_command(
-    table: str = typer.Argument(..., metavar="TABLE", help="A published table; - reads stdin."),
+    table: str = typer.Argument(
+        ...,
+        metavar="TABLE|BUNDLE",
+        help="A published table, of which - reads stdin, or a bundle that 'export' wrote.",
+    ),
     name: str | None = typer.Option(
-        None, "--name", metavar="NAME", help="Name of the result; default TABLE."
+        None, "--name", metavar="NAME", help="Name of a table's result; default TABLE."
     ),
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Print what was stored as JSON."),
 ) -> None:
-    """Store a published table as a result.
+    """Store a published table, or a bundle, as a result.
 
-    Its columns tell which kind it is: host blocks (a row per end of a trial), scaling (a row per number of
-    instances), packet power of a router, components of a machine, mean ± SD, or the summary of a soak; where
-    they fit none, the message lists the columns of each. A mean with its SD is stored as such, never as
-    runs. What the table does not say is missing in the result, never 0. docs/report.md has the columns.
+    A bundle keeps the id that its result has. One that is damaged is refused with the name of the file, and
+    so is one whose id another result has; one that is there already, and the same, is left as it is.
+
+    The columns of a table tell which kind it is: host blocks (a row per end of a trial), scaling (a row
+    per number of instances), packet power of a router, components of a machine, mean ± SD, or the summary
+    of a soak; where they fit none, the message lists the columns of each. A mean with its SD is stored as
+    such, never as runs. What the table does not say is missing in the result, never 0. docs/report.md has
+    the columns.
     """
     from linewatt.analysis.tables.kinds import RECOGNISED, import_any
     from linewatt.analysis.tables.table import read_table
     from linewatt.cli.output import print_json, put, say
+    from linewatt.store.bundle.layout import is_bundle
 
+    if table != "-" and is_bundle(Path(table)):
+        _import_bundle(Path(table), name, results, as_json=as_json)
+        return
     source, data = read_bytes(table)
     called = _name(name, table)
     raw, _ = read_table(data, source, known=RECOGNISED)
@@ -67,6 +79,37 @@ def import_command(
         )
         say(f"{len(raw.rows)} rows of {kind.name} stored as {made}")
         put(path.name)
+
+
+def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bool) -> None:
+    """Have the result of a bundle. Raises InvalidInput, StoreError."""
+    from linewatt.cli.output import print_json, put, say
+    from linewatt.store.bundle.unpack import unpack
+
+    if name is not None:
+        raise InvalidInput(f"--name {name}: the result of a bundle keeps its id; --name is of tables")
+    found = unpack(bundle, results)
+    contents = found.contents
+    if as_json:
+        print_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "id": contents.id,
+                "path": str(found.path),
+                "kind": "bundle",
+                "files": len(contents.files),
+                "bytes": contents.total_bytes,
+                "was_there": found.was_there,
+            }
+        )
+        return
+    done = (
+        "is there already, and is the same"
+        if found.was_there
+        else f"{len(contents.files)} files, as they were"
+    )
+    say(f"{contents.id}: {done}")
+    put(contents.id)
 
 
 def _stored(

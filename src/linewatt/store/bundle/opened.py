@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bundle whose every byte was looked at, before anything of it is unpacked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import ValidationError
+
+from linewatt import foreign
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.store.bundle import layout
+from linewatt.store.bundle.frames import Frame, Unreadable, size_of_frame
+from linewatt.store.bundle.layout import Contents, Entry
+from linewatt.store.read import damaged
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A bundle that is as it was written."""
+
+    path: Path
+    contents: Contents
+    first_bytes: int
+    """of the frame that lists the others"""
+    file: BinaryIO
+
+    def refused(self, name: str, why: str) -> InvalidInput:
+        return refused(self.path, name, why)
+
+    def frames(self) -> Iterator[tuple[int, Entry, Frame]]:
+        """Each file's frame, with its place among them."""
+        start = self.first_bytes
+        for at, entry in enumerate(self.contents.files):
+            yield at, entry, Frame(self.file, start, entry.packed_bytes)
+            start += entry.packed_bytes
+
+
+def refused(bundle: Path, name: str, why: str) -> InvalidInput:
+    said = foreign.shortened(f"{bundle}: {name}: {why}")
+    return InvalidInput(f"{said}; nothing was imported")
+
+
+_AGAIN = "get the bundle again from where it was made"
+
+
+@contextmanager
+def opened(bundle: Path) -> Iterator[Opened]:
+    """A bundle, once all of it was found to be as it was written. Raises InvalidInput naming what is not."""
+    try:
+        file = os.fdopen(os.open(bundle, os.O_RDONLY | os.O_NONBLOCK), "rb")  # waits for no pipe's writer
+    except OSError as error:
+        raise InvalidInput(f"{bundle}: cannot be read: {error.strerror}") from error
+    with file:
+        try:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidInput(f"{bundle}: is no regular file; a bundle is read from a file")
+            found = _listed(bundle, file)
+            _refuse_damaged(found, status.st_size)
+        except OSError as error:
+            raise InvalidInput(f"{bundle}: cannot be read: {error.strerror}") from error
+        yield found
+
+
+def _listed(bundle: Path, file: BinaryIO) -> Opened:
+    """What a bundle says that it holds. Raises InvalidInput."""
+    data, size = _first(bundle, file)
+    head = layout.header(layout.LIST, 0)
+    text = data[len(head) :].rstrip(b"\0").decode(errors="replace")
+    try:
+        values = foreign.read_json(text, "damaged", layout.LIMITS)
+    except ParseError as error:
+        raise refused(bundle, layout.LIST, f"{error}; {_AGAIN}") from None
+    version = values.get("schema_version") if isinstance(values, dict) else None
+    if version != layout.SCHEMA_VERSION:
+        why = f"schema_version {version!r:.40}, this linewatt reads {layout.SCHEMA_VERSION}"
+        raise refused(bundle, layout.LIST, why)
+    try:
+        contents = Contents.model_validate(values)
+    except ValidationError as error:
+        raise refused(bundle, str(damaged(layout.LIST, error)), "is not what linewatt writes") from None
+    written = layout.header(layout.LIST, len(text.encode()))
+    if data != written + text.encode() + layout.padding(len(text.encode())):
+        raise refused(bundle, layout.LIST, f"damaged: is not packed as linewatt packs it; {_AGAIN}")
+    return Opened(bundle, contents, size, file)
+
+
+def _first(bundle: Path, file: BinaryIO) -> tuple[bytes, int]:
+    """What is in the first frame, and its size in the file. Raises InvalidInput."""
+    file.seek(0)
+    if file.read(len(layout.MAGIC)) != layout.MAGIC:
+        raise refused(bundle, layout.LIST, f"damaged, or this is no bundle of linewatt; {_AGAIN}")
+    try:
+        size = size_of_frame(file, 0)
+        data = Frame(file, 0, size).unpacked().read(layout.MOST_OF_LIST + 1)
+    except Unreadable as error:
+        raise refused(bundle, layout.LIST, f"damaged: {error}; {_AGAIN}") from error
+    if len(data) > layout.MOST_OF_LIST:
+        raise refused(bundle, layout.LIST, f"is longer than {layout.MOST_OF_LIST} bytes")
+    if not data.startswith(layout.LIST.encode() + b"\0"):
+        name = foreign.entered(data[:100].split(b"\0")[0])
+        raise refused(bundle, layout.LIST, f"this is no bundle of linewatt: it begins with {name!r:.60}")
+    return data, size
+
+
+def _refuse_damaged(found: Opened, size: int) -> None:
+    """Raise InvalidInput where a byte of the bundle is not as it was written, or there are more or fewer."""
+    end = found.first_bytes
+    for _, entry, frame in found.frames():
+        if frame.digest() != entry.packed_sha256:
+            raise _damaged(found, entry, frame, size)
+        end += entry.packed_bytes
+    found.file.seek(end)
+    tail = found.file.read(layout.SEAL_BYTES + 1)
+    if tail == layout.seal(_first_frame(found)):
+        return
+    if len(tail) < layout.SEAL_BYTES:
+        raise found.refused("its end", f"is cut off; {_AGAIN}")
+    name = _name_of(found, end, size)
+    if name is not None:
+        raise found.refused(name, "is in the bundle and is not listed")
+    raise found.refused(layout.LIST, f"damaged, or what is behind the last file is; {_AGAIN}")
+
+
+def _damaged(found: Opened, entry: Entry, frame: Frame, size: int) -> InvalidInput:
+    """What is wrong where the frame of a file should be."""
+    found.file.seek(max(0, size - layout.SEAL_BYTES))
+    tail = found.file.read()
+    if layout.is_seal(tail) and tail != layout.seal(_first_frame(found)):
+        return found.refused(layout.LIST, f"damaged; {_AGAIN}")
+    name = _name_of(found, frame.start, size)
+    if name is not None and name != entry.name:
+        if any(one.name == name for one in found.contents.files):
+            return found.refused(entry.name, f"is missing: {name} is in its place; {_AGAIN}")
+        return found.refused(name, f"is in the bundle and is not listed; {_AGAIN}")
+    total = found.first_bytes + sum(one.packed_bytes for one in found.contents.files) + layout.SEAL_BYTES
+    if size < frame.start + frame.size + layout.SEAL_BYTES:
+        return found.refused(
+            entry.name,
+            f"is missing or cut off: the bundle has {size} bytes and should have {total}; {_AGAIN}",
+        )
+    return found.refused(entry.name, f"damaged: has another checksum than when it was packed; {_AGAIN}")
+
+
+def _first_frame(found: Opened) -> bytes:
+    found.file.seek(0)
+    return found.file.read(found.first_bytes)
+
+
+def _name_of(found: Opened, start: int, size: int) -> str | None:
+    """The file whose frame begins at a place, as its header has it."""
+    member = Frame(found.file, start, max(0, size - start)).member()
+    return None if member is None else foreign.one_line(member.name.removeprefix(f"{found.contents.id}/"))
