@@ -43,7 +43,10 @@ def test_a_plan_says_that_interrupts_move_where_placement_is_chosen_later(run: R
     _, out, _ = run("plan", "c.yaml")
     assert "change dut, gen: interrupts of data interfaces go to CPUs that are chosen when the host" in out
     assert "no change" not in out
-    assert "chosen when" not in plan(run, "")
+    named = plan(run, "")
+    assert "chosen when" not in named
+    assert "change dut, gen: irqbalance = off where it runs" in named
+    assert "irqbalance" not in plan(run, "placement: none\n")
     Path("c.yaml").write_text(text + "placement: none\n")
     assert "no change to any host" in run("plan", "c.yaml")[1]
 

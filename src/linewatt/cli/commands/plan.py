@@ -198,12 +198,16 @@ def _later_lines(campaign: Campaign) -> Iterator[str]:
 
     taking_part = {host for pair in campaign.ways for host in pair}
     unknown = sorted(taking_part - set(sites_of_files(campaign)))
-    if unknown and not {"pinned", "none"} >= {*campaign.factors.get(PLACEMENT, (campaign.placement,))}:
+    policies = set(campaign.factors.get(PLACEMENT, (campaign.placement,)))
+    named = [name for name in unknown if campaign.hosts[name].irq_cpus and campaign.hosts[name].lab is None]
+    if unknown and not {"pinned", "none"} >= policies:
         yield (
             f"change {', '.join(unknown)}: interrupts of data interfaces go to CPUs that are chosen when "
             "the host has been asked (irq_affinity; rps_cpus where there are none), "
             "irqbalance = off where it runs"
         )
+    elif named and policies != {"none"}:
+        yield f"change {', '.join(named)}: irqbalance = off where it runs"
     if unknown and campaign.steer:
         yield (
             f"steer: which interrupts of {' and '.join(unknown)} move is decided when the host has been asked"
