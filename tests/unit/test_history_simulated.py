@@ -17,6 +17,7 @@ from linewatt.analysis.comparison.history import course, judged
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Point, Series
 from linewatt.analysis.soak.job import Job
+from linewatt.analysis.statistics.change_points import FEWEST
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.records import Campaign
 
@@ -31,6 +32,7 @@ _ROW = re.compile(
     r"\| (\d+) \| (\d+) \| (\d+) %(, [a-z ]+)? \| ([\d.]+) % \| (none|\d+ %) "
     r"\| (\d+) % \| (\d+) % \| (\d+ %|–) \|"
 )
+_OPTIMUM = re.compile(r"\| (\d+) \| (\d) % \| ([\d.]+) % \| (\d+) \((\d+)\) \|")
 _TABLE = _ROW.findall(Path("docs/compare.md").read_text())
 
 
@@ -91,6 +93,29 @@ def test_the_document_says_how_often_a_history_is_right(row: tuple[str, ...]) ->
         assert found[1] <= MOST_FALSE
     if named != "–":
         assert found[2] == pytest.approx(int(named.removesuffix(" %")), abs=2)
+
+
+def likelihood_ratios(courses: Any) -> Any:
+    """Of one step at any place against none, the spread unknown: as the square of the largest t."""
+    count = courses.shape[1]
+    rest = courses - courses.mean(axis=1, keepdims=True)
+    before = np.arange(FEWEST, count - FEWEST + 1)
+    explained = rest.cumsum(axis=1)[:, before - 1] ** 2 * count / (before * (count - before))
+    most = explained.max(axis=1)
+    return most / ((rest**2).sum(axis=1) - most)
+
+
+def test_the_document_says_what_the_results_allow_at_all() -> None:
+    rows = _OPTIMUM.findall(Path("docs/compare.md").read_text())
+    assert len(rows) == 3
+    for runs, between, step, usual, rare in rows:
+        draw = np.random.default_rng(5)
+        sd = math.hypot(int(between) / 100, CV / math.sqrt(int(runs)))
+        steady, stepped = draw.normal(0, sd, (2, 4000, 19))
+        stepped[:, 11:] += math.log(1 - float(step) / 100)
+        needed = np.quantile(likelihood_ratios(steady), (0.98, 0.995))
+        found = [100 * (likelihood_ratios(stepped) > one).mean() for one in needed]
+        assert found == pytest.approx([int(usual), int(rare)], abs=1)
 
 
 def test_of_many_cases_that_only_vary_hardly_one_is_said_to_change() -> None:

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 from tests.captured import CAPTURES
+from tests.compare_factories import made as of_runs
+from tests.compare_factories import runs
+from tests.report_factories import stored as kept_result
+from tests.unit.conftest import Run
 
 from linewatt.analysis.profiles.counters import bits_per_cycle, cycles_per_packet, place_counters
 from linewatt.analysis.profiles.difference import difference
@@ -383,6 +387,42 @@ def test_a_name_from_a_host_is_text_on_a_page(tmp_path: Path) -> None:
     assert drawn is not None
     assert not [text for text in ("<script>", 'onload="y', "<b>") if text in drawn.svg]
     assert "&lt;script&gt;" in drawn.svg
+
+
+def recorded(shares: dict[str, int]) -> str:
+    """What a host says of a recording of 20 slices, in each of which functions have so many samples."""
+    functions = [f"F\t{name}\t{KERNEL[1:-1]}" for name in shares]
+    stacks = [f"S\tiperf3\t {at}" for at in range(len(shares))]
+    counts = [
+        f"C\t{slice_}\t0\t{at}\t{samples}"
+        for slice_ in range(20)
+        for at, samples in enumerate(shares.values())
+    ]
+    text = "\n".join([*functions, *stacks, *counts, f"totals {20 * sum(shares.values())} 0 0 0", ""])
+    return whole(text)
+
+
+def test_the_page_of_a_comparison_has_what_its_profiles_say_where_they_are_asked_for(run: Run) -> None:
+    results = [of_runs("a", runs()), of_runs("b", runs(seed=2), day=2)]
+    cpus = host(cpus={"app": (0,)}, slices=20, slice_s=0.1, start_s=1e9, end_s=1e9 + 2)
+    for one, slow in zip(results, (10, 40), strict=True):
+        path = kept_result(Path("results"), one)
+        case = one.trials[0].case
+        profile = Profile(1, 1, case, case.key, 1e9, (cpus,), 9.4e9)
+        text = recorded({"<b>slow": slow, "copy_user_generic": 50})
+        store.write_profile(path, profile, {f"h2/{store.RECORDED}": text})
+    asked = ("compare", "20260101", "20260102", "--profile")
+    code, out, err = run(*asked, "-o", "page.html")
+    assert (code, err) == (0, "")
+    assert "<b>slow gained most" in out
+    page = Path("page.html").read_text()
+    profiles = page[page.index('id="profiles"') :]
+    assert "&lt;b&gt;slow gained most, 16.7 % in A, 44.4 % in B" in profiles
+    assert "tcp, 1 inst.: receiver h2, app CPU 0: functions" in profiles
+    assert "<b>slow" not in page
+    assert 'id="verdicts-1"' in page
+    assert run(*asked[:-1], "-o", "plain.html")[0] in (0, 4)
+    assert 'id="profiles"' not in Path("plain.html").read_text()
 
 
 def counted(folder: str, **values: object) -> HostProfile:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which changes of a course of values are evidence: steps, or one drift, and values unlike the rest. Pure.
 
-Candidates are change points (:mod:`linewatt.analysis.statistics.change_points`). Each must be beyond chance
-by the spread of values about their levels, among all places where it could have been found (Bonferroni), and
-allowing for neighbours that are alike: the variance of a mean is multiplied by (1 + r) / (1 − r), r their
-correlation, where that is above 0. A value far from its level is part of no mean. Where one straight line
-explains the values better than the steps do, they drift.
+Candidates are change points (:mod:`linewatt.analysis.statistics.change_points`), or where there are none the
+place that splits the values best. Each must be beyond chance by the spread of values about their levels,
+among all places where it could have been found (Bonferroni), and allowing for neighbours that are alike: the
+variance of a mean is multiplied by (1 + r) / (1 − r), r their correlation, where that is above 0. A value far
+from its level is part of no mean. Where one straight line explains the values better than the steps do, they
+drift.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _NOISY = 6.0
 """that of noise as wide as such a step that is rounded: what is believed where most values are equal"""
 _NONE_ALIKE = 5
 """values without correlation that are added to those seen: of few, chance makes any"""
-_MARGIN = 2.5
+_MARGIN = 2.0
 """standard errors above what is needed: such a step is found in 7 to 9 of 10 simulated courses"""
 
 
@@ -100,7 +101,7 @@ def found(levels: Sequence[float], of_runs: Sequence[float], alpha: float) -> Fo
         return Found()
     least = max(statistics.fmean(of_runs), _rounding(levels) ** 2 / _NOISY)
     values = _Values(levels, of_runs, spreads(levels, of_runs), least)
-    ends = change_points(levels, values.variances)
+    ends = change_points(levels, values.variances) or _best_place(values)
     line = _line(values) if ends else None
     if line is not None and _apart(values, line, ends) < 0:
         drift = _drift(values, line)
@@ -112,6 +113,20 @@ def found(levels: Sequence[float], of_runs: Sequence[float], alpha: float) -> Fo
     if line is not None and len(steps) == 1 and _apart(values, line, ends) < NEARLY:
         steps = [replace(steps[0], gradual=True)]
     return _with(values, _flat(values, ends), alpha, steps)
+
+
+def _best_place(values: _Values) -> list[int]:
+    """The place that splits values best, where none explains what a candidate must: the test judges it.
+
+    Differences of few neighbours tell the spread within a factor of two either way, which alone hides two
+    of five steps that the spread about their levels shows.
+    """
+    inside = _flat(values, []).inside
+    if len(inside) < FEWEST_VALUES:
+        return []
+    explained = _explained([values.levels[at] for at in inside])
+    counts = range(FEWEST, len(inside) - FEWEST + 1)
+    return [inside[max(counts, key=lambda count: explained[count - 1])]]
 
 
 def _with(
@@ -189,15 +204,20 @@ def _mean(values: _Values, places: Sequence[int]) -> float:
 def _range(values: _Values, before: Sequence[int], after: Sequence[int], variance: float) -> tuple[int, int]:
     """The first and the last place where the step between two levels may as well be."""
     places = [*before, *after]
-    levels = [values.levels[at] for at in places]
+    explained = _explained([values.levels[at] for at in places])
+    own = explained[len(before) - 1]
+    near = [count for count, one in enumerate(explained, start=1) if own - one <= NEARLY * variance]
+    return places[min(near)], places[max(near)]
+
+
+def _explained(levels: Sequence[float]) -> list[float]:
+    """The squares that two levels explain beyond one, by how many values the first of them has."""
     middle = statistics.fmean(levels)
     total, explained, running = len(levels), [], 0.0
     for count, level in enumerate(levels[:-1], start=1):
         running += level - middle
         explained.append(running**2 * total / (count * (total - count)))
-    own = explained[len(before) - 1]
-    near = [count for count, one in enumerate(explained, start=1) if own - one <= NEARLY * variance]
-    return places[min(near)], places[max(near)]
+    return explained
 
 
 def _noise(values: _Values, fit: _Fit) -> tuple[float, float]:
@@ -314,5 +334,4 @@ def _visible(values: _Values, fit: _Fit, alpha: float) -> float:
     variance, df = _noise(values, fit)
     places = max(1, count - 2 * FEWEST + 1)
     tested = float(stdtrit(max(1.0, df - 1), 1 - alpha / places / 2))
-    needed = max(math.sqrt(penalty(len(values))), tested) + _MARGIN
-    return needed * math.sqrt(4 * variance / count)
+    return (tested + _MARGIN) * math.sqrt(4 * variance / count)

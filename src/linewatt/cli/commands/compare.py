@@ -114,8 +114,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
-    if profile and (as_csv or full or output or factor or fail_on or metric or allow):
-        raise InvalidInput("--profile: goes with --by, --base and --json alone")
+    if profile and (as_csv or full or factor or fail_on or metric or allow):
+        raise InvalidInput("--profile: goes with --by, --base, --json and --output alone")
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.commands.show import checked_target
@@ -138,7 +138,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
         if profile:
             if of_soaks:
                 raise InvalidInput("--profile: soaks have no profiles, which are of cases")
-            _compare_profiles(loaded, by, hosts or base, as_json=as_json)
+            _compare_profiles(loaded, by, hosts or base, target, as_json=as_json)
             return
         options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
         found = (_compared_soaks if of_soaks else _compared)(loaded, options, hosts or base)
@@ -403,10 +403,14 @@ def _compare_profiles(
     loaded: Sequence[Sequence[tuple[Path, Kept]]],
     by: str | None,
     base: str | tuple[str, str] | None,
+    target: Path | None,
     *,
     as_json: bool,
 ) -> None:
-    """Which functions gained: of what perf recorded. Raises InvalidInput where there is none."""
+    """Which functions gained: of what perf recorded. Raises InvalidInput where there is none.
+
+    The page in ``target`` has the comparison of what was measured, too.
+    """
     from linewatt.report.comparison import profiles
 
     a, b, matching = _matched(loaded, by, base)
@@ -415,6 +419,11 @@ def _compare_profiles(
         raise InvalidInput(
             "--profile: no case that is compared has a profile on both sides; profile: true adds one a case"
         )
+    if target is not None:
+        from linewatt.report.comparison.page import with_profiles
+        from linewatt.report.printing.html import write
+
+        write(target, with_profiles(a, b, matching, by, profiles.section(found)))
     if as_json:
         print_json(profiles.document(found, a.id, b.id))
     else:

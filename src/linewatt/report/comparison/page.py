@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linewatt import __version__
-from linewatt.analysis.comparison.compare import Comparison, Finding
+from linewatt.analysis.comparison.compare import Comparison, Finding, compare, finding
+from linewatt.analysis.comparison.matching import Matching, Side
+from linewatt.analysis.comparison.rows import METRICS, Options
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
@@ -21,9 +23,9 @@ MOST_ROWS = 60
 _PANEL_PX = 420
 
 
-def render(found: Comparison, verdict: Finding) -> str:
-    """The whole page."""
-    sections = [*_verdicts(found), _differences(found)]
+def render(found: Comparison, verdict: Finding, profiles: Section | None = None) -> str:
+    """The whole page; ``profiles`` is what was asked of those of both sides."""
+    sections = [*_verdicts(found), *((profiles,) if profiles else ()), _differences(found)]
     page = environment_of_pages().get_template("comparison.html.j2")
     return page.render(
         version=__version__,
@@ -35,6 +37,12 @@ def render(found: Comparison, verdict: Finding) -> str:
         lab=bool(lab_words(found)),
         elsewhere=None,
     )
+
+
+def with_profiles(a: Side, b: Side, matching: Matching, by: str | None, profiles: Section) -> str:
+    """What was measured on both sides, and below it what their profiles say."""
+    found = compare(a, b, matching, Options(by, None, tuple(METRICS), ()))
+    return render(found, finding(found, ()), profiles)
 
 
 def _verdicts(found: Comparison) -> Iterator[Section]:

@@ -19,12 +19,15 @@ from linewatt.model import Case
 from linewatt.profiles.model import PLACES, HostProfile, Place, Profile
 from linewatt.report.printing.export import case_keys
 from linewatt.report.printing.text_table import render
+from linewatt.report.section import Lines, Section
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.report.trials.profiles.words import host_notes, place_words
 from linewatt.store import profiles as store
 from linewatt.units import MISSING, percent_from_ratio
 
 MOST_ROWS = 12
+MOST_SHOWN = 24
+"""roles of cases that a page has; a terminal and JSON have them all"""
 SCHEMA_VERSION = 1
 ONE_TRIAL = (
     "each side is one trial: the intervals hold what varies within its window, not what varies from trial to "
@@ -179,6 +182,31 @@ def show(found: Sequence[Compared], a: str, b: str, width: int | None) -> Render
     notes = dict.fromkeys(note.sentence for one in found for note in one.notes)
     parts.append(Group(*(Text(one_line(note)) for note in notes)))
     return Group(*(part for each in parts for part in (each, Text())))
+
+
+def section(found: Sequence[Compared]) -> Section:
+    """What a page has of them."""
+    there = [one for one in found[:MOST_SHOWN] if one.difference is not None and not one.difference.reason]
+    absent = tuple(
+        Note("absence", one.reason, f"{_title(one)}, {one.role}, {one.place}")
+        for one in found[:MOST_SHOWN]
+        if one not in there
+    )
+    notes = tuple(dict.fromkeys(note for one in there for note in one.notes))
+    more = len(found) - MOST_SHOWN
+    return Section(
+        "Profiles",
+        "profiles",
+        tuple(table for one in there for table in tables_of(one)),
+        notes=(Lines("Compared", absent),) * bool(absent)
+        + (Lines("How each was taken", notes),) * bool(notes),
+        intro=(
+            "Which functions gained and lost CPU time: shares of busy samples that perf took in one more "
+            "trial a case, which is part of no figure above.",
+            *(f"{_title(one)}: {sentence(one.difference)}." for one in there if one.difference),
+            *((f"{more} more are in linewatt compare --profile.",) if more > 0 else ()),
+        ),
+    )
 
 
 def sentence(found: Difference) -> str:
