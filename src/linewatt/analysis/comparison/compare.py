@@ -224,13 +224,18 @@ class Finding:
     words: str
 
 
+def asked_for(fail_on: Sequence[str]) -> frozenset[str]:
+    """Names of the responses whose change for the worse ``fail_on`` names."""
+    return frozenset(one.name for name in fail_on for one in FAIL_ON[name])
+
+
 def finding(found: Comparison, fail_on: Sequence[str]) -> Finding:
     """3: a change for the worse of a response that ``fail_on`` names. 4: none, and not every verdict on
     these is there. 0: none, and all are there; or nothing was asked for.
     """
     if not fail_on:
         return Finding(0, "")
-    names: Mapping[str, Response] = {one.name: one for name in fail_on for one in FAIL_ON[name]}
+    names = asked_for(fail_on)
     asked = [row for row in (*found.rows, *found.overall) if row.response.name in names]
     worse = sum(row.outcome == "worse" for row in asked)
     listed = " or ".join(fail_on)

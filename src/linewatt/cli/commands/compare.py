@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linewatt.cli.commands.compared import CI, form_of, print_comparison
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.analysis.comparison.compare import Comparison, Finding
+    from linewatt.analysis.comparison.compare import Comparison
     from linewatt.analysis.comparison.matching import Matching, Side
     from linewatt.analysis.comparison.rows import Options
     from linewatt.report.comparison.sides import Kept
@@ -87,6 +88,14 @@ _Full = Annotated[
 _Profile = Annotated[
     bool, typer.Option("--profile", help="Of profiles: which functions gained or lost CPU time.")
 ]
+_Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="WHAT",
+        help="junit: a test a verdict, for CI; md: a summary for a pull request, with --full every table.",
+    ),
+]
 _Csv = Annotated[bool, typer.Option("--csv", help="One CSV row per case and metric.")]
 
 
@@ -104,6 +113,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     full: _Full = False,
     output: _Output = None,
     profile: _Profile = False,
+    form: _Format = None,
 ) -> None:
     """Compare two results, two hosts, or levels of one, with verdicts.
 
@@ -112,9 +122,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     Exit codes: 0 nothing that --fail-on names; 3 a change for the worse; 4 no such change, but not every
     verdict that it asks for could be given; 2 wrong use.
     """
-    if as_json and as_csv:
-        raise InvalidInput("--json and --csv: choose one")
-    if profile and (as_csv or full or factor or fail_on or metric or allow):
+    form = form_of(form, as_json=as_json, as_csv=as_csv)
+    if profile and (form not in (None, "json") or full or factor or fail_on or metric or allow):
         raise InvalidInput("--profile: goes with --by, --base, --json and --output alone")
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
@@ -130,7 +139,9 @@ def compare(  # noqa: PLR0913 - one parameter an option
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
     with readable(*(path for side in paths for path in side)):
-        if _of_published(paths, plain=not (by or base or factor or fail_on or metric or allow or output)):
+        if _of_published(
+            paths, plain=not (by or base or factor or fail_on or metric or allow or output or form in CI)
+        ):
             _compare_means(paths[0][0], paths[1][0], as_json=as_json, as_csv=as_csv)
             return
         loaded = [[(path, kept(path)) for path in side] for side in paths]
@@ -148,29 +159,9 @@ def compare(  # noqa: PLR0913 - one parameter an option
             from linewatt.report.printing.html import write
 
             write(target, render(found, verdict))
-        _print(found, verdict, as_json=as_json, as_csv=as_csv, full=full)
+        print_comparison(found, verdict, named, form, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
-
-
-def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool, full: bool) -> None:
-    if as_json or as_csv:
-        from linewatt.report.comparison.document import CSV_COLUMNS, as_document, csv_rows
-
-        if as_json:
-            print_json(as_document(found, verdict))
-        else:
-            print_csv(CSV_COLUMNS, csv_rows(found))
-    elif full:
-        from linewatt.report.comparison.terminal import show
-
-        print_rich(lambda width: show(found, verdict, width))
-    else:
-        from linewatt.report.comparison.first_screen import first_screen
-        from linewatt.report.printing.screen import text
-
-        screen = first_screen(found, verdict)
-        print_rich(lambda width: text(screen, width))
 
 
 def parse_factor(text: str) -> float:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as it was asked for: a screen, data, or what a pipeline shows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linewatt.cli.output import print_csv, print_json, print_rich
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from linewatt.analysis.comparison.compare import Comparison, Finding
+
+CI = ("junit", "md")
+
+
+def form_of(form: str | None, *, as_json: bool, as_csv: bool) -> str | None:
+    """What was asked for; ``None`` is the screen. Raises InvalidInput."""
+    asked = [*(["json"] if as_json else []), *(["csv"] if as_csv else []), *([form] if form else [])]
+    if form is not None and form not in CI:
+        raise InvalidInput(f"--format {form!r}: must be one of {', '.join(CI)}")
+    if len(asked) > 1:
+        raise InvalidInput("--json, --csv and --format: choose one")
+    return asked[0] if asked else None
+
+
+def print_comparison(
+    found: Comparison, verdict: Finding, fail_on: Sequence[str], form: str | None, *, full: bool
+) -> None:
+    """Print it on stdout."""
+    if form == "json" or form == "csv":
+        from linewatt.report.comparison.document import CSV_COLUMNS, as_document, csv_rows
+
+        if form == "json":
+            print_json(as_document(found, verdict))
+        else:
+            print_csv(CSV_COLUMNS, csv_rows(found))
+    elif form is not None:
+        from linewatt.report.comparison import junit, summary
+
+        text = (
+            junit.render(found, verdict, fail_on) if form == "junit" else summary.render(found, verdict, full)
+        )
+        sys.stdout.buffer.write(text.encode())
+    elif full:
+        from linewatt.report.comparison.terminal import show
+
+        print_rich(lambda width: show(found, verdict, width))
+    else:
+        from linewatt.report.comparison.first_screen import first_screen
+        from linewatt.report.printing.screen import text as text_of
+
+        screen = first_screen(found, verdict)
+        print_rich(lambda width: text_of(screen, width))
