@@ -197,6 +197,12 @@ class BestOf(Document):
         return " ".join(f"{name}={level}" for name, level in self.setting)
 
 
+class AskedSource(Document):
+    """A source of power that a campaign names; ``campaign.campaign.PowerSource``."""
+
+    calibration: CalibrationUsed | None = None
+
+
 class Campaign(Document):
     """Of the campaign what reports ask for; ``written`` is all of it, for ``campaign.stored``."""
 
@@ -221,6 +227,17 @@ class Campaign(Document):
     concurrent_pairs: bool | None = None
     window_s: float | None = None
     omit_s: float | None = None
+    power: Annotated[dict[str, dict[str, AskedSource]], _DictOrNull] = {}
+
+    @property
+    def calibrations(self) -> dict[tuple[str, str], CalibrationUsed]:
+        """(host, source) → by what its watts are corrected."""
+        return {
+            (host, name): one.calibration
+            for host, sources in self.power.items()
+            for name, one in sources.items()
+            if one.calibration is not None
+        }
 
     @model_validator(mode="before")
     @classmethod
@@ -418,6 +435,19 @@ class Calibration(Document):
     windows: _Count = 0
     """of the load; ``steps`` are of those that were long enough for both meters"""
     steps: list[ComparedStep] = []
+
+
+class CalibrationUsed(Document):
+    """A calibration by which a source's watts are corrected: all of it, and which file of which result."""
+
+    result: str
+    file: str
+    calibration: Calibration
+
+    @property
+    def name(self) -> str:
+        """Where it is found: the result, and which of its files where there are several."""
+        return self.result if self.file == "calibration.json" else f"{self.result}/{self.file}"
 
 
 class Connection(Document):

@@ -15,7 +15,7 @@ from linewatt.hosts.base import HostSpec, goes_with_its_command
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, Shape, TestName
 from linewatt.network.description import HostNetwork
-from linewatt.records import Component, Supplies
+from linewatt.records import CalibrationUsed, Component, Supplies
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import POWER
@@ -94,10 +94,24 @@ class EnergySweep:
 
 @dataclass(frozen=True, slots=True)
 class PowerSource:
-    """Where watts of a host are read: the driver's name and its settings. No secret is among them."""
+    """Where watts of a host are read: the driver's name and its settings. No secret is among them.
+
+    ``calibration``: by what they are corrected; ``None``: they are as read.
+    """
 
     driver: str
     cfg: PowerConfig
+    calibration: CalibrationUsed | None = None
+
+
+def calibrations_of(campaign: Campaign) -> dict[tuple[str, str], CalibrationUsed]:
+    """(host, source) → by what its watts are corrected; those that are as read are not among them."""
+    return {
+        (host, name): one.calibration
+        for host, sources in campaign.power.items()
+        for name, one in sources.items()
+        if one.calibration is not None
+    }
 
 
 def power_config(driver: str, settings: Mapping[str, Any]) -> PowerConfig:

@@ -15,6 +15,7 @@ from linewatt.campaign.campaign import Campaign, PowerSource, power_config
 from linewatt.document import show_value
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
+from linewatt.records import CalibrationUsed
 from linewatt.sensors.registry import SENSORS
 
 _CAMPAIGN = TypeAdapter(Campaign)
@@ -36,10 +37,7 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
         **last,
         "hosts": {name: spec.as_document() for name, spec in campaign.hosts.items()},
         "power": {
-            host: {
-                name: {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}
-                for name, one in sources.items()
-            }
+            host: {name: _source(one) for name, one in sources.items()}
             for host, sources in campaign.power.items()
         },
         "sensors": {name: cfg.model_dump(mode="json") for name, cfg in campaign.sensors.items()},
@@ -107,9 +105,20 @@ def _first(error: Exception) -> str:
     return one_line(f"{where}: {found[0]['msg']}, got {show_value(found[0]['input'])}{more}")
 
 
+def _source(one: PowerSource) -> dict[str, Any]:
+    values = {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}
+    by = one.calibration
+    return values if by is None else {**values, "calibration": by.model_dump(mode="json")}
+
+
 def _sources(stored: dict[str, dict[str, Any]]) -> dict[str, PowerSource]:
     sources = {}
     for name, values in stored.items():
-        settings = {key: value for key, value in values.items() if key != "driver"}
-        sources[name] = PowerSource(values["driver"], power_config(values["driver"], settings))
+        settings = {key: value for key, value in values.items() if key not in ("driver", "calibration")}
+        by = values.get("calibration")
+        sources[name] = PowerSource(
+            values["driver"],
+            power_config(values["driver"], settings),
+            None if by is None else CalibrationUsed.model_validate(by),
+        )
     return sources

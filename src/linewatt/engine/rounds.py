@@ -18,7 +18,7 @@ from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.limits.sockets import SOCKET_SETTINGS
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.statistics import repeats, steadiness
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.campaign import Campaign, calibrations_of
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine import events
@@ -38,6 +38,7 @@ from linewatt.hosts.facts.cores import core_groups
 from linewatt.hosts.facts.read import Facts
 from linewatt.model import Trial
 from linewatt.store import read, samples
+from linewatt.store.corrected import corrected
 from linewatt.store.write import write_trial
 
 SENSOR_LIMIT_S = 4.0
@@ -274,8 +275,9 @@ class RoundRunner:
             meters={name: book.of(name) for name in hosts},
         )
         measured: Measured = measure(run, readings, setup, self._session.load, overhead_s)
-        write_trial(self._result, measured.trial, measured.series, measured.raw)
-        return measured.trial
+        trial = corrected(measured.trial, calibrations_of(self._campaign))
+        write_trial(self._result, trial, measured.series, measured.raw)
+        return trial
 
     async def close(self) -> None:
         """Stop what was made ready for a round that will not come."""

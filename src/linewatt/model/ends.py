@@ -77,6 +77,13 @@ class PowerResult:
     """after a step of the power this meter may show what was before for so long; a bound"""
     spread_w: float | None = None
     """by how much its samples in the window differ"""
+    CORRECTED: ClassVar[str] = "corrected: "
+    """how the method of a channel begins that was made of others by a calibration on record"""
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether no meter read this, but it was made of what one read (``store/corrected.py``)."""
+        return self.method.startswith(self.CORRECTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Provenance = Literal["measured", "datasheet", "estimate", "simulated"]
+Provenance = Literal["measured", "corrected", "datasheet", "estimate", "simulated"]
+"""``corrected``: measured, and corrected by a calibration of its meter; what was read stands beside it"""
 ChannelKind = Literal["gauge", "mean", "counter"]
 
 

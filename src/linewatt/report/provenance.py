@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How watts that were not measured are marked: a word in the heading and one at each number, everywhere."""
+"""How watts that were not measured as they are shown are marked: a word in the heading and one at each
+number, everywhere."""
 
 from __future__ import annotations
 
@@ -8,14 +9,21 @@ from collections.abc import Iterable
 from linewatt.analysis.power.totals import WEIGHT
 from linewatt.model import Provenance
 
-_MARKS: dict[Provenance, str] = {"datasheet": "sheet", "estimate": "est", "simulated": "sim"}
+_MARKS: dict[Provenance, str] = {
+    "corrected": "cal",
+    "datasheet": "sheet",
+    "estimate": "est",
+    "simulated": "sim",
+}
 PROVENANCE_WORDS: dict[Provenance, str] = {
     "measured": "measured",
+    "corrected": "corrected",
     "datasheet": "from datasheet",
     "estimate": "estimated",
     "simulated": "simulated",
 }
 _MEANINGS: dict[Provenance, str] = {
+    "corrected": "corrected by a calibration of its meter; the figure as read is stored, too",
     "datasheet": "taken from a datasheet, not measured",
     "estimate": "estimated, not measured",
     "simulated": "simulated, not measured",

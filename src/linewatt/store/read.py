@@ -35,6 +35,7 @@ from linewatt.records import (
     Searches,
 )
 from linewatt.store import derived, sums
+from linewatt.store.corrected import corrected
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
 from linewatt.units import stamp
@@ -161,12 +162,13 @@ def load(path: Path) -> Result:
     files = derived.files(path, [directory.name for directory in trial_dirs(path)])
     idle, learned = idle_windows(path), meters(path)
     trials = with_idle([_read_trial(file) for file in files], idle)
+    used = manifest.asked.calibrations
     repeats, searches = path / "repeats.json", path / "searches.json"
     return Result(
         path.name,
         path,
         manifest,
-        with_meters(trials, known_of(learned)),
+        tuple(corrected(one, used) for one in with_meters(trials, known_of(learned))),
         idle,
         learned,
         read_as(repeats, Repeats) if repeats.exists() else None,

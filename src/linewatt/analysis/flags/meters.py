@@ -87,7 +87,7 @@ def _of_trials(trials: Iterable[Trial]) -> Iterator[tuple[str, _Window]]:
     for trial in trials:
         for end in trial.ends:
             for one in end.power:
-                if _follows(one.scope):
+                if _follows(one.scope) and not one.is_corrected:
                     known = (one.spread_w, one.power_w, end.cpu_cores, one.step_w)
                     still = _still(f"trial {trial.number}", trial.started_s, *known)
                     yield f"{end.host}: {one.source} {one.channel}", (trial.started_s, still)

@@ -83,6 +83,7 @@ def _left_out(fleets: Sequence[Fleet], by: By) -> list[tuple[int, str]]:
 _WORDS: dict[Provenance | None, str] = {
     None: "of unknown origin",
     "measured": "measured",
+    "corrected": "corrected by a calibration",
     "datasheet": "from a datasheet",
     "estimate": "estimated",
     "simulated": "simulated",

@@ -35,7 +35,13 @@ SCOPE_WORDS = {
     "nic": "NIC",
     "other": "other",
 }
-WEIGHT: dict[Provenance, int] = {"measured": 0, "datasheet": 1, "estimate": 2, "simulated": 3}
+WEIGHT: dict[Provenance, int] = {
+    "measured": 0,
+    "corrected": 1,
+    "datasheet": 2,
+    "estimate": 3,
+    "simulated": 4,
+}
 _MOST_KEPT = 1 << 16
 """totals that are kept, of the system and of the CPUs of an end of a trial: every table, finding and figure
 asks for them; room for both ends of 10,000 trials"""
@@ -100,6 +106,18 @@ def idle_drift(windows_w: Sequence[float], step_w: float) -> str | None:
 def system(power: Sequence[PowerResult]) -> Total | str:
     """The system's power, or why there is none."""
     return _first(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
+
+
+def as_read(power: Sequence[PowerResult]) -> Total | None:
+    """The system's power as its meter read it, where a calibration corrected it; else ``None``."""
+    total = system(power)
+    if not isinstance(total, Total):
+        return None
+    own = [one for one in power if one.source == total.source]
+    if not any(one.is_corrected and one.channel in total.channels for one in own):
+        return None
+    found = system_now([one for one in own if not one.is_corrected])
+    return found if isinstance(found, Total) else None
 
 
 def system_now(power: Sequence[PowerResult]) -> Total | str:

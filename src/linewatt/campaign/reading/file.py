@@ -57,6 +57,7 @@ from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, pr
 from linewatt.campaign.planning.cases import impossible
 from linewatt.campaign.planning.idle import default_s
 from linewatt.campaign.reading import checks
+from linewatt.campaign.reading.calibrations import calibration_of, check_calibrations
 from linewatt.campaign.reading.checks import check_meters, check_secrets
 from linewatt.campaign.reading.groups import Entry, check_groups, hosts_of
 from linewatt.campaign.reading.named_files import (
@@ -149,6 +150,7 @@ def load(
         checks.check_sensors(entry),
         _check_possible(entry, tests),
         check_network_files(entry.networks, path.parent),
+        check_calibrations(entry, used, hosts.base),
         check_host_files(used, hosts.base, secrets=will_connect),
         check_ssh_files(used, hosts.base) if will_connect else (),
         check_hooks(entry.factors) if will_connect else (),
@@ -444,12 +446,14 @@ def _power(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSourc
     for name, written in entry.power.items():
         settings = written.model_dump(mode="json", exclude_unset=True)
         driver = settings.pop("driver")
+        settings.pop("calibration", None)
         for key in ("password_file", "ca_file"):
             if settings.get(key) is not None:
                 settings[key] = _path_text(base, settings[key])
         if spec.lab is not None:
             settings["simulated"] = True
-        sources[name] = PowerSource(driver, power_config(driver, settings))
+        by = calibration_of(spec.name, entry, name, base)
+        sources[name] = PowerSource(driver, power_config(driver, settings), by)
     return sources
 
 

@@ -69,7 +69,8 @@ def calibrate(  # noqa: PLR0913  one parameter an option
 
     Of a campaign file the first test of a pair with the host is run at full rate, then up and down a
     staircase of loads. Both meters are read all through; the result says what one reads above the other, how
-    much later, and where it is within the tolerance. Nothing is corrected by it.
+    much later, and where it is within the tolerance. Nothing is corrected by it unless a source of power
+    names it in a later campaign (calibration: RESULT).
 
     Exit codes: 0 gain and offset are told; 4 the readings do not carry them; 1 trials failed.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.campaign import stored
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.campaign import Campaign, calibrations_of
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.kept import Kept
 from linewatt.engine.measuring.measure import measure
@@ -24,6 +24,7 @@ from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import derived, raw, read
+from linewatt.store.corrected import corrected
 from linewatt.store.meters import CODE, Key, known_of, refuting
 from linewatt.store.write import RAW
 
@@ -134,7 +135,8 @@ def _with_meters(found: Kept, learned: Mapping[Key, Dynamics]) -> Kept:
 
 def _measured(found: Kept, files: Mapping[str, str], campaign: Campaign) -> Trial:
     readings = readings_of(found.sources, files, campaign, found.run.clocks)
-    return measure(found.run, readings, found.setup, LOADS[campaign.load], found.overhead_s).trial
+    trial = measure(found.run, readings, found.setup, LOADS[campaign.load], found.overhead_s).trial
+    return corrected(trial, calibrations_of(campaign))
 
 
 def as_document(found: Rederived) -> dict[str, Any]:

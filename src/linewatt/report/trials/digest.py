@@ -22,6 +22,7 @@ from linewatt.analysis.power import totals as power
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
 from linewatt.records import Host
+from linewatt.report.calibration.corrections import documents as correction_documents
 from linewatt.report.columns import power_reasons
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
@@ -179,6 +180,8 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         document["effects"] = effects_document(found)
     if view.result.calibrations:
         document["calibrations"] = [one.model_dump() for one in view.result.calibrations]
+    if used := correction_documents(view.result):
+        document["corrections"] = used
     if trials:
         document["trials"] = [document_of(trial) for trial in view.result.trials]
     return document
@@ -284,6 +287,8 @@ def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
         row[f"{role}_{part}_scope"] = found.scope if found else None
         row[f"{role}_{part}_w"] = found.power_w if found else None
         row[f"{role}_{part}_w_provenance"] = found.provenance if found else None
+    if end is not None and (read := power.as_read(end.power)) is not None:
+        row[f"{role}_system_w_as_read"] = read.power_w
     return row
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.analysis.cases.flows import with_flows
+from linewatt.report.calibration import corrections
 from linewatt.report.calibration import words as calibration
 from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, drawn
@@ -183,6 +184,7 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
             Lines("Idle power", idle_notes(view.result)),
             Lines(THERMAL, thermal_notes(view)),
             Lines(calibration.TITLE, calibration.notes(view.result)),
+            Lines(corrections.TITLE, corrections.notes(view.result, view.describe)),
         ),
         intro=chosen.words,
         elsewhere=True,

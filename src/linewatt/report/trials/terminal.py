@@ -16,6 +16,7 @@ from linewatt.analysis.findings import counted
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
+from linewatt.report.calibration import corrections
 from linewatt.report.calibration import words as calibration
 from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.connections import TITLE as SLOW_HOSTS
@@ -96,6 +97,9 @@ def show(
     meters = calibration.notes(view.result)
     if meters:
         parts.append(Group(Text(calibration.TITLE, style="bold"), *map(note_text, meters)))
+    made = corrections.notes(view.result, view.describe)
+    if made:
+        parts.append(Group(Text(corrections.TITLE, style="bold"), *map(note_text, made)))
     parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
     if view.notes:
         parts.append(_findings(view))

@@ -27,6 +27,7 @@ REST_WORDS = "what is left"
 # colour, opacity of the filling, dashes of the outline, and what they mean
 _LOOKS: dict[str, tuple[str, float, list[int], str]] = {
     "measured": (specs.LINES[0], 0.85, [1, 0], "Filled: measured."),
+    "corrected": (specs.LINES[0], 0.65, [1, 0], "Less filled: corrected by a calibration."),
     "from datasheet": (specs.LINES[2], 0.4, [1, 0], "Pale: from a datasheet."),
     "estimated": (
         specs.MUTED,

@@ -34,6 +34,7 @@ _MOST_POINTS = 200
 # dashes of the line, whether its points are hollow, and what that means
 _LOOKS: dict[str, tuple[list[int], bool, str]] = {
     "measured": ([1, 0], False, "solid line, filled points: measured watts"),
+    "corrected": ([14, 2], False, "longest dashes, filled points: watts corrected by a calibration"),
     "from datasheet": ([10, 4], True, "long dashes, hollow points: watts from a datasheet"),
     "estimated": ([5, 3], True, "dashed line, hollow points: estimated watts"),
     "simulated": ([2, 3], True, "dotted line, hollow points: simulated watts"),

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watts that a calibration on record corrected, each beside what the meter read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from linewatt.analysis.power.totals import Total, as_read, system
+from linewatt.model import Case, EndResult, Trial
+from linewatt.report.table import Note
+from linewatt.store.corrected import correction
+from linewatt.store.read import Result
+
+TITLE = "Power corrected"
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedCase:
+    """Means over the trials of a case that have both, W; ``bound_w``: None where it is not known."""
+
+    case: Case
+    trials: int
+    power_w: float
+    as_read_w: float
+    bound_w: float | None
+
+
+def corrected_cases(trials: Iterable[Trial], host: str, source: str) -> list[CorrectedCase]:
+    """Each case in which the system's watts of a host are those of this source, corrected."""
+    found: dict[Case, list[tuple[float, float, float | None]]] = {}
+    for trial in trials:
+        for end in trial.ends:
+            if end.host == host and (both := _both(end, source)) is not None:
+                found.setdefault(trial.case, []).append(both)
+    return [_case(case, values) for case, values in found.items()]
+
+
+def _both(end: EndResult, source: str) -> tuple[float, float, float | None] | None:
+    total, read = system(end.power), as_read(end.power)
+    if not isinstance(total, Total) or read is None or total.source != source:
+        return None
+    return total.power_w, read.power_w, total.uncertainty_w
+
+
+def _case(case: Case, values: list[tuple[float, float, float | None]]) -> CorrectedCase:
+    bounds = [bound_w for *_, bound_w in values if bound_w is not None]
+    bound_w = fmean(bounds) if len(bounds) == len(values) else None
+    return CorrectedCase(case, len(values), fmean(v[0] for v in values), fmean(v[1] for v in values), bound_w)
+
+
+def notes(result: Result, describe: Callable[[Case], str]) -> tuple[Note, ...]:
+    """By what each source is corrected, and then both figures of each case."""
+    return tuple(_notes(result, describe))
+
+
+def _notes(result: Result, describe: Callable[[Case], str]) -> Iterator[Note]:
+    for (host, source), by in result.manifest.asked.calibrations.items():
+        line = correction(by)
+        if line is None:
+            continue
+        cases = corrected_cases(result.trials, host, source)
+        none = "" if cases else "; no case has its watts as those of the system"
+        yield Note("remark", f"{source} = {line.words()}{none}", host)
+        for one in cases:
+            bound = "error not known" if one.bound_w is None else f"± {one.bound_w:.1f} W"
+            words = f"{one.power_w:.1f} W, {bound}; {one.as_read_w:.1f} W as read"
+            yield Note("remark", words, f"{host}, {describe(one.case)}")
+
+
+def documents(result: Result) -> list[dict[str, Any]]:
+    """The same for ``--json``; the calibration is there whole."""
+    return [
+        {
+            "host": host,
+            "source": source,
+            **by.model_dump(mode="json"),
+            "cases": [
+                {
+                    "case_key": one.case.key,
+                    "trials": one.trials,
+                    "power_w": one.power_w,
+                    "uncertainty_w": one.bound_w,
+                    "as_read_w": one.as_read_w,
+                }
+                for one in corrected_cases(result.trials, host, source)
+            ],
+        }
+        for (host, source), by in result.manifest.asked.calibrations.items()
+    ]
