@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from linewatt.model import Case, PowerResult, Provenance, Window
+from linewatt.model import Case, PowerResult, Provenance, ThermalResult, Window
 from linewatt.sensors.power.dynamics import Dynamics
 
 SCHEMA_VERSION = 1
@@ -321,6 +321,8 @@ class IdleHost(Document):
     power: Annotated[tuple[PowerResult, ...], _null_is(tuple)] = ()
     power_reasons: Annotated[dict[StrictStr, StrictStr], _DictOrNull] = {}
     """of each source that gave no power, ``power.<source>``"""
+    thermal: Annotated[tuple[ThermalResult, ...], _null_is(tuple)] = ()
+    """its fans and temperatures"""
 
 
 class Times(Document):

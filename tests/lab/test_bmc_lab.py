@@ -132,9 +132,11 @@ def test_a_bmc_shows_its_sensors_with_unit_and_entity(lab2: lab.Lab) -> None:
             "Memory_Power": "32.1",
             "FAN1": "29.1",
             "FAN2": "29.2",
+            "CPU Temp": "3.1",
         }
         units = {sensor: reading.split()[1] for sensor, reading in readings(lab2, host).items()}
         assert {units.pop("FAN1"), units.pop("FAN2")} == {"RPM"}
+        assert units.pop("CPU Temp") == "degrees"
         assert set(units.values()) == {"Watts"}
 
 
@@ -143,7 +145,7 @@ def test_a_bmc_says_what_kind_of_sensor_each_is(lab2: lab.Lab) -> None:
     blocks = {block.split(" (0x")[0]: block for block in said.split("Sensor ID              : ")[1:]}
     assert set(blocks) == {sensor.name for sensor in SENSORS}
     for sensor in SENSORS:
-        kind = "Fan (0x04)" if sensor.unit == "rpm" else "Other (0x0b)"
+        kind = {"rpm": "Fan (0x04)", "°C": "Temperature (0x01)"}.get(sensor.unit, "Other (0x0b)")
         assert f"Sensor Type (Threshold)  : {kind}" in blocks[sensor.name]
         assert "Event Message Control : No Events From Sensor" in blocks[sensor.name]
         assert "Readable Thresholds   : No Thresholds" in blocks[sensor.name]

@@ -64,6 +64,8 @@ def test_a_case_whose_power_stands_out_is_told_with_the_fan(
         instances=[1, 2, FORCED, 4, 5],
         trials=1,
         rate=None,
+        idle={"seconds": 4},
+        rest={"until": "cool", "limit": 4},
         window={"seconds": 9, "omit": 4, "tail": 1},
     )
     with forced(bench):
@@ -76,5 +78,9 @@ def test_a_case_whose_power_stands_out_is_told_with_the_fan(
         assert "it changed too" in one["evidence"]
         assert "how much of it is theirs is not known" in one["evidence"]
     shown = bench.run("show", "--full").stdout
-    assert "Fans and temperatures" in shown
-    assert re.search(rf"to 1[0-4],\d{{3}} rpm \(FAN[12], .*: {FORCED} instances\)", shown), shown
+    for host in ("h1", "h2"):
+        table = shown.partition(f"Heat, fans and limits of {host}")[2].partition("\n\n")[0]
+        assert re.search(rf": {FORCED} instances .*\b1[34],\d{{3}}", table), shown
+        assert "– Package limit: " in table
+    assert {one["hottest_c"] > 30 for one in document["thermal"]} == {True}
+    assert len(document["thermal"]) == 2 * 5

@@ -78,7 +78,7 @@ class Bmc:
 
     def write(self, out_w: float) -> None:
         """What PSU1 gives from now on; the CPU takes half of it."""
-        power = ServerPower(out_w / 2, 10.0, 4000.0, 5.0, out_w, out_w * 1.1)
+        power = ServerPower(out_w / 2, 10.0, 4000.0, 5.0, out_w, out_w * 1.1, 40.0)
         partial = self.values.with_suffix(".tmp")
         partial.write_text(values_line(power, self.sensors))
         partial.rename(self.values)

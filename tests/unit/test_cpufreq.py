@@ -50,7 +50,7 @@ def test_a_host_without_the_files_gives_short_records_and_nothing_else() -> None
     for number, line in enumerate(lines):
         feed.take(Line(float(number), line.rstrip("\n")))
     reading = feed.reading(0, 2)
-    assert max(map(len, lines)) < 64
+    assert max(map(len, lines)) < 80
     assert len(reading.records) == 3
     assert (reading.channels, reading.problems, list(reading.samples())) == ({}, (), [])
 
@@ -111,7 +111,72 @@ def test_a_cpu_that_goes_offline_is_none_with_its_reason(tmp_path: Path) -> None
         "cpu0.core_throttle_count": 0,
         "cpu1.core_throttle_count": None,
     }
-    assert set(SENSOR.reasons(record)) == {"cpu1.frequency_hz", "cpu1.core_throttle_count"}
+    assert set(SENSOR.reasons(record)) == {"cpu1.frequency_hz", "cpu1.core_throttle_count", "temperature"}
+
+
+def put_chip(root: Path, number: int, driver: str, *temperatures: tuple[str, str]) -> Path:
+    own = root / f"sys/class/hwmon/hwmon{number}"
+    own.mkdir(parents=True)
+    (own / "name").write_text(f"{driver}\n")
+    for at, (label, text) in enumerate(temperatures, 1):
+        (own / f"temp{at}_input").write_text(f"{text}\n")
+        if label:
+            (own / f"temp{at}_label").write_text(f"{label}\n")
+    return own
+
+
+def put_zone(root: Path, number: int, kind: str, text: str) -> None:
+    own = root / f"sys/class/thermal/thermal_zone{number}"
+    own.mkdir(parents=True)
+    (own / "type").write_text(f"{kind}\n")
+    (own / "temp").write_text(f"{text}\n")
+
+
+@needs_bash
+def test_packages_stand_for_their_cores_and_each_has_its_own(tmp_path: Path) -> None:
+    for package in (0, 1):
+        core = ("Core 0", "71000")
+        put_chip(tmp_path, package, "coretemp", (f"Package id {package}", f"{60 + package}000"), core)
+        put_chip(tmp_path, 2 + package, "k10temp", ("Tctl", "95000"), ("Tdie", f"{68 + package}000"))
+    put_zone(tmp_path, 0, "x86_pkg_temp", "61000")
+    record = one_record(tmp_path)
+    values = SENSOR.parse(record)
+    assert values == {
+        "coretemp Package id 0": 60.0,
+        "coretemp Package id 1": 61.0,
+        "k10temp Tdie": 68.0,
+        "k10temp Tdie 2": 69.0,
+    }
+    assert {(one.unit, one.kind) for one in map(SENSOR.channel, values)} == {("°C", "gauge")}
+    assert "temperature" not in SENSOR.reasons(record)
+
+
+@needs_bash
+def test_without_a_chip_of_the_cpu_its_thermal_zone_is_read_and_no_other(tmp_path: Path) -> None:
+    put_chip(tmp_path, 0, "nvme", ("Composite", "40000"))
+    put_zone(tmp_path, 0, "acpitz", "27800")
+    put_zone(tmp_path, 1, "cpu-thermal", "48312")
+    assert SENSOR.parse(one_record(tmp_path)) == {"thermal zone cpu thermal": 48.312}
+
+
+@needs_bash
+def test_cores_are_read_where_no_package_is_and_eight_at_most(tmp_path: Path) -> None:
+    put_chip(tmp_path, 0, "coretemp", *((f"Core {core}", "50000") for core in range(9)))
+    assert len(SENSOR.parse(one_record(tmp_path))) == 8
+
+
+@needs_bash
+@pytest.mark.parametrize("text", ["", "-61000", "200000", "unknown"])
+def test_what_is_no_temperature_is_none_with_its_reason(tmp_path: Path, text: str) -> None:
+    put_chip(tmp_path, 0, "k10temp", ("", text))
+    record = one_record(tmp_path)
+    assert SENSOR.parse(record) == {"k10temp": None}
+    assert SENSOR.reasons(record)["k10temp"] == f"the kernel says {text!r}, which is no temperature"
+
+
+def test_a_record_from_before_temperatures_were_read_says_so() -> None:
+    reasons = SENSOR.reasons("linewatt-cpufreq 1 5|frequency 0=2100000|end 6")
+    assert reasons["temperature"] == "not read when this was recorded"
 
 
 @needs_bash
@@ -145,7 +210,7 @@ def test_cpus_and_interval_are_arguments_of_a_constant_script() -> None:
     host = HostSpec("dut", "local", "eth0", app_cpus=(7, 11))
     argv = SENSOR.command(CpufreqConfig(interval_s=0.5), host)
     assert argv[:2] == ["bash", "-c"]
-    assert argv[4:] == ["", "500000", "250000", "64", "7", "11"]
+    assert argv[4:] == ["", "500000", "250000", "64", "8", "7", "11"]
     assert argv[2] == SENSOR.command(CpufreqConfig(), HOST)[2]
     with pytest.raises(ValidationError):
         CpufreqConfig(interval_s=0)
@@ -166,7 +231,9 @@ def test_what_is_no_frequency_is_none_with_the_kernels_word() -> None:
     }
     reasons = SENSOR.reasons(RECORD)
     assert "'<unknown>'" in reasons["cpu1.frequency_hz"]
-    assert set(reasons) == {name for name, value in SENSOR.parse(RECORD).items() if value is None}
+    assert set(reasons) == {name for name, value in SENSOR.parse(RECORD).items() if value is None} | {
+        "temperature"
+    }
 
 
 @given(st.integers(1, len(RECORD)))

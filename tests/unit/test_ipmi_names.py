@@ -138,6 +138,37 @@ BOARDS: dict[str, list[tuple[str, str, str | None]]] = {
         ("PSU1 Fan", "W", None),
         ("CPU_Power_Limit", "W", None),
     ],
+    # Temperatures. Supermicro X11: ateodorescu/home-assistant-ipmi issue 22; with AMD: smxi/inxi issue 138
+    "supermicro-heat": [
+        ("CPU1 Temp", "°C", "temperature:CPU1 Temp"),
+        ("System Temp", "°C", "temperature:System Temp"),
+        ("PCH Temp", "°C", None),
+        ("Peripheral Temp", "°C", None),
+        ("VRMCpu1 Temp", "°C", None),
+        ("Vcpu1VRM Temp", "°C", None),
+        ("P1-DIMMA1 Temp", "°C", None),
+        ("MB_10G Temp", "°C", None),
+    ],
+    # HPE ProLiant DL360p G8: Meliox/PVE-mods issue 93
+    "hpe-heat": [
+        ("01-Inlet Ambient", "°C", "temperature:01-Inlet Ambient"),
+        ("02-CPU 1", "°C", "temperature:02-CPU 1"),
+        ("04-P1 DIMM 1-6", "°C", None),
+        ("08-P1 Mem Zone", "°C", None),
+    ],
+    # Dell R730 and R630, and an Intel board: influxdata/telegraf issue 1547
+    "dell-heat": [
+        ("Inlet Temp", "°C", "temperature:Inlet Temp"),
+        ("Exhaust Temp", "°C", "temperature:Exhaust Temp"),
+        ("Temp", "°C", "temperature:Temp"),
+    ],
+    "intel-heat": [
+        ("BB Inlet Temp", "°C", "temperature:BB Inlet Temp"),
+        ("P1 Therm Margin", "°C", None),
+        ("P1 DTS Therm Mgn", "°C", None),
+        ("P1 VR Temp", "°C", None),
+        ("LAN NIC Temp", "°C", None),
+    ],
 }
 NAMES = [pytest.param(*row, id=f"{board}-{row[0]}") for board, rows in BOARDS.items() for row in rows]
 UNITS = {row.unit for row in TABLE}

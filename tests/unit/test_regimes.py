@@ -20,6 +20,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.limits import knee as of_knee
 from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
+from linewatt.analysis.power.beside import Beside
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
 from linewatt.findings.limits import LITTLE_GAIN, WAITING
 from linewatt.model import Case, CpuShares, Trial
@@ -293,7 +294,11 @@ def test_a_case_whose_power_stands_out_is_told_and_no_other() -> None:
 def watts(*system: float, fan: Sequence[float] = ()) -> list[PowerRow]:
     return [
         PowerRow(
-            2**at, 10e9 * 2**at, w, uncertainty_w=2.0, beside={"fan speed (rpm)": fan[at]} if fan else {}
+            2**at,
+            10e9 * 2**at,
+            w,
+            uncertainty_w=2.0,
+            beside=Beside({"fan speed (rpm)": fan[at]} if fan else {}),
         )
         for at, w in enumerate(system)
     ]

@@ -183,6 +183,7 @@ LIES: dict[str, Change] = {
         "h1", threads=tuple(Thread(1000, 1000 + number, APP, 300, (APP,)) for number in range(2))
     ),
     "instance-got-nothing": both(story(placed=((None, None), (None, None))), _nothing_of_the_second),
+    "not-cool": run(warm={"h2": "waited 300 s, and still: bmc FAN1 9,000 rpm, awaited 4,400 (idle 4,000)"}),
     "path-not-proven": run(path_problem="h1 to h2 (ipv4): 192.0.2.2 does not answer through eth0"),
     "steering-not-possible": setup(steer=True),
     "load-spins": both(PACED, rates(5e9), story(versions={"h1": "3.16", "h2": "3.16"})),

@@ -93,6 +93,13 @@ class EnergySweep:
 
 
 @dataclass(frozen=True, slots=True)
+class Rest:
+    """Before each trial hosts are let cool down to what they were idle, for ``limit_s`` at most."""
+
+    limit_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class PowerSource:
     """Where watts of a host are read: the driver's name and its settings. No secret is among them.
 
@@ -211,6 +218,8 @@ class Campaign:
     """its tests are a sweep for the energy of bits and packets; None: they are not"""
     profile: bool = False
     """whether each case has one more trial, with perf beside it"""
+    rest: Rest | None = None
+    """None: trials follow each other at once"""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:

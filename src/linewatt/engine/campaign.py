@@ -274,10 +274,16 @@ class CampaignRun(Run[events.Ended]):
         possible = await self._made_ready(runner, stage, round_, to_come)
         if not possible:
             return
+        warm = await stage.rested(replace(round_, trials=tuple(possible)))
         ahead: list[PlannedTrial] = []
-        if following is not None and self._plan.ports_alternate and _may_overlap(possible, following.trials):
+        if (
+            following is not None
+            and self._campaign.rest is None
+            and self._plan.ports_alternate
+            and _may_overlap(possible, following.trials)
+        ):
             ahead = self._possible(following.trials) if stage.as_it_is(following) else []
-        await runner.run(possible, ahead, rounds_left)
+        await runner.run(possible, ahead, rounds_left, warm)
         stage.ran(replace(round_, trials=tuple(possible)))
         self._note_slow_hosts()
         await self._find_lost_hosts()

@@ -175,6 +175,10 @@ class IdleBook:
             if _is_in(own, name)
         }
 
+    def before(self, setting: Setting, host: str) -> IdleHost | None:
+        """What a host did in its first idle window with this setting, when no trial of it had run."""
+        return next((one.hosts[host] for one in self._of(setting) if host in one.hosts), None)
+
     def drifted(self, setting: Setting, hosts: Iterable[str]) -> dict[str, str]:
         """Host → how its idle power with this setting differs by more than it should, in words."""
         own = self._of(setting)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from linewatt.analysis.cases import rate_search
 from linewatt.analysis.cases.totals import whole_sum
@@ -87,9 +88,16 @@ class RoundRunner:
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
 
     async def run(
-        self, trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial], rounds_left: int
+        self,
+        trials: Sequence[PlannedTrial],
+        following: Sequence[PlannedTrial],
+        rounds_left: int,
+        warm: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """One round: every trial of it is on disk when this returns. Raises StoreError."""
+        """One round: every trial of it is on disk when this returns. Raises StoreError.
+
+        ``warm``: host → what was awaited of it in vain before.
+        """
         prepared = await self._prepared(trials)
         started_s = now_s()
         for live in prepared.ready:
@@ -115,7 +123,7 @@ class RoundRunner:
             raise
         finally:
             ticker.cancel()
-        runs = [*prepared.failed, *(self._with_evidence(run, found) for run in collected)]
+        runs = [*prepared.failed, *(self._with_evidence(run, found, warm) for run in collected)]
         ended_s = max((run.ended_s for run in runs), default=now_s())
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
@@ -132,9 +140,12 @@ class RoundRunner:
             found += [together(trial, own, line)] if own else []
         return found
 
-    def _with_evidence(self, run: TrialRun, found: Mapping[str, ReadBack]) -> TrialRun:
+    def _with_evidence(
+        self, run: TrialRun, found: Mapping[str, ReadBack], warm: Mapping[str, str]
+    ) -> TrialRun:
         problem = self._stage.proofs.problem(run.planned.case)
-        return replace(run, readback=found, path_problem=problem.text if problem else None)
+        own = {name: why for name, why in warm.items() if name in run.planned.case.hosts}
+        return replace(run, readback=found, path_problem=problem.text if problem else None, warm=own)
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""

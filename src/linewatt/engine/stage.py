@@ -23,6 +23,7 @@ from linewatt.engine.measuring.power import Meters
 from linewatt.engine.networks.port_routes import routed_hosts
 from linewatt.engine.networks.ports import refuse_shared_ports
 from linewatt.engine.networks.proof import Proofs
+from linewatt.engine.resting import cooled, refuse_without_temperature
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
 from linewatt.hosts.clock import now_s
@@ -114,6 +115,8 @@ class Stage:
     async def _sensors(self) -> None:
         if not self._sensing:
             await start_sensors(self._session, self._say, refuses=not self._began)
+            if self._campaign.rest is not None and not self._began:
+                refuse_without_temperature(self._session)
         self._began = self._sensing = True
 
     def _asks_mtu(self, case: Case) -> bool:
@@ -166,6 +169,18 @@ class Stage:
             await self._relabel(missing)
         await self.settings.to(self._plan.changes_in(round_), round_.hosts)
         await self.proofs.of([round_])
+
+    async def rested(self, round_: Round) -> dict[str, str]:
+        """Let the hosts of a round cool down, where the campaign says so; host → what was awaited in vain."""
+        if self._campaign.rest is None:
+            return {}
+        setting, limit_s = setting_of_hosts(round_.trials[0].case), self._campaign.rest.limit_s
+        self._say(events.Phase(f"resting until as cool as idle, at most {limit_s:g} s"))
+        idle = {name: self.idle.before(setting, name) for name in self._session.specs if name in round_.hosts}
+        warm = await cooled(self._session, idle, limit_s)
+        for name, why in warm.items():
+            self._say(events.Warned(f"{name}: not as cool as idle: {why}"))
+        return warm
 
     def ran(self, round_: Round) -> None:
         """Remember which settings were loaded: idle with them is to be measured once more."""

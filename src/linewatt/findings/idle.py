@@ -19,8 +19,28 @@ FLAT_CPU_S = 0.1
 """The same for a short look: seconds of one CPU in one half."""
 FLAT_POWER = 0.01
 """Power may rise or fall by this much over that time, or by one step of its meter."""
+COOL_C = 3.0
+"""A host that rests is as cool as idle when temperatures are at most so much above those of its idle window."""
+COOL_FAN = 0.1
+"""Fans, of their speed idle."""
+COOL_POWER = 0.05
+"""Watts of the whole host, of those idle; or its meter's step and the bound of their error."""
 
 KINDS: tuple[Kind, ...] = (
+    Kind(
+        "not-cool",
+        "doubtful",
+        "trial",
+        ("power",),
+        "A host was still warmer than idle when the trial began, or not all of what tells was read, although the "
+        "campaign says rest: until-cool; the trial began warmer than others may have.",
+        f"Within the limit of rest, temperatures were not all within {COOL_C:g} °C, fans not within {percent(COOL_FAN)} "
+        f"or watts not within {percent(COOL_POWER)} (or the meter's step and the bound of idle power) above the idle "
+        "window before the trials; or one of them, or any temperature, was not read.",
+        "Raise rest.limit, look at what keeps the host warm (another job, cooling, fans that are held), or leave "
+        "rest out.",
+        name="Not as cool as idle",
+    ),
     Kind(
         "idle-drifted",
         "withheld",

@@ -2,8 +2,8 @@
 """The texts a lab's BMCs are made of: sensor records, ``ipmi_sim``'s configuration, its value files (pure).
 
 A simulator is described by two files: ``lan.conf`` (address, users; ipmi_lan(5)) and a list of commands that
-make its sensors (ipmi_sim_cmd(5)). A sensor reads its value from a place in a file, in whole watts or rpm.
-Checked with ipmi_sim 2.0.33.
+make its sensors (ipmi_sim_cmd(5)). A sensor reads its value from a place in a file, in whole watts, rpm or
+°C. Checked with ipmi_sim 2.0.33.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ READ_PLUG = (
 )
 """For a shell on the host, whose first argument is the file of its plug."""
 
-Unit = Literal["W", "rpm"]
+Unit = Literal["W", "rpm", "°C"]
 
 _ENTITY = {"processor": 0x03, "supply": 0x0A, "fan": 0x1D, "memory": 0x20}  # IPMI 2.0, table 43-13
-_UNIT = {"W": 0x06, "rpm": 0x12}  # table 43-15
-_TYPE = {"W": 0x0B, "rpm": 0x04}  # table 42-3: other units-based sensor, fan
+_UNIT = {"W": 0x06, "rpm": 0x12, "°C": 0x01}  # table 43-15
+_TYPE = {"W": 0x0B, "rpm": 0x04, "°C": 0x01}  # table 42-3: other units-based sensor, fan, temperature
 _MAX_NAME = 16
 _MAX_MULTIPLIER = 0x1FF  # ten bits, signed
 _FIELD = 8  # bytes of a value
@@ -74,6 +74,7 @@ SENSORS = (
     Sensor("Memory_Power", "W", 1, ("memory", 1), lambda power: power.memory_w),
     Sensor("FAN1", "rpm", 100, ("fan", 1), lambda power: power.fan_rpm),
     Sensor("FAN2", "rpm", 100, ("fan", 2), lambda power: power.fan_rpm),
+    Sensor("CPU Temp", "°C", 1, ("processor", 1), lambda power: power.cpu_c),
 )
 """Named and stepped as common server boards do it: supplies in 4 W, to reach 1020 W with a byte."""
 

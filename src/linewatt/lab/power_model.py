@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab host would draw if it were a server: watts and fan speed from how busy its CPUs are (pure).
+"""What a lab host would be if it were a server: watts, fans and heat from how busy its CPUs are (pure).
 
 The server is invented: one socket, two fans, two 800 W power supplies that share the load. Its numbers are
 such as a machine of that kind could have: 72 W (idle) to 228 W out of the supplies and 91 W to 249 W into
@@ -21,6 +21,9 @@ FANS_MAX_W = 20.0
 REST_W = 33.5
 """Board, NIC, disk: they draw the same whatever the host does."""
 
+AIR_C = 25.0
+CPU_C_PER_W = 0.35
+
 FAN_IDLE_RPM = 4000.0
 FAN_MAX_RPM = 8000.0
 
@@ -40,6 +43,7 @@ class ServerPower:
     fans_w: float
     psu_out_w: float
     psu_in_w: float
+    cpu_c: float
 
 
 def server_power(utilisation: float, least_rpm: float = 0.0) -> ServerPower:
@@ -55,7 +59,8 @@ def server_power(utilisation: float, least_rpm: float = 0.0) -> ServerPower:
     # A fan's power goes with the cube of its speed (fan affinity laws).
     fans_w = FANS_MAX_W * (fan_rpm / FAN_MAX_RPM) ** 3
     out_w = (cpu_w + memory_w + fans_w + REST_W) / PSUS
-    return ServerPower(cpu_w, memory_w, fan_rpm, fans_w, out_w, psu_input_w(out_w))
+    cpu_c = AIR_C + CPU_C_PER_W * cpu_w
+    return ServerPower(cpu_w, memory_w, fan_rpm, fans_w, out_w, psu_input_w(out_w), cpu_c)
 
 
 def rise(busy: float) -> float:

@@ -88,7 +88,8 @@ class PowerResult:
 
 @dataclass(frozen=True, slots=True)
 class ThermalResult:
-    """A fan (``rpm``) or a temperature (``°C``) over a window: its mean, and between what it was."""
+    """A fan (``rpm``), a temperature (``°C``) or the clock of a role's CPUs (``Hz``) over a window: its mean,
+    and between what it was."""
 
     source: str
     channel: str
@@ -165,7 +166,9 @@ class EndResult:
     settings: dict[str, str | None] = field(default_factory=dict)
     """what linewatt had set on the host, as read back during the trial: "knob target" → its text"""
     thermal: tuple[ThermalResult, ...] = ()
-    """fans and temperatures that its sources of power tell of"""
+    """fans and temperatures that its sources tell of, and the clocks of its CPUs"""
+    package_limit_w: float | None = None
+    """the power limit of a CPU package; None: it does not show one"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,7 @@ _OF_FEW = OF_FEW | {
     "users",
     "users_bps",
     "thermal",
+    "package_limit_w",
 }
 """the same, with what only some loads and cases have"""
 

@@ -12,12 +12,13 @@ from linewatt.analysis.cases.series import ceilings, outlier_words, power_rows
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.limits.ceiling import Ceiling
 from linewatt.analysis.limits.knee import Knee
+from linewatt.analysis.power.beside import Beside
 from linewatt.analysis.power.outliers import power_outliers
 from linewatt.findings import Rank, kind_of
 from linewatt.model import ENDS
 from linewatt.units import format_rate, format_significant, mbps_from_bps
 
-Beside = Mapping[int, Mapping[str, float]]
+Readings = Mapping[int, Mapping[str, float]]
 """instances → readings beside the power of that case, by their names in words"""
 _SERIES_CODES = ("hidden-ceiling", "power-outlier")
 
@@ -44,7 +45,7 @@ class Analysis:
     findings: tuple[SeriesFinding, ...]
 
 
-def analyse(title: str, series: Sequence[CaseSummary], beside: Beside | None = None) -> Analysis:
+def analyse(title: str, series: Sequence[CaseSummary], beside: Readings | None = None) -> Analysis:
     """Everything about one series, instances ascending."""
     return Analysis(
         title=title,
@@ -55,7 +56,7 @@ def analyse(title: str, series: Sequence[CaseSummary], beside: Beside | None = N
     )
 
 
-def _findings(series: Sequence[CaseSummary], beside: Beside) -> Iterator[SeriesFinding]:
+def _findings(series: Sequence[CaseSummary], beside: Readings) -> Iterator[SeriesFinding]:
     hidden = dict(ceilings(series))
     for at, summary in enumerate(series):
         yield from _limit(summary)
@@ -118,9 +119,11 @@ def _ceiling(summary: CaseSummary, found: Ceiling) -> SeriesFinding:
     )
 
 
-def _power(series: Sequence[CaseSummary], beside: Beside) -> Iterator[SeriesFinding]:
+def _power(series: Sequence[CaseSummary], beside: Readings) -> Iterator[SeriesFinding]:
     for role in ENDS:
-        rows = [replace(row, beside=beside.get(row.instances, {})) for row in power_rows(series, role)]
+        rows = [
+            replace(row, beside=Beside(beside.get(row.instances, {}))) for row in power_rows(series, role)
+        ]
         for found in power_outliers(rows):
             yield SeriesFinding(
                 kind="power-outlier",

@@ -90,7 +90,6 @@ def power_rows(series: Sequence[CaseSummary], role: Role) -> list[PowerRow]:
             power.cpu_w.mean if power.cpu_w else None,
             power.uncertainty_w.mean if power.uncertainty_w else None,
             power.beside,
-            power.fans_measured,
         )
         for one, power in known
         if len(scopes) == 1 and one.throughput_bps is not None and power.system_w is not None

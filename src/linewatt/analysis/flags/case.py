@@ -12,7 +12,7 @@ from linewatt.analysis.limits import words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.metrics.of_soak import SoakRun
-from linewatt.analysis.power.beside import beside_of, evidence, fans_measured
+from linewatt.analysis.power.beside import beside_of, evidence
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
 from linewatt.analysis.statistics.modes import Modes, modes
@@ -140,7 +140,7 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
         as_busy = end.cpu_cores is not None and end.cpu_cores <= median(cores) + SAME_CORES
         if as_busy and sure_w > max(MIN_OUTLIER_W, MIN_OUTLIER * usual_w):
             others = [beside_of([one]) for _, one, _ in known if one is not end]
-            beside = evidence(beside_of([end]), others, fans_measured=fans_measured([end]))
+            beside = evidence(beside_of([end]), others, above_w)
             yield Flag(
                 "power-unexplained",
                 f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",

@@ -7,12 +7,12 @@ throughput that one row in four cannot move (P. K. Sen, JASA 63 (1968) 1379–13
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 
-from linewatt.analysis.power.beside import evidence
+from linewatt.analysis.power.beside import NOTHING, Beside, evidence
 from linewatt.findings.limits import OUTLIER_PART, OUTLIER_SDS, OUTLIER_UNCERTAINTIES
 
 FEWEST_ROWS = 4
@@ -21,15 +21,14 @@ _MAD_TO_SD = 1.4826
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """One case: system and CPU power, W, and readings beside them such as ``fan speed (rpm)``."""
+    """One case: system and CPU power, W, and what stood beside them, such as ``fan speed (rpm)``."""
 
     instances: int
     throughput_bps: float
     system_w: float
     cpu_w: float | None = None
     uncertainty_w: float | None = None
-    beside: Mapping[str, float] = field(default_factory=dict)
-    fans_measured: bool = False
+    beside: Beside = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,8 @@ def power_outliers(rows: Sequence[PowerRow]) -> Iterator[PowerOutlier]:
     for row, by in zip(rows, off, strict=True):
         least = max(OUTLIER_SDS * spread, OUTLIER_UNCERTAINTIES * (row.uncertainty_w or 0.0))
         if abs(by) > max(least, OUTLIER_PART * (row.system_w - by)):
-            yield PowerOutlier(row, row.system_w - by, tuple(_evidence(row, rows, with_cpu=with_cpu)))
+            told = _evidence(row, rows, by, with_cpu=with_cpu)
+            yield PowerOutlier(row, row.system_w - by, tuple(told))
 
 
 def _slope(rates: Sequence[float], watts: Sequence[float]) -> float:
@@ -64,10 +64,10 @@ def _slope(rates: Sequence[float], watts: Sequence[float]) -> float:
     return median(slopes) if slopes else 0.0
 
 
-def _evidence(row: PowerRow, rows: Sequence[PowerRow], *, with_cpu: bool) -> Iterator[str]:
+def _evidence(row: PowerRow, rows: Sequence[PowerRow], above_w: float, *, with_cpu: bool) -> Iterator[str]:
     others = [one for one in rows if one is not row]
     if with_cpu and row.cpu_w is not None:
         known = [one.cpu_w for one in others if one.cpu_w is not None]
         range_w = f"{min(known):.1f} to {max(known):.1f} W"
         yield f"not the CPU: {row.cpu_w:.1f} W there, {range_w} in the others"
-    yield from evidence(row.beside, [one.beside for one in others], fans_measured=row.fans_measured)
+    yield from evidence(row.beside, [one.beside for one in others], above_w)

@@ -13,7 +13,7 @@ from linewatt.analysis.metrics.metric import Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
 from linewatt.analysis.metrics.reading import ends_packets_per_s
 from linewatt.analysis.power import totals as power
-from linewatt.analysis.power.beside import beside_of, fans_measured
+from linewatt.analysis.power.beside import NOTHING, Beside, beside_of
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import EndResult, Provenance, Role, Trial
 
@@ -58,10 +58,8 @@ class EndPower:
     """why there is no one idle power to compare with"""
     idle_doubt: str | None = None
     """what still moved when idle was measured"""
-    beside: Mapping[str, float] = field(default_factory=dict)
-    """fans and temperatures, the mean over the trials, by a name with its unit"""
-    fans_measured: bool = False
-    """whether what the fans draw is"""
+    beside: Beside = NOTHING
+    """the mean over the trials"""
 
     @property
     def provenance(self) -> Provenance | None:
@@ -118,7 +116,6 @@ def end_power(
         idle_doubt=_first_said(each, "idle_doubt"),
         values=values,
         beside=beside_of(named),
-        fans_measured=fans_measured(named),
     )
 
 

@@ -27,6 +27,7 @@ from linewatt.campaign.entries.factors import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.entries.limits import LimitsEntry
 from linewatt.campaign.entries.networks import BARE, Network
 from linewatt.campaign.entries.power import Components, PsuEntry
+from linewatt.campaign.entries.rest import RestField
 from linewatt.campaign.entries.search import SearchEntry
 from linewatt.campaign.entries.trials import Trials
 from linewatt.campaign.entries.users import SoakField, UsersEntry
@@ -376,6 +377,11 @@ class CampaignFile(Part):
     )
     window: WindowEntry = Field(default=WindowEntry(), description="The parts of a trial.")
     idle: IdleEntry = Field(default=IdleEntry(), description="The idle windows, before and after loads.")
+    rest: RestField | None = Field(
+        default=None,
+        description="`until-cool`: before each trial its hosts are let cool down until temperatures, fans "
+        "and watts are as in their idle window; or a mapping with a limit; see docs/campaign.md.",
+    )
     ports: f.Ports = Field(
         default=(5201, 5264),
         description='Ports of the load: a range such as "5201-5264", or the first of 1024.',

@@ -33,6 +33,7 @@ from linewatt.campaign.entries.factors import LabelEntry
 from linewatt.campaign.entries.fields import HOST_NAME, parse_pair
 from linewatt.campaign.entries.limits import limits_of
 from linewatt.campaign.entries.networks import as_entry, check_network_names, name_of
+from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
     CampaignFile,
     HostEntry,
@@ -146,6 +147,7 @@ def load(
         checks.check_irqbalance(entry),
         check_network_names(entry.networks),
         checks.check_profile(entry),
+        check_rest(entry),
         checks.check_size(entry, tests, [1] * len(pairs) + [len(one.flows) for one in groups]),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
@@ -165,6 +167,7 @@ def load(
                 check_meters(campaign),
                 check_secrets(campaign),
                 check_idle_share(campaign),
+                check_temperatures(campaign),
             ),
             locate,
         ),
@@ -352,6 +355,7 @@ def _campaign(
         **_times(entry),
         **parts,
         idle_s=_idle_s(entry, parts["power"]),
+        rest=rest_of(entry.rest),
         **{name: getattr(entry, name) for name in _AS_WRITTEN},
     )
 

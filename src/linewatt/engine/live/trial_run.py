@@ -75,6 +75,8 @@ class TrialRun:
     """the first line of each kind of failure of users"""
     flows: tuple[LineLimit | None, ...] = ()
     """of a group: the line of each of its pairs"""
+    warm: Mapping[str, str] = field(default_factory=dict)
+    """host → what was awaited of it in vain before the trial, where the campaign lets hosts cool down"""
 
     @property
     def line(self) -> LineLimit | None:

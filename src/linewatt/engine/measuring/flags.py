@@ -17,6 +17,7 @@ from linewatt.engine.measuring.checks import (
     plausibility,
     power,
     power_source,
+    rest,
     steadiness,
     window,
 )
@@ -37,6 +38,7 @@ CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
     power.check,
     plausibility.check,
     power_source.check,
+    rest.check,
 )
 
 

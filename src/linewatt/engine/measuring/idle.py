@@ -14,6 +14,7 @@ from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.ends import UNUSED, USED, cpus_of, end_result
 from linewatt.engine.measuring.power import Meters, with_power
+from linewatt.engine.measuring.thermal import thermal
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.findings.idle import (
     FLAT_CORES,
@@ -183,6 +184,7 @@ def host_values(
         **looked,
         power=tuple(_bounded(end, readings, look)),
         power_reasons={key: why for key, why in end.reasons.items() if key.startswith("power.")},
+        thermal=tuple(thermal(readings, window)),
     )
 
 

@@ -21,6 +21,7 @@ from linewatt.engine.measuring.flags import flags
 from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
+from linewatt.engine.measuring.thermal import with_thermal
 from linewatt.engine.measuring.users import done_in, users_flags, users_series, users_window
 from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
@@ -330,6 +331,7 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
     pcie_bps = cut.run.pcie_goodput_bps.get(host)
     end = replace(end, settings=settings, pcie_goodput_bps=pcie_bps, **_between_reads(cut, host, end.reasons))
     setup = cut.setup
+    end = with_thermal(end, readings, cut.window, setup.package_limit_w.get(host))
     return with_power(end, readings, cut.window, setup.idle_w.get(host, {}), setup.meters.get(host), cut.load)
 
 

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.power.beside import UNITS as THERMAL_UNITS
 from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
 from linewatt.analysis.power.meters import interval_s
 from linewatt.engine.live.feed import Reading
-from linewatt.model import Channel, EndResult, PowerResult, ThermalResult, Window
+from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.sensors.counters import counter_delta
 from linewatt.sensors.power.dynamics import Dynamics
 
@@ -49,19 +47,7 @@ def with_power(
         for channel in channels:
             dynamics = known.get((reading.source, channel.name), Dynamics())
             results.append(_result(reading, channel, window, idle_w, dynamics, load))
-    thermal = tuple(_thermal(readings, window))
-    return replace(end, power=tuple(results), reasons=reasons, thermal=thermal)
-
-
-def _thermal(readings: Sequence[Reading], window: Window) -> Iterator[ThermalResult]:
-    for reading in readings:
-        for channel in reading.channels.values():
-            values = [value for _, value in reading.within(channel.name, window)]
-            if channel.unit in THERMAL_UNITS and values:
-                mean = math.fsum(values) / len(values)
-                yield ThermalResult(
-                    reading.source, channel.name, channel.unit, mean, min(values), max(values)
-                )
+    return replace(end, power=tuple(results), reasons=reasons)
 
 
 def _nothing(reading: Reading) -> str | None:

@@ -6,7 +6,7 @@ Values are SI; those of power have the units of their keys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
+from linewatt.analysis.power.heat import end_of, heat_of, is_told, why_missing
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
 from linewatt.records import Host
@@ -182,9 +183,28 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         document["calibrations"] = [one.model_dump() for one in view.result.calibrations]
     if used := correction_documents(view.result):
         document["corrections"] = used
+    heats = [*_heats(view)]
+    if heats:
+        document["thermal"] = heats
     if trials:
         document["trials"] = [document_of(trial) for trial in view.result.trials]
     return document
+
+
+def _heats(view: Digest) -> Iterator[dict[str, Any]]:
+    """What stood beside the watts of each host in each trial; nothing of hosts that tell nothing."""
+    for host in view.hosts:
+        own = [(trial, end) for trial in view.result.trials if (end := end_of(trial, host)) is not None]
+        for trial, end in own if any(is_told(end) for _, end in own) else ():
+            figures = asdict(heat_of([end]))
+            missing = (name for name, value in figures.items() if value is None and name != "provenance")
+            yield {
+                "host": host,
+                "trial": trial.number,
+                "case_key": trial.case_key,
+                **figures,
+                "reasons": {name: why_missing(name, [end]) for name in missing},
+            }
 
 
 def heading(view: Digest) -> dict[str, Any]:

@@ -35,8 +35,7 @@ from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power import power_cases, power_table
 from linewatt.report.trials.power.psu import psu_lines
-from linewatt.report.trials.power.thermal import TITLE as THERMAL
-from linewatt.report.trials.power.thermal import thermal_notes
+from linewatt.report.trials.power.thermal import MOST_ON_PAGE, thermal_tables
 from linewatt.report.trials.profiles.view import profile_section
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.searches.knees import TITLE as KNEES
@@ -177,12 +176,15 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
     return Section(
         "Power",
         "power",
-        tuple(power_table(one, view.marks) for one in power_cases(chosen.shown)),
+        (
+            *(power_table(one, view.marks) for one in power_cases(chosen.shown)),
+            *thermal_tables(view),
+            *(thermal_tables(view, trials=True) if len(view.result.trials) <= MOST_ON_PAGE else ()),
+        ),
         tuple(drawn(charts, "power-figure")),
         notes=(
             listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
             Lines("Idle power", idle_notes(view.result)),
-            Lines(THERMAL, thermal_notes(view)),
             Lines(calibration.TITLE, calibration.notes(view.result)),
             Lines(corrections.TITLE, corrections.notes(view.result, view.describe)),
         ),

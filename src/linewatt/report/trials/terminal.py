@@ -42,8 +42,7 @@ from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power import power_cases, power_table
 from linewatt.report.trials.power.psu import psu_lines
-from linewatt.report.trials.power.thermal import TITLE as THERMAL
-from linewatt.report.trials.power.thermal import thermal_notes
+from linewatt.report.trials.power.thermal import thermal_tables
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.searches.knees import knee_tables
@@ -91,9 +90,7 @@ def show(
     idle = idle_notes(view.result)
     if idle:
         parts.append(Group(Text("Idle power", style="bold"), *map(note_text, idle)))
-    thermal = thermal_notes(view)
-    if thermal:
-        parts.append(Group(Text(THERMAL, style="bold"), *map(note_text, thermal)))
+    parts += [render(table, width) for table in thermal_tables(view)]
     meters = calibration.notes(view.result)
     if meters:
         parts.append(Group(Text(calibration.TITLE, style="bold"), *map(note_text, meters)))
@@ -101,6 +98,7 @@ def show(
     if made:
         parts.append(Group(Text(corrections.TITLE, style="bold"), *map(note_text, made)))
     parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
+    parts += [render(table, width) for table in (thermal_tables(view, trials=True) if detail else ())]
     if view.notes:
         parts.append(_findings(view))
     if view.failed:

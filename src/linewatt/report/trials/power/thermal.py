@@ -1,46 +1,128 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fans and temperatures of the hosts over the cases, beside their watts."""
+"""Clocks, heat, fans, power limits and throttling of each host beside its watts: by case, and by trial."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from linewatt.analysis.power.beside import DEGREES, FAN_CHANGED
-from linewatt.model import Case
-from linewatt.report.table import Note
+from linewatt.analysis.power.beside import DEGREES
+from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
+from linewatt.model import Case, EndResult, Trial
+from linewatt.report.provenance import mark
+from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
+from linewatt.units import MISSING, ghz_from_hz
 
-TITLE = "Fans and temperatures"
+TITLE = "Heat, fans and limits"
+MOST_ON_PAGE = 200
+"""trials of a result whose page has a row of each"""
 
-_Means = Mapping[Case, Mapping[str, float]]
-"""case → readings by name and unit"""
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column, and the field of :class:`Heat` whose reason is told where it is missing."""
+
+    field: str
+    head: Head
+    text: Callable[[Heat], str | None]
 
 
-def thermal_notes(view: Digest) -> tuple[Note, ...]:
-    """A line a host: between what its fans and temperatures were, the means of its cases."""
-    by_host: dict[str, dict[Case, Mapping[str, float]]] = {}
+def _number(value: float | None, places: int) -> str | None:
+    return None if value is None else f"{value:,.{places}f}"
+
+
+def _ghz(value_hz: float | None) -> str | None:
+    return _number(None if value_hz is None else ghz_from_hz(value_hz), 2)
+
+
+def _fans(heat: Heat) -> str | None:
+    low, high = heat.slowest_fan_rpm, heat.fastest_fan_rpm
+    if low is None or high is None:
+        return None
+    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f}–{high:,.0f}"
+
+
+def _percent(ratio: float | None) -> str | None:
+    return _number(None if ratio is None else 100 * ratio, 1)
+
+
+_COLUMNS = (
+    _Column("app_hz", Head("App CPUs", "GHz"), lambda heat: _ghz(heat.app_hz)),
+    _Column("irq_hz", Head("IRQ CPUs", "GHz"), lambda heat: _ghz(heat.irq_hz)),
+    _Column("hottest_c", Head("Hottest", DEGREES), lambda heat: _number(heat.hottest_c, 1)),
+    _Column("slowest_fan_rpm", Head("Fans", "rpm"), _fans),
+    _Column("package_limit_w", Head("Package limit", "W"), lambda heat: _number(heat.package_limit_w, 0)),
+    _Column("of_limit_ratio", Head("Drawn of limit", "%"), lambda heat: _percent(heat.of_limit_ratio)),
+    _Column("throttled", Head("Throttled", "times"), lambda heat: _number(heat.throttled, 0)),
+    _Column("power_w", Head("Power", "W"), lambda heat: _number(heat.power_w, 1)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What is in one row: its names, and the ends of the host that it is about."""
+
+    names: tuple[str, ...]
+    ends: Sequence[EndResult]
+
+    @property
+    def heat(self) -> Heat:
+        return heat_of(self.ends)
+
+
+def thermal_tables(view: Digest, *, trials: bool = False) -> tuple[Table, ...]:
+    """One a host of which anything is told beside watts: a row a case, or with ``trials`` one of each."""
+    by_host = {host: list(_lines(view, host, trials=trials)) for host in view.hosts}
+    return tuple(
+        _table(host, lines, trials=trials)
+        for host, lines in by_host.items()
+        if any(is_told(end) for line in lines for end in line.ends)
+    )
+
+
+def _lines(view: Digest, host: str, *, trials: bool) -> Iterator[_Line]:
+    by_case: dict[Case, list[tuple[Trial, EndResult]]] = {}
+    for trial in view.result.trials:
+        if (end := end_of(trial, host)) is not None:
+            by_case.setdefault(trial.case, []).append((trial, end))
     for summary in view.summaries:
-        for end in (summary.sender_power, summary.receiver_power):
-            if end is not None and end.beside:
-                by_host.setdefault(end.host, {})[summary.case] = end.beside
-    return tuple(Note("remark", "; ".join(_said(view, means)), host) for host, means in by_host.items())
+        name, own = view.describe(summary.case), by_case.get(summary.case, [])
+        if trials:
+            yield from (_Line((f"{trial.number}", name), [end]) for trial, end in own)
+        elif own:
+            yield _Line((name,), [end for _, end in own])
 
 
-def _said(view: Digest, means: _Means) -> Iterator[str]:
-    for unit, kind in (("rpm", "fans"), (DEGREES, "temperatures")):
-        values = [
-            (value, name.removesuffix(f" ({unit})"), case)
-            for case, own in means.items()
-            for name, value in own.items()
-            if name.endswith(f"({unit})")
-        ]
-        if not values:
-            continue
-        low, high = min(values, key=lambda one: one[0]), max(values, key=lambda one: one[0])
-        if high[0] - low[0] <= FAN_CHANGED * low[0]:
-            yield f"{kind} at {low[0]:,.0f} to {high[0]:,.0f} {unit} in all cases"
-        else:
-            yield (
-                f"{kind} from {low[0]:,.0f} {unit} ({low[1]}, {view.describe(low[2])}) to "
-                f"{high[0]:,.0f} {unit} ({high[1]}, {view.describe(high[2])})"
-            )
+def _table(host: str, lines: Sequence[_Line], *, trials: bool) -> Table:
+    heats = [line.heat for line in lines]
+    columns = [one for one in _COLUMNS if any(one.text(heat) is not None for heat in heats)]
+    rows = (
+        Row(tuple(map(Cell, line.names)), tuple(_cell(one, heat, line) for one in columns))
+        for line, heat in zip(lines, heats, strict=True)
+    )
+    case = Head("Case", kind="text")
+    return Table(
+        title=f"{TITLE} of {host}{', every trial' if trials else ''}",
+        keys=(Head("Trial"), case) if trials else (case,),
+        heads=tuple(one.head for one in columns),
+        groups=(RowGroup("", tuple(rows)),),
+        notes=absences(_lacks(lines, heats), len(lines)),
+        style="numbers thermal",
+        folded=f"{len(lines)} trials" if trials else "",
+    )
+
+
+def _cell(column: _Column, heat: Heat, line: _Line) -> Cell:
+    text = column.text(heat)
+    if text is None:
+        return Cell(MISSING, reason=why_missing(column.field, line.ends))
+    return Cell(text, mark=mark(heat.provenance) if column.field == "power_w" else None)
+
+
+def _lacks(lines: Sequence[_Line], heats: Sequence[Heat]) -> Iterator[Lack]:
+    for column in _COLUMNS:
+        for line, heat in zip(lines, heats, strict=True):
+            if column.text(heat) is None:
+                reason = why_missing(column.field, line.ends)
+                yield Lack(column.head.title, reason, row=" ".join(line.names))

@@ -6,6 +6,7 @@ all where its KCS interface has no interrupt and the kernel's kipmi0 thread poll
 request is under way. Beside that, a record of six sensors takes 4.2 ms of CPU (bash 3.1, ipmitool 1.1),
 0.4 % of a core at 1 Hz; an ``ipmitool sensor reading`` a second takes 45 ms, most of it to start. Measured by
 exact accounting on a 2-CPU VM against OpenIPMI's ipmi_sim over loopback, with the encryption that this takes.
+So temperatures are read only if ``sensors`` names them: the kernel knows that of its CPUs for less (cpufreq).
 
 One ipmitool runs all the time (``ipmitool exec``) and is fed raw requests by bash: the sensor records once,
 then one Get Sensor Reading a sensor. No file is written. ``set hostname`` prints its argument and does
@@ -129,7 +130,7 @@ is_wanted() {
   [[ ${#1} -gt 96 && ${1:10:2} == 20 && $(( 16#${1:12:2} & 3 )) == 0 ]] || return
   for (( at = 0; at < 2 * length; at += 2 )); do name+="\\x${hex:at:2}"; done
   printf -v name "$name"
-  case ${1:42:2},$(( flags & 1 )) in 06,0|12,0|04,0|05,0|00,1) names+=", $name";; esac
+  case ${1:42:2},$(( flags & 1 )) in 06,0|12,0|04,0|05,0|01,0|00,1) names+=", $name";; esac
   if (( ${#wanted[@]} == 0 )); then
     local plain=${name,,} pattern='^$'; plain=${plain//[_.-]/ }
     (( flags >> 6 != 3 && (16#${1:46:2} & 127) < 12 )) || return

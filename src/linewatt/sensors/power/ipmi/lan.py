@@ -54,7 +54,8 @@ class IpmiConfig(PowerConfig, Secret):
     sensors: SensorNames | None = Field(
         default=None,
         description="Names of sensors, patterns such as `PSU* Power In`, or numbers such as `94h`; left out: "
-        "power of supplies, system, CPUs and memory, and fans, as far as their names say so.",
+        "power of supplies, system, CPUs and memory, fans, and temperatures of air and CPUs, as far as their "
+        "names say so.",
     )
     dcmi: Literal["auto", True, False] = Field(
         default="auto", description="Whether DCMI power is read, too; auto: where the BMC has it."
@@ -107,7 +108,7 @@ class Ipmi:
             sensors = self._records.read(link)
             dcmi = _has_dcmi(link, cfg.dcmi)
             chosen = self._choose(link, sensors, dcmi)
-            if not chosen and not dcmi:
+            if not dcmi and all(one.sensor.unit == "°C" for one in chosen):
                 raise InvalidInput(
                     f"{link.where}: the name of no sensor says that it measures power, and there is no DCMI; "
                     f"name some under sensors: {sdr.there(sensors)}"

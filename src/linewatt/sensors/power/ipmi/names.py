@@ -63,6 +63,9 @@ _OUT = (
     "|dc out pwr|dc output po(we?r?)?|pout|p out)"
 )
 
+_PLACE = "([0-9]+ )?((bb|mb|front|rear) )?"
+_TEMP = "( *(temp|temperature))?"
+
 TABLE = (
     Row("W", "psu-in", "PSU", f"(psu|ps) {_IN}", whole=True),
     Row("W", "psu-out", "PSU", f"(psu|ps) {_OUT}", whole=True),
@@ -99,6 +102,15 @@ TABLE = (
     Row("rpm", "fan", "{name}", ".*"),
     # HPE has no rpm. It says the same again as "Fan 1 DutyCycle".
     Row("ratio", "fan", "{name}", "fan( block)? *[0-9]+[a-z]?"),
+    # Of dozens of temperatures the air and the CPUs: each one more is a request. Margins are no temperatures.
+    Row(
+        "°C",
+        "temperature",
+        "{name}",
+        f"{_PLACE}(inlet|ambient|exhaust|outlet|intake|system)( ambient)?{_TEMP}",
+    ),
+    Row("°C", "temperature", "{name}", f"{_PLACE}(cpu|p|proc|processor) *[0-9]*{_TEMP}"),
+    Row("°C", "temperature", "{name}", "temp"),  # Dell: a CPU
 )
 """Which comes first is preferred where two mean the same; a whole comes before its parts."""
 

@@ -23,7 +23,7 @@ BMC_ADDRESS = 0x20
 HEADER_BYTES = 5  # record number (2), version, type, length of the rest
 DCMI_REQUEST = (0xDC, 0x01, 0x00, 0x00)  # group, mode: system power statistics, reserved
 DCMI_MAXIMUM_W = 0xFFFF
-USABLE = ("W", "rpm", "V", "A", "ratio")
+USABLE = ("W", "rpm", "V", "A", "ratio", "°C")
 
 ABSENT = (0xCB, 0xCC, 0xCD)
 """completion codes of a sensor that is in the records and not in the machine"""
@@ -31,7 +31,7 @@ ABSENT = (0xCB, 0xCC, 0xCD)
 _FULL, _COMPACT = 0x01, 0x02
 _FULL_NAME_AT, _COMPACT_NAME_AT = 47, 31
 _UNITS = {
-    1: "degrees C",
+    1: "°C",
     2: "degrees F",
     4: "V",
     5: "A",
@@ -131,7 +131,7 @@ class Sensor:
     def obstacle(self) -> str | None:
         """Why it cannot be read; ``None`` if it can."""
         if self.unit not in USABLE:
-            return f"is in {self.unit}; W, rpm, V, A and % can be read"
+            return f"is in {self.unit}; W, rpm, V, A, % and °C can be read"
         if self.linearization >= len(_LINEARIZATION):
             return f"is not linear in a way of its own ({self.linearization:#x}), which is not supported"
         if self.owner != BMC_ADDRESS:
@@ -224,11 +224,12 @@ def choose(sensors: Sequence[Sensor], wanted: Sequence[str] | None, dcmi: bool, 
         named = {at for name in wanted for at in _named(sensors, name, where)}
         usable = [one for at, one in enumerate(sensors) if at in named]
     covered = scopes([(one.name, one.unit) for one in usable], dcmi)
-    return [
+    chosen = [
         Chosen(_channel(one, _label(one, sensors), scope), one)
         for one, scope in zip(usable, covered, strict=True)
         if wanted is not None or not scope.startswith("other:")
     ]
+    return sorted(chosen, key=lambda one: one.sensor.unit == "°C")  # no watt is later for a temperature
 
 
 def _channel(sensor: Sensor, label: str, scope: str) -> Channel:

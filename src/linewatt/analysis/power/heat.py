@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clocks, heat, fans, power limits and throttling of a host beside its watts, over trials. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from linewatt.analysis.cases.totals import whole_sum
+from linewatt.analysis.power.beside import DEGREES, HERTZ, of_limit, throttled
+from linewatt.analysis.power.totals import Total, least_sure, system
+from linewatt.model import EndResult, Provenance, Trial
+
+_NOT_RECORDED = "not recorded"
+_NO_CLOCK = "the host shows no frequency of its CPUs, or none take part in this role"
+_WHY = {
+    "irq_hz": _NO_CLOCK,
+    "app_hz": _NO_CLOCK,
+    "of_limit_ratio": "it takes the power of a CPU package (driver rapl) and its limit",
+    "throttled": "its kernel counts no throttling, as only those of Intel CPUs do, of no virtual ones",
+    "power_w": "no system power was measured",
+}
+_RECORDED_WHY = {
+    "hottest_c": "thermal.temperature",
+    "slowest_fan_rpm": "thermal.fan",
+    "fastest_fan_rpm": "thermal.fan",
+    "package_limit_w": "thermal.limit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """What stood beside the watts of one host over one or more trials, SI; ``None`` where nothing tells.
+
+    Clocks and watts are means, ``throttled`` counts all trials, all else is the most, or least, of them.
+    """
+
+    app_hz: float | None
+    irq_hz: float | None
+    hottest_c: float | None
+    slowest_fan_rpm: float | None
+    fastest_fan_rpm: float | None
+    package_limit_w: float | None
+    of_limit_ratio: float | None
+    throttled: float | None
+    power_w: float | None
+    provenance: Provenance | None
+
+
+def heat_of(ends: Sequence[EndResult]) -> Heat:
+    """Of one host, over some trials."""
+    systems = [one for end in ends if isinstance(one := system(end.power), Total)]
+    fans = [one for end in ends for one in end.thermal if one.unit == "rpm"]
+    return Heat(
+        app_hz=_clock(ends, "app CPUs"),
+        irq_hz=_clock(ends, "IRQ CPUs"),
+        hottest_c=max((one.high for end in ends for one in end.thermal if one.unit == DEGREES), default=None),
+        slowest_fan_rpm=min((one.low for one in fans), default=None),
+        fastest_fan_rpm=max((one.high for one in fans), default=None),
+        package_limit_w=next((end.package_limit_w for end in ends if end.package_limit_w is not None), None),
+        of_limit_ratio=max((part for end in ends if (part := of_limit(end)) is not None), default=None),
+        throttled=whole_sum(throttled(end) for end in ends),
+        power_w=fmean(one.power_w for one in systems) if systems else None,
+        provenance=least_sure(one.provenance for one in systems),
+    )
+
+
+def _clock(ends: Sequence[EndResult], name: str) -> float | None:
+    means = [one.mean for end in ends for one in end.thermal if one.unit == HERTZ and one.channel == name]
+    return fmean(means) if means else None
+
+
+def is_told(end: EndResult) -> bool:
+    """Whether anything is known beside watts."""
+    return bool(end.thermal) or end.package_limit_w is not None or throttled(end) is not None
+
+
+def end_of(trial: Trial, host: str) -> EndResult | None:
+    """That of a host in a trial that was done: the first, where it is in several pairs."""
+    ends = trial.ends if trial.status == "done" else ()
+    return next((end for end in ends if end.host == host), None)
+
+
+def why_missing(name: str, ends: Sequence[EndResult]) -> str:
+    """Why a field of :class:`Heat` is ``None``."""
+    recorded = _RECORDED_WHY.get(name)
+    if recorded is None:
+        return _WHY[name]
+    return next((why for end in ends if (why := end.reasons.get(recorded))), _NOT_RECORDED)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a host is as cool, quiet and frugal again as it was idle. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+
+from linewatt.analysis.power.beside import DEGREES
+from linewatt.analysis.power.totals import SYSTEM_SCOPES
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.measuring.thermal import thermal
+from linewatt.findings.idle import COOL_C, COOL_FAN, COOL_POWER
+from linewatt.model import Channel, Window
+from linewatt.records import IdleHost
+
+
+def has_temperature(channels: Sequence[Channel]) -> bool:
+    """Whether one of the sources of a host tells of a temperature."""
+    return any(channel.unit == DEGREES for channel in channels)
+
+
+def awaited(idle: IdleHost) -> bool:
+    """Whether there is anything that the host could be as it was idle in."""
+    return bool(sources_of(idle))
+
+
+def sources_of(idle: IdleHost) -> set[str]:
+    """The sources of what is compared."""
+    return {one.source for one in idle.thermal} | {source for source, _ in _idle_w(idle)}
+
+
+def warm(idle: IdleHost, reading: Reading, window: Window) -> tuple[str, ...]:
+    """What one source tells that is above idle by more than is allowed, or was not read, each in words.
+
+    Only what idle had counts; what is below idle does not matter.
+    """
+    now = {one.channel: one.mean for one in thermal([reading], window)} | dict(_watts(reading, window))
+    found: list[str] = []
+    for one in idle.thermal:
+        if one.source == reading.source:
+            allowed = COOL_C if one.unit == DEGREES else COOL_FAN * one.mean
+            found += _above(one.source, one.channel, one.unit, now, one.mean, allowed)
+    for (source, channel), (idle_w, bound_w) in _idle_w(idle).items():
+        known = reading.channels.get(channel)
+        if source == reading.source and (known is None or known.unit == "W"):
+            found += _above(source, channel, "W", now, idle_w, max(COOL_POWER * idle_w, bound_w))
+    return tuple(found)
+
+
+def _above(
+    source: str, channel: str, unit: str, now: Mapping[str, float], idle: float, allowed: float
+) -> Iterator[str]:
+    if channel not in now:
+        yield f"{source} {channel} was not read"
+    elif now[channel] > idle + allowed:
+        yield (
+            f"{source} {channel} {now[channel]:,.0f} {unit}, awaited {idle + allowed:,.0f} (idle {idle:,.0f})"
+        )
+
+
+def _idle_w(idle: IdleHost) -> dict[tuple[str, str], tuple[float, float]]:
+    """(source, channel) of the whole host → its watts idle, and the bound of their error."""
+    return {
+        (one.source, one.channel): (one.power_w, max(one.step_w or 0.0, one.idle_uncertainty_w or 0.0))
+        for one in idle.power
+        if one.power_w is not None and one.scope.partition(":")[0] in SYSTEM_SCOPES
+    }
+
+
+def _watts(reading: Reading, window: Window) -> Iterator[tuple[str, float]]:
+    for channel in reading.channels.values():
+        values = [value for _, value in reading.within(channel.name, window)]
+        if channel.unit == "W" and values:
+            yield channel.name, fmean(values)
