@@ -41,12 +41,30 @@ read -r default 2>/dev/null </proc/sys/net/core/default_qdisc
 echo "$default"
 exec tc -j qdisc show dev "$1" """
 
-# $1: interface, then words of netem; without any it is taken away, and nobody else's discipline is
+# $1: interface, then words of netem; without any it is taken away, and nobody else's discipline is.
+# fq_codel's quantum is a frame of the MTU it was made under, fq's are two; the kernel's header of a frame
+# has 14 bytes, with tags some more.
 _WRITE = """PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
 device=$1; shift
-(( $# )) && exec tc qdisc replace dev "$device" root netem "$@"
-[[ $(tc qdisc show dev "$device" root) == "qdisc netem "* ]] || exit 0
-exec tc qdisc del dev "$device" root"""
+if (( ! $# )); then
+  [[ $(tc qdisc show dev "$device" root) == "qdisc netem "* ]] || exit 0
+  exec tc qdisc del dev "$device" root
+fi
+made="qdisc (fq|fq_codel|fq_pie) 0: .* quantum ([0-9]+)"
+if [[ $(tc qdisc show dev "$device") =~ $made ]]; then
+  kind=${BASH_REMATCH[1]} quantum=${BASH_REMATCH[2]} link=" mtu ([0-9]+) .* link/ether "
+  frame=$quantum; [ "$kind" != fq ] || frame=$(( quantum / 2 ))
+  if [[ $(ip -o link show dev "$device") =~ $link ]]; then
+    mtu=${BASH_REMATCH[1]}
+    if (( frame < mtu + 14 || frame > mtu + 32 )); then
+      echo "its $kind has a quantum of $quantum bytes, as of another MTU than its $mtu: it is not what the" \
+        "kernel makes once netem goes; have it made anew first (tc qdisc replace dev $device root pfifo &&" \
+        "tc qdisc del dev $device root)" >&2
+      exit 1
+    fi
+  fi
+fi
+exec tc qdisc replace dev "$device" root netem "$@" """
 
 _TIME = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(us|ms|s)", re.ASCII)
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%", re.ASCII)
