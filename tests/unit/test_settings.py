@@ -444,6 +444,22 @@ def test_where_all_interrupts_go_is_kept_before_what_moves_them(rig: Rig, knob: 
     assert host.state == found, "as restore puts it back after a kill, too"
 
 
+def test_memory_that_the_kernel_keeps_free_for_huge_pages_comes_back_after_a_profile_of_tuned(
+    rig: Rig,
+) -> None:
+    """A profile that has them off, and one that has them on again: the kernel raises it by itself."""
+    host, free = rig.hosts["h1"], ("sysctl", "vm.min_free_kbytes")
+    host.state |= {("tuned", "eth0"): "balanced", free: "35416"}
+    found = dict(host.state)
+    knobs = {**KNOBS, "tuned": Word("tuned")}
+    settings = Settings(rig.hosts, knobs, rig.journal)  # type: ignore[arg-type]
+    asyncio.run(settings.to([made("h1 tuned=latency")], ("h1",)))
+    host.state[free] = "36000"
+    assert [one.knob for one in rig.journal.read()[1]] == ["sysctl", "tuned"]
+    asyncio.run(settings.to([], ("h1",)))
+    assert (host.state, rig.journal.read()[1]) == (found, ())
+
+
 def test_the_discipline_that_netem_replaced_is_made_again_by_the_mtu_that_was_found(rig: Rig) -> None:
     """The kernel's fq_codel has a quantum of one frame of the MTU that is there when it is made."""
     host = rig.hosts["h1"]

@@ -24,6 +24,7 @@ from linewatt.network.knob import carrying
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Knob
 from linewatt.tuning.commands import HOST
+from linewatt.tuning.cpu import tuned
 from linewatt.tuning.steering import interrupts
 
 LINK_LIMIT_S = 40
@@ -293,11 +294,7 @@ class Settings:
                 raise outcome
 
     async def _keep(self, entries: Iterable[Entry]) -> None:
-        """Journal what these entries may move beside what they say, before they do.
-
-        Undone after them, as everything older: so that settings made by hand come back with the queues, and
-        interrupts to their CPUs.
-        """
+        """Journal what these entries may move beside what they say, before they do: undone after them."""
         keys = sorted({key for entry in entries for key in self._moved(entry)} - self._kept.keys())
         texts = await self._try_read_all([key for key in keys if key[1] in self._knobs])
         number = self._journal.next_number()
@@ -308,7 +305,7 @@ class Settings:
         self._kept |= {_key(entry): entry for entry in kept}
 
     def _moved(self, entry: Entry) -> Iterator[Key]:
-        """What of a host an entry may move for good: what queues have of their own, where interrupts go."""
+        """What of a host an entry may move for good: settings of queues, where interrupts go, memory."""
         if entry.knob == "channels":
             yield from ((entry.host, knob, entry.target) for knob in _BY_QUEUE)
         if entry.knob == "cpus_online":
@@ -316,6 +313,8 @@ class Settings:
             yield from ((entry.host, knob, name) for name in links for knob in _BY_QUEUE)
         if entry.knob == "cpus_online" or (entry.knob, entry.wanted) == ("irqbalance", "running"):
             yield entry.host, interrupts.NAME, HOST
+        if entry.knob == "tuned":
+            yield entry.host, "sysctl", tuned.RAISED
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""

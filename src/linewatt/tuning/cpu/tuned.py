@@ -29,6 +29,9 @@ esac"""
 
 _ACTIVE = re.compile(r"^Current active profile: (.+)$", re.MULTILINE)
 _MODE = re.compile(r"^mode: (\w*)$", re.MULTILINE)
+RAISED = "vm.min_free_kbytes"
+"""The kernel raises it when transparent huge pages go on again, as profiles have them, and never lowers it
+(mm/khugepaged.c, set_recommended_min_free_kbytes)."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _NONE = "No current active profile"
 _STOPPED = re.compile("daemon is not running|Cannot talk to", re.IGNORECASE)
