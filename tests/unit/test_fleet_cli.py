@@ -263,6 +263,16 @@ def test_power_supplies_are_paid_for_and_others_are_proposed(run: Run) -> None:
     assert point["energy_kwh_year"] == pytest.approx(point["input_w"] * 1.3 * 8.76)
     assert any("share 249 W" in line for line in best["supplies"])
     assert not any("what power supplies lose" in said for said in found["warnings"])
+    assert any("the least efficiency that 80 PLUS Platinum" in said for said in found["warnings"])
+
+
+def test_of_a_table_of_ones_own_its_error_is_said_to_be_in_no_interval(run: Run) -> None:
+    Path("own.csv").write_text("load_percent,efficiency_percent\n10,90\n50,94\n100,92\n")
+    named = ("--psu-rating-w", "400", "--psu-table", "own.csv")
+    found = document(run, *ASKED, "--from", str(TABLE), *named)
+    assert "Energy is by the efficiency in own.csv, whose own error is in no interval" in found["warnings"]
+    without = document(run, *ASKED, "--from", str(TABLE))
+    assert not any("Energy is by" in said for said in without["warnings"])
 
 
 def test_every_option_is_in_the_docs() -> None:

@@ -191,6 +191,21 @@ def _of_power(advice: FleetAdvice) -> Iterator[str]:
         yield f"Watts are of the {SCOPE_WORDS['psys']}, not of the whole server"
     elif advice.question.supply is not None and advice.not_through_supplies:
         yield f"Power supplies are left out: {advice.not_through_supplies}"
+    yield from _of_supplies(advice)
+
+
+def _of_supplies(advice: FleetAdvice) -> Iterator[str]:
+    """How far off what goes into power supplies may be, which no interval has in it."""
+    table = advice.question.table
+    if table is None or not any(one.through for one in advice.fleets):
+        return
+    if table.certified:
+        yield (
+            f"Energy is by the least efficiency that {table.name} certifies: at the same output, units that "
+            "are better take less, which W read at their input would show; no interval has that in it"
+        )
+    else:
+        yield f"Energy is by the efficiency in {table.name}, whose own error is in no interval"
 
 
 def _of_intervals(fleets: Sequence[Fleet]) -> Iterator[str]:
