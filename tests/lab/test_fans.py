@@ -77,6 +77,10 @@ def test_a_case_whose_power_stands_out_is_told_with_the_fan(
         assert re.search(r"FAN1 \(rpm\) 1[0-4],\d{3}, in the others [4-8],\d{3}: ", one["evidence"]), one
         assert "it changed too" in one["evidence"]
         assert "how much of it is theirs is not known" in one["evidence"]
+    (warm,) = (flag for flag in document["flags"] if flag["code"] == "not-cool")
+    held = [one["evidence"] for one in warm["evidence"] if FORCED in one["trials"]]
+    assert len(held) == 2, warm
+    assert all(re.search(r"waited 4 s, and still: .*FAN1", one) for one in held), warm
     shown = bench.run("show", "--full").stdout
     for host in ("h1", "h2"):
         table = shown.partition(f"Heat, fans and limits of {host}")[2].partition("\n\n")[0]

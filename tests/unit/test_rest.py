@@ -14,6 +14,7 @@ from tests.report_factories import watts
 
 from linewatt.campaign.campaign import Rest
 from linewatt.campaign.reading.file import load
+from linewatt.engine import resting
 from linewatt.engine.live.feed import Feed, Reading, Record
 from linewatt.engine.measuring.cool import warm
 from linewatt.engine.resting import NO_TEMPERATURE, cooled, refuse_without_temperature
@@ -82,6 +83,11 @@ def test_watts_of_the_whole_host_count_and_those_of_its_parts_do_not() -> None:
     assert of(IdleHost(power=(watts("cpu:all", 100.0),)), 130.0) == ()
 
 
+@pytest.fixture(autouse=True)
+def _a_short_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resting, "LOOK_S", 0.3)
+
+
 def feed(*degrees: float | None) -> Feed:
     one = Feed("h1", Cpufreq(), CpufreqConfig(interval_s=0.1))
     for value in degrees:
@@ -95,7 +101,7 @@ def say(one: Feed, degrees: float | None) -> None:
 
 
 def rested(one: Feed, idle: IdleHost | None, later: Sequence[float | None], limit_s: float) -> dict[str, str]:
-    """What became of a wait in which these temperatures are read, one after the other."""
+    """What became of a wait in which these temperatures are read, one after the other, and then the last."""
     session: Any = SimpleNamespace(feeds={"h1": [one]}, specs={"h1": None})
 
     async def run() -> dict[str, str]:
@@ -104,6 +110,9 @@ def rested(one: Feed, idle: IdleHost | None, later: Sequence[float | None], limi
             for _ in range(5):  # each lets those wait that are awaited one within the other
                 await asyncio.sleep(0)
             say(one, value)
+        while later and not waiting.done():
+            say(one, later[-1])
+            await asyncio.sleep(0.01)
         return await waiting
 
     return asyncio.run(run())
@@ -111,6 +120,12 @@ def rested(one: Feed, idle: IdleHost | None, later: Sequence[float | None], limi
 
 def test_a_host_is_waited_for_until_it_is_cool_and_what_was_read_under_load_does_not_count() -> None:
     assert rested(feed(40.0), IdleHost(thermal=(COOL,)), [61.0, 40.0, 40.0, *[35.0] * 8], 60.0) == {}
+
+
+def test_fans_that_follow_late_are_seen_although_the_first_reading_is_cool() -> None:
+    own = IdleHost(thermal=(COOL,))
+    (said,) = rested(feed(40.0), own, [40.0, 40.0, 61.0], 1.0).values()
+    assert said == "waited 1 s, and still: cpufreq k10temp Tctl 61 °C, awaited 43 (idle 40)"
 
 
 def test_a_wait_has_a_limit_and_says_what_was_awaited() -> None:

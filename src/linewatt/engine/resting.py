@@ -16,7 +16,8 @@ from linewatt.model import Window
 from linewatt.records import IdleHost
 
 LOOK_S = 3.0
-"""What is looked at: the last seconds, or two readings of a slower source."""
+"""What is looked at, from when the wait began at the earliest: the last seconds, or two readings of a slower
+source. Less is not enough: fans follow a load late."""
 LATE_LIMIT_S = 5.0
 AGAIN_S = 1.0
 NO_TEMPERATURE = "no temperature was read; only fans and watts were awaited"
@@ -52,15 +53,17 @@ async def _cooled(
     feeds = session.feeds[name]
     if idle is None or not awaited(idle):
         return "it has no idle window with temperatures, fans or watts to compare with"
+    own = [feed for feed in feeds if feed.source in sources_of(idle)]
     began_s = now_s()
+    looked_s = began_s + max([LOOK_S, *(2 * feed.interval_s for feed in own)])
     while True:
         left = _warm(idle, feeds, began_s)
-        if not left:
+        at_s = now_s()
+        if not left and at_s >= min(looked_s, until_s):
             return None if _has_temperature(feeds) else NO_TEMPERATURE
-        left_s = until_s - now_s()
-        if left_s <= 0:
+        if at_s >= until_s:
             return f"waited {limit_s:g} s, and still: {'; '.join(left)}"
-        await _next_reading([feed for feed in feeds if feed.source in sources_of(idle)], left_s)
+        await _next_reading(own, until_s - at_s)
 
 
 def _warm(idle: IdleHost, feeds: Iterable[Feed], began_s: float) -> tuple[str, ...]:
