@@ -11,17 +11,24 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.staircase import CREATED_S, Meter, stored
 from tests.unit.conftest import Run
+from tests.unit.test_rederive import fresh
+from tests.unit.test_wiring import HEALTHY
+from tests.wiring import told
 
 from linewatt.analysis.power.totals import Total, system
 from linewatt.campaign import stored as stored_campaign
 from linewatt.campaign.campaign import calibrations_of
 from linewatt.campaign.reading.file import load
+from linewatt.engine.rederive import run as again
+from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, EndResult, PowerResult, Trial
 from linewatt.records import Bounded, Calibration, CalibrationUsed, ComparedMeter, ComparedStep
 from linewatt.report.calibration.measured import Pair, compared
@@ -328,3 +335,60 @@ def test_another_meter_by_the_same_name_is_refused(calibrated: Path, tmp_path: P
 def test_codes_are_those_that_are_taken_back() -> None:
     now = corrected(trial(READ, started_s=CREATED_S + 9e8), by())
     assert set(codes(now)) <= set(CODES)
+
+
+def with_calibration(path: Path) -> tuple[CalibrationUsed, Trial]:
+    """The first trial of a stored result, whose manifest is made to name a calibration of its ``bmc``."""
+    (first, *_) = read.load(path).trials
+    end = next(one for one in first.ends if any(each.source == "bmc" for each in one.power))
+    taken = next(one for one in end.power if one.source == "bmc" and one.power_w)
+    meter = FOUND.meter.model_copy(
+        update={"channels": [taken.channel], "scope": taken.scope.partition(":")[0]}
+    )
+    used = CalibrationUsed(
+        result="r",
+        file="calibration.json",
+        calibration=FOUND.model_copy(update={"host": end.host, "meter": meter}),
+    )
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["campaign"]["power"][end.host]["bmc"]["calibration"] = used.model_dump(mode="json")
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    return used, first
+
+
+def test_a_trial_made_again_is_corrected_by_the_calibration_in_its_result(tmp_path: Path) -> None:
+    path = fresh(tmp_path, [HEALTHY["udp"]])
+    used, _ = with_calibration(path)
+    (made,) = again.rederive(read.load(path)).trials
+    assert made.problem is None
+    assert made.after is not None
+    host = used.calibration.host
+    (end,) = (one for one in made.after.ends if one.host == host)
+    assert next(one for one in end.power if one.source == "bmc").is_corrected
+    assert "power-corrected" in codes(made.after)
+
+
+def test_a_trial_is_stored_with_both_figures(tmp_path: Path) -> None:
+    path = fresh(tmp_path, [HEALTHY["udp"]])
+    used, _ = with_calibration(path)
+    campaign = stored_campaign.from_dict(read.load(path).manifest.asked.written)
+    given = told(HEALTHY["udp"])
+    stage = SimpleNamespace(
+        meters=SimpleNamespace(take=lambda _: None, load=lambda *_: None, of=lambda _: {}),
+        idle=SimpleNamespace(cores=lambda *_: {}, power=lambda *_: {}),
+    )
+    rounds = cast(Any, object.__new__(RoundRunner))
+    for name, value in {
+        "_stage": stage,
+        "_setup": given.setup,
+        "_session": SimpleNamespace(load=Iperf3()),
+        "_campaign": campaign,
+        "_result": path,
+    }.items():
+        setattr(rounds, name, value)
+    run = replace(given.run, planned=replace(given.run.planned, number=7))
+    trial = rounds._write(run, given.readings, (), 0.05)
+    assert "power-corrected" in codes(trial)
+    kept = read.read_trial(path / "trials" / "00007")
+    (end,) = (one for one in kept.ends if one.host == used.calibration.host)
+    assert {one.is_corrected for one in end.power if one.source == "bmc"} == {True, False}
