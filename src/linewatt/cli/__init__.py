@@ -66,6 +66,7 @@ MODULES = {
     "show": {"list": "list_results", "show": "show", "report": "report"},
     "compare": {"compare": "compare"},
     "history": {"history": "history"},
+    "baseline": {"baseline": "baseline_app"},
     "derive": {"derive": "derive_command"},
     "rederive": {"rederive": "rederive"},
     "verify": {"verify": "verify"},

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore", "calibrate"),
     "Read": ("list", "show", "report", "fit", "verify", "rederive", "import", "export"),
-    "Compare": ("compare", "history"),
+    "Compare": ("compare", "history", "baseline"),
     "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo"),
 }
 """what commands are for → those, in the order of the help"""

@@ -15,7 +15,16 @@ def _ids(begun: str) -> list[str]:
 
     root = Path(os.environ.get("LINEWATT_RESULTS") or "results")
     ids = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
-    return [name for name in (*ids, "last") if name.startswith(begun)]
+    named = [f"baseline:{name}" for name in baseline_names("")]
+    return [name for name in (*ids, "last", *named) if name.startswith(begun)]
+
+
+def baseline_names(begun: str) -> list[str]:
+    """Names of baselines, for a shell to complete."""
+    import os
+
+    root = Path(os.environ.get("LINEWATT_RESULTS") or "results")
+    return sorted(path.stem for path in root.glob("baselines/*.json") if path.stem.startswith(begun))
 
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The campaign file (YAML).", show_default=False)]
@@ -31,6 +40,8 @@ Results = Annotated[
 ]
 Wanted = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.", autocompletion=_ids),
+    typer.Argument(
+        metavar="ID", help="Id of a result, its beginning, 'last', or baseline:NAME.", autocompletion=_ids
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]

@@ -34,7 +34,7 @@ from linewatt.records import (
     Repeats,
     Searches,
 )
-from linewatt.store import derived, sums
+from linewatt.store import baselines, derived, sums
 from linewatt.store.corrected import corrected
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
@@ -123,10 +123,13 @@ class Result:
 def find(root: Path, wanted: str) -> Path:
     """Directory of a result: the one at the path ``wanted``, or whose id is, or uniquely starts with, that.
 
-    ``last`` is the newest below ``root``. Raises StoreError naming what exists when none or several match.
+    ``last`` is the newest below ``root``, ``baseline:NAME`` what that name stands for. Raises StoreError
+    naming what exists when none or several match.
     """
     if (Path(wanted) / "manifest.json").is_file():
         return Path(wanted)
+    if wanted.startswith(baselines.PREFIX):
+        return baselines.find(root, wanted)
     paths = result_dirs(root)
     if wanted == "last" and paths:
         return newest_first(root)[0]

@@ -30,7 +30,8 @@ _Wanted = Annotated[
     list[str],
     typer.Argument(
         metavar="ID [ID]",
-        help="Ids of results, their beginnings, 'last', or directories; of soaks several per side: A1,A2,A3; "
+        help="Ids of results, their beginnings, 'last', baseline:NAME, or directories; of soaks several "
+        "per side: A1,A2,A3; "
         "two hosts of one result: ID:HOST ID:HOST.",
     ),
 ]
@@ -224,7 +225,7 @@ def _hosts_meant(
     wanted: list[str], by: str | None, base: str | None
 ) -> tuple[list[str], tuple[str, str] | None]:
     """``ID:HOST ID:HOST`` as one result and two of its hosts; anything else as it is. Raises InvalidInput."""
-    split = [("", "") if Path(one).exists() else one.rpartition(":")[::2] for one in wanted]
+    split = [("", "") if Path(one).exists() else _with_host(one) for one in wanted]
     named = [(result, host) for result, host in split if result]
     if not named:
         return wanted, None
@@ -241,6 +242,13 @@ def _hosts_meant(
     if by is not None or base is not None:
         raise InvalidInput(f"{' '.join(wanted)}: names what is compared, so that --by and --base go without")
     return [result], (own, other)
+
+
+def _with_host(one: str) -> tuple[str, str]:
+    """``ID`` and ``HOST`` of ``ID:HOST``; nothing of what names no host."""
+    kind = "baseline:" if one.startswith("baseline:") else ""
+    result, colon, host = one.removeprefix(kind).rpartition(":")
+    return (kind + result, host) if colon else ("", "")
 
 
 def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
