@@ -10,6 +10,7 @@ import pytest
 
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import frequency as cpu_checks
+from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.model import Channel, CpuShares, EndResult, Window
 from linewatt.sensors.cpufreq import Cpufreq
 from linewatt.sensors.mpstat import Mpstat
@@ -166,3 +167,47 @@ def test_without_either_sensor_or_base_frequency_nothing_is_told() -> None:
     assert cpu_checks.frequency(END, [BUSY], WINDOW) == []
     assert cpu_checks.frequency(END, [reading("cpufreq", [], [{}] * 12), BUSY], WINDOW) == []
     assert cpu_checks.frequency(replace(END, base_frequency_hz=None), [slow, BUSY], WINDOW) == []
+
+
+def used(**busy_ratios: float) -> dict[int, CpuShares | None]:
+    return {
+        int(cpu.removeprefix("cpu")): CpuShares((0,), busy, 0.0, 0.0, 0.0, 1 - busy, 0.0)
+        for cpu, busy in busy_ratios.items()
+    }
+
+
+def test_the_clock_of_a_host_is_that_of_its_cpus_by_how_busy_each_was() -> None:
+    read = [cpufreq(cpu0=[3e9] * 12, cpu1=[1e9] * 12)]
+    assert busy_frequency(used(cpu0=0.9, cpu1=0.3), read, WINDOW)[0] == pytest.approx(2.5e9)
+    assert busy_frequency(used(cpu0=0.9, cpu1=0.0), read, WINDOW)[0] == pytest.approx(3e9)
+
+
+@pytest.mark.parametrize(
+    ("shares_of", "read", "why"),
+    [
+        (used(cpu0=1.0), [], "the clock of its CPUs was not read"),
+        (used(cpu0=1.0), [cpufreq(cpu0=[3e9, 3e9] + [None] * 10)], "fewer than 3 readings of the clock"),
+        (
+            used(cpu0=0.5, cpu1=0.5),
+            [cpufreq(cpu0=STEADY)],
+            "whose clock was read did 50 % of what the host did",
+        ),
+        (used(cpu0=0.0), [cpufreq(cpu0=STEADY)], "no CPU was busy"),
+        ({0: None}, [cpufreq(cpu0=STEADY)], "how busy each of its CPUs was is not known"),
+        ({}, [cpufreq(cpu0=STEADY)], "how busy each of its CPUs was is not known"),
+    ],
+)
+def test_a_clock_that_is_not_known_says_why(
+    shares_of: dict[int, CpuShares | None], read: list[Reading], why: str
+) -> None:
+    found, reason = busy_frequency(shares_of, read, WINDOW)
+    assert found is None
+    assert why in reason
+
+
+def test_a_kernel_that_tells_no_clock_says_so_itself() -> None:
+    text = "linewatt-cpufreq 1 1|end 2"
+    record = Record(105.0, 1.0, text, {}, Cpufreq().reasons(text))
+    found, reason = busy_frequency(used(cpu0=1.0), [Reading("h1", "cpufreq", (record,))], WINDOW)
+    assert found is None
+    assert reason.startswith("no cpufreq: the kernel does not see")

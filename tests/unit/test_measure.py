@@ -148,6 +148,11 @@ def test_a_host_that_was_throttled_below_its_base_frequency_is_told() -> None:
     told = {flag.code: flag for flag in trial.flags if flag.code in ("cpu-throttled", "frequency-dropped")}
     assert "CPU 0: its core 5 times" in told["cpu-throttled"].evidence
     assert "ran at 1.20 GHz, its base frequency is 3.00 GHz" in told["frequency-dropped"].evidence
+    assert trial.sender is not None
+    assert trial.sender.busy_frequency_hz == pytest.approx(1.2e9)
+    assert trial.receiver is not None
+    assert trial.receiver.busy_frequency_hz is None
+    assert trial.receiver.reasons["busy_frequency_hz"] == "the clock of its CPUs was not read"
 
 
 def test_cpu_that_mpstat_does_not_cover_is_none_with_a_reason_and_a_flag() -> None:

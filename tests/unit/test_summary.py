@@ -128,6 +128,14 @@ def test_efficiency_is_throughput_per_core_at_each_end() -> None:
     assert mean(summary.values["efficiency_at_3ghz_bps_per_core"]) == pytest.approx(10e9 * 3 / 3.2)
 
 
+def test_bits_per_cycle_are_efficiency_by_the_clock_that_was_run_or_say_why_not() -> None:
+    told = one(trial(receiver=end(busy_frequency_hz=2.5e9)))
+    assert mean(told.values["efficiency_receiver_bits_per_cycle"]) == 4.0
+    assert told.values["efficiency_sender_bits_per_cycle"] is None
+    silent = one(trial(receiver=end(reasons={"busy_frequency_hz": "no cpufreq in this guest"})))
+    assert silent.reasons["efficiency_receiver_bits_per_cycle"] == "dut: no cpufreq in this guest"
+
+
 def test_a_derived_value_is_computed_in_each_trial_and_then_averaged() -> None:
     summary = one(
         trial(0, rate_bps=10e9, receiver=end(cores=1.0)), trial(1, rate_bps=10e9, receiver=end(cores=2.0))

@@ -165,6 +165,8 @@ class EndResult:
     """the most payload that the slot of the data interface carries; None: not known"""
     settings: dict[str, str | None] = field(default_factory=dict)
     """what linewatt had set on the host, as read back during the trial: "knob target" → its text"""
+    busy_frequency_hz: float | None = None
+    """the clock that its busy CPUs ran at: of each whose clock was read, weighted with how busy it was"""
     thermal: tuple[ThermalResult, ...] = ()
     """fans and temperatures that its sources tell of, and the clocks of its CPUs"""
     package_limit_w: float | None = None

@@ -31,6 +31,11 @@ def at_3ghz(efficiency_bps_per_core: float | None, base_frequency_hz: float | No
     return _quotient(_product(efficiency_bps_per_core, REFERENCE_FREQUENCY_HZ), base_frequency_hz)
 
 
+def bits_per_cycle(efficiency_bps_per_core: float | None, busy_frequency_hz: float | None) -> float | None:
+    """Efficiency ÷ the clock that busy CPUs really ran at, bit/cycle = Gbit/s per core and GHz."""
+    return _quotient(efficiency_bps_per_core, busy_frequency_hz)
+
+
 def scaling_factor(
     efficiency_bps_per_core: float | None, single_efficiency_bps_per_core: float | None
 ) -> float | None:

@@ -74,6 +74,8 @@ class Metric:
     """whether the table of a test shows it; JSON and CSV have it in any case"""
     only_recorded: bool = False
     """whether tables and documents have it only where some trial does: older results know nothing of it"""
+    column_if_known: bool = False
+    """whether tables have a column of it only where some case has a value; documents have it in any case"""
     show_sd: bool = False
     show_ci: bool = False
     """whether JSON, CSV and the report have its 95 % CI"""
@@ -107,7 +109,7 @@ class Metric:
         """Whether it means anything for these cases."""
         if self.of_series and all(summary.case.instances == 1 for summary in summaries):
             return False
-        if self.only_recorded and not self.has_values(summaries):
+        if (self.only_recorded or self.column_if_known) and not self.has_values(summaries):
             return False
         return any(means_something(self.loads, summary.case.test) for summary in summaries)
 

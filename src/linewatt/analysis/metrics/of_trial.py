@@ -183,6 +183,29 @@ METRICS: tuple[Metric, ...] = (
         "more than their clock.",
         rank=4,
     ),
+    *(
+        Metric(
+            f"efficiency_{role}_bits_per_cycle",
+            f"Bits per cycle, {role} ({place})",
+            f"Bits per\ncycle\n{role}",
+            (unit.BITS_PER_CYCLE,),
+            reading.bits_per_cycle(role),
+            tabled=role == "receiver",
+            column_if_known=True,
+            figure="cpu",
+            role=role,
+            rank=4,
+            remark="efficiency ÷ the clock that busy CPUs ran at, as the kernel says: Gbps per core and GHz"
+            if role == "receiver"
+            else "",
+            term="Bits per cycle",
+            meaning="Efficiency ÷ the clock that busy CPUs really ran at (cpufreq), which is Gbps per core "
+            "and GHz. It leaves out what turbo, governors and power caps did to the clock."
+            if role == "receiver"
+            else "",
+        )
+        for role, place in _PLACES
+    ),
     Metric(
         "scaling_factor",
         "Scaling factor",

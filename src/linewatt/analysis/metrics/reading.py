@@ -158,6 +158,20 @@ def efficiency_at_3ghz(trial: Trial) -> Value:
     return value, why_missing(trial.receiver, "base_frequency_hz", "base frequency")
 
 
+def bits_per_cycle(role: Role) -> Callable[[Trial], Value]:
+    efficiency_of = efficiency(role)
+
+    def read(trial: Trial) -> Value:
+        bps_per_core, why = efficiency_of(trial)
+        end = trial.end(role)
+        if bps_per_core is None or end is None:
+            return None, why
+        value = formulas.bits_per_cycle(bps_per_core, end.busy_frequency_hz)
+        return value, why_missing(end, "busy_frequency_hz", "the clock that its CPUs ran at")
+
+    return read
+
+
 def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.engine.live.feed import Reading
+from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.base import HostSpec
@@ -36,6 +37,9 @@ def end_result(
     reasons: dict[str, str] = {}
     shares = cpu_shares(host, readings, window)
     app = tuple(sorted(set(app_cpus)))
+    busy_hz, why = busy_frequency(shares, readings, window)
+    if busy_hz is None:
+        reasons["busy_frequency_hz"] = why
     return EndResult(
         host=host.name,
         role=role,
@@ -50,6 +54,7 @@ def end_result(
         hottest_irq=_hottest(host.irq_cpus or (), shares),
         hottest=_hottest(tuple(shares), shares),
         steal_cores=_stolen(shares),
+        busy_frequency_hz=busy_hz,
     )
 
 
