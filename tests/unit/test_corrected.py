@@ -300,7 +300,17 @@ def test_corrected_watts_are_not_compared_with_watts_as_read(calibrated: Path, u
         (lambda found: found.update(steps=[]), {}, "are none that linewatt calibrate writes"),
         (lambda found: found.update(gain="4 %"), {}, "is no calibration of linewatt: gain"),
     ],
-    ids=str,
+    ids=[
+        "no file",
+        "soak",
+        "host moved",
+        "other host",
+        "AC for DC",
+        "withheld",
+        "in the future",
+        "no steps",
+        "words",
+    ],
 )
 def test_what_cannot_correct_is_refused_in_one_line(
     break_it: Callable[[dict[str, Any]], None] | None,

@@ -134,7 +134,7 @@ def screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
             ]
         if kind == "soak":
             document["slices_bps"] = slices_bps(paths[0])
-        for module in ("show", "compare"):
+        for module in ("show", "compare", "compared"):
             name = f"linewatt.cli.commands.{module}.print_rich"
             monkeypatch.setattr(name, lambda render: output.put(render(width).plain))
         return run(*words)[1].removesuffix("\n").split("\n"), document
