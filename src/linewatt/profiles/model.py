@@ -72,6 +72,18 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryTraffic:
+    """Bytes a second that a whole host moved from and to its memory in the window, and who ``counted`` them;
+    ``reason`` says why there is no figure. Of some only the total is known."""
+
+    counted: str = ""
+    read_bytes_per_s: float | None = None
+    written_bytes_per_s: float | None = None
+    total_bytes_per_s: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HostProfile:
     """What was recorded on one host. ``reason`` says why there is nothing.
 
@@ -104,6 +116,8 @@ class HostProfile:
     packets_hz: float | None = None
     """packets a second of its data interface, both ways, in the window of the trial"""
     base_frequency_hz: float | None = None
+    memory: MemoryTraffic | None = None
+    """None: nobody asked"""
 
     def called(self, stack: Stack) -> tuple[Function, ...]:
         """The functions of a stack; what nobody can name of processes outside is told apart."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from linewatt.errors import ParseError
 from linewatt.foreign import one_line
 from linewatt.profiles.counters import parse_counts
+from linewatt.profiles.memory import memory_traffic
 from linewatt.profiles.model import KERNEL, UNKNOWN, Count, Function, HostProfile, Stack
 from linewatt.profiles.recording import MARK
 
@@ -33,6 +34,7 @@ class _Read:
     builds: dict[str, str] = field(default_factory=dict)
     totals: tuple[int, ...] = ()
     counted: dict[int, list[str]] = field(default_factory=dict)
+    memory: list[str] = field(default_factory=list)
     ended: bool = False
 
 
@@ -73,6 +75,7 @@ def parse(text: str, empty: HostProfile, slices: int, slice_s: float) -> HostPro
             for place, at in zip(empty.cpus, range(len(empty.cpus)), strict=True)
             for one in parse_counts(place, found.counted.get(at, ()))
         ),
+        memory=memory_traffic(found.memory, slices * slice_s),
         notes=(*empty.notes, *_notes(further)),
     )
 
@@ -97,6 +100,8 @@ def _take(found: _Read, line: str, slices: int) -> None:
     elif kind == "N":
         place, _, text = rest.partition("\t")
         found.counted.setdefault(int(place), []).append(text)
+    elif kind == "M":
+        found.memory.append(rest)
     else:
         _take_words(found, line)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from linewatt.foreign import MIB
 from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.profiles import memory
 from linewatt.profiles.counters import EVENTS
 
 SOFTWARE_CLOCK = "cpu-clock"
@@ -37,7 +38,8 @@ MARK = "linewatt-profile 1"
 
 # $1 event, $2 samples a second, $3 CPUs, $4 seconds, $5 seconds of a slice, $6 KiB that may be needed,
 # $7 stacks at most, $8 what folds them, $9 what is counted beside it, then the CPUs of each place for that
-SCRIPT = r"""export LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+SCRIPT = (
+    r"""export LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 folder=
 for one in /dev/shm /run /var/tmp /tmp; do
   [ -d "$one" ] && [ -w "$one" ] || continue
@@ -48,13 +50,22 @@ done
 [ "$folder" ] || { echo "no folder for temporary files has $6 KiB free" >&2; exit 3; }
 name=$(mktemp "$folder/linewatt-profile.XXXXXX") || exit 3
 exec 3<>"$name"; rm -f -- "$name"
+"""
+    + memory.PREPARE
+    + r"""
 counting=()
 for cpus in "${@:10}"; do
   exec {number}< <(perf stat -x, -e "$9" -C "$cpus" -- sleep "$4" 2>&1 >/dev/null)
   counting+=("$number")
 done
+"""
+    + memory.BEGIN
+    + r"""
 times=$(perf record -o /proc/self/fd/3 -N -e "$1" -F "$2" -g -C "$3" -- \
   sh -c 'date +%s.%N; sleep "$1"; date +%s.%N' sh "$4") || exit
+"""
+    + memory.AFTER
+    + r"""
 echo "linewatt-profile 1"
 echo "times" $times
 perf buildid-list -f -i /proc/self/fd/3 2>/dev/null | sed 's/^/build /'
@@ -64,8 +75,12 @@ status=${PIPESTATUS[*]}
 for place in "${!counting[@]}"; do
   while IFS= read -r line; do printf 'N\t%s\t%s\n' "$place" "$line"; done <&"${counting[place]}"
 done
+"""
+    + memory.END
+    + r"""
 echo "ended $status"
 """
+)
 
 # Input: what `perf script` prints. Output: functions (name, binary) from 0, stacks (process, its functions,
 # the outermost first), counts (slice, CPU, stack, samples), totals (samples, lost, cut, not told apart)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -129,6 +129,7 @@ def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
         "no_counters": host.no_counters,
         "cycles_per_packet": cycles_per_packet(host).value,
         "bits_per_cycle": bits_per_cycle(host, profile.throughput_bps).value,
+        "memory": asdict(host.memory) if host.memory is not None else None,
         "counters": [_counters(found) for found in place_counters(host)],
         "places": [
             {

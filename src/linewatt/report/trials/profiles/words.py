@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from linewatt.analysis.profiles.shares import PlaceProfile
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.profiles.model import HostProfile, Place, Profile
+from linewatt.profiles.model import HostProfile, MemoryTraffic, Place, Profile
 from linewatt.profiles.recording import SOFTWARE_CLOCK
 from linewatt.report.table import Note
-from linewatt.units import format_percent, format_rate
+from linewatt.units import format_percent, format_rate, format_significant
 
 TITLE = "Where the CPUs spent their time"
 _PLACES: dict[Place, str] = {
@@ -53,6 +53,8 @@ def host_notes(host: HostProfile) -> Iterator[Note]:
         yield Note("remark", note, host.host)
     if host.no_counters:
         yield Note("absence", f"no IPC, clock and cycles per packet: {host.no_counters}", host.host)
+    if host.memory is not None:
+        yield _memory(host.memory, host.host)
     if host.lost_samples > _MANY_LOST * host.samples:
         ratio = host.lost_samples / (host.samples + host.lost_samples)
         lost = f"{host.lost_samples:,} samples ({format_percent(ratio)}) were lost"
@@ -73,6 +75,21 @@ def host_notes(host: HostProfile) -> Iterator[Note]:
             "lab or a container: perf cannot know their names"
         )
         yield Note("remark", text, host.host)
+
+
+def _memory(found: MemoryTraffic, name: str) -> Note:
+    """Of the whole host, whoever moved it."""
+    if found.reason is not None:
+        by = f"{found.counted}: " if found.counted else ""
+        return Note("absence", f"no memory bandwidth: {by}{found.reason}", name)
+    ways = {"read": found.read_bytes_per_s, "written": found.written_bytes_per_s}
+    known = [f"{_bytes(value)} {way}" for way, value in ways.items() if value is not None]
+    text = ", ".join(known or [f"{_bytes(found.total_bytes_per_s or 0.0)} read and written"])
+    return Note("remark", f"memory of the whole host, by {found.counted}: {text}", name)
+
+
+def _bytes(per_s: float) -> str:
+    return f"{format_significant(per_s / 1e9)} GB/s"
 
 
 def place_notes(found: PlaceProfile) -> Iterator[Note]:
