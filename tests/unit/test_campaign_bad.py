@@ -20,8 +20,10 @@ from typing import Any
 import asyncssh
 import pytest
 from tests import forked
+from tests.unit.test_corrected import METERS as CALIBRATED_METERS
+from tests.unit.test_corrected import result_with_calibration
 
-from linewatt.campaign.campaign import EnergySweep
+from linewatt.campaign.campaign import EnergySweep, calibrations_of
 from linewatt.campaign.entries.schema import json_schema
 from linewatt.campaign.reading.file import load
 from linewatt.errors import InvalidInput
@@ -300,6 +302,10 @@ def with_host(**its: Any) -> dict[str, Any]:
     return {"name": "n", "hosts": _TWO_HOSTS | {"a": _TWO_HOSTS["a"] | its}, "tests": ["tcp"]}
 
 
+EVERY_TEXT_OF_A_CALIBRATION = with_host(power={"bmc": CALIBRATED_METERS | {"calibration": "calibrated"}})
+EVERY_TEXT_OF_A_REST = with_host() | {"rest": {"until": "cool"}}
+
+
 CAMPAIGNS = {
     "cases": EVERY_TEXT | {"hosts": {host: its | {"power": {}} for host, its in EVERY_TEXT["hosts"].items()}},
     **{f"meter {name}": with_host(power={name: meter}) for name, meter in METERS.items()},
@@ -308,6 +314,9 @@ CAMPAIGNS = {
     "password": EVERY_TEXT_OF_A_PASSWORD_FILE,
     "instances": EVERY_TEXT_OF_INSTANCES,
     "energy": EVERY_TEXT_OF_ENERGY,
+    "meter corrected": EVERY_TEXT_OF_A_CALIBRATION,
+    "rest": EVERY_TEXT_OF_A_REST,
+    "rest in short": EVERY_TEXT_OF_A_REST | {"rest": "until-cool"},
 }
 """all of it, a part at a time: what is read 2,000 times may not be long"""
 
@@ -323,6 +332,7 @@ def with_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "one.yaml").write_text(as_yaml({"hosts": {"a": tunnel("a"), "b": tunnel("b")}}))
     for name in ("a", "b"):
         (folder / f"{name}.yaml").write_text(as_yaml(tunnel(name)))
+    result_with_calibration(folder / "made", "a", "192.0.2.1").rename(folder / "calibrated")
     return folder
 
 
@@ -453,7 +463,7 @@ def test_no_text_field_is_left_out_of_the_hostile_tests() -> None:
         for path in places(campaign)
     }
     tried = {re.sub(r"^hosts\.[ab]\b", "hosts.*", name) for name in tried}
-    tried = {re.sub(r"\.(power|channels|scopes)\.[a-z]\b\*?", r".\1.*", name) for name in tried}
+    tried = {re.sub(r"\.(power|channels|scopes)\.(?:[a-z]|bmc)\b\*?", r".\1.*", name) for name in tried}
     tried = {re.sub(r"^networks\.(hosts|files)\.[ab]\b", r"networks.\1.*", name) for name in tried}
     tried = {re.sub(r"^users\.groups\.g\b", "users.groups.*", name) for name in tried}
     tried = {re.sub(r"^factors\.(\w+|\*)", "factors.*", name) for name in tried}
@@ -487,6 +497,15 @@ def test_the_campaign_of_the_hostile_tests_is_good_itself(with_files: Path) -> N
     campaign = load(file)
     assert campaign.hosts["a"].irq_cpus == (1,)
     assert campaign.networks == ("bare", "one", "each", "here")
+
+
+def test_the_meter_and_the_rest_of_the_hostile_tests_are_good_themselves(with_files: Path) -> None:
+    file = with_files / "good.yaml"
+    file.write_text(as_yaml(EVERY_TEXT_OF_A_CALIBRATION))
+    assert list(calibrations_of(load(file))) == [("a", "bmc")]
+    for rest in ({"until": "cool"}, "until-cool"):
+        file.write_text(as_yaml(EVERY_TEXT_OF_A_REST | {"rest": rest}))
+        assert load(file).rest is not None
 
 
 def test_the_sweep_of_the_hostile_tests_is_good_itself(with_files: Path) -> None:

@@ -186,17 +186,21 @@ def test_a_calibration_of_last_year_is_told(days: int, told: bool) -> None:
 METERS: dict[str, Any] = {"driver": "estimate", "idle_w": 60, "max_w": 180}
 
 
+def result_with_calibration(results: Path, host: str = "h2", address: str = "192.0.2.2") -> Path:
+    """One of ``bmc`` of a host, 4 % and 6 W off."""
+    path = stored(results, 1, Meter(gain=GAIN, offset_w=OFFSET_W))
+    found = compared(read.load(path), Pair("h2", "bmc", "pdu"), 0.05)
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["campaign"] = {"power": {host: {"bmc": METERS, "pdu": METERS}}}
+    manifest["hosts"][host] = manifest["hosts"]["h2"] | {"address": address}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    write_json(path / "calibration.json", found.model_dump() | {"host": host})
+    return path
+
+
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A result with a calibration of ``bmc`` of h2, 4 % and 6 W off."""
-    path = stored(tmp_path_factory.mktemp("results"), 1, Meter(gain=GAIN, offset_w=OFFSET_W))
-    manifest = json.loads((path / "manifest.json").read_text())
-    manifest["campaign"] = {"power": {"h2": {"bmc": METERS, "pdu": METERS}}}
-    manifest["hosts"]["h2"]["address"] = "192.0.2.2"
-    (path / "manifest.json").write_text(json.dumps(manifest))
-    found = compared(read.load(path), Pair("h2", "bmc", "pdu"), 0.05)
-    write_json(path / "calibration.json", found.model_dump())
-    return path
+    return result_with_calibration(tmp_path_factory.mktemp("results"))
 
 
 @pytest.fixture

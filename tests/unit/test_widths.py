@@ -52,7 +52,7 @@ def renders(root: Path) -> dict[str, list[Render]]:
     with pytest.MonkeyPatch.context() as patch:
         for name, words in COMMANDS.items():
             own = found.setdefault(name, [])
-            for module in ("show", "compare", "history"):
+            for module in ("show", "compare", "compared", "history"):
                 patch.setattr(import_module(f"linewatt.cli.commands.{module}"), "print_rich", own.append)
             patch.setattr(sys, "argv", ["linewatt", *words, "--results", str(root)])
             with pytest.raises(SystemExit):

@@ -555,6 +555,13 @@ def test_each_lie_of_a_soak_is_told(lie: str, soaks: Callable[[Shape], Soak]) ->
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE: dict[str, tuple[str, str]] = {
+    "calibration-extrapolated": ("test_corrected.py", "test_a_power_beyond_the_staircase_is_told"),
+    "calibration-old": ("test_corrected.py", "test_a_calibration_of_last_year_is_told"),
+    "power-corrected": ("test_corrected.py", "test_a_trial_is_stored_with_both_figures"),
+    "power-not-corrected": (
+        "test_corrected.py",
+        "test_supplies_that_were_calibrated_together_are_corrected_together",
+    ),
     "meter-averages": ("test_meter_book.py", "test_slow_meters_are_told_of_once"),
     "meter-hangs": (
         "test_meter_book.py",

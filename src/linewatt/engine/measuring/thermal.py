@@ -53,6 +53,6 @@ def _clocks(end: EndResult, readings: Sequence[Reading], window: Window) -> Iter
 def _over(
     reading: Reading, name: str, unit: str, channels: Sequence[str], window: Window
 ) -> Iterator[ThermalResult]:
-    values = [value for channel in channels for _, value in reading.within(channel, window)]
+    values = [float(value) for channel in channels for _, value in reading.within(channel, window)]
     if values:
         yield ThermalResult(reading.source, name, unit, fmean(values), min(values), max(values))
