@@ -81,7 +81,7 @@ def memory_traffic(lines: Iterable[str], seconds: float) -> MemoryTraffic | None
 
 def _of_controllers(lines: Sequence[str], seconds: float) -> MemoryTraffic:
     """The sum over all controllers; one that says nothing leaves no figure, for it would be too small."""
-    moved = dict.fromkeys((READ, WRITTEN), 0.0)
+    moved: dict[tuple[str, ...], float] = {READ: 0.0, WRITTEN: 0.0}
     seen: set[tuple[str, ...]] = set()
     for line in lines:
         parts = line.strip().split(",")
