@@ -10,7 +10,7 @@ from tests.wiring import SETUP, Change, both, early, readback, setup
 from tests.wiring import told as told_story
 
 from linewatt.engine.live.feed import Reading, Record
-from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.readback import ReadBack, SettingRead
 from linewatt.engine.measuring.bond_ports import lost
 from linewatt.hosts.base import DataPort
 from linewatt.hosts.facts.parsers import bond_ports
@@ -181,3 +181,25 @@ def test_of_several_data_ports_the_one_that_lost_its_carrier_is_named() -> None:
     assert str(found.reason).startswith(
         "h2: the carrier of its data interface eth5 changed once in mid-trial"
     )
+
+
+@pytest.mark.parametrize(
+    ("setting", "told_of"),
+    [
+        (("network", "data7@bond7 mtu 1500"), True),
+        (("nmstate", "bond7/bond7"), True),
+        (("network", "data9@bond9"), False),
+        (("mtu", "bond7"), False),
+        (None, False),
+    ],
+    ids=["of the network", "of nmstate", "another", "a setting of it", "none"],
+)
+def test_a_bond_that_only_carries_the_network_of_the_case_is_looked_at(
+    setting: tuple[str, str] | None, told_of: bool
+) -> None:
+    settings = () if setting is None else (SettingRead(*setting, wanted="there", found="there"),)
+    shown = {
+        f"bonds.ports.bond7/p{at}": f"{is_} active, 0 link failures" for at, is_ in enumerate(("up", "down"))
+    }
+    found = told_story(readback("h2", facts=shown, settings=settings)).trial()
+    assert ("bond-port-down" in {flag.code for flag in found.flags}) is told_of

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.wiring import (
@@ -24,6 +26,9 @@ from tests.wiring import (
 )
 
 from linewatt.engine.live.feed import Reading
+from linewatt.engine.measuring.checks import network
+from linewatt.model import Role
+from linewatt.network.framing import BARE
 
 NEIGHBOUR = counters("h2", "nic.rx_bytes", 3e9 / 8 * WINDOW_S)
 TO_THE_END = setup(window_s=SECONDS - OMIT_S)
@@ -169,3 +174,18 @@ def test_the_way_that_the_load_takes_is_told_first() -> None:
         ("h2", ["received"]),
         ("h2", ["sent"]),
     ]
+
+
+def test_datagrams_are_counted_in_the_role_that_is_asked_for() -> None:
+    """A host that sends many and receives few, as in a test both ways."""
+    instances = [
+        (SimpleNamespace(packets=count), role) for count, role in ((5000, "sender"), (9, "receiver"))
+    ]
+    seen: Any = SimpleNamespace(
+        case=SimpleNamespace(is_tcp=False, test="udp-1500", family="ipv4"),
+        cut=SimpleNamespace(run=SimpleNamespace(framings={"h1": BARE})),
+        processes=lambda _: instances,
+    )
+    end: Any = None
+    roles: tuple[Role, ...] = ("sender", "receiver")
+    assert [network._packets(seen, end, role, 0.0, 0.0) for role in roles] == [5000.0, 9.0]
