@@ -10,7 +10,7 @@ from linewatt.analysis.power.beside import DEGREES
 from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
 from linewatt.model import Case, EndResult, Trial
 from linewatt.report.provenance import mark
-from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.units import MISSING, ghz_from_hz
 
@@ -107,10 +107,15 @@ def _table(host: str, lines: Sequence[_Line], *, trials: bool) -> Table:
         keys=(Head("Trial"), case) if trials else (case,),
         heads=tuple(one.head for one in columns),
         groups=(RowGroup("", tuple(rows)),),
-        notes=absences(_lacks(lines, heats), len(lines)),
+        notes=(*absences(_lacks(lines, heats), len(lines)), *_simulated(heats)),
         style="numbers thermal",
         folded=f"{len(lines)} trials" if trials else "",
     )
+
+
+def _simulated(heats: Sequence[Heat]) -> Iterator[Note]:
+    if any(heat.provenance == "simulated" for heat in heats):
+        yield Note("remark", "what its simulated meter tells of temperatures and fans is simulated, too")
 
 
 def _cell(column: _Column, heat: Heat, line: _Line) -> Cell:
