@@ -16,12 +16,12 @@ from linewatt.campaign.campaign import Rest
 from linewatt.campaign.reading.file import load
 from linewatt.engine import resting
 from linewatt.engine.live.feed import Feed, Reading, Record
-from linewatt.engine.measuring.cool import warm
+from linewatt.engine.measuring.cool import follows_s, warm
 from linewatt.engine.resting import NO_TEMPERATURE, cooled, refuse_without_temperature
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import Line
 from linewatt.hosts.clock import now_s
-from linewatt.model import Channel, ThermalResult, Window
+from linewatt.model import Channel, PowerResult, ThermalResult, Window
 from linewatt.records import IdleHost
 from linewatt.sensors.cpufreq import Cpufreq, CpufreqConfig
 
@@ -126,6 +126,26 @@ def test_fans_that_follow_late_are_seen_although_the_first_reading_is_cool() -> 
     own = IdleHost(thermal=(COOL,))
     (said,) = rested(feed(40.0), own, [40.0, 40.0, 61.0], 1.0).values()
     assert said == "waited 1 s, and still: cpufreq k10temp Tctl 61 °C, awaited 43 (idle 40)"
+
+
+def test_a_meter_that_refreshes_slowly_may_show_what_was_before_the_load() -> None:
+    """It is looked at for as long as it may take to follow, here a second; then fans are still fast."""
+    meter = PowerResult("bmc", "CPU", "cpu", "measured", "IPMI", 100.0, refresh_s=0.6, averaging_s=0.4)
+    own = IdleHost(thermal=(COOL,), power=(meter,))
+    assert follows_s(own) == 1.0
+    assert follows_s(IdleHost(thermal=(COOL,))) == 0.0
+    session: Any = SimpleNamespace(feeds={"h1": [one := feed(40.0)]}, specs={"h1": None})
+
+    async def told() -> dict[str, str]:
+        waiting = asyncio.create_task(cooled(session, {"h1": own}, 3.0))
+        for value in [*[40.0] * 25, *[61.0] * 400]:
+            if waiting.done():
+                break
+            say(one, value)
+            await asyncio.sleep(0.02)
+        return await waiting
+
+    assert "k10temp Tctl 61" in asyncio.run(told())["h1"]
 
 
 def test_a_wait_has_a_limit_and_says_what_was_awaited() -> None:

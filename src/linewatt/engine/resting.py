@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.session import Session
-from linewatt.engine.measuring.cool import awaited, has_temperature, sources_of, warm
+from linewatt.engine.measuring.cool import awaited, follows_s, has_temperature, sources_of, warm
 from linewatt.errors import InvalidInput, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
@@ -17,7 +17,7 @@ from linewatt.records import IdleHost
 
 LOOK_S = 3.0
 """What is looked at, from when the wait began at the earliest: the last seconds, or two readings of a slower
-source. Less is not enough: fans follow a load late."""
+source. Less is not enough: fans follow a load late, and a slow meter still shows what was before it."""
 LATE_LIMIT_S = 5.0
 AGAIN_S = 1.0
 NO_TEMPERATURE = "no temperature was read; only fans and watts were awaited"
@@ -55,7 +55,7 @@ async def _cooled(
         return "it has no idle window with temperatures, fans or watts to compare with"
     own = [feed for feed in feeds if feed.source in sources_of(idle)]
     began_s = now_s()
-    looked_s = began_s + max([LOOK_S, *(2 * feed.interval_s for feed in own)])
+    looked_s = began_s + max([LOOK_S, follows_s(idle), *(2 * feed.interval_s for feed in own)])
     while True:
         left = _warm(idle, feeds, began_s)
         at_s = now_s()

@@ -18,7 +18,7 @@ _WHY = {
     "irq_hz": _NO_CLOCK,
     "app_hz": _NO_CLOCK,
     "of_limit_ratio": "it takes the power of a CPU package (driver rapl) and its limit",
-    "throttled": "its kernel counts no throttling, as only those of Intel CPUs do, of no virtual ones",
+    "throttled": "its kernel counts no throttling: kernels do for Intel CPUs, and not in virtual machines",
     "power_w": "no system power was measured",
 }
 _RECORDED_WHY = {

@@ -30,6 +30,17 @@ def sources_of(idle: IdleHost) -> set[str]:
     return {one.source for one in idle.thermal} | {source for source, _ in _idle_w(idle)}
 
 
+def follows_s(idle: IdleHost) -> float:
+    """How long after a change the slowest meter of what is compared may still show what was before."""
+    return max(
+        (
+            sum(one_s or 0.0 for one_s in (one.refresh_s or one.update_s, one.averaging_s, one.delay_s))
+            for one in idle.power
+        ),
+        default=0.0,
+    )
+
+
 def warm(idle: IdleHost, reading: Reading, window: Window) -> tuple[str, ...]:
     """What one source tells that is above idle by more than is allowed, or was not read, each in words.
 
