@@ -89,7 +89,7 @@ def learned(
         readings = meter.readings(rng, course.power(rng, load_s, rng.uniform(150, 300)))
         distances += [after - before for before, after in pairwise(meters.changes(readings))]
         refresh_s = meters.refresh(distances, meter.read_every_s)
-        own = [one for one in readings if one[0] <= BEFORE_S + load_s]
+        own = [one for one in readings if one[0] <= BEFORE_S + load_s - TAIL_S]
         step = meters.fit_step(own, BEFORE_S, refresh_s, meter.step_w)
         steps += [step] if step else []
     return meters.dynamics(distances, meter.read_every_s, steps)

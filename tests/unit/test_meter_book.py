@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from tests.meter_simulation import BEFORE_S, Course, Simulated
+from tests.unit.test_wiring import HEALTHY
+from tests.wiring import OMIT_S, WINDOW_S, told
 
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals
@@ -17,8 +20,10 @@ from linewatt.campaign.campaign import PowerSource
 from linewatt.campaign.reading.file import load
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.meter_book import MeterBook
+from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
 from linewatt.findings.meters import LONGER
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Idle, IdleHost, Meter, Times
 from linewatt.sensors.power.base import PowerConfig
@@ -53,6 +58,26 @@ def test_a_book_learns_what_its_meters_do_and_a_result_keeps_it(tmp_path: Path) 
     assert book.of("h2") == {}
     book.write()
     assert known_of(read.meters(tmp_path))[KEY].dynamics == found
+
+
+def test_a_book_learns_from_a_load_up_to_the_end_of_its_window(tmp_path: Path) -> None:
+    """Behind it hosts are asked and the next round is made ready."""
+    given, loads = told(HEALTHY["udp"]), []
+    book = SimpleNamespace(take=lambda _: None, load=lambda *span: loads.append(span), of=lambda _: {})
+    idle = SimpleNamespace(cores=lambda *_: {}, power=lambda *_: {})
+    rounds = cast(Any, object.__new__(RoundRunner))
+    for name, value in {
+        "_stage": SimpleNamespace(meters=book, idle=idle),
+        "_setup": given.setup,
+        "_session": SimpleNamespace(load=Iperf3()),
+        "_campaign": SimpleNamespace(omit_s=OMIT_S, window_s=WINDOW_S, power={}),
+        "_result": tmp_path,
+    }.items():
+        setattr(rounds, name, value)
+    rounds._write(given.run, given.readings, (), 0.05)
+    begun_s = given.run.started_s
+    assert loads == [(given.run.planned.case.hosts, begun_s, begun_s + OMIT_S + WINDOW_S)]
+    assert begun_s + OMIT_S + WINDOW_S < given.run.ended_s
 
 
 def test_a_campaign_that_is_gone_on_with_knows_what_it_knew(tmp_path: Path) -> None:

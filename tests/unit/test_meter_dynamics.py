@@ -140,6 +140,28 @@ def test_one_load_that_begins_unevenly_makes_no_meter_slower_than_a_quick_one_ex
     assert energy.power_w == pytest.approx(true_w, rel=0.005)
 
 
+IN_THE_TAIL = FIRST_TRIAL.with_name("lab_tail.json")
+
+
+@pytest.mark.parametrize("channel", ["PSU1 Power In", "PSU1 Power Out", "CPU_Power"])
+def test_what_linewatt_does_behind_a_window_makes_no_meter_a_slow_one(channel: str) -> None:
+    """All readings of the load made it one that averages over 7 to 45 s, and the watts were withheld."""
+    captured = json.loads(IN_THE_TAIL.read_text())
+    at, step_w = captured["channels"].index(channel), captured["steps_w"][channel]
+    readings = [(row[0], row[at]) for row in captured["readings"]]
+    span, load = Window(*captured["window_s"]), Window(0.0, captured["load_s"])
+    step = meters.fit_step([one for one in readings if one[0] <= span.end_s], 0.0, 0.2, step_w)
+    assert step is not None
+    known = meters.follow([step], 0.2)
+    assert known.settle_s is not None
+    assert known.settle_s <= meters.VAGUE_S
+    energy = from_power(readings, span, Meter(0.2, step_w, dynamics=known), load)
+    assert isinstance(energy, Energy)
+    plain_w = fmean(watts for time_s, watts in readings if span.start_s <= time_s <= span.end_s)
+    assert energy.power_w == pytest.approx(plain_w, abs=energy.uncertainty_j / (span.end_s - span.start_s))
+    assert energy.power_w == pytest.approx(plain_w, rel=0.05)
+
+
 @dataclass(frozen=True)
 class Uneven(Course):
     """A load that rises for 0.4 s and then draws up to 30 % more or less, for up to four seconds."""

@@ -252,13 +252,18 @@ class RoundRunner:
     async def _readings(self, run: TrialRun, feeds: Sequence[LiveFeed]) -> dict[str, list[Reading]]:
         """What sensors of its hosts said during a trial, once they cover it."""
         if run.failure is None:
-            begun_s = run.started_s + self._session.load.lead_s
-            window_end_s = begun_s + self._campaign.omit_s + self._campaign.window_s
-            await asyncio.gather(*(_wait_past(feed, window_end_s) for feed in feeds))
+            await asyncio.gather(*(_wait_past(feed, self._window_end_s(run)) for feed in feeds))
         readings: dict[str, list[Reading]] = {}
         for feed in feeds:
             readings.setdefault(feed.host, []).append(feed.reading(run.started_s, run.ended_s))
         return readings
+
+    def _begun_s(self, run: TrialRun) -> float:
+        """When its load can first be seen in power."""
+        return run.started_s + self._session.load.lead_s
+
+    def _window_end_s(self, run: TrialRun) -> float:
+        return self._begun_s(run) + self._campaign.omit_s + self._campaign.window_s
 
     async def unstored(self, run: TrialRun) -> Trial:
         """A trial as it is measured, of which nothing is stored or learned."""
@@ -275,8 +280,10 @@ class RoundRunner:
     ) -> Trial:
         book, hosts = self._stage.meters, run.planned.case.hosts
         book.take(meters)
-        if run.failure is None:
-            book.load(hosts, run.started_s + self._session.load.lead_s, run.ended_s)
+        if (
+            run.failure is None
+        ):  # behind its window hosts are asked, and the next round is made ready: no load's power
+            book.load(hosts, self._begun_s(run), min(run.ended_s, self._window_end_s(run)))
         setting = setting_of_hosts(run.planned.case)
         idle = self._stage.idle
         setup = replace(
