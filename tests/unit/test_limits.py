@@ -29,7 +29,7 @@ from linewatt.findings.limits import TIE
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, TcpState, Trial
 from linewatt.report.printing import html
 from linewatt.report.trials import terminal
-from linewatt.report.trials.answer.limits import MOST_NAMED, limit_notes
+from linewatt.report.trials.answer.limits import MOST_NAMED, limit_notes, limit_words
 from linewatt.report.trials.digest import as_json, case_rows, digest
 
 GIVEN = ("usr", "sys", "irq", "soft", "idle")
@@ -345,6 +345,11 @@ def test_udp_that_is_lost_names_both_ends_what_arrives_first() -> None:
     found = verdict([loaded("udp-1500", sender_app=0.999, receiver_irq=0.96)])
     assert found.kinds == ("receiver-irq-cpu", "sender-app-cpu")
     assert found.evidence.endswith("12.5 % of what was sent did not arrive")
+
+
+def test_of_limits_at_both_ends_the_first_screen_says_how_full_each_host_is() -> None:
+    words = limit_words(summary(loaded("udp-1500", receiver_irq=0.94, sender_app=0.999)))
+    assert words == "limited by the receiver's IRQ CPU and the sender's app CPU (b, 94.0 %; a, 99.9 %)"
 
 
 def test_udp_that_all_arrives_is_never_limited_by_its_receiver() -> None:

@@ -147,15 +147,27 @@ def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
 
 
 def _where(limit: Limit) -> str:
-    """``h1, 99.2 %``: of the first that is named, without the host where its name has it; of a ceiling that
-    only a series shows the evidence."""
+    """``h1, 99.2 %``: of the first that is named, and of CPUs at the other end that are, without the host where
+    its name has it; of a ceiling that only a series shows the evidence."""
     evidence = limit.evidence.partition(";")[0]
     if not limit.named:
         return evidence
     first = limit.named[0]
-    is_use = first.cpu is not None or first.unit == "bit/s"
-    share = format_percent(min(1.0, first.share)) if is_use else evidence
-    return ", ".join(part for part in (None if first.two_roles else first.host, share) if part)
+    if first.cpu is None:
+        share = format_percent(min(1.0, first.share)) if first.unit == "bit/s" else evidence
+        return _at(first, share)
+    busiest: dict[str | None, Ranked] = {}
+    for one in limit.named:
+        if one.cpu is not None:
+            known = busiest.setdefault(one.end, one)
+            busiest[one.end] = max(known, one, key=lambda each: each.share)
+    several = len(busiest) > 1
+    return "; ".join(_at(one, format_percent(min(1.0, one.share)), named=several) for one in busiest.values())
+
+
+def _at(one: Ranked, share: str, *, named: bool = False) -> str:
+    host = one.host if named or not one.two_roles else None
+    return share if host is None else f"{host}, {share}"
 
 
 def _other_end(limit: Limit) -> str:
