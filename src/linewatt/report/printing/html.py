@@ -113,10 +113,10 @@ def write(target: Path, page: str | bytes) -> None:
         raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
 
 
-def environment_of_pages() -> Environment:
-    """Where templates come from, and what they may use."""
+def environment_of_pages(*before: Path) -> Environment:
+    """Where templates come from, and what they may use; those in ``before`` take the place of ours."""
     made = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
+        loader=FileSystemLoader([*before, _HERE / "templates"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server process: one socket, one application, gone at once on Ctrl-C or TERM."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from linewatt.errors import InvalidInput
+from linewatt.web.app import create_app
+from linewatt.web.settings import Settings
+
+_BACKLOG = 128
+_MOST_CONNECTIONS = 200
+_KEPT_S = 5
+_LAST_S = 1
+"""for answers that are on their way when it ends"""
+
+
+def bound(settings: Settings) -> socket.socket:
+    """A socket that listens. Raises InvalidInput saying why not."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise InvalidInput(
+            f"--host {settings.host}: is no address of this machine: {error.strerror}"
+        ) from error
+    opened = socket.socket(family, kind)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(_BACKLOG)
+    except OSError as error:
+        opened.close()
+        raise InvalidInput(_why(settings, error)) from error
+    return opened
+
+
+def _why(settings: Settings, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"--port {settings.port}: another program listens there; name another, or 0 for any free one"
+    if error.errno == errno.EACCES:
+        return f"--port {settings.port}: ports below 1024 are for root; name another"
+    return f"--host {settings.host}: cannot be listened on: {error.strerror}"
+
+
+class _Said(logging.Handler):
+    """What libraries log, as messages of the program."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(self.format(record))
+
+
+def run(
+    settings: Settings,
+    listening: socket.socket,
+    say: Callable[[str], None],
+    ended: Callable[[], None],
+) -> None:
+    """Serve until Ctrl-C or TERM, then call ``ended``: it is not to return where a page is still being made
+    in a thread, which nobody waits for."""
+    logging.getLogger().addHandler(_Said(say))
+    config = uvicorn.Config(
+        create_app(settings),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_keep_alive=_KEPT_S,
+        timeout_graceful_shutdown=_LAST_S,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )
+
+    async def until_ended() -> None:
+        try:
+            await uvicorn.Server(config).serve(sockets=[listening])
+        finally:
+            ended()
+
+    asyncio.run(until_ended())
