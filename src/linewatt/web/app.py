@@ -14,12 +14,20 @@ from starlette.types import ASGIApp
 from linewatt import __version__
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.foreign import shortened
-from linewatt.web import asset_page
+from linewatt.web import asset_page, compare_page, file_page, history_page, list_page, result_page, save_page
 from linewatt.web.guard import Guard
 from linewatt.web.settings import Settings
 from linewatt.web.site import site_for, site_of
 
-ROUTERS: Sequence[APIRouter] = (asset_page.router,)
+ROUTERS: Sequence[APIRouter] = (
+    asset_page.router,
+    list_page.router,
+    result_page.router,
+    file_page.router,
+    save_page.router,
+    compare_page.router,
+    history_page.router,
+)
 """what there is to see; a page is in one of these"""
 
 LOG = logging.getLogger("linewatt.web")
@@ -30,7 +38,9 @@ class _Application(FastAPI):
     """With the guard around everything, errors too."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(title="linewatt", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+        super().__init__(
+            title="linewatt", version=__version__, docs_url=None, redoc_url=None, openapi_url=None
+        )
         self._settings = settings
 
     def build_middleware_stack(self) -> ASGIApp:

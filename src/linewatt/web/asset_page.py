@@ -7,8 +7,8 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
 from linewatt.web.answers import made
-from linewatt.web.site import site_of
 from linewatt.web.assets import FOREVER
+from linewatt.web.site import site_of
 
 router = APIRouter()
 

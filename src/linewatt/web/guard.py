@@ -153,7 +153,7 @@ def _check_token(said: str, token: bytes) -> None:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """By name in small letters; a header that is there twice is as if there were both, which nothing allows."""
+    """By name in small letters; of a header that is there twice both, which nothing here allows."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

@@ -17,7 +17,9 @@ from linewatt.errors import InvalidInput
 
 _Host = Annotated[
     str,
-    typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond this machine with TLS or a token."),
+    typer.Option(
+        "--host", metavar="ADDRESS", help="Where to listen; beyond this machine with TLS or a token."
+    ),
 ]
 _Port = Annotated[
     int, typer.Option("--port", metavar="NUMBER", min=0, max=65535, help="0: any that is free.")
@@ -25,7 +27,9 @@ _Port = Annotated[
 _TokenFile = Annotated[
     Path | None,
     typer.Option(
-        "--token-file", metavar="FILE", help="Ask for the token in it: as the password of any user, or Bearer."
+        "--token-file",
+        metavar="FILE",
+        help="Ask for the token in it: as the password of any user, or Bearer.",
     ),
 ]
 _Cert = Annotated[
@@ -47,9 +51,10 @@ def serve(
     tls_key: _Key = None,
     name: _Name = None,
 ) -> None:
-    """Show stored results in a browser: list, compare, history, raw files.
+    """Show stored results in a browser: pages that only read.
 
-    It only reads. Whoever is logged in on this machine can open it; on another address it asks for a token or
+    List, reports with charts that answer, comparisons, history, raw files. Whoever is logged in on this machine
+    can open it; on another address it asks for a token or
     speaks TLS. Ctrl-C ends it.
     """
     from linewatt.hosts.journal.journal import state_dir

@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from jinja2 import Environment
+
 from linewatt import __version__
 from linewatt.analysis.comparison.history import Course
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
@@ -37,9 +39,9 @@ _LEGEND = (
 )
 
 
-def render(found: History) -> str:
-    """The whole page."""
-    page = environment_of_pages().get_template("history.html.j2")
+def render(found: History, pages: Environment | None = None) -> str:
+    """The whole page; ``pages`` are templates of a server in place of those of a file."""
+    page = (pages or environment_of_pages()).get_template("history.html.j2")
     return page.render(
         version=__version__,
         kind="history",
