@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -55,48 +55,57 @@ def entries(result: Path, folder: str) -> list[Entry]:
     if folder in every and folder.endswith(raw.SUFFIX):
         return [Entry(f"{folder}/{name}", is_folder=False) for name in sorted(texts(result, folder))]
     prefix = f"{folder}/" if folder else ""
-    below = sorted({prefix + name.removeprefix(prefix).split("/")[0] for name in _within(every, prefix)})
-    if not below:
+    own = [name.removeprefix(prefix) for name in every if name.startswith(prefix)]
+    titles = sorted({name.split("/")[0] for name in own})
+    if not titles:
         raise StoreError(f"{folder}: the result has no such folder")
-    return [_entry(result, name, every) for name in below]
+    files = {name for name in own if "/" not in name}
+    with _entered(result, folder) as handle:
+        return [
+            Entry(prefix + one, one.endswith(raw.SUFFIX), _size(handle, one))
+            if one in files
+            else Entry(prefix + one, is_folder=True)
+            for one in titles
+        ]
 
 
-def _within(every: Iterable[str], prefix: str) -> list[str]:
-    return [name for name in every if name.startswith(prefix)]
-
-
-def _entry(result: Path, name: str, every: list[str]) -> Entry:
-    if name not in every:
-        return Entry(name, is_folder=True)
-    size = None
+def _size(folder: int, title: str) -> int | None:
+    """Bytes of a regular file; None for anything else, and where there is none."""
     with suppress(OSError):
-        seen = os.lstat(result / name)
-        size = seen.st_size if stat.S_ISREG(seen.st_mode) else None
-    return Entry(name, name.endswith(raw.SUFFIX), size)
+        seen = os.stat(title, dir_fd=folder, follow_symlinks=False)
+        return seen.st_size if stat.S_ISREG(seen.st_mode) else None
+    return None
+
+
+@contextmanager
+def _entered(result: Path, folder: str) -> Iterator[int]:
+    """A folder of a result, opened; no part of the way to it is a link. Raises StoreError."""
+    where = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    handles: list[int] = []
+    try:
+        handles.append(os.open(result, where))
+        for one in folder.split("/") if folder else []:
+            handles.append(os.open(one, where, dir_fd=handles[-1]))
+        yield handles[-1]
+    except OSError as error:
+        raise StoreError(f"{folder or result.name}: cannot be read: {error.strerror}") from error
+    finally:
+        for handle in handles:
+            os.close(handle)
 
 
 def opened(result: Path, name: str) -> tuple[BinaryIO, int]:
     """A listed file, opened, and its size. Raises StoreError."""
     if name not in names(result):
         raise StoreError(f"{name}: is none of the files of {result.name}")
-    handles: list[int] = []
-    try:
-        *folders, last = name.split("/")
-        handles.append(os.open(result, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
-        for one in folders:
-            where = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-            handles.append(os.open(one, where, dir_fd=handles[-1]))
-        file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handles[-1])
-        handles.append(file)
-        seen = os.fstat(file)
-        if not stat.S_ISREG(seen.st_mode):
-            raise StoreError(f"{name}: is no regular file")
-        return os.fdopen(handles.pop(), "rb"), seen.st_size
-    except OSError as error:
-        raise StoreError(f"{name}: cannot be read: {error.strerror}") from error
-    finally:
-        for handle in handles:
-            os.close(handle)
+    folder, _, title = name.rpartition("/")
+    with _entered(result, folder) as inside:
+        handle = os.open(title, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
+    seen = os.fstat(handle)
+    if not stat.S_ISREG(seen.st_mode):
+        os.close(handle)
+        raise StoreError(f"{name}: is no regular file")
+    return os.fdopen(handle, "rb"), seen.st_size
 
 
 def texts(result: Path, pack: str) -> dict[str, str]:

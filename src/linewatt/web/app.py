@@ -68,7 +68,8 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     """What linewatt raises on purpose says in one line what is wrong."""
-    return _page(request, 400 if isinstance(error, InvalidInput) else 404, shortened(str(error)))
+    said = site_of(request).without_root(shortened(str(error)))
+    return _page(request, 400 if isinstance(error, InvalidInput) else 404, said)
 
 
 def _failed(request: Request, error: Exception) -> Response:

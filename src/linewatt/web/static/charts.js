@@ -231,7 +231,7 @@
     return inside.sort((a, b) => a.width * a.height - b.width * b.height)[0];
   }
 
-  // The specification with another domain along x; names at the ends of lines are nowhere then
+  // The specification with another domain along x; names at the ends of lines become a legend
   function part(view, domain) {
     if (Array.isArray(view)) return view.filter((one) => !isText(one)).map((one) => part(one, domain));
     if (view === null || typeof view !== "object") return view;
@@ -239,6 +239,8 @@
       if (name !== "data" && name !== "transform") view[name] = part(value, domain);
     }
     if (view.encoding?.x?.scale?.domain) view.encoding.x.scale.domain = domain;
+    const colour = view.encoding?.color;
+    if (colour?.field && colour.legend === null) colour.legend = { title: null };
     if (view.mark) view.mark = { ...(typeof view.mark === "string" ? { type: view.mark } : view.mark), clip: true };
     return view;
   }
