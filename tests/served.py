@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def client(results: Path, headers: dict[str, str] | None = None, **settings: Any
     """A browser without scripts; a redirection is an answer."""
     made = Settings(results, results / "state", **settings)
     return TestClient(
-        create_app(made),
+        create_app(made, ThreadPoolExecutor(2)),
         base_url=URL,
         headers=headers,
         follow_redirects=False,

@@ -8,6 +8,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tests.unit.conftest import Run
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.interactive import interactive
 from linewatt.store import baselines, remembered
-from linewatt.web.answers import Made
+from linewatt.web.answers import Body
 from linewatt.web.making import Making
 from linewatt.web.within import data
 
@@ -271,14 +272,14 @@ def test_the_drawn_specification_stays_as_it_is() -> None:
 
 
 def test_a_page_is_made_once_however_many_ask() -> None:
-    making, go, made = Making(), threading.Event(), list[int]()
+    making, go, made = Making(ThreadPoolExecutor(2)), threading.Event(), list[int]()
 
-    def make() -> Made:
+    def make() -> Body:
         made.append(1)
         assert go.wait(60)
-        return Made(b"x", "text/plain")
+        return Body(b"x", "text/plain")
 
-    async def ask() -> list[Made]:
+    async def ask() -> list[Body]:
         asked = [asyncio.ensure_future(making.page("key", make)) for _ in range(5)]
         await asyncio.sleep(0)
         go.set()
@@ -292,11 +293,11 @@ def test_a_page_is_made_once_however_many_ask() -> None:
 
 
 def test_too_many_large_pages_at_once_are_refused_and_say_when_to_ask_again() -> None:
-    making, go = Making(at_once=1, waiting=1), threading.Event()
+    making, go = Making(ThreadPoolExecutor(1), at_once=1, waiting=1), threading.Event()
 
-    def make() -> Made:
+    def make() -> Body:
         assert go.wait(60)
-        return Made(b"x", "text/plain")
+        return Body(b"x", "text/plain")
 
     async def ask() -> None:
         asked = [asyncio.ensure_future(making.page(at, make)) for at in range(2)]
@@ -312,18 +313,18 @@ def test_too_many_large_pages_at_once_are_refused_and_say_when_to_ask_again() ->
 
 
 def test_what_is_kept_has_a_bound_and_a_failure_is_not_kept() -> None:
-    making = Making(most_bytes=1000)
+    making = Making(ThreadPoolExecutor(1), most_bytes=1000)
 
     async def ask() -> None:
         for at in range(5):
-            await making.page(at, lambda: Made(b"x" * 300, "text/plain"))
+            await making.page(at, lambda: Body(b"x" * 300, "text/plain"))
         with pytest.raises(ZeroDivisionError):
-            await making.page("bad", lambda: Made(b"x" * (1 // 0), "text/plain"))
+            await making.page("bad", lambda: Body(b"x" * (1 // 0), "text/plain"))
         again: list[int] = []
 
-        def make() -> Made:
+        def make() -> Body:
             again.append(1)
-            return Made(b"x" * 300, "text/plain")
+            return Body(b"x" * 300, "text/plain")
 
         await making.page(4, make)
         assert again == []

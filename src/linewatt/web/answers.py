@@ -17,10 +17,10 @@ _LEVEL = 5
 
 def page(request: Request, text: str, status: int = 200, media: str = "text/html") -> Response:
     """Text as an answer: packed where the browser can read that, 304 where it has the same already."""
-    return made(request, Made(text.encode(), media), status)
+    return made(request, Body(text.encode(), media), status)
 
 
-class Made:
+class Body:
     """The body of an answer with its checksum, packed at most once however often it is sent."""
 
     __slots__ = ("_packed", "data", "media", "tag")
@@ -44,7 +44,7 @@ class Made:
         return len(self.data) + len(self._packed or b"")
 
 
-def made(request: Request, body: Made, status: int = 200, **headers: str) -> Response:
+def made(request: Request, body: Body, status: int = 200, **headers: str) -> Response:
     """A body as an answer."""
     common = {
         "etag": body.tag,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import Executor
 
 from fastapi import APIRouter, FastAPI, Request
 from starlette.exceptions import HTTPException
@@ -47,11 +48,14 @@ class _Application(FastAPI):
         return Guard(super().build_middleware_stack(), self._settings)
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The application for these settings, which are checked already. Touches nothing."""
+def create_app(settings: Settings, pool: Executor | None = None) -> FastAPI:
+    """The application for these settings, which are checked already. Touches nothing.
+
+    ``pool`` makes pages that take long; processes, if none is given.
+    """
     app = _Application(settings)
     app.state.settings = settings
-    app.state.site = site_for(settings)
+    app.state.site = site_for(settings, pool)
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http_error)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from linewatt.web.answers import made
 from linewatt.web.assets import FOREVER
-from linewatt.web.site import site_of
+from linewatt.web.pages import assets
 
 router = APIRouter()
 
@@ -16,9 +16,9 @@ router = APIRouter()
 @router.get("/static/{name}")
 def static_file(request: Request, name: str) -> Response:
     """A style sheet or a script; kept by the browser as long as it is asked for by its checksum."""
-    assets = site_of(request).assets
-    body = assets.get(name)
+    known = assets()
+    body = known.get(name)
     if body is None:
         raise HTTPException(404, "there is no such file")
-    current = assets.url(name) == f"/static/{name}?{request.url.query}"
+    current = known.url(name) == f"/static/{name}?{request.url.query}"
     return made(request, body, cache_control=FOREVER if current else "private, no-cache")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from linewatt.web.answers import Made
+from linewatt.web.answers import Body
 
 HERE = Path(__file__).parent
 _REPORT = HERE.parent / "report"
@@ -23,7 +23,7 @@ class Assets:
     def __init__(self) -> None:
         files = [_REPORT / "style.css", *sorted((HERE / "static").iterdir())]
         self._files = {
-            path.name: Made(path.read_bytes(), _MEDIA[path.suffix])
+            path.name: Body(path.read_bytes(), _MEDIA[path.suffix])
             for path in files
             if path.suffix in _MEDIA and path.is_file()
         }
@@ -39,11 +39,11 @@ class Assets:
         version = self._makers[name][0] if name in self._makers else self._files[name].tag.strip('"')[:16]
         return f"/static/{name}?v={version}"
 
-    def get(self, name: str) -> Made | None:
+    def get(self, name: str) -> Body | None:
         """A file; None where there is none of this name."""
         if name not in self._makers:
             return self._files.get(name)
         with self._lock:  # two that ask at once wait for one
             if name not in self._files:
-                self._files[name] = Made(self._makers[name][1](), _MEDIA[Path(name).suffix])
+                self._files[name] = Body(self._makers[name][1](), _MEDIA[Path(name).suffix])
             return self._files[name]

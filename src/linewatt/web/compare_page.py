@@ -21,7 +21,8 @@ from linewatt.report.comparison.of_results import compared, of_published
 from linewatt.report.comparison.page import render
 from linewatt.report.comparison.sides import kept
 from linewatt.store.read import readable
-from linewatt.web.answers import Made, made
+from linewatt.web.answers import Body, made
+from linewatt.web.pages import rendered, templates
 from linewatt.web.place import key_of, refused_link, result_at, url_of
 from linewatt.web.site import Site, site_of
 from linewatt.web.within import Within, within
@@ -61,9 +62,8 @@ async def compare(
     if not paths or (len(paths) == 1 and not by):
         return await run_in_threadpool(_choose, request, site, paths)
     key = ("compare", by, base, factor, *await run_in_threadpool(key_of, *paths))
-    make = _several if len(paths) > 2 else _two
-    page = await site.making.page(key, lambda: make(site, paths, (by, base, factor)))
-    return made(request, page)
+    make = several_page if len(paths) > 2 else two_page
+    return made(request, await site.making.page(key, make, paths, (by, base, factor)))
 
 
 def _choose(request: Request, site: Site, paths: Sequence[Path]) -> Response:
@@ -110,22 +110,24 @@ def _ratio(text: str) -> float | None:
     return parse_factor(text) if text else None
 
 
-def _two(site: Site, paths: Sequence[Path], asked: Asked) -> Made:
+def two_page(paths: Sequence[Path], asked: Asked) -> Body:
+    """The comparison of two results, or of levels of one. Raises InvalidInput, StoreError."""
     found = _compared(paths, asked)
     names = [(path.name, url_of(path)) for path in paths]
     turned = urlencode({"a": paths[-1].name, "b": paths[0].name}) if len(paths) == 2 else ""
     beside = Markup(  # noqa: S704  our own template
-        site.render("compared.html.j2", results=names, turned=turned)
+        rendered("compared.html.j2", results=names, turned=turned)
     )
     with within(Within(beside=beside)):
-        page = render(found, finding(found, _SLOWER if len(paths) == 2 else ()), pages=site.frames)
-    return Made(page.encode(), "text/html")
+        page = render(found, finding(found, _SLOWER if len(paths) == 2 else ()), pages=templates())
+    return Body(page.encode(), "text/html")
 
 
-def _several(site: Site, paths: Sequence[Path], asked: Asked) -> Made:
+def several_page(paths: Sequence[Path], asked: Asked) -> Body:
+    """Each of several results against the oldest."""
     first, *others = sorted(paths, key=lambda path: path.name)
     rows = [_against(first, other, asked) for other in others]
-    page = site.render(
+    page = rendered(
         "compare_many.html.j2",
         here="/compare",
         first=first.name,
@@ -133,7 +135,7 @@ def _several(site: Site, paths: Sequence[Path], asked: Asked) -> Made:
         rows=rows,
         history=f"/history?{urlencode([('id', path.name) for path in (first, *others)])}",
     )
-    return Made(page.encode(), "text/html")
+    return Body(page.encode(), "text/html")
 
 
 def _against(first: Path, other: Path, asked: Asked) -> Against:

@@ -16,12 +16,12 @@ from linewatt.errors import InvalidInput
 from linewatt.report.comparison.factor import parse_factor
 from linewatt.report.comparison.followed import history_of
 from linewatt.report.comparison.history_page import render
-from linewatt.report.comparison.sides import Kept
-from linewatt.store.read import Damaged, readable
-from linewatt.web.answers import Made, made
-from linewatt.web.place import result_at
-from linewatt.web.shelf import Seen
-from linewatt.web.site import Site, site_of
+from linewatt.report.comparison.sides import Kept, kept
+from linewatt.store.read import read_each, readable
+from linewatt.web.answers import Body, made
+from linewatt.web.pages import rendered, templates
+from linewatt.web.place import refused_link, result_at
+from linewatt.web.site import site_of
 from linewatt.web.within import Within, within
 
 router = APIRouter()
@@ -43,22 +43,24 @@ async def history(request: Request) -> Response:
         return site.page(request, "history_wait.html.j2", seen=seen, results=site.settings.results)
     since = await run_in_threadpool(result_at, site, asked["since"]) if asked["since"] else None
     key = ("history", ids, *asked.values(), seen.states)
-    page = await site.making.page(key, lambda: _page(site, seen, asked, ids, since, factor))
+    page = await site.making.page(key, history_page, site.settings.results, asked, ids, since, factor)
     return made(request, page)
 
 
-def _page(
-    site: Site,
-    seen: Seen[Kept],
-    asked: Mapping[str, str],
-    ids: tuple[str, ...],
-    since: Path | None,
-    factor: float | None,
-) -> Made:
-    rows = [(path, one) for path, one in seen.rows if not ids or path.name in ids]
-    damaged = [one for _, one in rows if isinstance(one, Damaged)]
-    loaded = [(path, one) for path, one in rows if not isinstance(one, Damaged)]
-    loaded.sort(key=lambda one: one[1].created_s or 0)
+def _kept(path: Path) -> tuple[Path, Kept]:
+    refused_link(path)
+    return path, kept(path)
+
+
+def history_page(
+    results: Path, asked: Mapping[str, str], ids: tuple[str, ...], since: Path | None, factor: float | None
+) -> Body:
+    """Courses of what is asked for. Raises InvalidInput, StoreError."""
+    every, damaged = read_each(results, _kept)
+    loaded = sorted(every, key=lambda one: one[1].created_s or 0)
+    if ids:
+        loaded = [(path, one) for path, one in loaded if path.name in ids]
+        damaged = [one for one in damaged if one.id in ids]
     names = [path.name for path, _ in loaded]
     if since is not None:
         if since.name not in names:
@@ -67,11 +69,10 @@ def _page(
     metrics = (asked["metric"] or "throughput",)
     with readable(*(path for path, _ in loaded)):
         case, test = asked["case"] or None, asked["test"] or None
-        found = history_of(site.settings.results, loaded, metrics, case, test, factor, damaged)
+        found = history_of(results, loaded, metrics, case, test, factor, damaged)
     tests = sorted({case.case.test for _, one in loaded for case in one.cases})
     beside = Markup(  # noqa: S704  our own template
-        site.render("followed.html.j2", asked=asked, metrics=list(METRICS), tests=tests, ids=ids)
+        rendered("followed.html.j2", asked=asked, metrics=list(METRICS), tests=tests, ids=ids)
     )
     with within(Within(beside=beside)):
-        page = render(found, site.frames)
-    return Made(page.encode(), "text/html")
+        return Body(render(found, templates()).encode(), "text/html")

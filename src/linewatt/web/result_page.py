@@ -16,9 +16,10 @@ from linewatt.model import Trial
 from linewatt.report.whole import page_of
 from linewatt.store import read
 from linewatt.store.read import Result, readable
-from linewatt.web.answers import Made, made
+from linewatt.web.answers import Body, made
+from linewatt.web.pages import rendered, templates
 from linewatt.web.place import key_of, refused_link, result_at, url_of
-from linewatt.web.site import Site, site_of
+from linewatt.web.site import site_of
 from linewatt.web.trial_view import trial_values
 from linewatt.web.within import Within, within
 
@@ -34,8 +35,7 @@ async def result(request: Request, name: str) -> Response:
     if path.name != name:  # last, or a baseline: what it stands for has a URL that stays
         return RedirectResponse(url_of(path), 302)
     key = await run_in_threadpool(key_of, path)
-    page = await site.making.page(("result", *key), lambda: _page(site, path))
-    return made(request, page)
+    return made(request, await site.making.page(("result", *key), result_page, path))
 
 
 @router.get("/results/{name}/trials/{number}")
@@ -44,8 +44,7 @@ async def trial(request: Request, name: str, number: int) -> Response:
     site = site_of(request)
     path = await run_in_threadpool(result_at, site, name)
     key = await run_in_threadpool(key_of, path)
-    page = await site.making.page(("trial", number, *key), lambda: _trial_page(site, path, number))
-    return made(request, page)
+    return made(request, await site.making.page(("trial", number, *key), trial_page, path, number))
 
 
 def of_result(path: Path, make: Callable[[Result], T], only: Sequence[int] | None = None) -> T:
@@ -55,15 +54,17 @@ def of_result(path: Path, make: Callable[[Result], T], only: Sequence[int] | Non
         return make(read.load(path, only))
 
 
-def _page(site: Site, path: Path) -> Made:
+def result_page(path: Path) -> Body:
+    """The page of a result. Raises StoreError."""
+
     def render(found: Result) -> str:
         kind = {"soak": found.is_soak, "table": found.imported_kind is not None}
-        above = site.render("beside.html.j2", url=url_of(path), id=path.name, **kind)
+        above = rendered("beside.html.j2", url=url_of(path), id=path.name, **kind)
         beside = Markup(above)  # noqa: S704  our own template
         with within(Within(url_of(path), beside, _findings(found.trials))):
-            return page_of(found, site.frames)
+            return page_of(found, templates())
 
-    return Made(of_result(path, render).encode(), "text/html")
+    return Body(of_result(path, render).encode(), "text/html")
 
 
 def _findings(trials: Sequence[Trial]) -> Mapping[int, Sequence[str]]:
@@ -71,11 +72,13 @@ def _findings(trials: Sequence[Trial]) -> Mapping[int, Sequence[str]]:
     return {one.number: list(dict.fromkeys(flag.code for flag in one.flags)) for one in trials if one.flags}
 
 
-def _trial_page(site: Site, path: Path, number: int) -> Made:
+def trial_page(path: Path, number: int) -> Body:
+    """The page of a trial. Raises HTTPException (404) where there is none, StoreError."""
+
     def render(found: Result) -> str:
         if not found.trials:
             raise HTTPException(404, f"{path.name}: has no trial {number}")
         with within(Within(url_of(path))):
-            return site.render("trial.html.j2", url=url_of(path), **trial_values(found))
+            return rendered("trial.html.j2", url=url_of(path), **trial_values(found))
 
-    return Made(of_result(path, render, (number,)).encode(), "text/html")
+    return Body(of_result(path, render, (number,)).encode(), "text/html")

@@ -18,7 +18,7 @@ from linewatt.report.whole import document_of, page_of, rows_of
 from linewatt.store.bundle.layout import SUFFIX
 from linewatt.store.bundle.pack import pack
 from linewatt.store.read import Result
-from linewatt.web.answers import Made, attachment, made
+from linewatt.web.answers import Body, attachment, made
 from linewatt.web.file_page import pieces
 from linewatt.web.place import key_of, refused_link, result_at
 from linewatt.web.result_page import of_result
@@ -54,13 +54,8 @@ async def bundle(request: Request, name: str) -> Response:
     path = await run_in_threadpool(result_at, site, name)
     folder = tempfile.TemporaryDirectory(prefix="linewatt-bundle-")
     target = Path(folder.name) / f"{path.name}{SUFFIX}"
-
-    def make() -> Made:
-        refused_link(path)
-        return Made(str(pack(path, target).bytes).encode(), "text/plain")
-
     try:
-        size = int((await site.making.once(make)).data)
+        size = int((await site.making.once(packed, path, target)).data)
         opened = target.open("rb")
     except BaseException:
         await run_in_threadpool(folder.cleanup)
@@ -72,14 +67,25 @@ async def bundle(request: Request, name: str) -> Response:
     )
 
 
+def packed(path: Path, target: Path) -> Body:
+    """How many bytes the bundle has that was written. Raises StoreError."""
+    refused_link(path)
+    return Body(str(pack(path, target).bytes).encode(), "text/plain")
+
+
 @router.get("/results/{name}/save/{form}")
 async def save(request: Request, name: str, form: str) -> Response:
     """The result as a file to be saved."""
     if form not in FORMS:
         raise HTTPException(404, f"{form}: must be one of {', '.join((*FORMS, 'bundle'))}")
     site = site_of(request)
-    suffix, media, make = FORMS[form]
     path = await run_in_threadpool(result_at, site, name)
     key = await run_in_threadpool(key_of, path)
-    body = await site.making.page(("save", form, *key), lambda: Made(of_result(path, make).encode(), media))
-    return made(request, body, content_disposition=attachment(f"{path.name}{suffix}"))
+    body = await site.making.page(("save", form, *key), saved, path, form)
+    return made(request, body, content_disposition=attachment(f"{path.name}{FORMS[form][0]}"))
+
+
+def saved(path: Path, form: str) -> Body:
+    """A result in one of the forms. Raises StoreError."""
+    _, media, make = FORMS[form]
+    return Body(of_result(path, make).encode(), media)

@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 
@@ -18,8 +20,6 @@ from linewatt.web.settings import Settings
 _BACKLOG = 128
 _MOST_CONNECTIONS = 200
 _KEPT_S = 5
-_LAST_S = 1
-"""for answers that are on their way when it ends"""
 
 
 def bound(settings: Settings) -> socket.socket:
@@ -62,17 +62,25 @@ class _Said(logging.Handler):
         self._say(self.format(record))
 
 
+class _Server(uvicorn.Server):
+    """Without signals of its own: these end the process, and nobody waits for an answer under way."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 def run(
     settings: Settings,
     listening: socket.socket,
     say: Callable[[str], None],
     ended: Callable[[], None],
 ) -> None:
-    """Serve until Ctrl-C or TERM, then call ``ended``: it is not to return where a page is still being made
-    in a thread, which nobody waits for."""
+    """Serve until Ctrl-C, TERM or HUP, then call ``ended``, which may leave at once: nothing is unsaved."""
     logging.getLogger().addHandler(_Said(say))
+    app = create_app(settings)
     config = uvicorn.Config(
-        create_app(settings),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -81,15 +89,20 @@ def run(
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_keep_alive=_KEPT_S,
-        timeout_graceful_shutdown=_LAST_S,
+        timeout_graceful_shutdown=0,
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
     )
+    server = _Server(config)
+
+    def end() -> None:
+        app.state.site.making.stop()
+        ended()
+        server.should_exit = server.force_exit = True
 
     async def until_ended() -> None:
-        try:
-            await uvicorn.Server(config).serve(sockets=[listening])
-        finally:
-            ended()
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(one, end)
+        await server.serve(sockets=[listening])
 
     asyncio.run(until_ended())

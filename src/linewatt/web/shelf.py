@@ -21,7 +21,7 @@ from linewatt.store.remembered import state_of
 
 T = TypeVar("T")
 
-PATIENCE_S = 0.3
+PATIENCE_S = 0.2
 """that a page waits for results to be read: with nothing new they are by then"""
 FRESH_S = 1.0
 """what is known for less is not looked at again"""

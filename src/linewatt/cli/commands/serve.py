@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -42,6 +44,10 @@ _Name = Annotated[
 ]
 
 
+_LAST_S = 2.0
+"""that taking temporary files away may take"""
+
+
 def serve(
     results: Results = Path("results"),
     host: _Host = "127.0.0.1",
@@ -53,9 +59,8 @@ def serve(
 ) -> None:
     """Show stored results in a browser: pages that only read.
 
-    List, reports with charts that answer, comparisons, history, raw files. Whoever is logged in on this machine
-    can open it; on another address it asks for a token or
-    speaks TLS. Ctrl-C ends it.
+    List, reports with charts that answer, comparisons, history, raw files. Whoever is logged in on this
+    machine can open it; on another address it asks for a token or speaks TLS. Ctrl-C ends it.
     """
     from linewatt.hosts.journal.journal import state_dir
     from linewatt.web.settings import Settings, checked, read_token
@@ -88,7 +93,11 @@ def _serving() -> ModuleType:
 
 
 def _leave() -> None:
-    """End now: a page that a thread still makes is for nobody."""
+    """End now, without waiting for threads: what they still read is for nobody. Temporary files go."""
+    last = threading.Timer(_LAST_S, os._exit, (0,))
+    last.daemon = True
+    last.start()
+    atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
