@@ -13,6 +13,12 @@ from linewatt.web.pages import assets
 router = APIRouter()
 
 
+@router.get("/favicon.ico")
+def icon(request: Request) -> Response:
+    """What browsers ask for by themselves, beside a file that is no page."""
+    return static_file(request, "icon.svg")
+
+
 @router.get("/static/{name}")
 def static_file(request: Request, name: str) -> Response:
     """A style sheet or a script; kept by the browser as long as it is asked for by its checksum."""

@@ -74,9 +74,13 @@ def run(
     settings: Settings,
     listening: socket.socket,
     say: Callable[[str], None],
+    began: Callable[[], None],
     ended: Callable[[], None],
 ) -> None:
-    """Serve until Ctrl-C, TERM or HUP, then call ``ended``, which may leave at once: nothing is unsaved."""
+    """Call ``began`` once requests are answered, serve until Ctrl-C, TERM or HUP, and call ``ended``.
+
+    That may leave at once: nothing is unsaved.
+    """
     logging.getLogger().addHandler(_Said(say))
     app = create_app(settings)
     config = uvicorn.Config(
@@ -103,6 +107,7 @@ def run(
     async def until_ended() -> None:
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(one, end)
+        began()
         await server.serve(sockets=[listening])
 
     asyncio.run(until_ended())

@@ -72,11 +72,14 @@ def serve(
     )
     serving = _serving()
     listening = serving.bound(settings)
-    put(settings.url(listening.getsockname()[1]))
     if not settings.is_loopback and settings.tls_cert is None:
         say("without TLS the token and all results can be read by whoever is on the way; see --tls-cert")
-    sys.stdout.flush()
-    serving.run(settings, listening, say, _leave)
+
+    def began() -> None:
+        put(settings.url(listening.getsockname()[1]))
+        sys.stdout.flush()
+
+    serving.run(settings, listening, say, began, _leave)
 
 
 def _serving() -> ModuleType:

@@ -17,7 +17,7 @@ _MARKS = ("point", "bar", "rect", "square", "circle", "arc")
 _PARTS = ("layer", "vconcat", "hconcat", "concat")
 _CHANNELS = ("row", "column", "facet", "x", "y", "color", "shape", "yOffset", "xOffset", "theta")
 _NUMBER = ",.4~r"
-_NAMES = {"time_s": "Time (s)"}
+_NAMES = {"time_s": "Time (s)", "level": "Case", "bar": "Case", "percent": "Share (%)"}
 _UNSEEN: Spec = {"type": "point", "filled": True, "size": 90, "opacity": 0}
 
 
@@ -70,10 +70,18 @@ def _fields(encoding: Mapping[str, Any]) -> list[Spec]:
         one = encoding.get(channel)
         if not isinstance(one, Mapping) or "field" not in one or one["field"] in made:
             continue
+        if _is_place(channel, one, encoding):
+            continue
         kind = one.get("type", "nominal")
         number = {"format": _NUMBER} if kind == "quantitative" else {}
         made[one["field"]] = {"field": one["field"], "type": kind, "title": _title(one), **number}
     return list(made.values())
+
+
+def _is_place(channel: str, one: Mapping[str, Any], encoding: Mapping[str, Any]) -> bool:
+    """Whether its numbers say where a mark is and nothing else: an end of a bar, or what words stand for."""
+    ends = encoding.get(f"{channel}2", {})
+    return "field" in ends or "[datum.value]" in (one.get("axis") or {}).get("labelExpr", "")
 
 
 def _title(one: Mapping[str, Any]) -> str:

@@ -155,10 +155,12 @@ def _rows(one: Named) -> Iterator[Row]:
     for at, point in enumerate(course.points):
         if at in unlike:
             text = f"{mean_cell(point.mean, one.unit).text} ({apart(unlike[at], course)})"
-            yield {"kind": "unlike", "x": at, "value": from_si(point.mean.mean), "text": text}
+            base = {"x": at, "result": point.side.id}
+            yield base | {"kind": "unlike", "value": from_si(point.mean.mean), "text": text}
         else:
             mean = point.mean if not isinstance(course.case, Job) else Estimate(point.mean.mean, None, 1)
-            yield {"x": at, "doubtful": bool(point.doubts)} | mean_row(mean, from_si)
+            base = {"x": at, "result": point.side.id, "doubtful": bool(point.doubts)}
+            yield base | mean_row(mean, from_si)
     yield from _levels(one) if course.drift is None else _drift(one, set(unlike))
     for label in labels_told(course):
         yield {"kind": "label", "x": label.at - 0.5, "text": chart.short(facts(label.differences))}

@@ -42,21 +42,32 @@
     return match ? Number(match[1]) : null;
   }
 
+  const leads = (datum) => Boolean(datum?.result) || trialOf(datum) !== null;
+
   const number = (value) => Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
 
   function tell(datum, values, x, y) {
     const trial = trialOf(datum);
     tip.replaceChildren();
-    if (trial !== null) line(`Trial ${trial}`, "lead");
+    if (datum.result) line(datum.result, "lead");
+    else if (trial !== null) line(`Trial ${trial}`, "lead");
     else if (datum.kind === "mean" && Number.isFinite(datum.high)) line("Mean of the trials", "lead");
+    if (datum.doubtful) line("Doubtful: findings concern it", "warn");
     for (const [name, value] of Object.entries(values || {})) {
       if (!(trial !== null && name === "Trial") && value !== "") line(`${name}: ${value}`);
     }
+    if (Number.isFinite(datum.change)) line(`95 % CI: ${number(datum.low)} to ${number(datum.high)}`);
+    else if (datum.part && datum.kind === undefined && datum.text) line(datum.text);
     if (datum.kind === "mean" && Number.isFinite(datum.high)) line(`SD: ± ${number(datum.high - datum.value)}`);
     if (Number.isFinite(datum.least)) line(`Least and greatest: ${number(datum.least)} to ${number(datum.greatest)}`);
     const findings = (about && trial !== null && about.findings[trial]) || [];
     if (findings.length) line(`Findings: ${findings.join(", ")}`, "warn");
+    const others = trial === null ? [] : beneath(x, y).filter((one) => one !== trial);
+    if (others.length) line(`At the same place: trial${others.length > 1 ? "s" : ""} ${others.join(", ")}`);
+    const theirs = [...new Set(others.flatMap((one) => about?.findings[one] || []))];
+    if (theirs.length) line(`Findings there: ${theirs.join(", ")}`, "warn");
     if (about && trial !== null) line("Click or Enter: its figures and raw files", "hint");
+    if (datum.result) line("Click or Enter: the result", "hint");
     tip.hidden = false;
     const box = tip.getBoundingClientRect();
     const left = Math.min(x + 14, innerWidth - box.width - 8);
@@ -65,11 +76,18 @@
     tip.style.top = `${Math.max(4, top)}px`;
   }
 
+  // Trials whose points lie at a place: alike ones cover each other, and keys lead to each
+  function beneath(x, y) {
+    const trials = document.elementsFromPoint(x, y).map((one) => trialOf(itemOf(one)?.datum));
+    return [...new Set(trials.filter((one) => one !== null))].sort((a, b) => a - b);
+  }
+
   const hide = () => { tip.hidden = true; };
 
   function visit(datum) {
     const trial = trialOf(datum);
-    if (about && trial !== null) location.assign(about.trials + trial);
+    if (datum?.result) location.assign(`/results/${encodeURIComponent(datum.result)}`);
+    else if (about && trial !== null) location.assign(about.trials + trial);
   }
 
   // One figure ------------------------------------------------------------------------------------------
@@ -102,7 +120,7 @@
         const place = document.createElement("div");
         const before = this.holder.querySelector("svg");
         await embed(place, structuredClone(spec), {
-          ast: true, renderer: "svg", actions: false, defaultStyle: false, mode: "vega-lite",
+          ast: true, renderer: "svg", actions: false, defaultStyle: false, mode: "vega-lite", logLevel: 1,
           tooltip: (_, event, item, value) => {
             if (value === null || value === undefined || value === "") hide();
             else tell(item.datum, value, event.clientX, event.clientY);
@@ -124,9 +142,9 @@
 
     // By keys: from trial to trial, Enter opens one
     points() {
-      const every = [...this.holder.querySelectorAll("path")].filter((one) => trialOf(itemOf(one)?.datum) !== null && itemOf(one).mark.marktype === "symbol");
+      const every = [...this.holder.querySelectorAll("path")].filter((one) => leads(itemOf(one)?.datum) && itemOf(one).mark.marktype === "symbol");
       const place = (one) => one.getBoundingClientRect();
-      return every.sort((a, b) => place(a).x - place(b).x || trialOf(itemOf(a).datum) - trialOf(itemOf(b).datum));
+      return every.sort((a, b) => place(a).x - place(b).x || (trialOf(itemOf(a).datum) ?? 0) - (trialOf(itemOf(b).datum) ?? 0));
     }
 
     async key(event) {
@@ -239,8 +257,10 @@
       if (name !== "data" && name !== "transform") view[name] = part(value, domain);
     }
     if (view.encoding?.x?.scale?.domain) view.encoding.x.scale.domain = domain;
-    const colour = view.encoding?.color;
-    if (colour?.field && colour.legend === null) colour.legend = { title: null };
+    for (const channel of ["color", "strokeDash", "shape"]) {
+      const one = view.encoding?.[channel];
+      if (one?.field && one.legend === null) one.legend = { title: null };
+    }
     if (view.mark) view.mark = { ...(typeof view.mark === "string" ? { type: view.mark } : view.mark), clip: true };
     return view;
   }
