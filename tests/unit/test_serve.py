@@ -318,14 +318,16 @@ def test_a_port_that_is_taken_is_said() -> None:
 
 
 def test_an_address_of_another_machine_is_said() -> None:
-    with pytest.raises(InvalidInput, match=r"--host 192\.0\.2\.1: cannot be listened on"):
+    with pytest.raises(InvalidInput, match=r"--listen 192\.0\.2\.1: cannot be listened on"):
         serving.bound(settings(host="192.0.2.1"))
 
 
 def test_the_command_refuses_before_anything_is_bound(run: Run) -> None:
-    code, out, err = run("serve", "--host", "0.0.0.0")  # noqa: S104
+    code, out, err = run("serve", "--listen", "0.0.0.0")  # noqa: S104
     assert (code, out) == (2, "")
-    assert err.startswith("linewatt: --host 0.0.0.0: others could read every result there; add --token-file")
+    assert err.startswith(
+        "linewatt: --listen 0.0.0.0: others could read every result there; add --token-file"
+    )
     code, _, err = run("serve", "--results", "nowhere")
     assert (code, err.count("\n")) == (2, 1)
 

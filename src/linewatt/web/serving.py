@@ -30,7 +30,7 @@ def bound(settings: Settings) -> socket.socket:
         )[0]
     except OSError as error:
         raise InvalidInput(
-            f"--host {settings.host}: is no address of this machine: {error.strerror}"
+            f"--listen {settings.host}: is no address of this machine: {error.strerror}"
         ) from error
     opened = socket.socket(family, kind)
     try:
@@ -48,7 +48,7 @@ def _why(settings: Settings, error: OSError) -> str:
         return f"--port {settings.port}: another program listens there; name another, or 0 for any free one"
     if error.errno == errno.EACCES:
         return f"--port {settings.port}: ports below 1024 are for root; name another"
-    return f"--host {settings.host}: cannot be listened on: {error.strerror}"
+    return f"--listen {settings.host}: cannot be listened on: {error.strerror}"
 
 
 class _Said(logging.Handler):

@@ -66,7 +66,7 @@ def checked(settings: Settings) -> Settings:
         tls_context(settings.tls_cert, settings.tls_key)
     if not settings.is_loopback and settings.token is None and settings.tls_cert is None:
         raise InvalidInput(
-            f"--host {settings.host}: others could read every result there; add --token-file FILE, or "
+            f"--listen {settings.host}: others could read every result there; add --token-file FILE, or "
             "--tls-cert FILE and --tls-key FILE"
         )
     for name in settings.names:

@@ -20,7 +20,7 @@ from linewatt.errors import InvalidInput
 _Host = Annotated[
     str,
     typer.Option(
-        "--host", metavar="ADDRESS", help="Where to listen; beyond this machine with TLS or a token."
+        "--listen", metavar="ADDRESS", help="Where to listen; beyond this machine with TLS or a token."
     ),
 ]
 _Port = Annotated[
