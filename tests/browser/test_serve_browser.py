@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import LIMIT_MS, Scheme
 from tests.browser.test_accessibility import violations
-from tests.served import DEMO, LAB, WATTS, results_in
+from tests.served import DEMO, LAB, WATTS, certificate_in, results_in
 from tests.soak_result import Shape
 from tests.soak_result import write as write_soak
 
@@ -332,3 +334,31 @@ def test_an_ended_server_leaves_its_port(root: Path, tmp_path: Path) -> None:
             assert server.wait(60) == 0
     with socket.create_server(("127.0.0.1", port)):
         pass
+
+
+def test_https_with_a_token_beyond_this_machine(root: Path, tmp_path: Path) -> None:
+    """On every address, asked through loopback: no other machine is needed to see what is asked for."""
+    cert, key = certificate_in(tmp_path)
+    (tmp_path / "token").write_text("a-token-of-more-than-sixteen\n")
+    argv = [sys.executable, "-m", "linewatt", "serve", "--port", "0", "--results", str(root)]
+    argv += ["--listen", "0.0.0.0", "--token-file", str(tmp_path / "token")]  # noqa: S104
+    argv += ["--tls-cert", str(cert), "--tls-key", str(key)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
+        line = server.stdout.readline() if server.stdout else ""
+        match = re.fullmatch(rf"https://{re.escape(socket.gethostname())}:(\d+)/\n", line)
+        assert match is not None
+        context = ssl.create_default_context(cafile=str(cert))
+        try:
+            for said, status in (("", 401), ("Bearer a-token-of-more-than-sixteen", 200)):
+                asked = http.client.HTTPSConnection("localhost", int(match[1]), timeout=60, context=context)
+                asked.request("GET", "/", headers={"authorization": said} if said else {})
+                answer = asked.getresponse()
+                assert answer.status == status
+                asked.close()
+            plain = http.client.HTTPConnection("localhost", int(match[1]), timeout=60)
+            plain.request("GET", "/")
+            with pytest.raises(OSError):  # noqa: PT011  closed, reset or no HTTP: nothing is answered
+                plain.getresponse()
+        finally:
+            server.send_signal(signal.SIGINT)
+        assert server.wait(60) == 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.served import DEMO, PORT, URL, client, results_in
+from tests.served import DEMO, PORT, URL, certificate_in, client, results_in
 from tests.unit.conftest import Run
 
 from linewatt.errors import InvalidInput
@@ -96,6 +96,8 @@ def test_a_server_on_every_address_is_reached_by_any_number_and_by_its_names(roo
         ({"origin": "null"}, 403),
         ({"origin": "http://localhost:8642"}, 403),
         ({"origin": URL}, 200),
+        ({"origin": URL.replace("http:", "https:")}, 200),
+        ({"origin": URL.replace("http:", "ftp:")}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}, 403),
         ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, 403),
@@ -275,39 +277,17 @@ def test_a_certificate_and_its_key_are_enough_beyond_this_machine(certificate: t
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[Path, Path]:
-    """A certificate of this test's own, and its key."""
-    import datetime
-
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    (tmp_path / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    (tmp_path / "key.pem").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return tmp_path / "cert.pem", tmp_path / "key.pem"
+    return certificate_in(tmp_path)
 
 
 def test_old_tls_is_not_spoken(certificate: tuple[Path, Path]) -> None:
     from linewatt.web.settings import tls_context
 
     assert tls_context(*certificate).minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+def test_a_token_is_in_no_text_of_its_settings() -> None:
+    assert TOKEN not in repr(settings(token=TOKEN))
 
 
 def test_a_port_that_is_taken_is_said() -> None:

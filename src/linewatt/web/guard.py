@@ -16,7 +16,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
-from linewatt.web.settings import Settings, allowed_names, is_number
+from linewatt.web.settings import EVERY_ADDRESS, Settings, allowed_names, is_number
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -50,7 +50,6 @@ HEADERS: Final = {
 """of every answer, unless the page sets one of them itself"""
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 _READS = ("GET", "HEAD")
-_UNBOUND = ("0.0.0.0", "::")  # noqa: S104  compared with, not bound
 
 
 class Refused(Exception):
@@ -68,8 +67,7 @@ class Guard:
     def __init__(self, app: App, settings: Settings) -> None:
         self._app = app
         self._names = allowed_names(settings)
-        self._any_number = settings.host in _UNBOUND
-        self._scheme = settings.scheme
+        self._any_number = settings.host in EVERY_ADDRESS
         self._token = None if settings.token is None else settings.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +100,7 @@ class Guard:
         method = scope["method"]
         if method not in (*_READS, "POST"):
             raise Refused(405, "this server only reads", allow="GET, HEAD")
-        self._check_origin(headers, f"{self._scheme}://{host}", reads=method in _READS)
+        _check_origin(headers, host, reads=method in _READS)
         if self._token is not None:
             _check_token(headers.get("authorization", ""), self._token)
 
@@ -115,17 +113,21 @@ class Guard:
             return host
         raise Refused(421, "this server is not called so; --name NAME of 'linewatt serve' adds a name")
 
-    def _check_origin(self, headers: dict[str, str], own: str, *, reads: bool) -> None:
-        """A page elsewhere may lead a reader here, and nothing else. Raises Refused."""
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        if origin is not None and origin.lower() != own:
-            raise Refused(403, "the request comes from a page of another origin")
-        if not reads:
-            if origin is None and site != "same-origin":
-                raise Refused(403, "a request that changes something must come from a page of this server")
-            return
-        if site in ("cross-site", "same-site") and not _is_click(headers):
-            raise Refused(403, "the request comes from a page of another site")
+
+def _check_origin(headers: dict[str, str], host: str, *, reads: bool) -> None:
+    """A page elsewhere may lead a reader here, and nothing else. Raises Refused.
+
+    Whether pages are of http or https is not looked at: before this server may stand one that speaks TLS.
+    """
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
+        raise Refused(403, "the request comes from a page of another origin")
+    if not reads:
+        if origin is None and site != "same-origin":
+            raise Refused(403, "a request that changes something must come from a page of this server")
+        return
+    if site in ("cross-site", "same-site") and not _is_click(headers):
+        raise Refused(403, "the request comes from a page of another site")
 
 
 def _is_click(headers: dict[str, str]) -> bool:

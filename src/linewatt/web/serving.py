@@ -15,7 +15,7 @@ import uvicorn
 
 from linewatt.errors import InvalidInput
 from linewatt.web.app import create_app
-from linewatt.web.settings import Settings
+from linewatt.web.settings import Settings, tls_context
 
 _BACKLOG = 128
 _MOST_CONNECTIONS = 200
@@ -97,6 +97,9 @@ def run(
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
     )
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        config.load()
+        config.ssl = tls_context(settings.tls_cert, settings.tls_key)
     server = _Server(config)
 
     def end() -> None:

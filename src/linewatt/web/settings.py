@@ -6,7 +6,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,6 +17,7 @@ DEFAULT_PORT = 8642
 SHORTEST_TOKEN = 16
 """characters: a shorter one can be guessed by whoever may try for a night"""
 _LONGEST_TOKEN = 1024
+EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  compared with, not bound
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -29,7 +30,7 @@ class Settings:
     state: Path
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     tls_cert: Path | None = None
     tls_key: Path | None = None
     names: tuple[str, ...] = ()
@@ -45,7 +46,8 @@ class Settings:
 
     def url(self, port: int) -> str:
         """Where a browser finds it, once it listens on ``port``."""
-        return f"{self.scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}/"
+        host = socket.gethostname() if self.host in EVERY_ADDRESS else self.host
+        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def is_loopback(host: str) -> bool:
