@@ -31,8 +31,7 @@ class Body:
         self.tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
         self._packed: bytes | None = None
 
-    @property
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         """The body in gzip."""
         if self._packed is None:
             self._packed = gzip.compress(self.data, _LEVEL, mtime=0)
@@ -55,7 +54,7 @@ def made(request: Request, body: Body, status: int = 200, **headers: str) -> Res
         return Response(status_code=304, headers=common)
     content = body.data
     if len(content) > SMALL and "gzip" in request.headers.get("accept-encoding", ""):
-        content = body.packed
+        content = body.pack()
         common["content-encoding"] = "gzip"
     return Response(content, status, common, media_type=body.media)
 
