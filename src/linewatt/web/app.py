@@ -15,7 +15,16 @@ from starlette.types import ASGIApp
 from linewatt import __version__
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.foreign import shortened
-from linewatt.web import asset_page, compare_page, file_page, history_page, list_page, result_page, save_page
+from linewatt.web import (
+    asset_page,
+    compare_page,
+    file_page,
+    history_page,
+    list_page,
+    live,
+    result_page,
+    save_page,
+)
 from linewatt.web.guard import Guard
 from linewatt.web.settings import Settings
 from linewatt.web.site import site_for, site_of
@@ -28,6 +37,7 @@ ROUTERS: Sequence[APIRouter] = (
     save_page.router,
     compare_page.router,
     history_page.router,
+    live.router,
 )
 """what there is to see; a page is in one of these"""
 

@@ -115,7 +115,7 @@ class View:
         known = [{name: one[name] for name in ("code", "title")} for one in row["findings"]]
         state["rows"] = [*state["rows"], {**row, "findings": known}][-MOST_ROWS:]
         for one in row["findings"]:
-            where = f"{row['case']}, trial {row['repetition']}"
+            where = f"{row['case']}, repetition {row['repetition']}"
             self._find({"title": one["title"], "text": f"{where}: {one['text']}", "at_s": state["at_s"]})
         self._over()
 
