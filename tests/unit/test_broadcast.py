@@ -8,6 +8,8 @@ import json
 import os
 import socket
 import stat
+import sys
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
@@ -496,3 +498,25 @@ def test_a_trial_that_failed_is_told_as_failed_with_its_reason() -> None:
     bad = replace(trial(1, case, 1e9, 0.5), status="failed", reason="h2: no route", throughput_bps=None)
     row = told(events.TrialStored(bad, 3))["row"]
     assert (row["failed"], row["reason"], row["throughput_bps"]) == (True, "h2: no route", None)
+
+
+def test_being_watched_costs_the_controller_next_to_nothing_and_imports_nothing(tmp_path: Path) -> None:
+    run, seconds = Run(tmp_path), 200
+
+    async def work() -> None:
+        async with run.going() as going:
+            going.say(started())
+            stuck = [sockets.connected(sockets.path_of(run.state, ID)) for _ in range(module.MOST_READERS)]
+            for one in stuck:
+                one.sendall(b'{"ask": "watch"}\n')
+            await until(lambda: len(going._watching) == len(stuck))
+            before, began_s = set(sys.modules), time.process_time()
+            for _ in range(seconds):
+                going.say(NOW)
+            used_s = time.process_time() - began_s
+            for one in stuck:
+                one.close()
+        assert set(sys.modules) <= before
+        assert used_s / seconds < 0.002, "of a second"
+
+    in_loop(work)

@@ -18,7 +18,8 @@ from linewatt.units import format_percent, format_rate, format_seconds
 
 Words = dict[str, Any]
 UNKNOWN = "–"
-MOST_SHOWN_ENDS = 48
+MOST_WATTS = 48
+"""hosts whose watts are shown"""
 _HOW = {"done": "Ended", "stopped": "Stopped", "failed": "Failed"}
 
 
@@ -115,14 +116,14 @@ def now(view: View) -> Words | None:
     told = view.state["now"]
     if told is None:
         return None
-    ends = [cpu_end(one) for one in (told["cpu"] or ())[:MOST_SHOWN_ENDS]]
+    ends = [cpu_end(one) for one in told["cpu"] or ()]
     users = told.get("users")
     return {
         "throughput": UNKNOWN if told["throughput_bps"] is None else format_rate(told["throughput_bps"]),
         "users": None if users is None else f"{users} users",
         "cpu": ends,
-        "more": max(0, len(told["cpu"] or ()) - len(ends)),
-        "watts": [watts(one) for one in told["watts"][:MOST_SHOWN_ENDS]],
+        "more": max(0, told["ends"] - len(ends)) if ends else 0,
+        "watts": [watts(one) for one in told["watts"][:MOST_WATTS]],
     }
 
 

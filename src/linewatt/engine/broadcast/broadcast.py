@@ -37,6 +37,8 @@ MOST_WAITING_BYTES = 1 << 19
 """that one who watches has not read yet; with more it is cut off"""
 KERNEL_BYTES = 1 << 16
 """that the kernel keeps for it beside that"""
+MOST_ENDS = 48
+"""of which CPU use is told: a page shows no more, and for hundreds of hosts it would hold up the loop"""
 ASK_BYTES = 4096
 ASK_LIMIT_S = 5.0
 """for who connects to say what it wants"""
@@ -126,7 +128,9 @@ class Broadcast:
         document = told(event)
         if document["event"] == "now" and self._watching:
             ends = dict.fromkeys(end for ends in self._running.values() for end in ends)
-            document["cpu"] = [document_of(one) for one in self._cpu_of(ends or self.ends)]
+            every = tuple(ends) or self.ends
+            document["ends"] = len(every)
+            document["cpu"] = [document_of(one) for one in self._cpu_of(every[:MOST_ENDS])]
         self._add(document)
 
     def _add(self, document: Document) -> None:

@@ -60,6 +60,7 @@ def _now(event: events.Throughput | events.Soaking) -> Document:
         "left_s": event.remaining_s,
         "watts": [document_of(one) for one in event.watts],
         "cpu": None,
+        "ends": 0,
     }
     if isinstance(event, events.Soaking):
         document |= {"users": event.users, "elapsed_s": event.elapsed_s}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from linewatt.analysis.power.totals import Total, system_now
@@ -114,8 +115,14 @@ def _end_now(end: Placed, shares: Mapping[str, float | None], spec: HostSpec) ->
 _IDLE = ".idle_ratio"
 
 
+@cache
+def _unused(cpu: int) -> tuple[str, ...]:
+    """The channels of a CPU that are not its use: names of thousands of CPUs a second take milliseconds."""
+    return tuple(f"cpu{cpu}.{column}_ratio" for column in UNUSED)
+
+
 def _busy(cpu: int, shares: Mapping[str, float | None]) -> float | None:
-    unused = [shares.get(f"cpu{cpu}.{column}_ratio") for column in UNUSED]
+    unused = [shares.get(name) for name in _unused(cpu)]
     known = [one for one in unused if one is not None]
     return 1 - sum(known) if len(known) == len(unused) else None
 
