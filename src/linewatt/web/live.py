@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,13 +20,14 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from linewatt.engine.broadcast import client
 from linewatt.engine.broadcast.client import NotRunning
 from linewatt.engine.broadcast.view import View
-from linewatt.errors import ParseError
+from linewatt.errors import ParseError, StoreError
 from linewatt.foreign import contained
 from linewatt.web import live_words
 from linewatt.web.live_hub import Hub, TooMany
 from linewatt.web.live_words import Words
+from linewatt.web.place import result_at, url_of
 from linewatt.web.settings import Settings
-from linewatt.web.site import site_of
+from linewatt.web.site import Site, site_of
 
 BEAT_S = 15.0
 """after which a stream says something, so that one that is dead is found"""
@@ -35,7 +35,6 @@ AGAIN_MS = 2000
 """before a browser that lost its stream connects again"""
 FORM_BYTES = 4096
 FORM_LIMIT_S = 10.0
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _TOKEN = secrets.token_urlsafe(32)
 """of this process: only a page that it made itself can send it back"""
 
@@ -71,7 +70,7 @@ async def show_run(request: Request, result_id: str) -> Response:
 @router.get("/live/{result_id}/events")
 async def events(request: Request, result_id: str) -> Response:
     """What happens in a run, as server-sent events: ``whole``, then ``change``, and ``closed`` at its end."""
-    stream = _events(_hub(request), site_of(request).settings, result_id)
+    stream = _events(_hub(request), site_of(request), result_id)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
@@ -125,7 +124,7 @@ def _hub(request: Request) -> Hub:
     return hub
 
 
-async def _events(hub: Hub, settings: Settings, result_id: str) -> AsyncIterator[bytes]:
+async def _events(hub: Hub, site: Site, result_id: str) -> AsyncIterator[bytes]:
     yield f"retry: {AGAIN_MS}\n\n".encode()
     try:
         async with hub.listening(result_id) as listener:
@@ -136,13 +135,13 @@ async def _events(hub: Hub, settings: Settings, result_id: str) -> AsyncIterator
                     continue
                 name, words = told
                 if name == "closed":
-                    words = {**words, "result": _result_url(settings, result_id)}
+                    words = {**words, "result": _result_url(site, result_id)}
                 yield _event(name, words)
                 if name == "closed":
                     return
     except NotRunning:  # it ended while this browser was away
         over = {"how": "Over", "text": "This run is over.", "good": True}
-        yield _event("closed", {**over, "result": _result_url(settings, result_id)})
+        yield _event("closed", {**over, "result": _result_url(site, result_id)})
     except TooMany as error:
         yield _event("refused", {"text": str(error)})
 
@@ -171,17 +170,18 @@ def _elsewhere(settings: Settings, view: View) -> str | None:
     return str(Path(path).parent)
 
 
-def _result_url(settings: Settings, result_id: str) -> str | None:
+def _result_url(site: Site, result_id: str) -> str | None:
     """The page of a result, where it is there."""
-    if not _ID.fullmatch(result_id) or not (settings.results / result_id / "manifest.json").is_file():
+    try:
+        return url_of(result_at(site, result_id))
+    except (HTTPException, StoreError):
         return None
-    return f"/results/{result_id}"
 
 
 def _gone(request: Request, result_id: str, why: str, status: int) -> Response:
     """Of a run that is over, or never was."""
     site = site_of(request)
-    url = _result_url(site.settings, result_id)
+    url = _result_url(site, result_id)
     if url is not None and status == 404:  # it is over: nothing is wrong with that
         status = 200
     return site.page(request, "live_gone.html.j2", status=status, why=why, result=url)
