@@ -138,11 +138,32 @@ def test_at_its_end_the_page_says_how_it_ended_and_links_to_the_result(shown: Pa
     expect(shown.locator("#stop")).to_have_count(0)
 
 
+def test_what_was_told_a_while_ago_is_not_shown_as_of_now(
+    served: tuple[Served, Path], run: Fed, browser: Browser
+) -> None:
+    context = browser.new_context()
+    context.set_default_timeout(LIMIT_MS)
+    try:
+        page = context.new_page()
+        page.clock.install()
+        page.goto(f"{served[0].url}/live/{ID}")
+        run.say(now(8e9))
+        expect(page.locator("#throughput")).to_have_text("8.00 Gbps")
+        page.clock.fast_forward(8000)
+        expect(page.locator("#throughput")).to_have_text("–")
+        expect(page.locator("#connection")).to_have_text("The run has told nothing for a while.")
+        run.say(now(7e9))
+        expect(page.locator("#throughput")).to_have_text("7.00 Gbps")
+        expect(page.locator("#connection")).to_have_text("Kept up to date.")
+    finally:
+        context.close()
+
+
 def test_the_button_asks_first_and_can_be_let_alone(shown: Page, run: Fed) -> None:
     shown.get_by_role("button", name="Stop this run …").click()
     dialog = shown.get_by_role("dialog")
     expect(dialog).to_contain_text("Every change to a host is undone")
-    expect(dialog).to_contain_text("Trials that are stored stay")
+    expect(dialog).to_contain_text("What is stored stays")
     dialog.get_by_role("button", name="Let it run").click()
     expect(dialog).to_be_hidden()
     run.say(now())

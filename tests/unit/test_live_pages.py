@@ -325,6 +325,22 @@ def test_once_a_load_has_ended_nothing_is_shown_as_of_now() -> None:
     assert live_words.head(view)["what"] == "setting mtu=9000"
 
 
+def test_a_throughput_of_a_while_ago_is_not_shown_as_of_now() -> None:
+    view = view_of(BEGUN, started(), NOW)
+    assert live_words.now(view) is not None
+    view.state["at_s"] += live_words.NOW_S + 0.1
+    assert live_words.now(view) is None
+
+
+def test_where_hosts_go_with_the_command_nobody_is_told_to_resume() -> None:
+    view = view_of(BEGUN, events.TrialStored(DONE, 3))
+    stopped = {"event": "closed", "how": "stopped", "reason": None, "seq": 9, "at_s": 9.0}
+    view.take(stopped)
+    assert live_words.closed(view)["text"].endswith(f"Go on with: linewatt resume {ID}")
+    view.state["resumable"] = False
+    assert live_words.closed(view)["text"] == "Stopped. 1 of 3 trials are stored."
+
+
 def test_a_soak_shows_its_users_and_how_much_of_its_time_has_passed() -> None:
     view = view_of(events.Phase("x"), events.Soaking(388e6, 300, 900.0, 2700.0, WATTS))
     head, now = live_words.head(view), live_words.now(view)

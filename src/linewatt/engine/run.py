@@ -120,7 +120,7 @@ class Run(ABC, Generic[E]):
         return cpu_now(every, feeds, self._session.specs)
 
     async def _run(self, result: read.Result | None) -> E:
-        session = self._session
+        session, resumable = self._session, not self._campaign.is_passing
         # now, while hosts answer, and not beside the idle window: this machine may be one of them
         warming = asyncio.ensure_future(asyncio.to_thread(self._warm_up))
         try:
@@ -138,10 +138,10 @@ class Run(ABC, Generic[E]):
             await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
-                async with self._broadcast.offered(result.path, self._places.state):
+                async with self._broadcast.offered(result.path, self._places.state, resumable=resumable):
                     return await self._changed(result.path, changes, result)
             with _kept_if_measured(self._new_result(), self._tell) as path:
-                async with self._broadcast.offered(path, self._places.state):
+                async with self._broadcast.offered(path, self._places.state, resumable=resumable):
                     return await self._changed(path, changes, None)
         finally:
             await completed(session.close())

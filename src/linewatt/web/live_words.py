@@ -18,6 +18,8 @@ from linewatt.units import format_percent, format_rate, format_seconds
 
 Words = dict[str, Any]
 UNKNOWN = "–"
+NOW_S = 3.0
+"""after which a throughput is not of now"""
 MOST_WATTS = 48
 """hosts whose watts are shown"""
 _HOW = {"done": "Ended", "stopped": "Stopped", "failed": "Failed"}
@@ -79,6 +81,7 @@ def head(view: View) -> Words:
         "at_most": bool(state["at_most"]),
         "stopping": None if state["stopping"] is None else f"Being stopped by {state['stopping']['by']}",
         "over": state["ended"] is not None,
+        "resumable": bool(state["resumable"]),
         "problems": list(state["problems"]),
     }
 
@@ -114,7 +117,7 @@ def _what(state: Mapping[str, Any]) -> str:
 def now(view: View) -> Words | None:
     """Throughput, CPU by role and watts as they are now; None: no load runs."""
     told = view.state["now"]
-    if told is None:
+    if told is None or (view.state.get("at_s") or 0.0) - told["at_s"] > NOW_S:
         return None
     ends = [cpu_end(one) for one in told["cpu"] or ()]
     users = told.get("users")
@@ -240,7 +243,7 @@ def closed(view: View) -> Words:
         words.append(f"{state['stored']} of {state['trials']} trials are stored.")
     if told["reason"]:
         words.append(str(told["reason"]))
-    if told["how"] == "stopped":
+    if told["how"] == "stopped" and state["resumable"]:
         words.append(f"Go on with: linewatt resume {state['id']}")
     good = told["how"] == "done" and not state["problems"]
     return {"how": how, "text": " ".join(words), "good": good}

@@ -69,13 +69,17 @@ class Broadcast:
             self._tell(event)
 
     @asynccontextmanager
-    async def offered(self, path: Path, state: Path) -> AsyncIterator[None]:
-        """Can be watched meanwhile, under the name of its result. Where that cannot be, it is said once."""
+    async def offered(self, path: Path, state: Path, *, resumable: bool = True) -> AsyncIterator[None]:
+        """Can be watched meanwhile, under the name of its result. Where that cannot be, it is said once.
+
+        ``resumable``: whether a result that is not complete can be gone on with.
+        """
         self.view.state |= {
             "id": path.name,
             "path": _absolute(path),
             "pid": os.getpid(),
             "began_s": now_s(),
+            "resumable": resumable,
         }
         self._run = asyncio.current_task()
         server = await self._server(path.name, state)

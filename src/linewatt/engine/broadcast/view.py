@@ -29,6 +29,7 @@ class View:
             "id": "",
             "path": "",
             "began_s": None,
+            "resumable": True,
             "trials": None,
             "stored": 0,
             "failed": 0,

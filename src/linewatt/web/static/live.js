@@ -6,9 +6,11 @@
   const at = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
   const WIDTH = 640, HEIGHT = 180, LEFT = 92, BOTTOM = 26, TOP = 10, RIGHT = 8;
-  const MOST_ROWS = 50, HIDDEN_MS = 10000;
+  const MOST_ROWS = 50, HIDDEN_MS = 10000, SILENT_MS = 5000;
+  const UP_TO_DATE = "Kept up to date.";
   let stream = null, over = false, hiding = null;
   let clock = null;  // what head said last, and when
+  let toldAt = null;  // when it was told last what is now, if that is shown
   let points = [], span = 300, scale = { top_bps: null, top: "", half: "" };
 
   const write = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
@@ -32,6 +34,10 @@
 
   function tick() {
     if (!clock || over) return;
+    if (toldAt !== null && performance.now() - toldAt > SILENT_MS) {  // what was told then is not of now
+      showNow(null);
+      write("connection", "The run has told nothing for a while.");
+    }
     const since = (performance.now() - clock.at) / 1000, head = clock.head;
     if (head.elapsed_s !== null) write("elapsed", duration(head.elapsed_s + since));
     const left = head.left_s === null ? -1 : head.left_s - since;
@@ -65,6 +71,7 @@
   }
 
   function showNow(now) {
+    toldAt = now ? performance.now() : null;
     write("throughput", now ? now.throughput : "–");
     write("users", now && now.users ? now.users : "");
     at("cpu").replaceChildren(...(now ? now.cpu : []).map((one) => {
@@ -149,6 +156,7 @@
   }
 
   function change(told) {
+    write("connection", UP_TO_DATE);
     showHead(told.head);
     showNow(told.now);
     if (told.point) {
@@ -176,7 +184,7 @@
     scale = told.chart;
     write("chart-said", told.chart.said);
     draw();
-    write("connection", "Kept up to date.");
+    write("connection", UP_TO_DATE);
   }
 
   function takeAwayStop() {
