@@ -26,6 +26,8 @@ __all__ = ["bench"]
 MOST_EXTRA_CORES = 0.03
 """of the controller's CPU while it is watched: as much as all that a run of two hosts takes anyway"""
 PAIRS_OF_TRIALS = 3
+WITHOUT = ("trials", "window", "idle")
+"""of a campaign: what a soak has none of"""
 
 
 @contextmanager
@@ -130,6 +132,33 @@ def test_the_button_stops_a_run_as_an_interrupt_does(bench: Bench) -> None:
     assert "nothing to restore" in bench.restore()
     bench.run("resume", "last")
     assert [one["status"] for one in bench.trials()] == ["done"] * 3
+
+
+def test_a_soak_is_watched_and_stopped_too(bench: Bench) -> None:
+    file = bench.campaign(soak={"duration": "300s", "interval": "1s", "segment": "3s"}, rate="50M")
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps({key: document[key] for key in document if key not in WITHOUT}))
+    process = bench.start("run", file)
+    await_event(process, "soaking")
+    with served(bench) as web:
+        (name,) = sockets.ids(bench.tmp / "state")
+        with web.events(f"/live/{name}/events") as heard:
+            shown = next(words for _, words in heard if words["now"] and words["now"]["cpu"])
+            assert {one["host"]: one["role"] for one in shown["now"]["cpu"]} == {
+                "h1": "sender",
+                "h2": "receiver",
+            }
+            assert shown["head"]["progress"].endswith(" left")
+            assert 0 < shown["head"]["ratio"] < 1
+            token = re.search(r'name="token" value="([^"]+)"', web.ask(f"/live/{name}/stop")[1])
+            assert token is not None
+            assert web.ask(f"/live/{name}/stop", {"token": token[1]})[0] == 303
+            *_, (last, words) = heard
+        assert (last, words["how"]) == ("closed", "Stopped")
+        out, err = process.communicate(timeout=HANG_LIMIT_S)
+        assert process.returncode == 130, out[-2000:] + err
+    bench.until_nothing_runs()
+    assert "nothing to restore" in bench.restore()
 
 
 def test_a_socket_that_kill_dash_nine_left_is_not_listed_and_goes(bench: Bench) -> None:
