@@ -25,7 +25,7 @@ __all__ = ["bench"]
 
 MOST_EXTRA_CORES = 0.03
 """of the controller's CPU while it is watched: as much as all that a run of two hosts takes anyway"""
-PAIRS_OF_TRIALS = 3
+PAIRS_OF_TRIALS = 2
 WITHOUT = ("trials", "window", "idle")
 """of a campaign: what a soak has none of"""
 
@@ -71,6 +71,7 @@ def watched_by_the_stuck(bench: Bench, web: Served, name: str) -> Iterator[None]
         yield
 
 
+@pytest.mark.timed
 def test_who_is_stuck_takes_no_cpu_and_no_throughput_from_the_campaign(bench: Bench) -> None:
     trials = 2 * PAIRS_OF_TRIALS
     used: dict[bool, list[float]] = {True: [], False: []}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.live_server import Served, serving
 from tests.report_factories import failed, trial
 
 from linewatt.engine import events
+from linewatt.engine.broadcast import sockets
 from linewatt.engine.broadcast.client import NotRunning
 from linewatt.engine.broadcast.telling import told
 from linewatt.engine.broadcast.view import View
@@ -223,6 +225,48 @@ def test_nobody_else_can_press_the_button(site: tuple[Served, Path, Path], run: 
     assert served.ask(path, form, host="example.org")[0] == 421
     run.say(NOW)
     assert not run.is_over
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\n",
+        b"[]\n",
+        b"\xff\n",
+        b'{"event": "snapshot", "seq": 1, "rows": [{}]}\n',
+        b'{"event": "snapshot", "seq": 1, "now": 5, "history": [[1, 2, 3]]}\n',
+        b'{"event": "snapshot", "seq": "x", "began_s": "never", "at_s": []}\n',
+        b'{"event": "refused", "text": "no"}\n',
+    ],
+)
+def test_what_is_told_by_no_run_is_no_page_and_no_harm(
+    site: tuple[Served, Path, Path], answer: bytes
+) -> None:
+    served, _, state = site
+    listening = sockets.listening(state, OTHER)
+    listening.setblocking(True)
+
+    def answers() -> None:
+        for _ in range(3):
+            taken, _ = listening.accept()
+            with taken:
+                taken.recv(100)
+                taken.sendall(answer)
+
+    thread = threading.Thread(target=answers, name="no run", daemon=True)
+    thread.start()
+    try:
+        status, page, _ = served.ask(f"/live/{OTHER}")
+        assert (status, "Not running" in page) == (404, True)
+        status, page, _ = served.ask("/live")
+        assert (status, OTHER in page) == (200, True)
+        with served.events(f"/live/{OTHER}/events") as heard:
+            assert [name for name, _ in heard] == ["closed"]
+        thread.join(LIMIT_S)
+    finally:
+        listening.close()
+        sockets.path_of(state, OTHER).unlink(missing_ok=True)
 
 
 def in_loop(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -139,8 +139,8 @@ async def _events(hub: Hub, site: Site, result_id: str) -> AsyncIterator[bytes]:
                 yield _event(name, words)
                 if name == "closed":
                     return
-    except NotRunning:  # it ended while this browser was away
-        over = {"how": "Over", "text": "This run is over.", "good": True}
+    except NotRunning as error:  # it ended while this browser was away
+        over = {"how": "Over", "text": f"Not running: {error}", "good": False}
         yield _event("closed", {**over, "result": _result_url(site, result_id)})
     except TooMany as error:
         yield _event("refused", {"text": str(error)})

@@ -14,8 +14,9 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
 from linewatt.engine.broadcast import client
+from linewatt.engine.broadcast.client import NotRunning
 from linewatt.engine.broadcast.view import View
-from linewatt.errors import LinewattError
+from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import contained
 from linewatt.web import live_words
 from linewatt.web.live_words import Words
@@ -125,11 +126,14 @@ class Watched:
                 one.end(live_words.closed(self.view))
 
     async def _connection(self) -> None:
-        """Take what one connection tells. Raises NotRunning, ParseError."""
+        """Take what one connection tells. Raises NotRunning, also where no run tells such."""
         async with aclosing(client.watch(self._state, self._id)) as told:
             async for document in told:
-                with contained(f"what {self._id} tells"):
-                    self._take(document)
+                try:
+                    with contained(f"what {self._id} tells"):
+                        self._take(document)
+                except ParseError as error:
+                    raise NotRunning(str(error)) from error
 
     def _take(self, document: Words) -> None:
         if document.get("event") == "snapshot":

@@ -57,7 +57,7 @@ async def stop(state: Path, result_id: str, by: str) -> tuple[bool, str]:
 
 async def _looked(state: Path, result_id: str) -> Document | None:
     try:
-        return await look(state, result_id)
+        return {**await look(state, result_id), "id": result_id}
     except NotRunning:
         return {"id": result_id} if sockets.path_of(state, result_id).is_socket() else None
 
