@@ -180,7 +180,10 @@ def test_a_run_is_stopped_by_keys_alone(shown: Page, run: Fed) -> None:
     shown.keyboard.press("Enter")
     run.ended()
     assert isinstance(run.outcome, asyncio.CancelledError)
-    expect(shown.locator("h1")).to_be_visible()
+    expect(shown.locator("#closed-text")).to_contain_text(f"Go on with: linewatt resume {ID}")
+    expect(dialog).to_be_hidden()
+    said = [one.text for one in run.shown if isinstance(one, events.Phase)]
+    assert len(said) == 1
 
 
 def test_a_run_is_stopped_without_a_script(served: tuple[Served, Path], run: Fed, browser: Browser) -> None:

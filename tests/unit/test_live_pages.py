@@ -144,10 +144,12 @@ def test_a_browser_gets_the_whole_and_then_what_happens_and_the_end(
     assert (name, words["how"], words["result"]) == ("closed", "Ended", f"/results/{ID}")
     assert words["text"] == "Ended. 1 of 3 trials are stored."
     with served.events(f"/live/{ID}/events") as heard:
-        assert [one for one, _ in heard] == ["closed"], "who was away meanwhile is told, too"
+        late = list(heard)
+    assert late == [("closed", words)], "who was away meanwhile is told, too"
     status, page, _ = served.ask(f"/live/{ID}")
     assert status == 200
     assert f'<a href="/results/{ID}">' in page
+    assert "Ended. 1 of 3 trials are stored." in page
     assert served.ask("/live/20260101T000000Z-never")[0] == 404
 
 

@@ -140,7 +140,7 @@ async def _events(hub: Hub, site: Site, result_id: str) -> AsyncIterator[bytes]:
                 if name == "closed":
                     return
     except NotRunning as error:  # it ended while this browser was away
-        over = {"how": "Over", "text": f"Not running: {error}", "good": False}
+        over = hub.ended(result_id) or {"how": "Over", "text": f"Not running: {error}", "good": False}
         yield _event("closed", {**over, "result": _result_url(site, result_id)})
     except TooMany as error:
         yield _event("refused", {"text": str(error)})
@@ -182,6 +182,8 @@ def _gone(request: Request, result_id: str, why: str, status: int) -> Response:
     """Of a run that is over, or never was."""
     site = site_of(request)
     url = _result_url(site, result_id)
+    ended = _hub(request).ended(result_id)
+    why = f"{result_id}: {ended['text']}" if ended is not None and status != 409 else why
     if url is not None and status == 404:  # it is over: nothing is wrong with that
         status = 200
     return site.page(request, "live_gone.html.j2", status=status, why=why, result=url)

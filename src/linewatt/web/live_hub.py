@@ -8,6 +8,7 @@ here: it gets all that is to be seen at once when it comes round to it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -25,6 +26,8 @@ MOST_QUEUED = 16
 """events that a browser has not taken; with more it gets the whole instead"""
 MOST_BROWSERS = 64
 """pages that are kept up to date at once"""
+ENDED_S = 60.0
+"""for which it is kept how a run ended, for who comes back: later it may have been gone on with"""
 AGAIN_S = 1.0
 """before a run that cut us off is connected to again"""
 
@@ -86,7 +89,9 @@ class Listener:
 class Watched:
     """A run, and the browsers that look at it."""
 
-    def __init__(self, state: Path, result_id: str) -> None:
+    def __init__(self, state: Path, result_id: str, ended: Callable[[str, Words], None]) -> None:
+        """``ended`` is told how it did."""
+        self._ended = ended
         self.view = View()
         self.listeners: set[Listener] = set()
         self._state, self._id = state, result_id
@@ -122,8 +127,11 @@ class Watched:
             if not isinstance(error, LinewattError):
                 raise
         finally:
+            words = live_words.closed(self.view)
+            if self.view.state["closed"] is not None:
+                self._ended(self._id, words)
             for one in self.listeners:
-                one.end(live_words.closed(self.view))
+                one.end(words)
 
     async def _connection(self) -> None:
         """Take what one connection tells. Raises NotRunning, also where no run tells such."""
@@ -167,10 +175,20 @@ class Hub:
     def __init__(self, state: Path) -> None:
         self._state = state
         self._watched: dict[str, Watched] = {}
+        self._ended: dict[str, tuple[float, Words]] = {}
 
     @property
     def browsers(self) -> int:
         return sum(len(one.listeners) for one in self._watched.values())
+
+    def ended(self, result_id: str) -> Words | None:
+        """How a run ended just now, if a browser looked at it then."""
+        since_s = time.monotonic() - ENDED_S
+        self._ended = {name: one for name, one in self._ended.items() if one[0] > since_s}
+        return self._ended[result_id][1] if result_id in self._ended else None
+
+    def _note(self, result_id: str, words: Words) -> None:
+        self._ended[result_id] = time.monotonic(), words
 
     @asynccontextmanager
     async def listening(self, result_id: str) -> AsyncIterator[Listener]:
@@ -179,7 +197,7 @@ class Hub:
             raise TooMany(f"{MOST_BROWSERS} pages are open already; close some")
         watched = self._watched.get(result_id)
         if watched is None or watched.is_done:
-            watched = self._watched[result_id] = Watched(self._state, result_id)
+            watched = self._watched[result_id] = Watched(self._state, result_id, self._note)
         listener = Listener(lambda: live_words.whole(watched.view))
         watched.listeners.add(listener)
         try:

@@ -248,6 +248,18 @@
       if (event.key === " ") { event.preventDefault(); dialog.showModal(); }
     });
     at("stop-not").addEventListener("click", () => dialog.close());
+    const form = dialog.querySelector("form");
+    form.addEventListener("submit", async (event) => {  // without leaving the page that tells how it ends
+      event.preventDefault();
+      dialog.close();
+      try {
+        const body = new URLSearchParams(new FormData(form));
+        const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" });
+        if (answer.type !== "opaqueredirect" && !over) form.submit();
+      } catch {
+        write("connection", "The server does not answer; load this page again.");
+      }
+    });
   }
   setInterval(tick, 1000);
   draw();
