@@ -29,6 +29,7 @@ from linewatt.engine.broadcast.telling import told
 from linewatt.engine.broadcast.view import HISTORY_S, MOST_FINDINGS, MOST_ROWS, View
 from linewatt.errors import HostError
 from linewatt.model import Case, Flag
+from linewatt.web import live_words
 
 ID = "20260101T000000Z-demo"
 LIMIT_S = 60.0
@@ -156,6 +157,26 @@ def test_nobody_is_asked_for_cpu_use_that_nobody_watches(tmp_path: Path) -> None
             await until(lambda: not going._watching)
             going.say(NOW)
             assert run.asked_of == [ENDS]
+
+    in_loop(work)
+
+
+def test_of_many_hosts_the_cpu_use_of_some_is_told_and_how_many_they_are(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+
+    async def work() -> None:
+        async with run.going() as going:
+            for number in range(1, 41):
+                ends = tuple(events.Placed(f"h{number}-{end}", "sender") for end in range(2))
+                going.say(replace(started(number, 40), ends=ends))
+            async with aclosing(client.watch(run.state, ID)) as tells:
+                await anext(tells)
+                going.say(NOW)
+                now = await anext(tells)
+            assert (len(now["cpu"]), now["ends"]) == (module.MOST_ENDS, 80)
+            words = live_words.now(going.view)
+            assert words is not None
+            assert (len(words["cpu"]), words["more"]) == (48, 32)
 
     in_loop(work)
 

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from tests.live_runs import CASE, WATTS, Fed, started
 from tests.live_server import Served, serving
-from tests.report_factories import failed, trial
+from tests.report_factories import end, failed, trial
 
 from linewatt.engine import events
 from linewatt.engine.broadcast import sockets
 from linewatt.engine.broadcast.client import NotRunning
 from linewatt.engine.broadcast.telling import told
 from linewatt.engine.broadcast.view import View
-from linewatt.model import Case, Flag
+from linewatt.model import Case, Flag, FlowResult
 from linewatt.web import live_hub, live_words
 from linewatt.web.live_hub import Hub, Listener
 from linewatt.web.settings import Settings
@@ -393,6 +393,31 @@ def test_a_soak_shows_its_users_and_how_much_of_its_time_has_passed() -> None:
     assert (head["ratio"], head["progress"]) == (0.25, "15 min 00 s run, 45 min 00 s left")
     assert now is not None
     assert (now["users"], now["throughput"]) == ("300 users", "388 Mbps")
+
+
+def test_a_stored_trial_shows_the_cpus_of_each_role_as_far_as_they_are_known() -> None:
+    sender = end("h1", "sender", 0.3, 0.5, 0.0, irq_cpu=None)
+    done = replace(DONE, sender=sender, receiver=end("h2", "receiver", 0.5, 0.5, 0.75))
+    row = live_words.row(told(events.TrialStored(done, 3))["row"])
+    assert row["cpu"] == [
+        "h1 (sender) 30 %, app CPUs 50 %",
+        "h2 (receiver) 50 %, app CPUs 50 %, IRQ CPUs 75 %",
+    ]
+
+
+def test_of_many_hosts_the_first_ones_are_shown_and_how_many_more_there_are() -> None:
+    senders = [end(f"c{number}", "sender", 0.3, 0.5, 0.0) for number in range(20)]
+    flows = tuple(FlowResult(one.host, "h2", end=one) for one in senders)
+    row = live_words.row(told(events.TrialStored(replace(DONE, flows=flows), 3))["row"])
+    assert row["cpu"][-1] == "and 14 more hosts"
+    assert len(row["cpu"]) == 9
+
+
+def test_hosts_that_are_left_changed_are_all_named() -> None:
+    view = view_of(events.LeftChanged(("h1: mtu",)), events.LeftChanged(("h2: rps", "h2: mtu")))
+    assert live_words.head(view)["problems"] == ["h1: mtu", "h2: rps", "h2: mtu"]
+    view.take({"event": "closed", "how": "done", "reason": None, "seq": 9, "at_s": 9.0})
+    assert live_words.closed(view)["good"] is False
 
 
 def test_a_failed_trial_shows_its_reason_and_no_number() -> None:
