@@ -14,7 +14,7 @@ from linewatt.report.printing.html import environment_of_pages
 from linewatt.web import bundle, within
 from linewatt.web.assets import HERE, Assets
 
-PAGES: Sequence[tuple[str, str]] = (("/", "Results"), ("/history", "History"))
+PAGES: Sequence[tuple[str, str]] = (("/", "Results"), ("/history", "History"), ("/live", "Live"))
 """what stands above every page: path and name"""
 
 

@@ -57,10 +57,11 @@ def serve(
     tls_key: _Key = None,
     name: _Name = None,
 ) -> None:
-    """Show stored results in a browser: pages that only read.
+    """Show results, and what runs now, in a browser.
 
-    List, reports with charts that answer, comparisons, history, raw files. Whoever is logged in on this
-    machine can open it; on another address it asks for a token or speaks TLS. Ctrl-C ends it.
+    List, reports with charts that answer, comparisons, history, raw files, campaigns as they go on. It only
+    reads, but for a button that stops a run. Whoever is logged in on this machine can open it; on another
+    address it asks for a token or speaks TLS. Ctrl-C ends it.
     """
     from linewatt.hosts.journal.journal import state_dir
     from linewatt.web.settings import Settings, checked, read_token
