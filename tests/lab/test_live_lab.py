@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import socket
 import subprocess
+import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,7 +28,8 @@ __all__ = ["bench"]
 
 MOST_EXTRA_CORES = 0.03
 """of the controller's CPU while it is watched: as much as all that a run of two hosts takes anyway"""
-PAIRS_OF_TRIALS = 2
+HALF = 2
+"""trials before anybody watches, and as many that are watched"""
 WITHOUT = ("trials", "window", "idle")
 """of a campaign: what a soak has none of"""
 
@@ -59,42 +63,60 @@ def cpu_s(pid: int) -> float:
     )
 
 
+class SmallBuffers(forked.Forked):
+    """A run whose kernel keeps little for who does not read, so that what it writes has nowhere to go."""
+
+    before = "from linewatt.engine.broadcast import broadcast\nbroadcast.KERNEL_BYTES = 1"
+
+
 @contextmanager
-def watched_by_the_stuck(bench: Bench, web: Served, name: str) -> Iterator[None]:
-    """One at the socket itself, and a browser, neither of which reads what it is sent."""
+def watched_by_the_stuck(bench: Bench, web: Served, name: str) -> Iterator[socket.socket]:
+    """One at the socket itself, and a browser, neither of which reads what it is sent; the former."""
     with ExitStack() as stack:
         own = stack.enter_context(sockets.connected(sockets.path_of(bench.tmp / "state", name)))
         own.sendall(b'{"ask": "watch"}\n')
         browser = stack.enter_context(socket.create_connection(("127.0.0.1", web.port)))
         browser.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         browser.sendall(f"GET /live/{name}/events HTTP/1.1\r\nHost: 127.0.0.1:{web.port}\r\n\r\n".encode())
-        yield
+        yield own
+
+
+def unread(stuck: socket.socket) -> int:
+    """Bytes that a socket has been sent and nobody has read."""
+    return int.from_bytes(fcntl.ioctl(stuck, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def share(process: subprocess.Popen[str]) -> float:
+    """Cores that the controller takes over two seconds of a load."""
+    begun_s, before_s = time.monotonic(), cpu_s(process.pid)
+    for _ in range(2):
+        await_event(process, "throughput")
+    return (cpu_s(process.pid) - before_s) / (time.monotonic() - begun_s)
 
 
 @pytest.mark.timed
 def test_who_is_stuck_takes_no_cpu_and_no_throughput_from_the_campaign(bench: Bench) -> None:
-    trials = 2 * PAIRS_OF_TRIALS
-    used: dict[bool, list[float]] = {True: [], False: []}
-    process = bench.start("run", bench.campaign(trials=trials, window=LONG))
+    alone: list[float] = []
+    watched: list[float] = []
+    process = bench.start("run", bench.campaign(trials=2 * HALF, window=LONG), kind=SmallBuffers)
     with served(bench) as web:
         name = await_event(process, "started")["id"]
-        for number in range(1, trials + 1):
-            is_watched = number % 2 == 0
-            with ExitStack() as stack:
-                if is_watched:
-                    stack.enter_context(watched_by_the_stuck(bench, web, name))
+        for number in range(1, HALF + 1):
+            await_event(process, "trial_started", number)
+            alone.append(share(process))
+        with watched_by_the_stuck(bench, web, name) as stuck:
+            full = 0
+            for number in range(HALF + 1, 2 * HALF + 1):
                 await_event(process, "trial_started", number)
-                begun_s, before_s = time.monotonic(), cpu_s(process.pid)
-                for _ in range(2):  # the load goes on beside both
-                    await_event(process, "throughput")
-                used[is_watched].append((cpu_s(process.pid) - before_s) / (time.monotonic() - begun_s))
-        end(process, 0)
+                watched.append(share(process))
+                full = full or unread(stuck)
+            assert 0 < unread(stuck) == full, "the run writes, and nothing more gets through"
+            end(process, 0)
     stored = bench.trials()
-    assert [one["status"] for one in stored] == ["done"] * trials
+    assert [one["status"] for one in stored] == ["done"] * 2 * HALF
     rates = [one["throughput_bps"] for one in stored]
     assert max(rates) < 1.02 * min(rates), "a paced load arrives whether anybody watches or not"
-    extra = min(used[True]) - min(used[False])
-    assert extra < MOST_EXTRA_CORES, used
+    assert min(watched) - min(alone) < MOST_EXTRA_CORES, (alone, watched)
 
 
 def test_the_button_stops_a_run_as_an_interrupt_does(bench: Bench) -> None:
