@@ -136,6 +136,7 @@ def test_at_its_end_the_page_says_how_it_ended_and_links_to_the_result(shown: Pa
     expect(shown.get_by_role("link", name="Its result")).to_have_attribute("href", f"/results/{ID}")
     expect(shown.locator("#outcome")).to_have_text("Ended. 1 of 3 trials are stored.")
     expect(shown.locator("#stop")).to_have_count(0)
+    expect(shown.locator("#what")).to_have_text("")
 
 
 def test_what_was_told_a_while_ago_is_not_shown_as_of_now(

@@ -197,6 +197,7 @@
     over = true;
     disconnect();
     write("connection", "");
+    write("what", "");
     write("closed-text", told.text);
     at("closed").classList.add(told.good ? "fine" : "caveat");
     const link = at("closed-result");
