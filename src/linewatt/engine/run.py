@@ -70,7 +70,7 @@ class Run(ABC, Generic[E]):
         self._campaign = campaign
         self._places = places
         self._broadcast = Broadcast(on_event, self._cpu_now)
-        self._say = self._broadcast.say
+        self._say: events.OnEvent = self._broadcast.say
         self._waits = waits
         self._topologies = read_topologies(campaign)
         self._session = Session(campaign, passwords(campaign))
