@@ -16,7 +16,7 @@ from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.compare import FAIL_ON, finding
 from linewatt.analysis.comparison.rows import METRICS
-from linewatt.cli.commands.compare import parse_factor
+from linewatt.report.comparison.factor import parse_factor
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Flag
 from linewatt.report.comparison import sides

@@ -17,7 +17,7 @@ import pytest
 from tests.report_factories import trial
 from tests.screens import on_terminal, python
 
-from linewatt.cli import live, progress
+from linewatt.cli import live
 from linewatt.cli.live import LiveProgress, Seen
 from linewatt.cli.output import console
 from linewatt.engine import events
@@ -25,6 +25,7 @@ from linewatt.engine.events import Watts
 from linewatt.engine.live import now
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.now import is_current, watts_now
+from linewatt.engine.words import tells
 from linewatt.findings import CATALOGUE, kind_of
 from linewatt.hosts.base import Line
 from linewatt.hosts.clock import now_s
@@ -36,7 +37,7 @@ STARTED = events.Started("id", "results/id", 4, 1, 90.0)
 RUNS = events.TrialStarted(2, 4, CASE, 1, 10.0, 60.0)
 WATTS = (Watts("h1", 228.9, "simulated", "psu-out"), Watts("h2", 157.2, "measured", "psu-out"))
 DONE = trial(2, CASE, 9.1e9, 0.5)
-DOUBTFUL = [code for code in CATALOGUE if progress.tells(code)]
+DOUBTFUL = [code for code in CATALOGUE if tells(code)]
 NOTES = [code for code in CATALOGUE if kind_of(code).rank == "note"]
 
 

@@ -64,6 +64,7 @@ MODULES = {
     "calibrate": {"calibrate": "calibrate"},
     "plan": {"plan": "plan_command", "schema": "schema_command"},
     "show": {"list": "list_results", "show": "show", "report": "report"},
+    "serve": {"serve": "serve"},
     "compare": {"compare": "compare"},
     "history": {"history": "history"},
     "baseline": {"baseline": "baseline_app"},

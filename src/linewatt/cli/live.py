@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.cli.output import console
-from linewatt.cli.progress import PlainProgress, describe, tells
+from linewatt.cli.progress import PlainProgress
 from linewatt.engine import events
+from linewatt.engine.words import describe, tells
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial

@@ -7,7 +7,6 @@ called anything, and a terminal would act on it.
 
 from __future__ import annotations
 
-import csv
 import errno
 import json
 import os
@@ -37,11 +36,9 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def print_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows as CSV on stdout; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
-    from linewatt.report.printing.export import spreadsheet_cell
+    from linewatt.report.printing.export import csv_of
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([spreadsheet_cell(column) for column in columns])
-    writer.writerows([spreadsheet_cell(row.get(column)) for column in columns] for row in rows)
+    sys.stdout.write(csv_of(columns, rows))
 
 
 def say(message: str) -> None:

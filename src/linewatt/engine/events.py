@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from linewatt.model import Case, Provenance, Trial
+from linewatt.model import Case, Provenance, Role, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,19 @@ class Watts:
     power_w: float
     provenance: Provenance
     scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One end of a load that runs: which CPUs its processes are put on, and which take its receive work.
+
+    None named: the system decides, or the host's own ``irq_cpus`` do.
+    """
+
+    host: str
+    role: Role
+    app_cpus: tuple[int, ...] = ()
+    irq_cpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,7 @@ class TrialStarted:
     repetition: int
     load_s: float
     remaining_s: float
+    ends: tuple[Placed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,6 +207,7 @@ class RoundRunner:
                     planned.repetition,
                     self._campaign.load_s,
                     remaining_s,
+                    _ends(planned),
                 )
             )
 
@@ -305,6 +306,14 @@ class RoundRunner:
                 await _stop(await self._ahead)
             self._ahead = None
         self._writers.shutdown()
+
+
+def _ends(planned: PlannedTrial) -> tuple[events.Placed, ...]:
+    """Its hosts, and the CPUs that its processes and its receive work are put on there."""
+    return tuple(
+        events.Placed(host, role, planned.app_cpus(host), planned.irq_cpus(host))
+        for host, role in planned.case.ends
+    )
 
 
 def interval_s(campaign: Campaign) -> float:

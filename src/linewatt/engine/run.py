@@ -23,7 +23,9 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
 from linewatt.campaign.reading.sites import read_topologies, site
 from linewatt.engine import events
+from linewatt.engine.broadcast.broadcast import Broadcast
 from linewatt.engine.live.connections import ConnectionBook
+from linewatt.engine.live.now import CpuNow, cpu_now
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session, identity
 from linewatt.engine.networks.port_routes import port_changes
@@ -67,7 +69,8 @@ class Run(ABC, Generic[E]):
         """``waits``: for other controllers. Raises InvalidInput for a password that is not there."""
         self._campaign = campaign
         self._places = places
-        self._say = on_event
+        self._broadcast = Broadcast(on_event, self._cpu_now)
+        self._say: events.OnEvent = self._broadcast.say
         self._waits = waits
         self._topologies = read_topologies(campaign)
         self._session = Session(campaign, passwords(campaign))
@@ -110,8 +113,14 @@ class Run(ABC, Generic[E]):
     def _tell(self, text: str) -> None:
         self._say(events.Phase(text))
 
+    def _cpu_now(self, ends: Iterable[events.Placed]) -> Sequence[CpuNow]:
+        """How busy the CPUs of these are."""
+        every = tuple(ends)
+        feeds = self._session.all_feeds({one.host for one in every}) if every else []
+        return cpu_now(every, feeds, self._session.specs)
+
     async def _run(self, result: read.Result | None) -> E:
-        session = self._session
+        session, resumable = self._session, not self._campaign.is_passing
         # now, while hosts answer, and not beside the idle window: this machine may be one of them
         warming = asyncio.ensure_future(asyncio.to_thread(self._warm_up))
         try:
@@ -129,9 +138,11 @@ class Run(ABC, Generic[E]):
             await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
-                return await self._changed(result.path, changes, result)
+                async with self._broadcast.offered(result.path, self._places.state, resumable=resumable):
+                    return await self._changed(result.path, changes, result)
             with _kept_if_measured(self._new_result(), self._tell) as path:
-                return await self._changed(path, changes, None)
+                async with self._broadcast.offered(path, self._places.state, resumable=resumable):
+                    return await self._changed(path, changes, None)
         finally:
             await completed(session.close())
 

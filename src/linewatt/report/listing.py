@@ -5,22 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
 from linewatt.model import Provenance
-from linewatt.store import sums
+from linewatt.report.glance import Glance, of_soak, of_trials
+from linewatt.store import read, sums
 from linewatt.store.read import Damaged, Result
+from linewatt.store.remembered import remembered
 from linewatt.store.soak.soak import FOLDER
 from linewatt.units import MISSING, first_of, format_rate, when
 
 if TYPE_CHECKING:
     from linewatt.report.soak.digest import Soak
-    from linewatt.report.table import Cell, Lack, Row
+    from linewatt.report.table import Cell, Lack, Row, Table
     from linewatt.report.trials.digest import Digest
 
 MOST_BYTES = 64 << 20
@@ -61,6 +66,17 @@ class Listed:
     lacks: str | None = None
     best: Best | None = None
     shown: int | None = None
+    glance: Glance | None = None
+
+
+@cache
+def _shape() -> TypeAdapter[Listed]:
+    return TypeAdapter(Listed)
+
+
+def kept(path: Path) -> Listed:
+    """One line of the list, made once as long as the result stays as it is. Raises StoreError."""
+    return remembered(path, "list", _shape(), lambda: listed(read.load(path)))
 
 
 def listed(result: Result) -> Listed:
@@ -79,7 +95,8 @@ def listed(result: Result) -> Listed:
         best = None if bps is None else Best("soak", bps, reason="no watts in the table")
         return Listed(about, found.findings, why, best=best, shown=found.findings)
     if not result.is_soak:
-        return Listed(about, len(view.findings.every), best=_best_case(view), shown=len(view.notes))
+        best, glance = _best_case(view)
+        return Listed(about, len(view.findings.every), best=best, shown=len(view.notes), glance=glance)
     size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
     if size > MOST_BYTES:
         why = f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show"
@@ -91,13 +108,17 @@ def listed(result: Result) -> Listed:
         soak = read_soak(result)
         lacks = [one.evidence for one in flags(soak) if one.code in ("chunk-damaged", "chunk-missing")]
         count = len(findings(soak).every)
-        return Listed(about, count, lacks="; ".join(lacks) or None, best=_of_soak(soak), shown=count)
+        lacking = "; ".join(lacks) or None
+        return Listed(about, count, lacks=lacking, best=_of_soak(soak), shown=count, glance=of_soak(soak))
     except StoreError as error:
         return Listed(about, None, str(error))
 
 
-def _best_case(view: Digest) -> Best | None:
-    """``None`` where no case has a throughput; of equals the first. Of a search it is what was found."""
+def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
+    """With how its series went; ``None`` where no case has a throughput.
+
+    Of equals it is the first, of a search what was found.
+    """
     from linewatt.analysis.cases.summary import fastest_case, mean_bps
     from linewatt.report.trials.searches.searches import certain
 
@@ -105,7 +126,7 @@ def _best_case(view: Digest) -> Best | None:
     found = [(step, goal) for goal in goals if (step := view.step_of(goal)) is not None]
     fastest = fastest_case([*view.summaries, *(step for step, _ in found)])
     if fastest is None:
-        return None
+        return None, None
     of_search = [goal for step, goal in found if step is fastest]
     power = fastest.power("receiver")
     per_watt = None if power is None else power.system_bps_per_w
@@ -117,7 +138,7 @@ def _best_case(view: Digest) -> Best | None:
         if power is None
         else power.reasons.get("system_bps_per_w", "not known")
     )
-    return Best(
+    best = Best(
         fastest.case.test,
         mean_bps(fastest),
         None if per_watt is None else per_watt.mean,
@@ -127,6 +148,7 @@ def _best_case(view: Digest) -> Best | None:
         bool(view.findings.doubts(fastest.case, "power", "receiver")),
         any(goal.state != "found" for goal in of_search),
     )
+    return best, of_trials(view, fastest)
 
 
 def _of_soak(soak: Soak) -> Best | None:
@@ -192,9 +214,9 @@ def _best_document(best: Best) -> dict[str, Any]:
     }
 
 
-def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
-    """The table of ``linewatt list``, and why anything in it is missing or a result is damaged."""
-    from linewatt.report.printing.text_table import DOUBTFUL, render
+def table(every: Sequence[Listed | Damaged]) -> Table:
+    """A row a result, and below why anything in it is missing."""
+    from linewatt.report.printing.text_table import DOUBTFUL
     from linewatt.report.provenance import legend
     from linewatt.report.table import Head, Note, RowGroup, Table, absences, legend_notes
 
@@ -217,9 +239,15 @@ def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> Rend
         *legend_notes(legend(one.provenance for one in best)),
         *absences((lack for one in every for lack in _lacks(one)), len(every)),
     )
-    table = Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),), notes)
-    why = [Text(one_line(f"{id_of(one)}: {said}")) for one in every for said in _said(one)]
-    return Group(render(table, width), *why)
+    return Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),), notes)
+
+
+def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
+    """The table of ``linewatt list``, and why a result is damaged."""
+    from linewatt.report.printing.text_table import render
+
+    why = [Text(one_line(f"{id_of(one)}: {words}")) for one in every for words in said(one)]
+    return Group(render(table(every), width), *why)
 
 
 _NO_THROUGHPUT = "no throughput is on record"
@@ -239,9 +267,10 @@ def _lacks(one: Listed | Damaged) -> Iterator[Lack]:
         yield Lack("Best, Mbps/W", _NO_THROUGHPUT, id_of(one))
 
 
-def _said(one: Listed | Damaged) -> list[str]:
+def said(one: Listed | Damaged) -> list[str]:
+    """What a row says in lines of their own: why a result is damaged, what it lacks."""
     every = [one.reason] if isinstance(one, Damaged) else [one.reason, one.lacks]
-    return [said for said in every if said]
+    return [words for words in every if words]
 
 
 def id_of(one: Listed | Damaged) -> str:
@@ -275,7 +304,7 @@ def _answer(best: Best | None) -> tuple[Cell, ...]:
         return texts(MISSING, "", MISSING)
     speed = "≥ " * best.at_least + format_rate(best.throughput_bps) + DOUBTFUL * best.doubtful_throughput
     if best.bps_per_w is None:
-        return texts(speed, test_title(best.test), MISSING)
+        return (*texts(speed, test_title(best.test)), Cell(MISSING, reason=best.reason))
     per_watt = MBPS_PER_W.text(MBPS_PER_W.from_si(best.bps_per_w)) + DOUBTFUL * best.doubtful_watts
     return (*texts(speed, test_title(best.test)), Cell(per_watt, mark=mark(best.provenance)))
 

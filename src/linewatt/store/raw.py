@@ -14,6 +14,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from linewatt.errors import StoreError
 
@@ -67,9 +68,19 @@ def texts(folder: Path) -> dict[str, str]:
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         return {path.relative_to(folder).as_posix(): text_of(path) for path in paths}
     try:
-        return dict(_members(_unpacked(pack), folder.name))
+        if not pack.is_file():
+            raise StoreError(f"{pack}: damaged: is no regular file")
+        with pack.open("rb") as file:
+            return texts_in(file, str(pack), MOST_BYTES)
     except OSError as error:
         raise StoreError(f"{pack}: cannot be read: {error.strerror or error}") from error
+
+
+def texts_in(file: BinaryIO, pack: str, most_bytes: int) -> dict[str, str]:
+    """Relative name → text of what is packed in an open file called ``pack``. Raises StoreError; OSError."""
+    folder = pack.rpartition("/")[2].removesuffix(SUFFIX)
+    try:
+        return dict(_members(_unpacked(file, most_bytes), folder))
     except (ValueError, EOFError, OverflowError, tarfile.TarError, zlib.error) as error:
         raise StoreError(f"{pack}: damaged: {error}") from error
 
@@ -82,15 +93,12 @@ def text_of(path: Path) -> str:
         raise StoreError(f"{path}: cannot be read: {error}") from error
 
 
-def _unpacked(pack: Path) -> bytes:
+def _unpacked(file: BinaryIO, most_bytes: int) -> bytes:
     """Raises OSError, ValueError, zlib.error."""
-    if not pack.is_file():
-        raise ValueError("is no regular file")
     stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    with pack.open("rb") as file:
-        data = stream.decompress(file.read(MOST_BYTES), MOST_BYTES)
+    data = stream.decompress(file.read(most_bytes), most_bytes)
     if stream.unconsumed_tail:
-        raise ValueError(f"holds more than {MOST_BYTES >> 20} MiB; tar -xzf reads it")
+        raise ValueError(f"holds more than {most_bytes >> 20} MiB; tar -xzf reads it")
     if not stream.eof:
         raise ValueError("ends too early")
     if stream.unused_data:

@@ -7,7 +7,7 @@ import errno
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -159,10 +159,14 @@ def _begun(path: Path) -> str:
     return "" if created_s is None else stamp(created_s)
 
 
-def load(path: Path) -> Result:
-    """Read a result directory. Raises StoreError naming the damaged file."""
+def load(path: Path, only: Collection[int] | None = None) -> Result:
+    """Read a result directory; ``only``: of its trials those of these numbers.
+
+    Raises StoreError naming the damaged file.
+    """
     manifest = load_manifest(path)
-    files = derived.files(path, [directory.name for directory in trial_dirs(path)])
+    folders = [one.name for one in trial_dirs(path)]
+    files = derived.files(path, [name for name in folders if only is None or _number(name) in only])
     idle, learned = idle_windows(path), meters(path)
     trials = with_idle([_read_trial(file) for file in files], idle)
     used = manifest.asked.calibrations
@@ -179,6 +183,10 @@ def load(path: Path) -> Result:
         connections(path),
         calibrations(path),
     )
+
+
+def _number(folder: str) -> int | None:
+    return int(folder) if folder.isdecimal() else None
 
 
 def load_manifest(path: Path) -> Manifest:

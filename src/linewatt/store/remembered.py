@@ -47,6 +47,19 @@ def remembered(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[]
     return made
 
 
+def kept(name: str, version: str, make: Callable[[], bytes]) -> bytes:
+    """What ``make`` gives, made once for each version of it: of no result, but as long to make."""
+    cache = _cache()
+    if cache is None:
+        return make()
+    file, head = cache / hashlib.sha256(name.encode()).hexdigest()[:32], f"{name} {version}"
+    known = _read(file, head)
+    if known is None:
+        known = make()
+        _keep(file, head, known)
+    return known
+
+
 def _file(result: Path, kind: str) -> Path | None:
     cache = _cache()
     name = hashlib.sha256(os.fsencode(_absolute(result)) + b"\0" + kind.encode()).hexdigest()[:32]

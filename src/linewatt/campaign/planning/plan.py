@@ -18,6 +18,7 @@ from linewatt.campaign.planning.notes import notes
 from linewatt.campaign.planning.places import Places, Site
 from linewatt.campaign.planning.profiles import OVERHEAD_S, profile_notes, profiled
 from linewatt.errors import InvalidInput
+from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.loads.registry import LOADS
 from linewatt.model import OF_FEW, Case
 from linewatt.tuning.base import Change
@@ -65,6 +66,17 @@ class PlannedTrial:
     def pairs(self) -> tuple[PlannedTrial, ...]:
         """The pairs of a group; a trial of two hosts is its own only one."""
         return self.flows or (self,)
+
+    def app_cpus(self, host: str) -> tuple[int, ...]:
+        """The CPUs that its processes are put on at one of its hosts; none: the system decides for some."""
+        own = [
+            one.sender_cpu if host == pair.case.sender else one.receiver_cpu
+            for pair in self.pairs
+            if host in pair.case.hosts
+            for one in pair.instances
+        ]
+        put = {cpu for text in own if text is not None for cpu in parse_cpulist(text)}
+        return () if None in own else tuple(sorted(put))
 
     def irq_cpus(self, host: str) -> tuple[int, ...]:
         """The CPUs that are to take the receive work of one of its hosts."""

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,13 +15,8 @@ from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.analysis.comparison.compare import Comparison
-    from linewatt.analysis.comparison.matching import Matching, Side
-    from linewatt.analysis.comparison.rows import Options
     from linewatt.report.comparison.sides import Kept
 
-_RATIO = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
-_LARGEST_FACTOR = 1.0
 NOTHING = "nothing"
 
 _Wanted = Annotated[
@@ -129,6 +122,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.commands.show import checked_target
+    from linewatt.report.comparison.factor import parse_factor
+    from linewatt.report.comparison.of_results import compared, of_published, of_soaks
     from linewatt.report.comparison.sides import kept
     from linewatt.store.read import readable
 
@@ -140,20 +135,20 @@ def compare(  # noqa: PLR0913 - one parameter an option
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
     with readable(*(path for side in paths for path in side)):
-        if _of_published(
+        if of_published(
             paths, plain=not (by or base or factor or fail_on or metric or allow or output or form in CI)
         ):
             _compare_means(paths[0][0], paths[1][0], as_json=as_json, as_csv=as_csv)
             return
         loaded = [[(path, kept(path)) for path in side] for side in paths]
-        of_soaks = _of_soaks(loaded, by)
+        soaks = of_soaks(loaded, by)
         if profile:
-            if of_soaks:
+            if soaks:
                 raise InvalidInput("--profile: soaks have no profiles, which are of cases")
             _compare_profiles(loaded, by, hosts or base, target, as_json=as_json)
             return
-        options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
-        found = (_compared_soaks if of_soaks else _compared)(loaded, options, hosts or base)
+        options = Options(by, matters, metrics, _allowed(allow, of_soaks=soaks))
+        found = compared(loaded, options, hosts or base)
         verdict = finding(found, named)
         if target is not None:
             from linewatt.report.comparison.page import render
@@ -163,15 +158,6 @@ def compare(  # noqa: PLR0913 - one parameter an option
         print_comparison(found, verdict, named, form, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
-
-
-def parse_factor(text: str) -> float:
-    """A ratio of ``3%`` or ``0.03``. Raises InvalidInput."""
-    matched = _RATIO.fullmatch(text.strip())
-    value = float(matched[1]) / (100 if matched[2] else 1) if matched else -1.0
-    if not 0 <= value < _LARGEST_FACTOR:
-        raise InvalidInput(f"--factor {text}: write a part such as 3% or 0.03, from 0 to below 100%")
-    return value
 
 
 def _allowed(words: list[str] | None, *, of_soaks: bool) -> tuple[str, ...]:
@@ -270,28 +256,6 @@ def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | Non
     return paths
 
 
-def _of_published(paths: Sequence[Sequence[Path]], *, plain: bool) -> bool:
-    """Whether two tables of published means are compared. Raises InvalidInput for what else holds no runs."""
-    from linewatt.analysis.tables.published import MEANS
-    from linewatt.store.read import load_manifest
-
-    every = [path for side in paths for path in side]
-    kinds = {path.name: load_manifest(path).imported_kind for path in every}
-    tables = {name: kind for name, kind in kinds.items() if kind}
-    if not tables:
-        return False
-    means = [len(side) for side in paths] == [1, 1] and set(tables.values()) == {MEANS}
-    if means and len(tables) == len(every):
-        if not plain:
-            raise InvalidInput(f"{every[0].name}: of published means only --json and --csv may be asked for")
-        return True
-    name, kind = next(iter(tables.items()))
-    raise InvalidInput(
-        f"{name}: is a published table ({kind}) without runs, so that no difference can be tested; "
-        f"'linewatt show' has its figures, and two tables of {MEANS} are compared"
-    )
-
-
 def _compare_means(a: Path, b: Path, *, as_json: bool, as_csv: bool) -> None:
     """Two tables of published means. Raises Exit where not every difference could be tested."""
     from linewatt.analysis.comparison.published_means import compare_means
@@ -318,86 +282,6 @@ def _names(side: str) -> list[str]:
     )
 
 
-def _of_soaks(loaded: Sequence[Sequence[tuple[Path, Kept]]], by: str | None) -> bool:
-    """Whether soaks are compared. Raises InvalidInput for what cannot be asked of these results."""
-    every = [one for side in loaded for one in side]
-    soaks = [path.name for path, one in every if one.is_soak]
-    trials = [path.name for path, one in every if not one.is_soak]
-    if soaks and by is not None:
-        raise InvalidInput(
-            f"--by {by}: {soaks[0]} is a soak, one long load without cases or levels; "
-            "name two soaks, without --by"
-        )
-    if soaks and trials:
-        raise InvalidInput(
-            f"{soaks[0]} is a soak and {trials[0]} has cases and trials; compare a soak with a soak"
-        )
-    for side in loaded:
-        if len(side) > 1 and trials:
-            raise InvalidInput(f"{trials[0]} has cases and trials: only of soaks a side may have several")
-    return bool(soaks)
-
-
-def _compared_soaks(
-    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | tuple[str, str] | None
-) -> Comparison:
-    from linewatt.analysis.comparison.compare import compare as compare_sides
-    from linewatt.analysis.comparison.jobs import match_jobs
-    from linewatt.report.comparison.sides import side_of
-
-    del base
-    sides = []
-    for name, results in zip(("A", "B"), loaded, strict=True):
-        first, *others = (side_of(*one) for one in results)
-        sides.append(replace(first, name=name, repeats=tuple(others)))
-    return compare_sides(sides[0], sides[1], match_jobs(sides[0], sides[1], options.allowed), options)
-
-
-def _compared(
-    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | tuple[str, str] | None
-) -> Comparison:
-    """``base`` is a level of one result, or the two hosts of it that are compared."""
-    from linewatt.analysis.comparison.compare import compare as compare_sides
-
-    a, b, matching = _matched(loaded, options.by, base)
-    return compare_sides(a, b, matching, options)
-
-
-def _matched(
-    loaded: Sequence[Sequence[tuple[Path, Kept]]], by: str | None, base: str | tuple[str, str] | None
-) -> tuple[Side, Side, Matching]:
-    """Which cases go together: of two results, of levels of one, or of two hosts of it.
-
-    Raises InvalidInput.
-    """
-    from linewatt.analysis.comparison.matching import (
-        known_properties,
-        level_meant,
-        levels_of,
-        match_levels,
-        match_two,
-    )
-    from linewatt.analysis.comparison.within import match_hosts
-    from linewatt.report.comparison.sides import side_of
-
-    sides = [replace(side_of(*one), name=name) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
-    known = known_properties(case for side in sides for case in side.cases)
-    if by is not None and by not in known:
-        raise InvalidInput(f"--by {by}: must be one of {', '.join(known)}")
-    if isinstance(base, tuple):
-        return sides[0], sides[0], match_hosts(sides[0], base)
-    if len(sides) == 2 or by is None:
-        return sides[0], sides[-1], match_two(sides[0], sides[-1], by)
-    levels = levels_of(sides[0], by)
-    if len(levels) < 2:
-        there = ", ".join(levels) or "no trial"
-        raise InvalidInput(f"--by {by}: {sides[0].id} has nothing to compare, only {there}")
-    chosen = levels[0] if base is None else level_meant(base, by, levels)
-    if chosen is None:
-        raise InvalidInput(f"--base {base}: {by} is one of {', '.join(levels)}")
-    return sides[0], sides[0], match_levels(sides[0], by, chosen)
-
-
 def _compare_profiles(
     loaded: Sequence[Sequence[tuple[Path, Kept]]],
     by: str | None,
@@ -411,8 +295,9 @@ def _compare_profiles(
     The page in ``target`` has the comparison of what was measured, too.
     """
     from linewatt.report.comparison import profiles
+    from linewatt.report.comparison.of_results import matched
 
-    a, b, matching = _matched(loaded, by, base)
+    a, b, matching = matched(loaded, by, base)
     found = profiles.differences(loaded[0][0][0], loaded[-1][0][0], matching)
     if not found:
         raise InvalidInput(

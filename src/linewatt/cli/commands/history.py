@@ -10,23 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linewatt.cli.commands.compare import chosen, parse_factor
+from linewatt.cli.commands.compare import chosen
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_json, print_rich
-from linewatt.errors import InvalidInput, StoreError
+from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.analysis.comparison.matching import Side
-    from linewatt.analysis.comparison.points import Series, Surroundings
-    from linewatt.analysis.metrics.metric import Response
-    from linewatt.model import Case
-    from linewatt.report.comparison.history import History
+    from linewatt.report.comparison.followed import Loaded
     from linewatt.report.comparison.sides import Kept
 
-    Loaded = Sequence[tuple[Path, Kept]]
-
-SOAK = "soak"
-"""what ``--test`` calls soaks"""
 REGRESSION, NOTHING = "regression", "nothing"
 
 _Case = Annotated[
@@ -92,6 +84,8 @@ def history(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.comparison.rows import METRICS
     from linewatt.cli.commands.show import checked_target
     from linewatt.report.comparison import history as report
+    from linewatt.report.comparison.factor import parse_factor
+    from linewatt.report.comparison.followed import history_of
     from linewatt.report.comparison.sides import kept
     from linewatt.store.read import read_each, readable
 
@@ -103,17 +97,11 @@ def history(  # noqa: PLR0913 - one parameter an option
     loaded, damaged = read_each(results, lambda path: (path, kept(path)))
     loaded = _since(results, sorted(loaded, key=lambda one: one[1].created_s or 0), since)
     with readable(*(path for path, _ in loaded)):
-        found = _followed(results, loaded, metrics, case, test, matters)
+        found = history_of(results, loaded, metrics, case, test, matters, damaged)
         if not found.courses and not found.left_out and not damaged:
             raise InvalidInput(_nothing(results, loaded, case, test, metrics))
-        everything = case is None and test is None
-        found = replace(
-            found,
-            results=sum(not one.is_soak for _, one in loaded),
-            damaged=tuple(damaged),
-            searched=tuple((path.name, one.searched) for path, one in loaded if one.searched and everything),
-            regressions=regressions(found.courses) if fail_on == REGRESSION else None,
-        )
+        if fail_on == REGRESSION:
+            found = replace(found, regressions=regressions(found.courses))
         if target is not None:
             from linewatt.report.comparison.history_page import render
             from linewatt.report.printing.html import write
@@ -138,88 +126,6 @@ def _since(results: Path, loaded: Loaded, since: str | None) -> list[tuple[Path,
     if not places:
         raise InvalidInput(f"--since {since}: is none of the results below {results} that can be read")
     return list(loaded[places[0] :])
-
-
-def _followed(
-    results: Path,
-    loaded: Loaded,
-    metrics: Sequence[str],
-    case: str | None,
-    test: str | None,
-    matters: float | None,
-) -> History:
-    """Courses of cases and of soaks by each metric, all judged together."""
-    from linewatt.analysis.comparison.history import judged
-    from linewatt.analysis.comparison.points import series_of_cases, series_of_soaks
-    from linewatt.analysis.comparison.rows import METRICS, OF_CASES
-    from linewatt.analysis.metrics.of_soak import FOLLOWED
-    from linewatt.report.comparison.history import History
-
-    def wanted(one: Case) -> bool:
-        return (case is None or one.key.startswith(case)) and (test is None or one.test == test)
-
-    sides = [found.side(path.name) for path, found in loaded if not found.is_soak]
-    soaks = [path for path, found in loaded if found.is_soak]
-    whole = _surroundings(results, shared=True)
-    series: list[Series] = []
-    left_out: dict[str, str] = {}
-    for metric in metrics:
-        for response in METRICS[metric]:
-            if response in OF_CASES:
-                series += series_of_cases(sides, response, wanted, whole)
-        if metric in FOLLOWED and test in (None, SOAK):
-            runs, reasons = _soaks(soaks, FOLLOWED[metric], case)
-            series += series_of_soaks(runs, FOLLOWED[metric], whole)
-            left_out |= reasons
-    courses = judged(series, matters, whole, _surroundings(results, shared=False))
-    hosts = {name: host for one in courses for name, host in whole(one.points[-1].side).hosts.items()}
-    return History(courses, left_out=tuple(left_out.items()), hosts=hosts)
-
-
-def _surroundings(results: Path, *, shared: bool) -> Surroundings:
-    """What is on record around results; ``shared``: of those between which nothing that matters differs, the
-    first's."""
-    from linewatt.report.comparison.sides import with_surroundings
-
-    known: dict[str, Side] = {}
-
-    def whole(side: Side) -> Side:
-        if side.hosts:
-            return side
-        key = side.environment if shared else side.id
-        if key not in known:
-            known[key] = with_surroundings(side, results / side.id)
-        one = known[key]
-        return replace(side, campaign=one.campaign, hosts=one.hosts)
-
-    return whole
-
-
-def _soaks(paths: Sequence[Path], response: Response, case: str | None) -> tuple[list[Side], dict[str, str]]:
-    """Soaks that are asked for, as one run each, and the reason of those that are none."""
-    from linewatt.analysis.soak.job import job_of
-    from linewatt.report.comparison.sides import Kept, with_surroundings
-    from linewatt.store.read import load, readable
-
-    runs: list[Side] = []
-    left_out: dict[str, str] = {}
-    for path in paths:
-        from linewatt.report.soak.runs import followed  # with all that reads soaks: only where there is one
-
-        try:
-            with readable(path):
-                one = load(path)
-                side = with_surroundings(Kept(one.created_s, one.is_soak, ()).side(one.id), path)
-                if case is not None and not job_of(side.campaign).key.startswith(case):
-                    continue
-                run: Side | str = followed(one, side, response)
-        except StoreError as error:
-            run = str(error)
-        if isinstance(run, str):
-            left_out[path.name] = run
-        else:
-            runs.append(run)
-    return runs, left_out
 
 
 def _nothing(

@@ -45,10 +45,11 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     """
     from linewatt import lab
     from linewatt.campaign.planning.plan import plan
-    from linewatt.cli.commands.compare import compare, parse_factor
+    from linewatt.cli.commands.compare import compare
     from linewatt.cli.commands.run import execute
     from linewatt.cli.own_lab import own_lab
     from linewatt.lab.guests.spec import Guest, same_guests
+    from linewatt.report.comparison.factor import parse_factor
 
     if len(set(kernel)) < max(2, len(kernel)):
         raise InvalidInput("lab kernels: give --kernel FILE at least twice, each with another kernel")

@@ -14,7 +14,6 @@ from linewatt.cli.output import print_csv, print_json, print_rich, put, results_
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.report.trials.digest import Digest
     from linewatt.store.read import Result
 
 
@@ -24,17 +23,11 @@ def list_results(results: Results = Path("results"), as_json: Json = False) -> N
     Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
     fewer columns.
     """
-    from pydantic import TypeAdapter
-
     from linewatt.report import listing
     from linewatt.store import read
-    from linewatt.store.remembered import remembered
 
     results_there(results)
-    shape = TypeAdapter(listing.Listed)
-    found, unread = read.read_each(
-        results, lambda path: remembered(path, "list", shape, lambda: listing.listed(read.load(path)))
-    )
+    found, unread = read.read_each(results, listing.kept)
     rows: list[listing.Listed | read.Damaged] = [*found, *unread]
     every = sorted(rows, key=listing.id_of)
     if as_json:
@@ -201,49 +194,62 @@ def _show_first(result: Result) -> None:
 
 
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
-    from linewatt.report.trials.digest import as_json as document
-    from linewatt.report.trials.digest import case_rows, csv_columns, digest, trial_rows
+    from linewatt.report.whole import document_of, rows_of
 
-    if result.is_soak:
-        if as_csv or trials or detail:
-            raise InvalidInput(
-                "--csv, --trials, --detail: a soak has no cases and trials; --json has all of it"
-            )
-        _show_soak(result, as_json=as_json)
-        return
-    if result.imported_kind:
-        if trials or detail or effects:
-            raise InvalidInput(
-                f"--trials, --detail, --effects: {result.id} is a published table ({result.imported_kind}) "
-                "without trials"
-            )
-        _show_published(result, as_json=as_json, as_csv=as_csv)
-        return
-    view = digest(result)
+    _refuse(result, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
     if as_json:
-        print_json(document(view, trials=trials) | _detail(view, wanted=detail))
+        print_json(document_of(result, trials=trials) | _detail(result, wanted=detail))
     elif effects:
         from linewatt.report.trials.settings.effects import EFFECT_COLUMNS, effect_rows
 
-        print_csv(EFFECT_COLUMNS, effect_rows(view.result))
+        print_csv(EFFECT_COLUMNS, effect_rows(result))
     elif as_csv:
-        rows = trial_rows(view.result.trials, view.result.imported_from) if trials else case_rows(view)
-        further = (name for row in rows for name in row)
-        print_csv([*dict.fromkeys((*csv_columns(trials=trials), *further))], rows)
+        print_csv(*rows_of(result, trials=trials))
+    else:
+        _print(result, trials=trials, detail=detail)
+
+
+def _refuse(result: Result, *, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
+    """Raises InvalidInput for what a result does not have."""
+    if result.is_soak and (as_csv or trials or detail):
+        raise InvalidInput("--csv, --trials, --detail: a soak has no cases and trials; --json has all of it")
+    if result.imported_kind and (trials or detail or effects):
+        raise InvalidInput(
+            f"--trials, --detail, --effects: {result.id} is a published table ({result.imported_kind}) "
+            "without trials"
+        )
+
+
+def _print(result: Result, *, trials: bool, detail: bool) -> None:
+    """All tables and findings."""
+    if result.is_soak:
+        from linewatt.report.soak import terminal as soak_terminal
+        from linewatt.report.soak.digest import digest as read_soak
+
+        soak = read_soak(result)
+        print_rich(lambda width: soak_terminal.show(soak, width))
+    elif result.imported_kind:
+        from linewatt.report.published import printers
+        from linewatt.report.published.view import view as published
+
+        found = published(result)
+        print_rich(lambda width: printers.show(found, width))
     else:
         from linewatt.report.trials import terminal
+        from linewatt.report.trials.digest import digest
 
+        view = digest(result)
         print_rich(lambda width: terminal.show(view, width=width, trials=trials, detail=detail))
 
 
-def _detail(view: Digest, *, wanted: bool) -> dict[str, Any]:
+def _detail(result: Result, *, wanted: bool) -> dict[str, Any]:
     """What ``--detail`` adds to the document."""
     if not wanted:
         return {}
     from linewatt.analysis.cases.detail import detail_blocks
     from linewatt.report.trials.detail import as_documents
 
-    return {"detail": as_documents(detail_blocks(view.result.trials))}
+    return {"detail": as_documents(detail_blocks(result.trials))}
 
 
 def report(
@@ -288,6 +294,8 @@ _SUFFIXES = {"speedscope": "speedscope.json"}
 
 def _made_by(form: str) -> Callable[[Result], bytes]:
     """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
+    from linewatt.report.whole import page_of
+
     if form == "md":
         from linewatt.report.printing.markdown_report import render
 
@@ -298,8 +306,8 @@ def _made_by(form: str) -> Callable[[Result], bytes]:
         from linewatt.report.printing import pdf
 
         browser = pdf.browser()
-        return lambda result: pdf.printed(_page(result), browser)
-    return lambda result: _page(result).encode()
+        return lambda result: pdf.printed(page_of(result), browser)
+    return lambda result: page_of(result).encode()
 
 
 def _stacks(result: Result, form: str) -> bytes:
@@ -320,48 +328,6 @@ def _stacks(result: Result, form: str) -> bytes:
         else profiles.folded_text(found)
     )
     return text.encode()
-
-
-def _page(result: Result) -> str:
-    if result.is_soak:
-        from linewatt.report.soak.digest import digest as read_soak
-        from linewatt.report.soak.page import render as render_soak
-
-        return render_soak(read_soak(result))
-    if result.imported_kind:
-        from linewatt.report.published.printers import render_page
-        from linewatt.report.published.view import view
-
-        return render_page(view(result))
-    from linewatt.report.printing.html import render
-    from linewatt.report.trials.digest import digest
-
-    return render(digest(result))
-
-
-def _show_soak(result: Result, *, as_json: bool) -> None:
-    from linewatt.report.soak import document as soak_document
-    from linewatt.report.soak import terminal as soak_terminal
-    from linewatt.report.soak.digest import digest as read_soak
-
-    soak = read_soak(result)
-    if as_json:
-        print_json(soak_document.as_json(soak))
-    else:
-        print_rich(lambda width: soak_terminal.show(soak, width))
-
-
-def _show_published(result: Result, *, as_json: bool, as_csv: bool) -> None:
-    from linewatt.report.published import printers
-    from linewatt.report.published.view import view
-
-    found = view(result)
-    if as_json:
-        print_json(printers.document(found))
-    elif as_csv:
-        print_csv([*dict.fromkeys(name for row in found.rows for name in row)], found.rows)
-    else:
-        print_rich(lambda width: printers.show(found, width))
 
 
 def _path(results: Path, wanted: str) -> Path:

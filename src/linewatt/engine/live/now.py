@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hosts draw now, from the newest readings of their meters. Pure but for the clock."""
+"""What hosts draw and how busy their CPUs are now, from the newest readings. Pure but for the clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from linewatt.analysis.power.totals import Total, system_now
-from linewatt.engine.events import Watts
+from linewatt.engine.events import Placed, Watts
 from linewatt.engine.live.feed import Feed
+from linewatt.engine.measuring.ends import UNUSED
 from linewatt.engine.measuring.power import MOST_W, POWER_UNITS
+from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import now_s
-from linewatt.model import Channel, PowerResult
+from linewatt.model import Channel, PowerResult, Role
 
 FRESH_S = 5.0
 FRESH_INTERVALS = 3
@@ -66,3 +70,64 @@ def _newest_w(feed: Feed, channel: Channel) -> float | None:
         return None
     (then, less), (now, more) = newest[0], newest[-1]
     return watts if (watts := (more - less) / (now - then)) <= MOST_W else None
+
+
+@dataclass(frozen=True, slots=True)
+class CpuNow:
+    """How busy the CPUs of one end of a load are, over the newest interval of ``mpstat``.
+
+    ``cpu_cores`` is of all of the host's ``cpus``, the ratios are means over the CPUs of a role, 0..1 of one
+    CPU; ``None``: not known, or no CPUs have that role.
+    """
+
+    host: str
+    role: Role
+    cpus: int
+    cpu_cores: float | None
+    app_busy_ratio: float | None
+    irq_busy_ratio: float | None
+
+
+def cpu_now(
+    ends: Iterable[Placed], feeds: Iterable[Feed], specs: Mapping[str, HostSpec]
+) -> tuple[CpuNow, ...]:
+    """Of each of these ends; of one whose ``mpstat`` says nothing now, that it is not known."""
+    newest = {
+        feed.host: feed.latest(1)[0].values for feed in feeds if feed.source == "mpstat" and is_current(feed)
+    }
+    return tuple(_end_now(end, newest.get(end.host, {}), specs[end.host]) for end in ends)
+
+
+def _end_now(end: Placed, shares: Mapping[str, float | None], spec: HostSpec) -> CpuNow:
+    every = spec.cpus or [int(name[len("cpu") : -len(_IDLE)]) for name in shares if name.endswith(_IDLE)]
+    busy = [_busy(cpu, shares) for cpu in every]
+    known = [one for one in busy if one is not None]
+    return CpuNow(
+        end.host,
+        end.role,
+        len(every),
+        sum(known) if known and len(known) == len(busy) else None,
+        _mean_busy(end.app_cpus, shares),
+        _mean_busy(end.irq_cpus or spec.irq_cpus or (), shares),
+    )
+
+
+_IDLE = ".idle_ratio"
+
+
+@cache
+def _unused(cpu: int) -> tuple[str, ...]:
+    """The channels of a CPU that are not its use: names of thousands of CPUs a second take milliseconds."""
+    return tuple(f"cpu{cpu}.{column}_ratio" for column in UNUSED)
+
+
+def _busy(cpu: int, shares: Mapping[str, float | None]) -> float | None:
+    unused = [shares.get(name) for name in _unused(cpu)]
+    known = [one for one in unused if one is not None]
+    return 1 - sum(known) if len(known) == len(unused) else None
+
+
+def _mean_busy(cpus: Iterable[int], shares: Mapping[str, float | None]) -> float | None:
+    busy = [_busy(cpu, shares) for cpu in cpus]
+    known = [one for one in busy if one is not None]
+    return sum(known) / len(known) if known and len(known) == len(busy) else None

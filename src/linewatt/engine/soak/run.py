@@ -71,7 +71,7 @@ class SoakRun(Run[events.SoakEnded]):
             self._session.feeds[feed.host].append(feed)
         self._server: Server | None = None
         self._fleet: Fleet | None = None
-        self._recorder = Recorder(self._session.hosts, self._session.all_feeds, on_event)
+        self._recorder = Recorder(self._session.hosts, self._session.all_feeds, self._say)
         self._began_s, self._until_s = 0.0, math.inf
         self._away: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -173,6 +173,7 @@ class SoakRun(Run[events.SoakEnded]):
             recorder.server = (users.server_host, self._server)
         recorder.begin(folder, users.clients if users is not None else ())
         self._began_s, self._until_s = now_s(), now_s() + left_s
+        self._broadcast.ends = self._ends
         every_s = self._plan.soak.interval_s
         beside = [recorder.run(every_s), recorder.watch_server(every_s), self._watch_hosts(), self._tick()]
         await _until_done(self._loads(settings), beside)
@@ -201,6 +202,16 @@ class SoakRun(Run[events.SoakEnded]):
         if users is None:
             return {trial.case.receiver for one in self._plan.rounds for trial in one.trials}
         return {users.server_host} if users.server_host is not None else set(users.clients)
+
+    @property
+    def _ends(self) -> tuple[events.Placed, ...]:
+        """The server and its clients, or else both ends of each pair; where the load runs there changes."""
+        users = self._plan.users
+        if users is None:
+            every = (end for one in self._plan.rounds for trial in one.trials for end in trial.case.ends)
+            return tuple(events.Placed(host, role) for host, role in dict.fromkeys(every))
+        server = () if users.server_host is None else (events.Placed(users.server_host, "receiver"),)
+        return (*server, *(events.Placed(host, "sender") for host in users.clients))
 
     def _rate_bps(self) -> float | None:
         """What their interfaces carry both ways."""

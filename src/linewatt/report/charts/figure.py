@@ -39,6 +39,8 @@ class Figure:
     spec: Spec
     wide: bool = False
     """several panels side by side"""
+    over_time: bool = False
+    """whether every panel of it has time along the same x axis, of which a reader may look at a part"""
 
 
 @dataclass(frozen=True, slots=True)

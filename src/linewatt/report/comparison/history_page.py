@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from jinja2 import Environment
+
 from linewatt import __version__
 from linewatt.analysis.comparison.history import Course
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
@@ -37,9 +39,9 @@ _LEGEND = (
 )
 
 
-def render(found: History) -> str:
-    """The whole page."""
-    page = environment_of_pages().get_template("history.html.j2")
+def render(found: History, pages: Environment | None = None) -> str:
+    """The whole page; ``pages`` are templates of a server in place of those of a file."""
+    page = (pages or environment_of_pages()).get_template("history.html.j2")
     return page.render(
         version=__version__,
         kind="history",
@@ -153,10 +155,12 @@ def _rows(one: Named) -> Iterator[Row]:
     for at, point in enumerate(course.points):
         if at in unlike:
             text = f"{mean_cell(point.mean, one.unit).text} ({apart(unlike[at], course)})"
-            yield {"kind": "unlike", "x": at, "value": from_si(point.mean.mean), "text": text}
+            base = {"x": at, "result": point.side.id}
+            yield base | {"kind": "unlike", "value": from_si(point.mean.mean), "text": text}
         else:
             mean = point.mean if not isinstance(course.case, Job) else Estimate(point.mean.mean, None, 1)
-            yield {"x": at, "doubtful": bool(point.doubts)} | mean_row(mean, from_si)
+            base = {"x": at, "result": point.side.id, "doubtful": bool(point.doubts)}
+            yield base | mean_row(mean, from_si)
     yield from _levels(one) if course.drift is None else _drift(one, set(unlike))
     for label in labels_told(course):
         yield {"kind": "label", "x": label.at - 0.5, "text": chart.short(facts(label.differences))}

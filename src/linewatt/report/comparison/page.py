@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jinja2 import Environment
+
 from linewatt import __version__
 from linewatt.analysis.comparison.compare import Comparison, Finding, compare, finding
 from linewatt.analysis.comparison.matching import Matching, Side
@@ -23,10 +25,15 @@ MOST_ROWS = 60
 _PANEL_PX = 420
 
 
-def render(found: Comparison, verdict: Finding, profiles: Section | None = None) -> str:
-    """The whole page; ``profiles`` is what was asked of those of both sides."""
+def render(
+    found: Comparison,
+    verdict: Finding,
+    profiles: Section | None = None,
+    pages: Environment | None = None,
+) -> str:
+    """The whole page; ``profiles`` is what was asked of those of both sides; ``pages``: of a server."""
     sections = [*_verdicts(found), *((profiles,) if profiles else ()), _differences(found)]
-    page = environment_of_pages().get_template("comparison.html.j2")
+    page = (pages or environment_of_pages()).get_template("comparison.html.j2")
     return page.render(
         version=__version__,
         kind="comparison",

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.metrics.unit import same
@@ -79,6 +81,15 @@ def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
         "kind": None if verdict is None else verdict.kind,
         "verdict": None if verdict is None else verdict.words,
     }
+
+
+def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([spreadsheet_cell(column) for column in columns])
+    writer.writerows([spreadsheet_cell(row.get(column)) for column in columns] for row in rows)
+    return out.getvalue()
 
 
 def spreadsheet_cell(value: Any) -> Any:

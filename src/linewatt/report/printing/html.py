@@ -41,13 +41,14 @@ LARGE = 2 << 20
 """characters of a page from which a browser lays out only what is in sight"""
 
 
-def render(view: Digest) -> str:
-    """The whole page."""
+def render(view: Digest, pages: Environment | None = None) -> str:
+    """The whole page; ``pages`` are templates of a server in place of those of a file."""
     results, details, trials = page_sections(view)
     return page(
         "report.html.j2",
         view.result,
         view.hosts,
+        pages,
         idle=view.result.idle_before,
         view=view,
         kind="report",
@@ -68,11 +69,20 @@ def render(view: Digest) -> str:
     )
 
 
-def page(template: str, result: Result, hosts: Mapping[str, Host], **values: Any) -> str:
-    """The page of a result: what each has, and ``values`` of its kind; ``idle``: what idle windows read."""
+def page(
+    template: str,
+    result: Result,
+    hosts: Mapping[str, Host],
+    pages: Environment | None = None,
+    **values: Any,
+) -> str:
+    """The page of a result: what each has, and ``values`` of its kind; ``idle``: what idle windows read.
+
+    ``pages`` are templates of a server in place of those of a file.
+    """
     manifest = result.manifest
     made: str = (
-        environment_of_pages()
+        (pages or environment_of_pages())
         .get_template(template)
         .render(
             name=manifest.name or result.id,
@@ -113,10 +123,15 @@ def write(target: Path, page: str | bytes) -> None:
         raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
 
 
-def environment_of_pages() -> Environment:
-    """Where templates come from, and what they may use."""
+def _nothing(_: object) -> str:
+    """What a file has of what only a server can lead to."""
+    return ""
+
+
+def environment_of_pages(*before: Path) -> Environment:
+    """Where templates come from, and what they may use; those in ``before`` take the place of ours."""
     made = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
+        loader=FileSystemLoader([*before, _HERE / "templates"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -129,6 +144,7 @@ def environment_of_pages() -> Environment:
     made.globals["missing"] = MISSING
     made.globals["flagmarks"] = marks_html
     made.globals["rows_html"] = rows_html
+    made.globals["permalink"] = made.globals["figure_data"] = _nothing
     made.globals["save_table"] = save_table
     made.globals["save_figure"] = save_figure
     style = (_HERE / "style.css").read_text(encoding="utf-8")

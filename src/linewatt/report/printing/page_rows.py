@@ -6,16 +6,21 @@ Every word goes through ``escape``; templates put around them what a table has o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
 from linewatt.report.table import Cell, Head, Row, Table
 
 
-def rows_html(table: Table, rows: Sequence[Row], *, flagged: bool) -> Markup:
-    """Rows of a table as ``<tr>``: what each is, the marks of findings if any row has some, what is in it."""
-    made = "\n".join("".join(_row(table, row, flagged=flagged)) for row in rows)
+def rows_html(
+    table: Table, rows: Sequence[Row], *, flagged: bool, href: Callable[[Row], str] | None = None
+) -> Markup:
+    """Rows of a table as ``<tr>``: what each is, the marks of findings if any row has some, what is in it.
+
+    ``href``: where what a row is has a page of its own.
+    """
+    made = "\n".join("".join(_row(table, row, flagged=flagged, href=href)) for row in rows)
     return Markup(made)  # noqa: S704 - made of escaped text; a test holds it to that
 
 
@@ -27,14 +32,16 @@ def marks_html(marks: Sequence[str]) -> Markup:
     )
 
 
-def _row(table: Table, row: Row, *, flagged: bool) -> Iterator[str]:
+def _row(table: Table, row: Row, *, flagged: bool, href: Callable[[Row], str] | None) -> Iterator[str]:
     style = row.style or ("flagged" if row.marks else "")
     kind = f' data-kind="{escape(row.kind)}"' if row.kind else ""
     yield f'<tr class="{escape(style)}"{kind}>' if style else f"<tr{kind}>"
     sign = ' <span class="sign" title="differs between the hosts">≠</span>' if row.style == "differs" else ""
     for at, (head, cell) in enumerate(zip(table.keys, row.keys, strict=True)):
         tag, scope = ("td", "") if at else ("th", ' scope="row"')
-        yield f"<{tag}{scope}{_kind(head)}>{_text(cell, head)}{sign}</{tag}>"
+        text = _text(cell, head)
+        text = text if at or href is None else f'<a href="{escape(href(row))}">{text}</a>'
+        yield f"<{tag}{scope}{_kind(head)}>{text}{sign}</{tag}>"
     if flagged:
         yield f"<td>{marks_html(row.marks)}</td>"
     last = len(row.cells) - 1

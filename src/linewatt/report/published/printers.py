@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jinja2 import Environment
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -31,14 +32,15 @@ def show(view: View, width: int | None = None) -> RenderableType:
     return Group(*(part for each in parts for part in (each, Text())))
 
 
-def render_page(view: View) -> str:
-    """The whole page."""
+def render_page(view: View, pages: Environment | None = None) -> str:
+    """The whole page; ``pages`` are templates of a server in place of those of a file."""
     tables = Section("Published figures", "published", view.tables, notes=(listed("", view.notes),))
     figures = Section("Figures", "figures", figures=tuple(drawn(view.figures, "figure")))
     return page(
         "published.html.j2",
         view.result,
         {},
+        pages,
         kind="report",
         complete=True,
         view=view,

@@ -144,6 +144,7 @@ def _figure(
         description="; ".join(f"{each}: {words}" for each, words in said.items() if each in there),
         spec=_spec(soak, axis, there),
         wide=True,
+        over_time=True,
     )
 
 

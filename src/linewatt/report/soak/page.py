@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jinja2 import Environment
+
 from linewatt.analysis.soak.balance import BACKGROUND_BPS, CONTROL_BYTES, HEADER_BYTES, SEGMENT_BYTES
 from linewatt.analysis.soak.figures import SATURATED, STALL_SHARE
 from linewatt.report.charts.figure import Figure, drawn
@@ -29,12 +31,13 @@ from linewatt.report.soak.terminal import state
 from linewatt.report.table import Table, legend_notes
 
 
-def render(soak: Soak) -> str:
-    """The whole page."""
+def render(soak: Soak, pages: Environment | None = None) -> str:
+    """The whole page; ``pages`` are templates of a server in place of those of a file."""
     return page(
         "soak.html.j2",
         soak.result,
         soak.hosts,
+        pages,
         soak=soak,
         kind="soak",
         complete=soak.complete,

@@ -87,6 +87,7 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
         description="; ".join(_range(name, found) for name, found in rows.items()),
         spec=_spec(rows, list(labels.values())),
         wide=len(shown) > 2,
+        over_time=True,
     )
 
 

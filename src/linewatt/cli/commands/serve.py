@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt serve``: pages over stored results."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from linewatt.cli.options import Results
+from linewatt.cli.output import put, results_there, say
+from linewatt.errors import InvalidInput
+
+_Host = Annotated[
+    str,
+    typer.Option(
+        "--listen", metavar="ADDRESS", help="Where to listen; beyond this machine with TLS or a token."
+    ),
+]
+_Port = Annotated[
+    int, typer.Option("--port", metavar="NUMBER", min=0, max=65535, help="0: any that is free.")
+]
+_TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help="Ask for the token in it: as the password of any user, or Bearer.",
+    ),
+]
+_Cert = Annotated[
+    Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate (PEM), for https.")
+]
+_Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key (PEM).")]
+_Name = Annotated[
+    list[str] | None,
+    typer.Option("--name", metavar="NAME", help="Another name that browsers reach it by; repeatable."),
+]
+
+
+_LAST_S = 2.0
+"""that taking temporary files away may take"""
+
+
+def serve(
+    results: Results = Path("results"),
+    host: _Host = "127.0.0.1",
+    port: _Port = 8642,
+    token_file: _TokenFile = None,
+    tls_cert: _Cert = None,
+    tls_key: _Key = None,
+    name: _Name = None,
+) -> None:
+    """Show results, and what runs now, in a browser.
+
+    List, reports with charts that answer, comparisons, history, raw files, campaigns as they go on. It only
+    reads, but for a button that stops a run. Whoever is logged in on this machine can open it; on another
+    address it asks for a token or speaks TLS. Ctrl-C ends it.
+    """
+    from linewatt.hosts.journal.journal import state_dir
+    from linewatt.web.settings import Settings, checked, read_token
+
+    results_there(results)
+    token = None if token_file is None else read_token(token_file)
+    settings = checked(
+        Settings(results, state_dir(), host, port, token, tls_cert, tls_key, tuple(name or ()))
+    )
+    serving = _serving()
+    listening = serving.bound(settings)
+    if not settings.is_loopback and settings.tls_cert is None:
+        say("without TLS the token and all results can be read by whoever is on the way; see --tls-cert")
+
+    def began() -> None:
+        put(settings.url(listening.getsockname()[1]))
+        sys.stdout.flush()
+
+    serving.run(settings, listening, say, began, _leave)
+
+
+def _serving() -> ModuleType:
+    """The module that serves. Raises InvalidInput where what it needs is not installed."""
+    try:
+        from linewatt.web import serving
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("fastapi", "starlette", "uvicorn"):
+            raise
+        raise InvalidInput(
+            f"serve: {error.name} is not installed; pip install 'linewatt[web]' brings what pages need"
+        ) from error
+    return serving
+
+
+def _leave() -> None:
+    """End now, without waiting for threads: what they still read is for nobody. Temporary files go."""
+    last = threading.Timer(_LAST_S, os._exit, (0,))
+    last.daemon = True
+    last.start()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

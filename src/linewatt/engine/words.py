@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases and trials in a few words, as lines of a terminal and a live page have them. Pure."""
+
+from __future__ import annotations
+
+from linewatt.findings import kind_of
+from linewatt.model import Case, Trial
+from linewatt.units import format_percent, format_rate
+
+
+def describe(case: Case) -> str:
+    """A case in a few words: what is not usual is said."""
+    words = [case.test, case.way]
+    if not case.of_users:
+        words.append(f"{case.instances} inst.")
+    elif case.user_count is not None:
+        words.append("1 user" if case.user_count == 1 else f"{case.user_count} users")
+    if case.streams > 1:
+        words.append(f"{case.streams} streams")
+    if case.direction != "forward":
+        words.append(case.direction)
+    if case.family != "ipv4":
+        words.append(case.family)
+    if case.network != "bare":
+        words.append(case.network)
+    if case.load_level is not None:
+        words.append(f"load {format_percent(case.load_level, 0)}")
+    if case.rate_bps is not None:
+        words.append(f"{format_rate(case.rate_bps)} each")
+    if case.zerocopy:
+        words.append("zerocopy")
+    words += [f"{name}={level}" for name, level in case.factors]
+    return ", ".join(words)
+
+
+def tells(code: str) -> bool:
+    """Whether a finding is worth a word at each trial: one that makes its figures doubtful, and only its."""
+    kind = kind_of(code)
+    return kind.rank != "note" and kind.scope in ("case", "trial")
+
+
+def outcome(trial: Trial) -> str:
+    """A stored trial in a line."""
+    if trial.status == "failed" or trial.throughput_bps is None:
+        return f"FAILED: {trial.reason}"
+    words = [format_rate(trial.throughput_bps)]
+    if trial.lost_ratio is not None:
+        words.append(f"{100 * trial.lost_ratio:.2f} % lost")
+    for end in trial.ends:
+        why = end.reasons.get("cpu_cores")
+        unknown = f"not measured ({why})" if why else "not measured"
+        cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
+        words.append(f"{end.host if trial.flows else end.role} CPU {cores}")
+    doubts = dict.fromkeys(one.code for one in trial.flags if tells(one.code))
+    if doubts:
+        words.append(f"doubtful: {', '.join(doubts)}")
+    return ", ".join(words)

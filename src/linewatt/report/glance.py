@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result's throughput at a glance: the few numbers of a sparkline, and what they are in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from linewatt.units import format_rate
+
+if TYPE_CHECKING:
+    from linewatt.analysis.cases.summary import CaseSummary
+    from linewatt.report.soak.digest import Soak
+    from linewatt.report.trials.digest import Digest
+
+MOST_VALUES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """Throughput, bit/s, over what it is told by: instances, trials in the order they ran, or time.
+
+    ``at`` are the numbers of instances or of trials. ``None`` is a gap: nothing is known there.
+    """
+
+    over: Literal["instances", "trials", "time"]
+    values_bps: tuple[float | None, ...]
+    at: tuple[int, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """``1 to 16 instances: 24.3 to 111 Gbps``."""
+        known = [value for value in self.values_bps if value is not None]
+        if not known:
+            return "nothing is known"
+        ends = dict.fromkeys(format_rate(value) for value in (min(known), max(known)))
+        return f"{self._along}: {' to '.join(ends)}"
+
+    @property
+    def _along(self) -> str:
+        if self.over == "instances":
+            return f"{self.at[0]} to {self.at[-1]} instances"
+        return f"trials {self.at[0]} to {self.at[-1]}" if self.over == "trials" else "over time"
+
+
+def of_trials(view: Digest, best: CaseSummary) -> Glance | None:
+    """Of the series that the best case is in, or where that is its only case, of its trials."""
+    single = replace(best.case, instances=1)
+    series = [one for one in view.summaries if replace(one.case, instances=1) == single]
+    along = [(one.case.instances, one.throughput_bps.mean) for one in series if one.throughput_bps]
+    if len(along) > 1:
+        return Glance("instances", tuple(bps for _, bps in along), tuple(count for count, _ in along))
+    runs = [
+        (one.number, one.throughput_bps)
+        for one in view.result.trials
+        if one.case == best.case and one.throughput_bps is not None
+    ]
+    if len(runs) < 2:
+        return None
+    chosen = _spread(runs)
+    return Glance("trials", tuple(bps for _, bps in chosen), tuple(number for number, _ in chosen))
+
+
+def of_soak(soak: Soak) -> Glance | None:
+    """Of all its time, slices of one length."""
+    from linewatt.analysis.soak.figures import downsample
+
+    values = tuple(point.mean for point in downsample(soak.payload, MOST_VALUES))
+    return Glance("time", values) if sum(value is not None for value in values) > 1 else None
+
+
+def _spread(runs: Sequence[tuple[int, float]]) -> Sequence[tuple[int, float]]:
+    """Of many trials the slowest and the fastest of each portion: none that stands out is left out."""
+    if len(runs) <= MOST_VALUES:
+        return runs
+    portions = MOST_VALUES // 2
+    kept: list[tuple[int, float]] = []
+    for at in range(portions):
+        portion = runs[at * len(runs) // portions : (at + 1) * len(runs) // portions]
+        ends = {min(portion, key=lambda run: run[1]), max(portion, key=lambda run: run[1])}
+        kept += sorted(ends)
+    return kept

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``/results/ID/files``: what is stored of a result; ``…/file/NAME``: one file of it, as text or to be saved.
+
+No file is ever shown as a page: what a tool on a host wrote may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response, StreamingResponse
+
+from linewatt.store import listed
+from linewatt.store.listed import Entry
+from linewatt.store.sums import NAME as SUMS
+from linewatt.web.answers import attachment
+from linewatt.web.place import result_at, url_of
+from linewatt.web.site import site_of
+
+router = APIRouter()
+MOST_LISTED = 1000
+"""entries on one page; folders of trials of more are asked for by their number"""
+_PIECE = 64 << 10
+_TEXTS = (".json", ".txt", ".yaml", ".yml", ".csv", ".md", ".log", ".jsonl", SUMS)
+_SANDBOX = {"content-security-policy": "default-src 'none'; sandbox", "cache-control": "private, no-cache"}
+
+
+@router.get("/results/{name}/files")
+def files(request: Request, name: str, under: str = "") -> Response:
+    """A folder of the result, or a packed file of it."""
+    site = site_of(request)
+    path = result_at(site, name)
+    folder = under.strip("/")
+    every = listed.entries(path, folder)
+    return site.page(
+        request,
+        "files.html.j2",
+        url=url_of(path),
+        id=path.name,
+        folder=folder,
+        above=_above(folder),
+        entries=every[:MOST_LISTED],
+        left=max(0, len(every) - MOST_LISTED),
+        files_url=lambda one: f"{url_of(path)}/files?under={quote(one, safe='')}",
+        file_url=lambda one: f"{url_of(path)}/file/{quote(one)}",
+    )
+
+
+def _above(folder: str) -> list[Entry]:
+    """The folders that lead to one, itself last."""
+    parts = folder.split("/") if folder else []
+    return [Entry("/".join(parts[: at + 1]), is_folder=True) for at in range(len(parts))]
+
+
+@router.get("/results/{name}/file/{file:path}")
+def one_file(request: Request, name: str, file: str, save: bool = False) -> Response:
+    """A file of the result, or a text in a packed one. Only names that its checksums list are looked at."""
+    path = result_at(site_of(request), name)
+    inside = listed.text(path, file)
+    title = file.rpartition("/")[2]
+    if inside is not None:
+        return Response(inside, headers=_headers(title, save=save), media_type="text/plain")
+    opened, size = listed.opened(path, file)
+    is_text = title.endswith(_TEXTS)
+    headers = _headers(title, save=save or not is_text) | {"content-length": str(size)}
+    media = "text/plain" if is_text else "application/octet-stream"
+    return StreamingResponse(pieces(opened, size), headers=headers, media_type=media)
+
+
+def _headers(title: str, *, save: bool) -> dict[str, str]:
+    return {**_SANDBOX, **({"content-disposition": attachment(title)} if save else {})}
+
+
+def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """A file of so many bytes in pieces; one that grew meanwhile ends there."""
+    with file:
+        left = size
+        while left > 0 and (piece := file.read(min(_PIECE, left))):
+            left -= len(piece)
+            yield piece

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``/live``: campaigns that run now, as they go on; and the one button of this server that changes anything.
+
+Pages work without a script, as they are when they are loaded; with one, server-sent events keep them up to
+date. Whoever connects gets all that is to be seen first, so that nobody misses what was told before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from linewatt.engine.broadcast import client
+from linewatt.engine.broadcast.client import NotRunning
+from linewatt.engine.broadcast.view import View
+from linewatt.errors import ParseError, StoreError
+from linewatt.foreign import contained
+from linewatt.web import live_words
+from linewatt.web.live_hub import Hub, TooMany
+from linewatt.web.live_words import Words
+from linewatt.web.place import result_at, url_of
+from linewatt.web.settings import Settings
+from linewatt.web.site import Site, site_of
+
+BEAT_S = 15.0
+"""after which a stream says something, so that one that is dead is found"""
+AGAIN_MS = 2000
+"""before a browser that lost its stream connects again"""
+FORM_BYTES = 4096
+FORM_LIMIT_S = 10.0
+_TOKEN = secrets.token_urlsafe(32)
+"""of this process: only a page that it made itself can send it back"""
+
+router = APIRouter()
+
+
+@router.get("/live")
+async def list_running(request: Request) -> Response:
+    """The campaigns that run now, also those whose results are elsewhere."""
+    settings = site_of(request).settings
+    found = [_listed(settings, one) for one in await client.running(settings.state)]
+    return site_of(request).page(request, "live.html.j2", runs=found)
+
+
+@router.get("/live/{result_id}")
+async def show_run(request: Request, result_id: str) -> Response:
+    """One run, as it is now."""
+    try:
+        view = await _view(request, result_id)
+    except NotRunning as error:
+        return _gone(request, result_id, str(error), 404)
+    words = live_words.whole(view)
+    return site_of(request).page(
+        request,
+        "live_run.html.j2",
+        id=result_id,
+        words=words,
+        token=_TOKEN,
+        results=_elsewhere(site_of(request).settings, view),
+    )
+
+
+@router.get("/live/{result_id}/events")
+async def events(request: Request, result_id: str) -> Response:
+    """What happens in a run, as server-sent events: ``whole``, then ``change``, and ``closed`` at its end."""
+    stream = _events(_hub(request), site_of(request), result_id)
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
+@router.get("/live/{result_id}/stop")
+async def ask_to_stop(request: Request, result_id: str) -> Response:
+    """What stopping a run means, where no script shows it in the page itself."""
+    try:
+        view = await _view(request, result_id)
+    except NotRunning as error:
+        return _gone(request, result_id, str(error), 404)
+    head = live_words.head(view)
+    return site_of(request).page(request, "live_stop.html.j2", id=result_id, head=head, token=_TOKEN)
+
+
+@router.post("/live/{result_id}/stop")
+async def stop(request: Request, result_id: str) -> Response:
+    """Have a run end as an interrupt ends it. Asked again, it is stopping still."""
+    if not secrets.compare_digest((await _token(request)).encode(), _TOKEN.encode()):
+        raise HTTPException(403, "this form is not of this server as it runs now; load the page again")
+    where = request.client.host if request.client is not None else "an unknown address"
+    try:
+        accepted, text = await client.stop(
+            site_of(request).settings.state, result_id, f"linewatt serve, for a browser at {where}"
+        )
+    except NotRunning as error:
+        return _gone(request, result_id, str(error), 409)
+    if not accepted:
+        return _gone(request, result_id, f"It is not stopped: {text}.", 409)
+    return RedirectResponse(f"/live/{result_id}", status_code=303)
+
+
+async def _view(request: Request, result_id: str) -> View:
+    """What is to be seen of a run. Raises NotRunning."""
+    found = await client.look(site_of(request).settings.state, result_id)
+    try:
+        with contained(f"what {result_id} tells"):
+            view = View(found)
+            live_words.whole(view)
+    except ParseError as error:
+        raise NotRunning(str(error)) from error
+    return view
+
+
+def _hub(request: Request) -> Hub:
+    """The one of this application: made in the loop that serves it."""
+    state = request.app.state
+    if not hasattr(state, "live_hub"):
+        state.live_hub = Hub(site_of(request).settings.state)
+    hub: Hub = state.live_hub
+    return hub
+
+
+async def _events(hub: Hub, site: Site, result_id: str) -> AsyncIterator[bytes]:
+    yield f"retry: {AGAIN_MS}\n\n".encode()
+    try:
+        async with hub.listening(result_id) as listener:
+            while True:
+                told = await listener.next(BEAT_S)
+                if told is None:
+                    yield b": nothing new\n\n"
+                    continue
+                name, words = told
+                if name == "closed":
+                    words = {**words, "result": _result_url(site, result_id)}
+                yield _event(name, words)
+                if name == "closed":
+                    return
+    except NotRunning as error:  # it ended while this browser was away
+        over = hub.ended(result_id) or {"how": "Over", "text": f"Not running: {error}", "good": False}
+        yield _event("closed", {**over, "result": _result_url(site, result_id)})
+    except TooMany as error:
+        yield _event("refused", {"text": str(error)})
+
+
+def _event(name: str, words: Words) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(words, allow_nan=False)}\n\n".encode()
+
+
+def _listed(settings: Settings, found: Words) -> Words:
+    """A run in the list; one that does not answer, or not as runs do, has only its name."""
+    result_id = str(found["id"])
+    try:
+        with contained(f"what {result_id} tells"):
+            view = View(found)
+            head = live_words.head(view) if "seq" in found else None
+            return {"id": result_id, "head": head, "results": _elsewhere(settings, view)}
+    except ParseError:
+        return {"id": result_id, "head": None, "results": None}
+
+
+def _elsewhere(settings: Settings, view: View) -> str | None:
+    """Where a run keeps its results, if not where this server looks."""
+    path = view.state["path"]
+    if not path or Path(path).parent.resolve() == settings.results.resolve():
+        return None
+    return str(Path(path).parent)
+
+
+def _result_url(site: Site, result_id: str) -> str | None:
+    """The page of a result, where it is there."""
+    try:
+        return url_of(result_at(site, result_id))
+    except (HTTPException, StoreError):
+        return None
+
+
+def _gone(request: Request, result_id: str, why: str, status: int) -> Response:
+    """Of a run that is over, or never was."""
+    site = site_of(request)
+    url = _result_url(site, result_id)
+    ended = _hub(request).ended(result_id)
+    why = f"{result_id}: {ended['text']}" if ended is not None and status != 409 else why
+    if url is not None and status == 404:  # it is over: nothing is wrong with that
+        status = 200
+    return site.page(request, "live_gone.html.j2", status=status, why=why, result=url)
+
+
+async def _token(request: Request) -> str:
+    """What a form sent as its token; "" where there is none, or too much of it."""
+    data = b""
+    try:
+        async with asyncio.timeout(FORM_LIMIT_S):
+            async for part in request.stream():
+                data += part
+                if len(data) > FORM_BYTES:
+                    return ""
+    except TimeoutError:
+        return ""
+    try:
+        fields = parse_qs(data.decode("ascii"), max_num_fields=8)
+    except ValueError:
+        return ""
+    return fields.get("token", [""])[0]

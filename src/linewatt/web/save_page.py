@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``/results/ID/save/…``: a result in one file, made by what the commands make it of."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from linewatt.report.printing.export import csv_of
+from linewatt.report.whole import document_of, page_of, rows_of
+from linewatt.store.bundle.layout import SUFFIX
+from linewatt.store.bundle.pack import pack
+from linewatt.store.read import Result
+from linewatt.web.answers import Body, attachment, made
+from linewatt.web.file_page import pieces
+from linewatt.web.place import key_of, refused_link, result_at
+from linewatt.web.result_page import of_result
+from linewatt.web.site import site_of
+
+router = APIRouter()
+
+
+def _markdown(result: Result) -> str:
+    from linewatt.report.printing.markdown_report import render
+
+    return render(result)
+
+
+def _json(result: Result) -> str:
+    return json.dumps(document_of(result, trials=True), indent=2, allow_nan=False) + "\n"
+
+
+FORMS: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
+    "report.html": (".html", "text/html", page_of),
+    "report.md": (".md", "text/markdown", _markdown),
+    "result.json": (".json", "application/json", _json),
+    "cases.csv": ("-cases.csv", "text/csv", lambda result: csv_of(*rows_of(result))),
+    "trials.csv": ("-trials.csv", "text/csv", lambda result: csv_of(*rows_of(result, trials=True))),
+}
+"""name in the URL → how the file is called behind the result's id, its kind, what makes it"""
+
+
+@router.get("/results/{name}/save/bundle")
+async def bundle(request: Request, name: str) -> Response:
+    """All files of the result in one, as ``linewatt export --bundle`` writes it."""
+    site = site_of(request)
+    path = await run_in_threadpool(result_at, site, name)
+    folder = tempfile.TemporaryDirectory(prefix="linewatt-bundle-")
+    target = Path(folder.name) / f"{path.name}{SUFFIX}"
+    try:
+        size = int((await site.making.once(packed, path, target)).data)
+        opened = target.open("rb")
+    except BaseException:
+        await run_in_threadpool(folder.cleanup)
+        raise
+    headers = {"content-disposition": attachment(target.name), "content-length": str(size)}
+    stream = pieces(opened, size)
+    return StreamingResponse(
+        stream, headers=headers, media_type="application/zstd", background=BackgroundTask(folder.cleanup)
+    )
+
+
+def packed(path: Path, target: Path) -> Body:
+    """How many bytes the bundle has that was written. Raises StoreError."""
+    refused_link(path)
+    return Body(str(pack(path, target).bytes).encode(), "text/plain")
+
+
+@router.get("/results/{name}/save/{form}")
+async def save(request: Request, name: str, form: str) -> Response:
+    """The result as a file to be saved."""
+    if form not in FORMS:
+        raise HTTPException(404, f"{form}: must be one of {', '.join((*FORMS, 'bundle'))}")
+    site = site_of(request)
+    path = await run_in_threadpool(result_at, site, name)
+    key = await run_in_threadpool(key_of, path)
+    body = await site.making.page(("save", form, *key), saved, path, form)
+    return made(request, body, content_disposition=attachment(f"{path.name}{FORMS[form][0]}"))
+
+
+def saved(path: Path, form: str) -> Body:
+    """A result in one of the forms. Raises StoreError."""
+    _, media, make = FORMS[form]
+    return Body(of_result(path, make).encode(), media)

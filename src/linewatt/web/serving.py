@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server process: one socket, one application, gone at once on Ctrl-C or TERM."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from linewatt.errors import InvalidInput
+from linewatt.web.app import create_app
+from linewatt.web.settings import Settings, tls_context
+
+_BACKLOG = 128
+_MOST_CONNECTIONS = 200
+_KEPT_S = 5
+
+
+def bound(settings: Settings) -> socket.socket:
+    """A socket that listens. Raises InvalidInput saying why not."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise InvalidInput(
+            f"--listen {settings.host}: is no address of this machine: {error.strerror}"
+        ) from error
+    opened = socket.socket(family, kind)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(_BACKLOG)
+    except OSError as error:
+        opened.close()
+        raise InvalidInput(_why(settings, error)) from error
+    return opened
+
+
+def _why(settings: Settings, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"--port {settings.port}: another program listens there; name another, or 0 for any free one"
+    if error.errno == errno.EACCES:
+        return f"--port {settings.port}: ports below 1024 are for root; name another"
+    return f"--listen {settings.host}: cannot be listened on: {error.strerror}"
+
+
+class _Said(logging.Handler):
+    """What libraries log, as messages of the program."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(self.format(record))
+
+
+class _Server(uvicorn.Server):
+    """Without signals of its own: these end the process, and nobody waits for an answer under way."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def run(
+    settings: Settings,
+    listening: socket.socket,
+    say: Callable[[str], None],
+    began: Callable[[], None],
+    ended: Callable[[], None],
+) -> None:
+    """Call ``began`` once requests are answered, serve until Ctrl-C, TERM or HUP, and call ``ended``.
+
+    That may leave at once: nothing is unsaved.
+    """
+    logging.getLogger().addHandler(_Said(say))
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_keep_alive=_KEPT_S,
+        timeout_graceful_shutdown=0,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        config.load()
+        config.ssl = tls_context(settings.tls_cert, settings.tls_key)
+    server = _Server(config)
+
+    def end() -> None:
+        app.state.site.making.stop()
+        ended()
+        server.should_exit = server.force_exit = True
+
+    async def until_ended() -> None:
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(one, end)
+        began()
+        await server.serve(sockets=[listening])
+
+    asyncio.run(until_ended())

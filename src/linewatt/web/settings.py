@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a server of pages is asked to do: checked once, before anything is bound."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from linewatt.errors import InvalidInput
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8642
+SHORTEST_TOKEN = 16
+"""characters: a shorter one can be guessed by whoever may try for a night"""
+_LONGEST_TOKEN = 1024
+EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  compared with, not bound
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``results`` is what pages are made of, ``state`` where campaigns that run are known
+    (``hosts/journal``); ``names`` are further names that this server is reached by."""
+
+    results: Path
+    state: Path
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    token: str | None = field(default=None, repr=False)
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    names: tuple[str, ...] = ()
+
+    @property
+    def scheme(self) -> str:
+        return "http" if self.tls_cert is None else "https"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether nobody but users of this machine can connect."""
+        return is_loopback(self.host)
+
+    def url(self, port: int) -> str:
+        """Where a browser finds it, once it listens on ``port``."""
+        host = socket.gethostname() if self.host in EVERY_ADDRESS else self.host
+        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or ``localhost``, leads to this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def checked(settings: Settings) -> Settings:
+    """The settings, if a server may be started with them. Raises InvalidInput."""
+    if (settings.tls_cert is None) != (settings.tls_key is None):
+        raise InvalidInput("--tls-cert and --tls-key: a certificate and its key go together; name both")
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        tls_context(settings.tls_cert, settings.tls_key)
+    if not settings.is_loopback and settings.token is None and settings.tls_cert is None:
+        raise InvalidInput(
+            f"--listen {settings.host}: others could read every result there; add --token-file FILE, or "
+            "--tls-cert FILE and --tls-key FILE"
+        )
+    for name in settings.names:
+        if not name or any(sign in name for sign in "/:@ \t"):
+            raise InvalidInput(f"--name {name!r}: is no name of a machine, such as results.example.org")
+    return settings
+
+
+def read_token(path: Path) -> str:
+    """The token in a file: its only line. Raises InvalidInput."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LONGEST_TOKEN + 1)
+    except OSError as error:
+        raise InvalidInput(f"--token-file {path}: {error.strerror}") from error
+    text = data.decode("ascii", errors="replace").strip()
+    if not SHORTEST_TOKEN <= len(text) <= _LONGEST_TOKEN or not text.isascii() or not text.isprintable():
+        raise InvalidInput(
+            f"--token-file {path}: must hold one line of {SHORTEST_TOKEN} to {_LONGEST_TOKEN} characters of "
+            "ASCII; 'openssl rand -hex 32' makes one"
+        )
+    if any(sign.isspace() for sign in text):
+        raise InvalidInput(f"--token-file {path}: holds more than one word; a token is one")
+    return text
+
+
+def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
+    """What connections are made private with. Raises InvalidInput naming the file that is wrong."""
+
+    def locked() -> NoReturn:
+        raise InvalidInput(f"--tls-key {key}: is locked with a passphrase, which nobody is asked for here")
+
+    for option, path in (("--tls-cert", cert), ("--tls-key", key)):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise InvalidInput(f"{option} {path}: {error.strerror}") from error
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(cert, key, locked)
+    except (ssl.SSLError, ValueError) as error:
+        raise InvalidInput(
+            f"--tls-cert {cert}, --tls-key {key}: are no certificate (PEM) and the key of it"
+        ) from error
+    return context
+
+
+def allowed_names(settings: Settings) -> frozenset[str]:
+    """Names that a request may be for, as its Host header has them without a port.
+
+    A name of somebody else that leads here (DNS rebinding) is not among them. A number cannot be made to
+    lead elsewhere: of a server on every address any is taken (:func:`is_number`).
+    """
+    if settings.is_loopback:
+        return frozenset((*LOOPBACK_NAMES, settings.host, *map(str.lower, settings.names)))
+    own = {socket.gethostname(), socket.getfqdn(), settings.host, *settings.names}
+    return frozenset(name.lower() for name in own if name)
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is an address in numbers."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

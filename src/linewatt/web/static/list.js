@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list without a click: it follows what is typed, goes on while results are being read, and keeps ticks
+// over pages. Without this script the same is there by buttons and links.
+"use strict";
+(() => {
+  const filters = document.getElementById("filters");
+  const KEY = "linewatt-ticked";
+  const AGAIN_MS = 2000;
+  const TYPED_MS = 180;
+  let asked = 0;
+  let waiting;
+
+  const list = () => document.getElementById("list");
+  const ticked = () => new Set(JSON.parse(sessionStorage.getItem(KEY) || "[]"));
+  const keep = (ids) => sessionStorage.setItem(KEY, JSON.stringify([...ids]));
+
+  function url() {
+    const given = new URLSearchParams(new FormData(filters));
+    for (const [name, value] of [...given]) if (!value) given.delete(name);
+    const query = given.toString();
+    return query ? `/?${query}` : "/";
+  }
+
+  async function show(where) {
+    const mine = ++asked;
+    const answer = await fetch(where, { headers: { accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("list");
+    if (mine !== asked || !fresh) return;
+    const held = document.activeElement;
+    const name = list().contains(held) ? held.value || held.getAttribute("href") : null;
+    list().replaceWith(fresh);
+    if (name) [...fresh.querySelectorAll("a, input, button")].find((one) => (one.value || one.getAttribute("href")) === name)?.focus();
+    prepare();
+  }
+
+  function tell() {
+    const ids = ticked();
+    const words = ids.size < 2 ? (ids.size ? "One is ticked: tick another." : "Tick two or more.") : `${ids.size} are ticked.`;
+    const said = document.getElementById("ticked");
+    if (!said) return;
+    said.textContent = words;
+    if (!ids.size) return;
+    const none = document.createElement("button");
+    none.type = "button";
+    none.textContent = "Untick all";
+    none.addEventListener("click", () => { keep([]); prepare(); list().querySelector("button").focus(); });
+    said.append(" ", none);
+  }
+
+  function prepare() {
+    const ids = ticked();
+    for (const box of list().querySelectorAll("input[type=checkbox]")) {
+      box.checked = ids.has(box.value);
+      box.onchange = () => {
+        const now = ticked();
+        if (box.checked) now.add(box.value); else now.delete(box.value);
+        keep(now);
+        tell();
+      };
+    }
+    list().onsubmit = () => {
+      const here = new Set([...list().querySelectorAll("input[type=checkbox]")].map((box) => box.value));
+      for (const id of ticked()) {
+        if (here.has(id)) continue;
+        const other = document.createElement("input");
+        other.type = "hidden";
+        other.name = "id";
+        other.value = id;
+        list().append(other);
+      }
+    };
+    tell();
+    clearTimeout(waiting);
+    if (Number(list().dataset.unread)) waiting = setTimeout(() => show(location.href), AGAIN_MS);
+  }
+
+  function follow() {
+    clearTimeout(follow.timer);
+    follow.timer = setTimeout(() => { history.replaceState(null, "", url()); show(url()); }, TYPED_MS);
+  }
+
+  filters.addEventListener("input", follow);
+  window.addEventListener("pageshow", prepare);
+})();

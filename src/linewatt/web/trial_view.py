@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page of one trial shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linewatt.errors import StoreError
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.one_trial import trial_sections
+from linewatt.store import listed, read
+from linewatt.store.listed import Entry
+from linewatt.store.read import Result
+from linewatt.units import format_seconds, when
+
+
+def trial_values(result: Result) -> dict[str, Any]:
+    """Of a result that was read with one trial alone, values for its template."""
+    view, (trial,) = digest(result), result.trials
+    numbers = [int(one.name) for one in read.trial_dirs(result.path) if one.name.isdecimal()]
+    at = numbers.index(trial.number)
+    return {
+        "trial": trial,
+        "view": view,
+        "result": result,
+        "name": result.manifest.name or result.id,
+        "describe": view.describe(trial.case),
+        "started": when(trial.started_s),
+        "window": format_seconds(trial.window.seconds if trial.window else None),
+        "lab": any(host.lab for host in view.hosts.values()),
+        "sections": trial_sections(view),
+        "files": _files(result, f"trials/{trial.number:05d}"),
+        "before": numbers[at - 1] if at else None,
+        "after": numbers[at + 1] if at + 1 < len(numbers) else None,
+        "elsewhere": None,
+    }
+
+
+def _files(result: Result, folder: str) -> list[Entry]:
+    """What is stored of it, what tools wrote behind the rest; nothing where no list says what is."""
+    try:
+        own = listed.entries(result.path, folder)
+        packs = [one.name for one in own if one.is_pack]
+        return [*own, *(text for pack in packs for text in listed.entries(result.path, pack))]
+    except StoreError:
+        return []
