@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 from fastapi import HTTPException
 from starlette.testclient import TestClient
-from tests.report_factories import HOSTILE
+from tests.report_factories import HOSTILE, powered, scaling_trials
 from tests.served import BROKEN, DEMO, FAILED, HOSTILE_ID, LAB, RAW, WATTS, client, results_in
 from tests.soak_result import Shape
 from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
+from tests.unit.test_over_time import with_samples
 
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.interactive import interactive
@@ -120,6 +121,14 @@ def test_trials_lead_to_pages_of_their_own_with_raw_files(site: TestClient) -> N
     assert f'rel="prev" href="/results/{DEMO}/trials/2"' in text
     assert site.get(f"/results/{DEMO}/trials/999").status_code == 404
     assert site.get(f"/results/{DEMO}/trials/x").status_code == 422
+
+
+def test_a_trial_with_samples_is_shown_over_time(tmp_path: Path) -> None:
+    with_samples(tmp_path, powered(scaling_trials((1,), 2)), id="sampled")
+    text = client(tmp_path).get("/results/sampled/trials/2").text
+    assert "Over time" in headings(text)
+    (spec,) = [json.loads(one) for one in re.findall(r'class="spec">([^<]+)<', text)]
+    assert spec["usermeta"]["span"] == [-5.0, 65.0]
 
 
 def test_a_failed_trial_says_so(site: TestClient) -> None:
@@ -250,6 +259,13 @@ def test_marks_tell_their_values_under_the_titles_of_axes() -> None:
 def test_rules_and_texts_tell_nothing_more() -> None:
     made = chart([{"mark": "rule"}, {"mark": {"type": "text"}}])
     assert all("tooltip" not in one.get("encoding", {}) for one in made["layer"])
+
+
+def test_a_ground_that_is_only_in_a_panel_tells_nothing() -> None:
+    ground = {"mark": {"type": "rect"}, "encoding": {"x": {"field": "a"}, "x2": {"field": "b"}}}
+    facet = {"column": {"field": "trial", "type": "nominal"}}
+    made = interactive(Figure("n", "t", "c", "d", {"facet": facet, "spec": {"layer": [ground]}}))
+    assert "tooltip" not in made["spec"]["layer"][0]["encoding"]
 
 
 def test_a_line_over_time_has_points_that_cannot_be_seen() -> None:

@@ -15,7 +15,8 @@ from linewatt.report.charts.specs import Spec
 _MARKS = ("point", "bar", "rect", "square", "circle", "arc")
 """that a reader can point at; texts and rules say themselves what they are"""
 _PARTS = ("layer", "vconcat", "hconcat", "concat")
-_CHANNELS = ("row", "column", "facet", "x", "y", "color", "shape", "yOffset", "xOffset", "theta")
+_PANELS = ("row", "column", "facet")
+_CHANNELS = (*_PANELS, "x", "y", "color", "shape", "yOffset", "xOffset", "theta")
 _NUMBER = ",.4~r"
 _NAMES = {"time_s": "Time (s)", "level": "Case", "bar": "Case", "percent": "Share (%)"}
 _UNSEEN: Spec = {"type": "point", "filled": True, "size": 90, "opacity": 0}
@@ -64,18 +65,20 @@ def _facets(view: Spec) -> dict[str, Any]:
 
 
 def _fields(encoding: Mapping[str, Any]) -> list[Spec]:
-    """What a tooltip tells: each field once, numbers in four digits."""
+    """What a tooltip tells: each field once, numbers in four digits; nothing of what is only in a panel."""
     made: dict[str, Spec] = {}
+    own = False
     for channel in _CHANNELS:
         one = encoding.get(channel)
         if not isinstance(one, Mapping) or "field" not in one or one["field"] in made:
             continue
         if _is_place(channel, one, encoding):
             continue
+        own = own or channel not in _PANELS
         kind = one.get("type", "nominal")
         number = {"format": _NUMBER} if kind == "quantitative" else {}
         made[one["field"]] = {"field": one["field"], "type": kind, "title": _title(one), **number}
-    return list(made.values())
+    return list(made.values()) if own else []
 
 
 def _is_place(channel: str, one: Mapping[str, Any], encoding: Mapping[str, Any]) -> bool:

@@ -133,7 +133,10 @@
         before.replaceWith(svg);
         this.figure.dataset.live = "";
         this.at = -1;
-        svg.addEventListener("click", (event) => visit(itemOf(event.target)?.datum));
+        svg.addEventListener("click", (event) => {
+          const item = itemOf(event.target);
+          if (item?.tooltip && !this.dragged) visit(item.datum);
+        });
         if (this.span) this.brush(svg);
       } catch (error) {
         console.error("linewatt: the chart stays as it is:", error);
@@ -213,6 +216,7 @@
         shade.className = "brush";
         document.body.append(shade);
         const begin = event.clientX;
+        this.dragged = false;
         const ends = (now) => [begin, now].map((x) => Math.min(panel.right, Math.max(panel.left, x))).sort((a, b) => a - b);
         const drag = (one) => {
           const [left, right] = ends(one.clientX);
@@ -225,6 +229,7 @@
           shade.remove();
           const [left, right] = ends(one.clientX);
           if (one.type !== "pointerup" || right - left < 5) return;
+          this.dragged = true; // the click that follows opens nothing
           const [low, high] = this.shown || this.span;
           const at = (x) => low + ((x - panel.left) / panel.width) * (high - low);
           this.zoom(at(left), at(right));
