@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import json
 import os
 import sys
@@ -31,17 +32,28 @@ RESULTS = Path("results")
 
 def print_json(document: Mapping[str, Any]) -> None:
     """One JSON document on stdout; NaN is refused, so a missing number can only be null."""
-    # at once: a large document in the pieces of json.dump is slow to write
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(json_text(document))
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """At once: a large document in the pieces of json.dump is slow to write."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def print_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows as CSV on stdout; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
+    sys.stdout.write(csv_text(columns, rows))
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """The same as text."""
     from linewatt.report.printing.export import spreadsheet_cell
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow([spreadsheet_cell(column) for column in columns])
     writer.writerows([spreadsheet_cell(row.get(column)) for column in columns] for row in rows)
+    return text.getvalue()
 
 
 def say(message: str) -> None:

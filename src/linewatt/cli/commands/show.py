@@ -14,7 +14,6 @@ from linewatt.cli.output import print_csv, print_json, print_rich, put, results_
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.report.trials.digest import Digest
     from linewatt.store.read import Result
 
 
@@ -201,49 +200,57 @@ def _show_first(result: Result) -> None:
 
 
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
-    from linewatt.report.trials.digest import as_json as document
-    from linewatt.report.trials.digest import case_rows, csv_columns, digest, trial_rows
+    if result.is_soak and (as_csv or trials or detail):
+        raise InvalidInput("--csv, --trials, --detail: a soak has no cases and trials; --json has all of it")
+    if result.imported_kind and (trials or detail or effects):
+        raise InvalidInput(
+            f"--trials, --detail, --effects: {result.id} is a published table ({result.imported_kind}) "
+            "without trials"
+        )
+    from linewatt.report.data import whole
 
-    if result.is_soak:
-        if as_csv or trials or detail:
-            raise InvalidInput(
-                "--csv, --trials, --detail: a soak has no cases and trials; --json has all of it"
-            )
-        _show_soak(result, as_json=as_json)
-        return
-    if result.imported_kind:
-        if trials or detail or effects:
-            raise InvalidInput(
-                f"--trials, --detail, --effects: {result.id} is a published table ({result.imported_kind}) "
-                "without trials"
-            )
-        _show_published(result, as_json=as_json, as_csv=as_csv)
-        return
-    view = digest(result)
     if as_json:
-        print_json(document(view, trials=trials) | _detail(view, wanted=detail))
+        print_json(whole.document(result, trials=trials) | _detail(result, wanted=detail))
     elif effects:
         from linewatt.report.trials.settings.effects import EFFECT_COLUMNS, effect_rows
 
-        print_csv(EFFECT_COLUMNS, effect_rows(view.result))
+        print_csv(EFFECT_COLUMNS, effect_rows(result))
     elif as_csv:
-        rows = trial_rows(view.result.trials, view.result.imported_from) if trials else case_rows(view)
-        further = (name for row in rows for name in row)
-        print_csv([*dict.fromkeys((*csv_columns(trials=trials), *further))], rows)
+        print_csv(*whole.rows(result, trials=trials))
+    else:
+        _show_tables(result, trials=trials, detail=detail)
+
+
+def _show_tables(result: Result, *, trials: bool, detail: bool) -> None:
+    """All tables of a result, whatever it is of."""
+    if result.is_soak:
+        from linewatt.report.soak import terminal as soak_terminal
+        from linewatt.report.soak.digest import digest as read_soak
+
+        soak = read_soak(result)
+        print_rich(lambda width: soak_terminal.show(soak, width))
+    elif result.imported_kind:
+        from linewatt.report.published import printers
+        from linewatt.report.published.view import view
+
+        published = view(result)
+        print_rich(lambda width: printers.show(published, width))
     else:
         from linewatt.report.trials import terminal
+        from linewatt.report.trials.digest import digest
 
-        print_rich(lambda width: terminal.show(view, width=width, trials=trials, detail=detail))
+        found = digest(result)
+        print_rich(lambda width: terminal.show(found, width=width, trials=trials, detail=detail))
 
 
-def _detail(view: Digest, *, wanted: bool) -> dict[str, Any]:
+def _detail(result: Result, *, wanted: bool) -> dict[str, Any]:
     """What ``--detail`` adds to the document."""
     if not wanted:
         return {}
     from linewatt.analysis.cases.detail import detail_blocks
     from linewatt.report.trials.detail import as_documents
 
-    return {"detail": as_documents(detail_blocks(view.result.trials))}
+    return {"detail": as_documents(detail_blocks(result.trials))}
 
 
 def report(
@@ -337,31 +344,6 @@ def _page(result: Result) -> str:
     from linewatt.report.trials.digest import digest
 
     return render(digest(result))
-
-
-def _show_soak(result: Result, *, as_json: bool) -> None:
-    from linewatt.report.soak import document as soak_document
-    from linewatt.report.soak import terminal as soak_terminal
-    from linewatt.report.soak.digest import digest as read_soak
-
-    soak = read_soak(result)
-    if as_json:
-        print_json(soak_document.as_json(soak))
-    else:
-        print_rich(lambda width: soak_terminal.show(soak, width))
-
-
-def _show_published(result: Result, *, as_json: bool, as_csv: bool) -> None:
-    from linewatt.report.published import printers
-    from linewatt.report.published.view import view
-
-    found = view(result)
-    if as_json:
-        print_json(printers.document(found))
-    elif as_csv:
-        print_csv([*dict.fromkeys(name for row in found.rows for name in row)], found.rows)
-    else:
-        print_rich(lambda width: printers.show(found, width))
 
 
 def _path(results: Path, wanted: str) -> Path:
