@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linewatt.errors import InvalidInput, LinewattError
+from linewatt.errors import InvalidInput, LinewattError, StoreError
 from linewatt.foreign import shortened
 from linewatt.report.data import database
 from linewatt.report.data.column import Cell
-from linewatt.report.data.samples import sample_files, view_of
+from linewatt.report.data.samples import FILE, sample_files, view_of
 from linewatt.report.data.views import VIEWS, Rows, View
 from linewatt.store.read import Damaged, read_each
 
@@ -69,6 +69,8 @@ def ask(root: Path, text: str, *, limit: int, timeout_s: float) -> Answer:
             f"sql: needs more than {database.MEMORY} of memory; ask for fewer results, rows or columns"
         ) from None
     except duckdb.Error as error:
+        if isinstance(error, duckdb.IOException | duckdb.InvalidInputException) and FILE in str(error):
+            raise StoreError(f"sql: damaged samples: {_said(error)}; ask for other results") from None
         raise InvalidInput(f"sql: {_said(error)}") from None
     finally:
         connection.close()
