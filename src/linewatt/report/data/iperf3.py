@@ -3,14 +3,15 @@
 
 What the client of a single instance wrote is given as it is. The documents of several are added up, interval
 by interval in their order, although their processes did not start at the same instant; what cannot be added
-(jitter, round trips of all) is left out. Where nothing that they wrote is stored, sums are of the trial's
-figures in its window. The key ``linewatt``, which iperf3 has not, says which of these it is.
+(round trips, window sizes of all) is left out. Where nothing that they wrote is stored, sums are of the
+trial's figures in its window. The key ``linewatt``, which iperf3 has not, says which of these it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from email.utils import formatdate
+from statistics import fmean
 from typing import Any
 
 from linewatt.errors import ParseError, StoreError
@@ -26,6 +27,8 @@ SCHEMA_VERSION = 1
 _ADDED = ("bytes", "bits_per_second", "retransmits", "packets", "lost_packets", "out_of_order")
 _LARGEST = ("end", "seconds")
 _ALIKE = ("omitted", "sender")
+_JITTER = "jitter_ms"
+"""of several streams the mean, as iperf3 itself has it"""
 
 
 def why_not(trial: Trial) -> str | None:
@@ -162,6 +165,8 @@ def _sum(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             made[name] = max(values)
         elif name == "start":
             made[name] = min(values)
+        elif name == _JITTER:
+            made[name] = fmean(values)
         elif name in _ALIKE and len(set(values)) == 1:
             made[name] = values[0]
     if made.get("packets"):
