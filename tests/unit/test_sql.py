@@ -36,7 +36,7 @@ from linewatt.model import ENDS, Case
 from linewatt.report.data import database
 from linewatt.report.data.page import page
 from linewatt.report.data.query import ask
-from linewatt.report.data.views import VIEWS
+from linewatt.report.data.views import VIEWS, Source
 from linewatt.report.data.whole import rows
 from linewatt.report.trials.digest import csv_columns
 from linewatt.report.trials.settings.scalability import export_case
@@ -468,7 +468,7 @@ def test_counting_results_reads_no_sample_and_the_second_time_no_result(
         seen.append(path.name)
         return load(path)
 
-    monkeypatch.setattr("linewatt.report.data.views.load", noted)
+    monkeypatch.setattr("linewatt.report.data.query.Source", lambda path: Source(path, noted))
     for query in ("SELECT count(*) FROM results", "SELECT count(*) FROM cases"):
         first = asked(root, query)
         assert seen

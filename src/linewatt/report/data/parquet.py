@@ -10,7 +10,7 @@ from pathlib import Path
 from linewatt.errors import InvalidInput
 from linewatt.report.data import database
 from linewatt.report.data.column import SCHEMA_VERSION
-from linewatt.report.data.views import VIEWS
+from linewatt.report.data.views import VIEWS, Source
 from linewatt.store.read import Result
 
 
@@ -26,7 +26,9 @@ def table(result: Result, *, trials: bool = False) -> bytes:
     about = {"schema_version": SCHEMA_VERSION, "view": view.name, "result": result.id}
     connection = database.opened()
     try:
-        database.make_table(connection, view.name, view.columns, view.rows(result))
+        database.make_table(
+            connection, view.name, view.columns, view.rows(Source(result.path, lambda _: result))
+        )
         with tempfile.TemporaryDirectory(prefix="linewatt-") as folder:
             path = Path(folder, "table.parquet")
             key = f"KV_METADATA {{linewatt: {database.quoted(json.dumps(about))}}}"

@@ -21,7 +21,7 @@ from linewatt.foreign import shortened
 from linewatt.report.data import database
 from linewatt.report.data.column import Cell
 from linewatt.report.data.samples import FILE, sample_files, view_of
-from linewatt.report.data.views import VIEWS, Rows, View
+from linewatt.report.data.views import VIEWS, Rows, Source, View
 from linewatt.store.read import Damaged, read_each
 
 _AGAIN_S = 0.1
@@ -154,7 +154,8 @@ _KIND = next(at for at, one in enumerate(VIEWS["results"].columns) if one.name =
 
 def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
     """Of a result its row in ``results``, without which none of it counts, and its rows in these views."""
-    return path, VIEWS["results"].kept(path), [view.kept(path) for view in views]
+    source = Source(path)
+    return path, VIEWS["results"].kept(source), [view.kept(source) for view in views]
 
 
 @contextmanager

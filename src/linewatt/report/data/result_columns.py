@@ -11,6 +11,7 @@ from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.report.data.case_columns import RESULT
 from linewatt.report.data.column import Column
 from linewatt.report.listing import Best, listed
+from linewatt.report.trials.digest import Digest
 from linewatt.store.read import Result
 
 _BEST = "best_reason"
@@ -54,9 +55,9 @@ def result_columns() -> tuple[Column, ...]:
     )
 
 
-def row_of_result(result: Result) -> dict[str, Any]:
+def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
     """The row of a result, whatever it is of: what ``list`` says of it, and its hosts. Raises StoreError."""
-    found = listed(result)
+    found = listed(result, view)
     about, hosts = found.heading, result.manifest.hosts
     lacks = [one for one in (found.reason if found.findings is None else None, found.lacks) if one]
     return {

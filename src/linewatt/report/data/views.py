@@ -25,11 +25,29 @@ from linewatt.report.data.result_columns import (
 )
 from linewatt.report.data.trial_columns import end_columns, rows_of_ends, rows_of_trials, trial_columns
 from linewatt.report.listing import MOST_BYTES
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import Digest, digest
 from linewatt.store.read import Result, load
 from linewatt.store.remembered import remembered
 
 Rows = list[list[Cell]]
+
+
+class Source:
+    """A stored result, read and digested once for all views that are made of it, and not before one is."""
+
+    def __init__(self, path: Path, read: Callable[[Path], Result] = load) -> None:
+        self.path = path
+        self._read = read
+
+    @cached_property
+    def result(self) -> Result:
+        """Raises StoreError."""
+        return self._read(self.path)
+
+    @cached_property
+    def digest(self) -> Digest:
+        """Raises StoreError."""
+        return digest(self.result)
 
 
 @dataclass(frozen=True)
@@ -42,22 +60,22 @@ class View:
     name: str
     about: str
     declared: Callable[[], tuple[Column, ...]]
-    make: Callable[[Result], Iterable[Mapping[str, Any]]] | None = None
+    make: Callable[[Source], Iterable[Mapping[str, Any]]] | None = None
     of_soaks: bool = False
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.declared()
 
-    def rows(self, result: Result) -> Rows:
+    def rows(self, source: Source) -> Rows:
         """The rows of a result, in the order of the columns. Raises StoreError."""
         if self.make is None:
             return []
-        return [cells(row, self.columns, str(result.path)) for row in self.make(result)]
+        return [cells(row, self.columns, str(source.path)) for row in self.make(source)]
 
-    def kept(self, path: Path) -> Rows:
-        """The same of a stored result, made once. Raises StoreError."""
-        return remembered(path, f"sql-{self.name}", _shape(), lambda: self.rows(load(path)))
+    def kept(self, source: Source) -> Rows:
+        """The same, made once and kept for the next time. Raises StoreError."""
+        return remembered(source.path, f"sql-{self.name}", _shape(), lambda: self.rows(source))
 
 
 @cache
@@ -65,22 +83,23 @@ def _shape() -> TypeAdapter[Rows]:
     return TypeAdapter(list[list[Any]])  # whose values are those of JSON: a union takes much longer
 
 
-def _findings(result: Result) -> Iterable[Mapping[str, Any]]:
+def _findings(source: Source) -> Iterable[Mapping[str, Any]]:
+    result = source.result
     if result.is_soak:
         from linewatt.report.soak.digest import digest as read_soak
         from linewatt.report.soak.flags import findings
 
         size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
         return () if size > MOST_BYTES else rows_of_findings(result.id, findings(read_soak(result)))
-    return () if result.imported_kind else rows_of_findings(result.id, digest(result).findings)
+    return () if result.imported_kind else rows_of_findings(result.id, source.digest.findings)
 
 
-def _cases(result: Result) -> Iterable[Mapping[str, Any]]:
-    return () if _without_trials(result) else rows_of_cases(digest(result))
+def _cases(source: Source) -> Iterable[Mapping[str, Any]]:
+    return () if _without_trials(source.result) else rows_of_cases(source.digest)
 
 
-def _trials(result: Result) -> Iterable[Mapping[str, Any]]:
-    return () if _without_trials(result) else rows_of_trials(result)
+def _trials(source: Source) -> Iterable[Mapping[str, Any]]:
+    return () if _without_trials(source.result) else rows_of_trials(source.result)
 
 
 def _without_trials(result: Result) -> bool:
@@ -115,7 +134,7 @@ _EVERY = (
         "results",
         "A row a result: campaigns, soaks, and published tables.",
         result_columns,
-        lambda result: [row_of_result(result)],
+        lambda source: [row_of_result(source.result, source.digest)],
         of_soaks=True,
     ),
     View(
@@ -136,7 +155,7 @@ _EVERY = (
         "ends",
         "A row a trial and end of which something is on record; of a failed trial there is mostly none.",
         end_columns,
-        rows_of_ends,
+        lambda source: rows_of_ends(source.result),
     ),
     View(
         "samples",
