@@ -91,7 +91,7 @@ SAMPLED = "19700102-000000-sampled"
 
 
 def asked(root: Path, query: str, limit: int = 1000) -> list[tuple[Any, ...]]:
-    return list(ask(root, query, limit=limit, timeout_s=60).rows)
+    return list(ask(lambda _: root, query, limit=limit, timeout_s=60).rows)
 
 
 def tree(root: Path) -> dict[str, tuple[int, int]]:
@@ -188,7 +188,9 @@ def test_the_tables_of_the_document_are_made_of_the_declarations() -> None:
 
 def test_rows_of_cases_and_trials_are_those_of_csv(root: Path) -> None:
     for view, trials in (("cases", False), ("trials", True)):
-        answer = ask(root, f"SELECT * FROM {view} WHERE result = '{DEMO}'", limit=1000, timeout_s=60)
+        answer = ask(
+            lambda _: root, f"SELECT * FROM {view} WHERE result = '{DEMO}'", limit=1000, timeout_s=60
+        )
         columns, expected = rows(read.load(root / DEMO), trials=trials)
         shown = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
         texts = list(csv.DictReader(io.StringIO(csv_text(columns, shown))))

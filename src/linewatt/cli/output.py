@@ -104,6 +104,23 @@ def _unbroken(text: Text, screen: Console, width: int) -> Text:
     return type(text)("\n", justify=text.justify, overflow=text.overflow).join(lines)
 
 
+def results_near(results: Path, *, samples: bool = False) -> Path:
+    """The directory of results that somebody named; of a store its copy, what is damaged there being told.
+
+    Raises InvalidInput, StoreError.
+    """
+    if not str(results).startswith("s3:/"):
+        results_there(results)
+        return results
+    from linewatt.foreign import one_line
+    from linewatt.store.remote import mirrored
+
+    mirror = mirrored(results, samples=samples)
+    for one in mirror.damaged:
+        say(one_line(f"left out: {one.id}: {one.reason}"))
+    return mirror.root
+
+
 def results_there(results: Path) -> None:
     """See that a directory of results that somebody named is one. Raises InvalidInput."""
     if results.is_dir() or (results == RESULTS and not results.exists()):

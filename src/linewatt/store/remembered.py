@@ -48,7 +48,7 @@ def remembered(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[]
 
 
 def _file(result: Path, kind: str) -> Path | None:
-    cache = _cache()
+    cache = cache_folder()
     name = hashlib.sha256(os.fsencode(_absolute(result)) + b"\0" + kind.encode()).hexdigest()[:32]
     return None if cache is None else cache / name
 
@@ -111,7 +111,7 @@ def _is_ours(file: os.stat_result, folder: os.stat_result) -> bool:
     )
 
 
-def _cache() -> Path | None:
+def cache_folder() -> Path | None:
     """The user's cache; None where there is no home. A relative XDG_CACHE_HOME does not count."""
     given = Path(os.environ.get("XDG_CACHE_HOME") or "")
     try:

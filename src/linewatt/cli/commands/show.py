@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linewatt.cli.options import Json, Results, Wanted
-from linewatt.cli.output import print_csv, print_json, print_rich, put, results_there, say
+from linewatt.cli.options import Json, Read, Results, Wanted
+from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.store.read import Result
 
 
-def list_results(results: Results = Path("results"), as_json: Json = False) -> None:
+def list_results(results: Read = Path("results"), as_json: Json = False) -> None:
     """List stored results, one per line with its answer.
 
     Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
@@ -29,10 +29,10 @@ def list_results(results: Results = Path("results"), as_json: Json = False) -> N
     from linewatt.store import read
     from linewatt.store.remembered import remembered
 
-    results_there(results)
+    root = results_near(results)
     shape = TypeAdapter(listing.Listed)
     found, unread = read.read_each(
-        results, lambda path: remembered(path, "list", shape, lambda: listing.listed(read.load(path)))
+        root, lambda path: remembered(path, "list", shape, lambda: listing.listed(read.load(path)))
     )
     rows: list[listing.Listed | read.Damaged] = [*found, *unread]
     every = sorted(rows, key=listing.id_of)
@@ -46,7 +46,7 @@ def list_results(results: Results = Path("results"), as_json: Json = False) -> N
 
 def show(  # noqa: PLR0913  one parameter an option
     wanted: Wanted = "last",
-    results: Results = Path("results"),
+    results: Read = Path("results"),
     as_json: Json = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="One CSV row per case, units in column names.")
@@ -349,8 +349,7 @@ def _page(result: Result) -> str:
 def _path(results: Path, wanted: str) -> Path:
     from linewatt.store import read
 
-    results_there(results)
-    return read.find(results, wanted)
+    return read.find(results_near(results), wanted)
 
 
 def checked_target(target: Path) -> Path:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linewatt.cli.options import Json, Results
-from linewatt.cli.output import print_csv, print_json, print_rich, results_there, say
+from linewatt.cli.options import Json, Read
+from linewatt.cli.output import print_csv, print_json, print_rich, results_near, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def sql(
     query: Annotated[
         str, typer.Argument(metavar="SELECT", help="The query; '-' reads it from standard input.")
     ],
-    results: Results = Path("results"),
+    results: Read = Path("results"),
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Rows as CSV.")] = False,
     limit: Annotated[
@@ -46,11 +46,10 @@ def sql(
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
-    results_there(results)
     from linewatt.report.data.query import ask
 
     text = _typed() if query == "-" else query
-    answer = ask(results, text, limit=limit, timeout_s=timeout)
+    answer = ask(lambda samples: results_near(results, samples=samples), text, limit=limit, timeout_s=timeout)
     if as_json:
         print_json(_document(answer, limit))
     elif as_csv:

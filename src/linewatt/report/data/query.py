@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +41,9 @@ class Answer:
     soaks: int = 0
 
 
-def ask(root: Path, text: str, *, limit: int, timeout_s: float) -> Answer:
-    """The first ``limit`` rows of what a query says.
+def ask(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float) -> Answer:
+    """The first ``limit`` rows of what a query says. ``near`` gives the directory of results once the query
+    is known to be one, and is told whether it asks for samples.
 
     Raises InvalidInput for what is not one SELECT or is wrong, LinewattError for what takes too long or too
     much memory, StoreError for samples that cannot be read.
@@ -53,7 +54,7 @@ def ask(root: Path, text: str, *, limit: int, timeout_s: float) -> Answer:
     try:
         query = _one_select(connection, text)
         asked = _asked(query.query)
-        made = _make(connection, root, asked)
+        made = _make(connection, near(any(view.make is None for view in asked)), asked)
         # a SELECT may still write, WITH x AS (INSERT …), and is refused then
         connection.execute("BEGIN TRANSACTION READ ONLY")
         with _limited(connection, timeout_s):
