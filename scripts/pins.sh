@@ -23,9 +23,9 @@ compile() {
 }
 
 compile core --build-deps-for editable pyproject.toml
-compile test --build-deps-for editable --extra test --extra meters --extra users --extra vm \
+compile test --build-deps-for editable --extra test --extra meters --extra remote --extra users --extra vm \
     --constraint "$work/core.txt" pyproject.toml
-compile lint --build-deps-for editable --extra test --extra meters --extra users --extra vm --extra lint \
+compile lint --build-deps-for editable --extra test --extra meters --extra remote --extra users --extra vm --extra lint \
     --constraint "$work/test.txt" pyproject.toml
 for name in core test lint; do
     sed "s|$work/||" "$work/$name.txt" >"requirements/$name.txt"

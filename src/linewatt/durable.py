@@ -37,11 +37,16 @@ def _sync(path: Path, how: int) -> None:
         os.close(handle)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Have a file with this data: all of it, or the path stays as it was. Raises OSError."""
+def write_whole(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Have a file with this data: all of it, or the path stays as it was. Raises OSError.
+
+    ``mode``: who may read it, where that is not for the umask to say.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         write_synced(partial, data)
+        if mode is not None:
+            partial.chmod(mode)
         partial.replace(path)
         sync_folder(path.parent)
     except OSError:

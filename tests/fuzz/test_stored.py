@@ -44,6 +44,12 @@ READERS: dict[str, tuple[tuple[str, ...], ...]] = {
     SOAK: (("compare", SOAK, OTHER_SOAK), ("compare", OTHER_SOAK, SOAK, "--csv")),
 }
 """what is asked of each beside what is asked of all"""
+QUERIES = (
+    "SELECT *, (SELECT count(*) FROM cases), (SELECT count(*) FROM trials) FROM results",
+    "SELECT * FROM ends",
+    "SELECT * FROM findings",
+    "SELECT count(value) FROM samples",
+)
 
 
 def check_command(*arguments: str) -> str:
@@ -103,6 +109,9 @@ def _commands(name: str) -> tuple[tuple[str, ...], ...]:
         *(("list",), ("list", "--json"), ("history",), ("history", "--json")),
         *(("show", wanted), ("show", wanted, "--json"), ("report", wanted, "-o", page)),
         ("verify", wanted, "--json"),
+        *(("sql", query, "--json") for query in QUERIES),
+        *(("export", wanted, "--format", form, "-o", page) for form in ("csv", "parquet", "openmetrics")),
+        ("export", wanted, "--format", "iperf3", "--trial", "1", "-o", page),
     )
     return (*every, *READERS.get(wanted, ()))
 

@@ -51,7 +51,7 @@ def loaded(root: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Look:
         assert code == 0
         with_cache = json.loads(out)
         with monkeypatch.context() as patch:
-            patch.setattr(remembered, "_cache", lambda: None)
+            patch.setattr(remembered, "cache_folder", lambda: None)
             again, seen[:] = list(seen), []
             assert json.loads(run("list", "--json", "--results", str(root))[1]) == with_cache
             assert len(seen) >= len(again)

@@ -112,6 +112,7 @@ def test_requirements_cover_what_the_project_declares() -> None:
     assert _wanted(project["dependencies"]) <= set(pins("core"))
     assert _wanted(PROJECT["build-system"]["requires"]) <= set(pins("core"))
     assert _wanted(extras["test"]) | _wanted(extras["meters"]) | _wanted(extras["users"]) <= set(pins("test"))
+    assert _wanted(extras["remote"]) <= set(pins("test"))
     assert _wanted(extras["lint"]) <= set(pins("lint"))
 
 

@@ -75,6 +75,7 @@ MODULES = {
     "fit": {"fit": "fit_app"},
     "import_": {"import": "import_command"},
     "export": {"export": "export"},
+    "sql": {"sql": "sql"},
     "advise": {"advise": "advise_app"},
     "place": {"place": "place_command"},
     "lab": {"lab": "lab_app"},

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore", "calibrate"),
-    "Read": ("list", "show", "report", "serve", "fit", "verify", "rederive", "import", "export"),
+    "Read": ("list", "show", "report", "serve", "fit", "verify", "rederive", "import", "export", "sql"),
     "Compare": ("compare", "history", "baseline"),
     "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo"),
 }

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from linewatt.errors import InvalidInput
+
 
 def _ids(begun: str) -> list[str]:
     """Ids of stored results, the newest first, for a shell to complete."""
@@ -32,10 +34,34 @@ Hosts = Annotated[
     Path | None,
     typer.Option("--hosts", metavar="INVENTORY", help="Take the hosts from this Ansible inventory."),
 ]
+
+
+def _on_disk(results: Path) -> Path:
+    """Raises InvalidInput for a store that a command would write to, or wants more of than documents."""
+    if str(results).startswith("s3:/"):
+        raise InvalidInput(
+            f"--results {results}: only list, show and sql read results on S3; copy them into a directory"
+        )
+    return results
+
+
 Results = Annotated[
     Path,
     typer.Option(
-        "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
+        "--results",
+        envvar="LINEWATT_RESULTS",
+        help="Directory that holds the results.",
+        metavar="DIR",
+        callback=_on_disk,
+    ),
+]
+Read = Annotated[
+    Path,
+    typer.Option(
+        "--results",
+        envvar="LINEWATT_RESULTS",
+        help="Directory that holds the results, or s3://BUCKET/PREFIX.",
+        metavar="DIR",
     ),
 ]
 Wanted = Annotated[

@@ -30,8 +30,12 @@ RESULTS = Path("results")
 
 def print_json(document: Mapping[str, Any]) -> None:
     """One JSON document on stdout; NaN is refused, so a missing number can only be null."""
-    # at once: a large document in the pieces of json.dump is slow to write
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(json_text(document))
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """At once: a large document in the pieces of json.dump is slow to write."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def print_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -87,6 +91,23 @@ def _unbroken(text: Text, screen: Console, width: int) -> Text:
     for line in lines:
         line.plain = line.plain.replace(_HELD, " ")
     return type(text)("\n", justify=text.justify, overflow=text.overflow).join(lines)
+
+
+def results_near(results: Path, *, samples: bool = False) -> Path:
+    """The directory of results that somebody named; of a store its copy, what is damaged there being told.
+
+    Raises InvalidInput, StoreError.
+    """
+    if not str(results).startswith("s3:/"):
+        results_there(results)
+        return results
+    from linewatt.foreign import one_line
+    from linewatt.store.remote import mirrored
+
+    mirror = mirrored(results, samples=samples)
+    for one in mirror.damaged:
+        say(one_line(f"left out: {one.id}: {one.reason}"))
+    return mirror.root
 
 
 def results_there(results: Path) -> None:

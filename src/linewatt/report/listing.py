@@ -79,11 +79,11 @@ def kept(path: Path) -> Listed:
     return remembered(path, "list", _shape(), lambda: listed(read.load(path)))
 
 
-def listed(result: Result) -> Listed:
-    """One line of the list. Raises StoreError."""
+def listed(result: Result, view: Digest | None = None) -> Listed:
+    """One line of the list; ``view`` is the result's digest where there is one. Raises StoreError."""
     from linewatt.report.trials.digest import digest, heading
 
-    view = digest(result)
+    view = view or digest(result)
     about = heading(view)
     if result.imported_kind:
         from linewatt.report.published.view import view as published

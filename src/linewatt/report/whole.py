@@ -33,7 +33,8 @@ def page_of(result: Result, pages: Environment | None = None) -> str:
 
 
 def document_of(result: Result, *, trials: bool = False) -> dict[str, Any]:
-    """The document of ``show --json``. Raises StoreError."""
+    """The document of ``show --json``. Raises InvalidInput where there are no trials, StoreError."""
+    _refuse(result, trials=trials)
     if result.is_soak:
         from linewatt.report.soak.digest import digest as read_soak
         from linewatt.report.soak.document import as_json as soak_document
@@ -50,9 +51,10 @@ def document_of(result: Result, *, trials: bool = False) -> dict[str, Any]:
 
 
 def rows_of(result: Result, *, trials: bool = False) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
-    """Columns and rows of ``show --csv``. Raises InvalidInput for a soak, StoreError."""
+    """Columns and rows of ``show --csv``. Raises InvalidInput for what has none, StoreError."""
     if result.is_soak:
-        raise InvalidInput(f"{result.id}: a soak has no cases and trials; JSON has all of it")
+        raise InvalidInput(f"{result.id} is a soak, without cases and trials; JSON has all of it")
+    _refuse(result, trials=trials)
     if result.imported_kind:
         from linewatt.report.published.view import view as published
 
@@ -63,3 +65,9 @@ def rows_of(result: Result, *, trials: bool = False) -> tuple[list[str], Sequenc
     rows = trial_rows(result.trials, result.imported_from) if trials else case_rows(digest(result))
     further = (name for row in rows for name in row)
     return [*dict.fromkeys((*csv_columns(trials=trials), *further))], rows
+
+
+def _refuse(result: Result, *, trials: bool) -> None:
+    if trials and (result.is_soak or result.imported_kind):
+        kind = "a soak" if result.is_soak else f"a published table ({result.imported_kind})"
+        raise InvalidInput(f"--trials: {result.id} is {kind} without trials")

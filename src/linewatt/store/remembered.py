@@ -49,7 +49,7 @@ def remembered(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[]
 
 def kept(name: str, version: str, make: Callable[[], bytes]) -> bytes:
     """What ``make`` gives, made once for each version of it: of no result, but as long to make."""
-    cache = _cache()
+    cache = cache_folder()
     if cache is None:
         return make()
     file, head = cache / hashlib.sha256(name.encode()).hexdigest()[:32], f"{name} {version}"
@@ -61,7 +61,7 @@ def kept(name: str, version: str, make: Callable[[], bytes]) -> bytes:
 
 
 def _file(result: Path, kind: str) -> Path | None:
-    cache = _cache()
+    cache = cache_folder()
     name = hashlib.sha256(os.fsencode(_absolute(result)) + b"\0" + kind.encode()).hexdigest()[:32]
     return None if cache is None else cache / name
 
@@ -124,7 +124,7 @@ def _is_ours(file: os.stat_result, folder: os.stat_result) -> bool:
     )
 
 
-def _cache() -> Path | None:
+def cache_folder() -> Path | None:
     """The user's cache; None where there is no home. A relative XDG_CACHE_HOME does not count."""
     given = Path(os.environ.get("XDG_CACHE_HOME") or "")
     try:

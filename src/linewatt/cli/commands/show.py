@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linewatt.cli.options import Json, Results, Wanted
-from linewatt.cli.output import print_csv, print_json, print_rich, put, results_there, say
+from linewatt.cli.options import Json, Read, Results, Wanted
+from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.store.read import Result
 
 
-def list_results(results: Results = Path("results"), as_json: Json = False) -> None:
+def list_results(results: Read = Path("results"), as_json: Json = False) -> None:
     """List stored results, one per line with its answer.
 
     Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
@@ -26,8 +26,7 @@ def list_results(results: Results = Path("results"), as_json: Json = False) -> N
     from linewatt.report import listing
     from linewatt.store import read
 
-    results_there(results)
-    found, unread = read.read_each(results, listing.kept)
+    found, unread = read.read_each(results_near(results), listing.kept)
     rows: list[listing.Listed | read.Damaged] = [*found, *unread]
     every = sorted(rows, key=listing.id_of)
     if as_json:
@@ -40,7 +39,7 @@ def list_results(results: Results = Path("results"), as_json: Json = False) -> N
 
 def show(  # noqa: PLR0913  one parameter an option
     wanted: Wanted = "last",
-    results: Results = Path("results"),
+    results: Read = Path("results"),
     as_json: Json = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="One CSV row per case, units in column names.")
@@ -333,8 +332,7 @@ def _stacks(result: Result, form: str) -> bytes:
 def _path(results: Path, wanted: str) -> Path:
     from linewatt.store import read
 
-    results_there(results)
-    return read.find(results, wanted)
+    return read.find(results_near(results), wanted)
 
 
 def checked_target(target: Path) -> Path:

@@ -115,10 +115,10 @@ def _glossary(*, power: bool, levels: bool) -> tuple[tuple[str, str], ...]:
     return GLOSSARY + (POWER_GLOSSARY if power else ()) + (LEVEL_GLOSSARY if levels else ())
 
 
-def write(target: Path, page: str | bytes) -> None:
+def write(target: Path, page: str | bytes, mode: int | None = None) -> None:
     """Write the page so that it is there whole or not at all. Raises StoreError."""
     try:
-        durable.write_whole(target, page if isinstance(page, bytes) else page.encode())
+        durable.write_whole(target, page if isinstance(page, bytes) else page.encode(), mode)
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
 

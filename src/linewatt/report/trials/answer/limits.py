@@ -147,8 +147,10 @@ def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
 
 
 def _where(limit: Limit) -> str:
-    """``h1, 99.2 %``: of the first that is named, and of CPUs at the other end that are, without the host where
-    its name has it; of a ceiling that only a series shows the evidence."""
+    """``h1, 99.2 %``: of the first that is named, and of a CPU at the other end that is, too.
+
+    Without the host where its name has it; of a ceiling that only a series shows the evidence.
+    """
     evidence = limit.evidence.partition(";")[0]
     if not limit.named:
         return evidence

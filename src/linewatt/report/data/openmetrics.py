@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result as OpenMetrics text: a gauge a metric, a sample a case; its mean, the ends of its 95 % interval.
+
+The text is also one of Prometheus' older format, which node_exporter's textfile collector reads: gauges only,
+and no times of samples, which it refuses. What is missing has no sample.
+
+Source: the OpenMetrics specification 1.0, and "Writing exporters" of Prometheus for names and labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.metric import Metric
+from linewatt.analysis.metrics.of_power import POWER_METRICS
+from linewatt.analysis.metrics.of_trial import METRICS
+from linewatt.analysis.power.summary import EndPower
+from linewatt.analysis.statistics.stats import Estimate
+from linewatt.errors import InvalidInput
+from linewatt.findings import Figure
+from linewatt.model import ENDS, Case, Role
+from linewatt.report.columns import provenance_of
+from linewatt.report.series import setting_text
+from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.searches.searches import certain, goal_name
+from linewatt.store.read import Result
+
+PREFIX = "linewatt_"
+_UNITS = (
+    ("_bps_per_core", "bits_per_second_per_core"),
+    ("_packets_per_core_s", "packets_per_second_per_core"),
+    ("_cores_per_bps", "core_seconds_per_bit"),
+    ("_bps_per_w", "bits_per_joule"),
+    ("_w_per_bps", "watt_seconds_per_bit"),
+    ("_j_per_bit", "joules_per_bit"),
+    ("_j_per_packet", "joules_per_packet"),
+    ("_packets_per_j", "packets_per_joule"),
+    ("_packets_per_s", "packets_per_second"),
+    ("_bits_per_cycle", "bits_per_cycle"),
+    ("_retransmits_per_trial", "segments_per_trial"),
+    ("_out_of_order_packets_per_trial", "packets_per_trial"),
+    ("_per_s", "per_second"),
+    ("_bps", "bits_per_second"),
+    ("_ratio", "ratio"),
+    ("_cores", "cores"),
+    ("_w", "watts"),
+    ("_s", "seconds"),
+)
+"""how the SI name of a metric ends → the base unit, which ends its name here"""
+_KEPT = ("_retransmits_per_trial", "_out_of_order_packets_per_trial")
+"""endings of which a part says what is counted"""
+_TWICE = frozenset({"dynamic_w_per_bps", "dynamic_uncertainty_w_per_bps"})
+"""watts per bit/s, which are the joules per bit that another metric has"""
+
+
+def name_of(si_name: str) -> tuple[str, str]:
+    """The name and the unit of a metric. Raises KeyError for one whose unit is not known here."""
+    text = "_" + "_".join(part for part in si_name.split("_") if part not in ENDS)
+    for ending, unit in _UNITS:
+        if text.endswith(ending):
+            stem = text.removesuffix(ending).strip("_")
+            stem = ending.removesuffix("_per_trial").strip("_") if ending in _KEPT else stem
+            return PREFIX + "_".join(part for part in (stem, unit) if part), unit
+    raise KeyError(f"{si_name}: no unit")
+
+
+@dataclass(slots=True)
+class _Family:
+    """Samples of one name: labels and value."""
+
+    unit: str
+    about: str
+    samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
+
+
+class _Families:
+    """Families by name, each as it comes first."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, _Family] = {}
+
+    def add(self, name: str, unit: str, about: str, labels: Mapping[str, str], value: float | None) -> None:
+        """A sample, unless its value is missing."""
+        if value is not None:
+            self._found.setdefault(name, _Family(unit, about)).samples.append((labels, value))
+
+    def text(self) -> str:
+        lines: list[str] = []
+        for name, family in self._found.items():
+            lines.append(f"# TYPE {name} gauge")
+            lines += [f"# UNIT {name} {family.unit}"] if family.unit else []
+            lines.append(f"# HELP {name} {_escaped(family.about)}")
+            lines += [f"{name}{{{_labels(labels)}}} {value!r}" for labels, value in family.samples]
+        return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items() if value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+def text(result: Result) -> str:
+    """The whole. Raises InvalidInput for what has no cases."""
+    if result.is_soak or result.imported_kind:
+        kind = "a soak" if result.is_soak else f"a published table ({result.imported_kind})"
+        raise InvalidInput(f"--format openmetrics: {result.id} is {kind}, without cases; JSON has all of it")
+    view, found = digest(result), _Families()
+    about = {"result": result.id, "campaign": result.manifest.name or ""}
+    _add_result(found, view, about)
+    for summary in view.summaries:
+        _add_case(found, view, about, summary)
+    for search in view.searches:
+        labels = about | _case_labels(view, search.case)
+        for goal in search.goals:
+            own = labels | {
+                "goal": goal_name(goal),
+                "state": goal.state,
+                "doubtful": _word(not certain(goal)),
+            }
+            name, unit = name_of("searched_rate_bps")
+            found.add(name, unit, "Offered rate that a search found for its loss.", own, goal.rate_bps)
+    return found.text()
+
+
+def _add_result(found: _Families, view: Digest, about: Mapping[str, str]) -> None:
+    manifest = view.result.manifest
+    more = {"version": manifest.linewatt_version or "", "imported_from": manifest.imported_from or ""}
+    found.add("linewatt_result", "", "The result; always 1.", {**about, **more}, 1.0)
+    name, help_text = "linewatt_result_start_timestamp_seconds", "When the result was begun, Unix time."
+    created_s = manifest.created_s
+    found.add(name, "seconds", help_text, about, None if created_s is None else float(created_s))
+    found.add("linewatt_result_complete", "", "1 if all is there.", about, float(view.result.complete))
+    for note in view.notes:
+        labels = {**about, "code": note.code, "rank": note.rank}
+        found.add("linewatt_findings", "", "Findings of a kind; docs/findings.md.", labels, float(note.count))
+
+
+def _add_case(found: _Families, view: Digest, about: Mapping[str, str], summary: CaseSummary) -> None:
+    labels = {**about, **_case_labels(view, summary.case)}
+    for status, count in (("done", summary.trials_done), ("failed", summary.trials_failed)):
+        found.add("linewatt_trials", "", "Trials of the case.", labels | {"status": status}, float(count))
+    for metric in METRICS:
+        _add_metric(found, view, labels, summary, metric)
+    for role in ENDS:
+        power = summary.power(role)
+        if power is not None:
+            _add_power(found, view, labels, summary.case, power)
+
+
+def _case_labels(view: Digest, case: Case) -> dict[str, str]:
+    """What a case is; those that are the same everywhere are there as well, so that series stay the same."""
+    lab = [name for name in case.hosts if (host := view.hosts.get(name)) is not None and host.lab]
+    return {
+        "case": case.key,
+        "test": case.test,
+        "sender": case.sender,
+        "receiver": case.receiver,
+        "direction": case.direction,
+        "family": case.family,
+        "network": case.network,
+        "instances": str(case.instances),
+        "streams": str(case.streams),
+        "rate_bps": "" if case.rate_bps is None else f"{case.rate_bps:.15g}",
+        "load": case.load or "",
+        "load_level": "" if case.load_level is None else f"{case.load_level:.15g}",
+        "factors": setting_text(case.factors),
+        "users": setting_text(case.users),
+        "shape": case.shape or "",
+        "beside": ", ".join(f"{sender} → {receiver}" for sender, receiver in case.beside),
+        "lab": ",".join(lab),
+    }
+
+
+def _add_metric(
+    found: _Families, view: Digest, labels: Mapping[str, str], summary: CaseSummary, metric: Metric
+) -> None:
+    value = metric.value(summary)
+    if value is None:
+        return
+    role = metric.role or next((one for one in ENDS if one in metric.name.split("_")), None)
+    own = {**labels, **_end(summary.case, role), **_doubt(view, summary.case, metric.figure, role)}
+    name, unit = name_of(metric.si_key)
+    mean = value.mean if isinstance(value, Estimate) else value
+    of_trials = "" if metric.of_series else ", mean over its trials"
+    found.add(name, unit, f"{_titled(metric.title)}{of_trials}.", own, float(mean))
+    interval = value.interval() if metric.show_ci and isinstance(value, Estimate) else None
+    if interval is not None:
+        stem = name.removesuffix(unit)
+        for end, bound in (("low", interval.low), ("high", interval.high)):
+            words = f"{_titled(metric.title)}, {end} end of the 95 % confidence interval of its mean."
+            found.add(f"{stem}ci95_{end}_{unit}", unit, words, own, float(bound))
+
+
+def _titled(title: str) -> str:
+    """A metric's title for both ends: without the words of one."""
+    for role, place in (("receiver", "remote"), ("sender", "local")):
+        for words in (
+            f", {role} ({place})",
+            f" {role} ({place})",
+            f", machine of the {role}",
+            f", {role}",
+            f" {role}",
+        ):
+            title = title.replace(words, "")
+    return title
+
+
+def _add_power(
+    found: _Families, view: Digest, labels: Mapping[str, str], case: Case, power: EndPower
+) -> None:
+    for metric in POWER_METRICS:
+        value = power.values.get(metric.name)
+        if value is None or metric.name in _TWICE:
+            continue
+        scopes = {"system": power.system_scope, "cpu": power.cpu_scope}.get(metric.of)
+        own = {
+            **labels,
+            **_end(case, power.role),
+            "scope": scopes or "",
+            "provenance": provenance_of(metric, power) or "",
+            **_doubt(view, case, metric.figure, power.role),
+        }
+        word = "CPU power" if metric.of == "cpu" else "System power"
+        _add_watts(
+            found, metric.name, f"{metric.title.format(scope=word)}, mean over its trials.", own, value
+        )
+        bound = power.values.get(metric.bound)
+        if bound is not None and metric.bound not in _TWICE:
+            _add_watts(found, metric.bound, f"Bound of its error, ±: {metric.title.lower()}.", own, bound)
+
+
+def _add_watts(found: _Families, name: str, about: str, labels: Mapping[str, str], value: Estimate) -> None:
+    made, unit = name_of(f"system_{name}" if name == "uncertainty_w" else name)
+    found.add(made, unit, about, labels, float(value.mean))
+
+
+def _end(case: Case, role: Role | None) -> dict[str, str]:
+    return {} if role is None else {"role": role, "host": case.host(role)}
+
+
+def _doubt(view: Digest, case: Case, figure: Figure | None, role: Role | None) -> dict[str, str]:
+    """Whether a finding makes the figure doubtful; no label where no finding can tell."""
+    if figure is None:
+        return {}
+    return {"doubtful": _word(bool(view.findings.doubts(case, figure, role)))}
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/sql.md: ``python -m linewatt.report.data.page docs/sql.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linewatt.report.data.column import Column
+from linewatt.report.data.views import VIEWS, View
+
+_FIRST = "## `results`"
+"""where the tables begin, behind what somebody wrote"""
+
+
+def page(text: str) -> str:
+    """The document, its tables made anew."""
+    return text.partition(_FIRST)[0] + "\n".join(map(_view, VIEWS.values())).rstrip() + "\n"
+
+
+def _view(view: View) -> str:
+    rows = "\n".join(_row(family) for family in _families(view.columns))
+    head = "| column | type | unit | meaning | why NULL |\n| --- | --- | --- | --- | --- |"
+    return f"## `{view.name}`\n\n{view.about}\n\n{head}\n{rows}\n"
+
+
+def _families(columns: Sequence[Column]) -> Iterator[list[Column]]:
+    """A mean with its spread, interval, provenance and bound together; every other column alone."""
+    family: list[Column] = []
+    for one in columns:
+        stem = family[0].name.removesuffix("mean") if family and family[0].name.endswith("_mean") else None
+        if stem is not None and one.name.startswith(stem):
+            family.append(one)
+            continue
+        if family:
+            yield family
+        family = [one]
+    yield family
+
+
+def _row(family: Sequence[Column]) -> str:
+    first, *others = family
+    names = ", ".join(f"`{one.name}`" for one in family)
+    types = ", ".join(dict.fromkeys(one.type for one in family))
+    meaning = first.meaning
+    if others:
+        meaning += "; standard deviation, how many trials have it"
+        meaning += ", 95 % interval of the mean" if any("_ci95_" in one.name for one in others) else ""
+        meaning += ", provenance" if any(one.name.endswith("_provenance") for one in others) else ""
+        meaning += (
+            ", bound of its error (±)" if any(one.name.endswith("_uncertainty") for one in others) else ""
+        )
+    return f"| {names} | {types} | {first.unit} | {meaning} | {first.reason} |"
+
+
+if __name__ == "__main__":
+    import sys
+    from pathlib import Path
+
+    document = Path(sys.argv[1])
+    document.write_text(page(document.read_text(encoding="utf-8")), encoding="utf-8")

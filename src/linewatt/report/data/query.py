@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One SELECT over stored results: read-only, closed in, within limits of rows, time and memory.
+
+A query reaches nothing but the views it names: they are made in memory, and of files of samples those of the
+results that are there may be read, by name. DuckDB's own words: "Securing DuckDB" in its documentation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linewatt.errors import InvalidInput, LinewattError, StoreError
+from linewatt.foreign import shortened
+from linewatt.report.data import database
+from linewatt.report.data.column import Cell
+from linewatt.report.data.samples import FILE, sample_files, view_of
+from linewatt.report.data.views import VIEWS, Rows, Source, View
+from linewatt.store.read import Damaged, read_each
+
+_AGAIN_S = 0.1
+"""between two interruptions, of which one that comes before the query begins is lost"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``cut``: there are more rows than were asked for. ``left_out`` are results that cannot be read,
+    ``soaks`` how many have no rows in the views that were asked."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    cut: bool
+    left_out: tuple[Damaged, ...] = ()
+    soaks: int = 0
+
+
+def ask(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float) -> Answer:
+    """The first ``limit`` rows of what a query says. ``near`` gives the directory of results once the query
+    is known to be one, and is told whether it asks for samples.
+
+    Raises InvalidInput for what is not one SELECT or is wrong, LinewattError for what takes too long or too
+    much memory, StoreError for samples that cannot be read.
+    """
+    import duckdb
+
+    connection = database.opened()
+    try:
+        query = _one_select(connection, text)
+        asked = _asked(query.query)
+        made = _make(connection, near(any(view.make is None for view in asked)), asked)
+        # a SELECT may still write, WITH x AS (INSERT …), and is refused then
+        connection.execute("BEGIN TRANSACTION READ ONLY")
+        with _limited(connection, timeout_s):
+            found = connection.execute(query)  # rows come as they are fetched
+            described = found.description
+            rows = found.fetchmany(limit + 1)
+    except duckdb.InterruptException:
+        raise LinewattError(
+            f"sql: took longer than {timeout_s:g} s; ask for less, or give it more time with --timeout"
+        ) from None
+    except duckdb.OutOfMemoryException:
+        raise LinewattError(
+            f"sql: needs more than {database.MEMORY} of memory; ask for fewer results, rows or columns"
+        ) from None
+    except duckdb.Error as error:
+        if isinstance(error, duckdb.IOException | duckdb.InvalidInputException) and FILE in str(error):
+            raise StoreError(f"sql: damaged samples: {_said(error)}; ask for other results") from None
+        raise InvalidInput(f"sql: {_said(error)}") from None
+    finally:
+        connection.close()
+    return Answer(
+        _distinct([one[0] for one in described]),
+        tuple(str(one[1]) for one in described),
+        tuple(rows[:limit]),
+        len(rows) > limit,
+        made.damaged,
+        0 if all(view.of_soaks for view in asked) else made.soaks,
+    )
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, of which a query may have two: ``a``, ``a_1``."""
+    found: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name}_{number}" for number in itertools.count(1))
+        found[next(one for one in itertools.chain([name], numbered) if one not in found)] = None
+    return tuple(found)
+
+
+def _one_select(connection: Any, text: str) -> Any:
+    """The statement. Raises InvalidInput for all that is not one SELECT."""
+    import duckdb
+
+    try:
+        text.encode()
+    except UnicodeError:
+        raise InvalidInput("sql: the query is no UTF-8") from None
+    statements = connection.extract_statements(text)
+    if len(statements) != 1:
+        raise InvalidInput(f"sql: takes one SELECT, and there are {len(statements) or 'no'} statements")
+    kind = statements[0].type
+    if kind != duckdb.StatementType.SELECT:
+        raise InvalidInput(f"sql: results are only read: takes a SELECT, not {kind.name.replace('_', ' ')}")
+    return statements[0]
+
+
+def _asked(query: str) -> list[View]:
+    """The views that a query names, or might; all where it names none, as one that lists tables does.
+
+    One that it does not name is not there, so nothing can take it for an empty one.
+    """
+    words = set(re.findall(r"[a-z]+", query.lower()))
+    return [view for name, view in VIEWS.items() if name in words] or list(VIEWS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was made of the results that can be read."""
+
+    damaged: tuple[Damaged, ...]
+    soaks: int
+
+
+def _make(connection: Any, root: Path, asked: Sequence[View]) -> _Made:
+    """Have these views there, and nothing else within reach."""
+    made = [view for view in asked if view.make is not None]
+    kinds: list[Cell] = []
+    paths: list[Path] = []
+    by_view: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in made}
+    found, damaged = read_each(root, lambda path: _read(path, made))
+    for path, (about,), tables in found:
+        paths.append(path)
+        kinds.append(about[_KIND])
+        for view, rows in zip(made, tables, strict=True):
+            by_view[view.name] += rows
+    for view in made:
+        database.make_table(connection, view.name, view.columns, by_view[view.name])
+    samples = next((view for view in asked if view.make is None), None)
+    files = [] if samples is None else sample_files(paths)
+    database.close_in(connection, files)
+    if samples is not None:
+        view_of(connection, samples, files)
+    return _Made(tuple(damaged), kinds.count("soak"))
+
+
+_KIND = next(at for at, one in enumerate(VIEWS["results"].columns) if one.name == "kind")
+
+
+def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
+    """Of a result its row in ``results``, without which none of it counts, and its rows in these views."""
+    source = Source(path)
+    return path, VIEWS["results"].kept(source), [view.kept(source) for view in views]
+
+
+@contextmanager
+def _limited(connection: Any, timeout_s: float) -> Iterator[None]:
+    """Interrupt what runs within for longer."""
+    done = threading.Event()
+
+    def watch() -> None:
+        wait_s = timeout_s
+        while not done.wait(wait_s):
+            connection.interrupt()
+            wait_s = _AGAIN_S
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        done.set()
+        with suppress(RuntimeError):
+            watching.join()
+
+
+def _said(error: Exception) -> str:
+    """What DuckDB says is wrong, in a line: without the picture of the query below it."""
+    text = str(error).partition("\nLINE ")[0]
+    return shortened(" ".join(text.split()))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The view ``samples``: files of all trials, of which a query opens those of the results it asks for.
+
+Result and trial are the names of the folders that a file is in, so a filter on them is one on file names,
+which DuckDB applies before it opens any.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from linewatt.errors import StoreError
+from linewatt.report.data import database
+from linewatt.report.data.views import View
+from linewatt.store.read import trial_dirs
+
+FILE = "samples.parquet"
+_PATTERN = frozenset("*?[")
+"""what makes a pattern of a name: DuckDB has no way to say that it is none"""
+
+
+def sample_files(results: Iterable[Path]) -> list[str]:
+    """Files of samples of these results, links left out. Raises StoreError for what DuckDB cannot name."""
+    found = []
+    for result in results:
+        folder = Path(os.path.abspath(result))  # noqa: PTH100  resolve() would follow a link
+        if _PATTERN & set(str(folder)):
+            raise StoreError(
+                f"{folder}: samples in a folder with *, ? or [ in its name cannot be read; rename it"
+            )
+        for trial in trial_dirs(folder):
+            path = f"{trial}/{FILE}"
+            if os.path.isfile(path) and not os.path.islink(path):  # noqa: PTH113, PTH114  thousands of them
+                found.append(path)
+    return found
+
+
+def view_of(connection: Any, view: View, files: Sequence[str]) -> None:
+    """Have the view there; its columns are those of the first file. Raises duckdb.Error."""
+    own = ", ".join(one.name for one in view.columns if one.name not in ("result", "trial"))
+    if not files:
+        database.make_table(connection, view.name, view.columns, ())
+        return
+    paths = ", ".join(map(database.quoted, files))
+    text = f"""
+        CREATE VIEW {view.name} AS
+        SELECT string_split(filename, '/')[-4] AS result,
+          CAST(string_split(filename, '/')[-2] AS BIGINT) AS trial, {own}
+        FROM read_parquet([{paths}], filename = true)
+    """  # noqa: S608  names of our own and quoted paths
+    connection.execute(text)

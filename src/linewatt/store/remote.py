@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results on a store that speaks S3: what is read of them is copied into the user's cache.
+
+Documents are copied, not what tools wrote, and samples only where they are asked for. What is there as it
+was (size and entity tag) is not fetched again; every file is held against the checksums that its result
+lists, and a result with one that differs is not there. Who may read is for the library to find out
+(``AWS_…`` variables, a machine's role): no key enters here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linewatt.errors import InvalidInput, LinewattError, StoreError
+from linewatt.foreign import MIB, shortened
+from linewatt.store import sums
+from linewatt.store.read import Damaged
+from linewatt.store.remembered import cache_folder
+
+SCHEME = "s3:/"
+"""how the path begins that Python makes of ``s3://bucket/prefix``"""
+FOLDER = "linewatt-remote"
+MOST_BYTES = 1 << 30
+"""that are fetched in one go: days of samples are for a copy that somebody makes on purpose"""
+AT_ONCE = 8
+RETRIES = 2
+"""of a request; the library gives each of them at most 30 s"""
+_STATE = ".objects.json"
+_SAMPLES = "samples.parquet"
+_RAW = "raw"
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """``root`` holds the results that could be read; the others are ``damaged``."""
+
+    root: Path
+    damaged: tuple[Damaged, ...]
+    fetched_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    name: str
+    """``ID/FILE``"""
+    size: int
+    tag: str | None
+
+
+def is_remote(results: Path) -> bool:
+    """Whether results are on a store, not in a directory."""
+    return str(results).startswith(SCHEME)
+
+
+def mirrored(results: Path, *, samples: bool = False) -> Mirror:
+    """Have what is read of the results of a store in the cache; with ``samples`` these, too.
+
+    Raises InvalidInput where the library is missing or more than MOST_BYTES would be fetched, StoreError
+    where the store does not answer.
+    """
+    url = _url(results)
+    store, root = _opened(url), _root(url)
+    with _answered(url):
+        every = _by_result(_listed(store))
+    odd = {name: one.name for name, own in every.items() for one in own if not sums.is_name(one.name)}
+    found = {name: own for name, own in every.items() if name not in odd}
+    state = _state(root)
+    _forget(root, state, found)
+    missing = [
+        one
+        for own in found.values()
+        for one in own
+        if _is_read(one.name, samples=samples) and not _is_there(one, root, state)
+    ]
+    size = _refuse_too_much(url, missing)
+    try:
+        with _answered(url):
+            _fetch(store, root, missing)
+        state |= {one.name: [one.size, one.tag] for one in missing}
+        damaged = [*_untrue(root, state, missing, samples=samples)]
+    finally:
+        _write(root / _STATE, json.dumps(state).encode())
+    damaged += [Damaged(name, root / name, f"{one!r:.80} is no name of a file") for name, one in odd.items()]
+    return Mirror(root, tuple(damaged), size)
+
+
+def _url(results: Path) -> str:
+    """Raises InvalidInput for one with a user or a key in it, which it does not repeat."""
+    rest = str(results)[len(SCHEME) :]
+    if "@" in rest.partition("/")[0]:
+        raise InvalidInput("--results s3://…: names a user or a key; give them in the environment (AWS_…)")
+    return f"s3://{rest}"
+
+
+def _refuse_too_much(url: str, missing: Iterable[_Object]) -> int:
+    """How many bytes they are. Raises InvalidInput."""
+    size = sum(one.size for one in missing)
+    if size > MOST_BYTES:
+        raise InvalidInput(
+            f"{url}: {size / MIB:,.0f} MiB would be fetched, and at most {MOST_BYTES / MIB:,.0f} MiB are: "
+            "copy the results that you need into a directory"
+        )
+    return size
+
+
+def _opened(url: str) -> Any:
+    try:
+        from obstore.store import from_url
+    except ImportError:
+        raise InvalidInput(f"{url}: reading it needs obstore: install linewatt[remote]") from None
+    with _answered(url):  # options of its client would take the place of what the environment says
+        return from_url(url, retry_config={"max_retries": RETRIES})
+
+
+@contextmanager
+def _answered(url: str) -> Iterator[None]:
+    """Around what asks a store: whatever the library raises is a StoreError of one line."""
+    try:
+        yield
+    except LinewattError:
+        raise
+    except Exception as error:  # of many kinds, some of Python's own
+        said = shortened(str(error).partition("\n")[0])
+        raise StoreError(f"{url}: the store does not give it: {said}") from error
+
+
+def _listed(store: Any) -> Iterator[_Object]:
+    import obstore
+
+    for chunk in obstore.list(store):
+        for one in chunk:
+            yield _Object(str(one["path"]), int(one["size"]), one.get("e_tag"))
+
+
+def _by_result(objects: Iterable[_Object]) -> dict[str, list[_Object]]:
+    """Objects by the id of their result; what is none is left out."""
+    found: dict[str, list[_Object]] = {}
+    for one in objects:
+        name, _, rest = one.name.partition("/")
+        if rest and not name.startswith("."):
+            found.setdefault(name, []).append(one)
+    marks = ("manifest.json", sums.NAME)
+    return {
+        name: own
+        for name, own in found.items()
+        if any(one.name == f"{name}/{mark}" for one in own for mark in marks)
+    }
+
+
+def _is_read(name: str, *, samples: bool) -> bool:
+    """Whether ``ID/FILE`` is a document, or samples that are asked for."""
+    file = name.partition("/")[2]
+    if file.startswith("trials/") and file.endswith(f"/{_SAMPLES}"):
+        return samples
+    return f"/{_RAW}/" not in f"/{file}" and not file.endswith(f"{_RAW}.tar.gz")
+
+
+def _root(url: str) -> Path:
+    folder = cache_folder()
+    if folder is None:
+        raise InvalidInput(f"{url}: there is no home for a cache; XDG_CACHE_HOME names one")
+    root = folder.with_name(FOLDER) / hashlib.sha256(url.encode()).hexdigest()[:32]
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{root}: cannot be made: {error.strerror}") from error
+    return root
+
+
+def _state(root: Path) -> dict[str, list[Any]]:
+    """Name → size and entity tag of what was fetched."""
+    try:
+        found = json.loads((root / _STATE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_there(one: _Object, root: Path, state: Mapping[str, list[Any]]) -> bool:
+    return state.get(one.name) == [one.size, one.tag] and (root / one.name).is_file()
+
+
+def _forget(root: Path, state: dict[str, list[Any]], found: Mapping[str, Iterable[_Object]]) -> None:
+    """Remove what the store has no more."""
+    there = {one.name for objects in found.values() for one in objects}
+    for name in [one for one in state if one not in there]:
+        del state[name]
+        with suppress(OSError):
+            (root / name).unlink()
+    for folder in root.iterdir():
+        if folder.is_dir() and folder.name not in found:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fetch(store: Any, root: Path, wanted: Iterable[_Object]) -> None:
+    """Raises what the library does; StoreError."""
+    import obstore
+
+    def fetch(one: _Object) -> None:
+        data = bytes(obstore.get(store, one.name).bytes())
+        _write(root / one.name, data)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for _ in pool.map(fetch, wanted):
+            pass
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all; it need not outlive a power cut. Raises StoreError."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _untrue(
+    root: Path, state: dict[str, list[Any]], fetched: Iterable[_Object], *, samples: bool
+) -> Iterator[Damaged]:
+    """Results with a file that is not what its checksum is of; they are not there afterwards."""
+    for name in dict.fromkeys(one.name.partition("/")[0] for one in fetched):
+        why = _why_untrue(root / name, samples=samples)
+        if why is not None:
+            shutil.rmtree(root / name, ignore_errors=True)
+            for one in [one for one in state if one.startswith(f"{name}/")]:
+                del state[one]
+            yield Damaged(name, root / name, why)
+
+
+def _why_untrue(result: Path, *, samples: bool) -> str | None:
+    """Why what was fetched of a result is not as it was stored; None also where it lists no checksums."""
+    for one in sums.problems(result) if sums.has_list(result) else ():
+        is_read = _is_read(f"{result.name}/{one.name}", samples=samples)
+        if one.kind == "damaged" or (one.kind == "missing" and is_read):
+            return f"{one.name} {one.why}"
+    return None
