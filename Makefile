@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings gallery pins clean
+.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings gallery schemas pins clean
 
 python := .venv/bin/python
 
@@ -64,6 +64,10 @@ mutants:  ## whether a test notices each change of a check: 0 may survive; ARGS=
 findings:  ## write docs/findings.md from the declarations of findings
 	@scripts/setup.sh demo $@
 	$(python) -m linewatt.findings.page >docs/findings.md
+
+schemas:  ## write docs/schemas.md and docs/schemas/ from the declarations of documents
+	@scripts/setup.sh demo $@
+	$(python) -m linewatt.schemas.page docs
 
 gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
 	@scripts/setup.sh demo $@

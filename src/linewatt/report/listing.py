@@ -10,6 +10,20 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from linewatt.declare import (
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    Schema,
+    listing,
+    maybe,
+    one_of,
+    record,
+    said,
+    table,
+    version,
+)
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
 from linewatt.model import Provenance
@@ -174,6 +188,36 @@ def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
         }
         for one in every
     ]
+
+
+def schema() -> Schema:
+    """Of ``list --json``."""
+    from linewatt.report.trials.schema import heading_schema
+
+    best = {
+        "test": TEXT,
+        "throughput_bps": said(NUMBER, "Mean of the case that has the most."),
+        "throughput_doubtful": BOOLEAN,
+        "throughput_at_least?": said(
+            BOOLEAN, "A searched rate above which no more was lost, or nothing sent."
+        ),
+        "system_mbps_per_w": said(maybe(NUMBER), "At its receiver; of a soak at its server."),
+        "system_mbps_per_w_doubtful": BOOLEAN,
+        "provenance": maybe(TEXT),
+        "reasons": table(TEXT, "Why a figure is missing, by name."),
+    }
+    shown = {
+        **heading_schema(),
+        "flags_count": said(maybe(COUNT), "Findings, each at its scope."),
+        "flags_reason": said(maybe(TEXT), "Why they are not counted."),
+        "damaged": {"type": "null"},
+        "lacks": said(maybe(TEXT), "What of a soak's files cannot be read or is not there."),
+        "best": maybe(record(best)),
+        "best_reason": maybe(TEXT),
+    }
+    damaged = {"id": TEXT, "damaged": said(TEXT, "Why it cannot be read, or shown.")}
+    rows = one_of(record(shown), record(damaged, "A result that cannot be read."))
+    return record({"schema_version": version(SCHEMA_VERSION), "results": listing(rows, "By id.")})
 
 
 def _best_document(best: Best) -> dict[str, Any]:
