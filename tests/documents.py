@@ -25,9 +25,10 @@ def validator(what: str) -> Draft202012Validator:
 
 
 def valid(what: str, document: Any) -> None:
-    """Assert that a document is valid, naming the first thing in it that is not."""
-    if not validator(what).is_valid(document):
-        error = best_match(validator(what).iter_errors(document))
+    """Assert that a document is valid as JSON has it, naming the first thing in it that is not."""
+    written = json.loads(json.dumps(document, allow_nan=False))
+    if not validator(what).is_valid(written):
+        error = best_match(validator(what).iter_errors(written))
         assert error is None, f"{what}: {error.json_path}: {error.message[:500]}"
 
 
