@@ -137,11 +137,17 @@ def of_class(kind: Any, *, sometimes: Collection[str] | None = (), closed: bool 
     return found
 
 
-def finished(name: str, number: int, title: str, schema: Schema) -> Schema:
+def finished(name: str, number: int, meaning: str, schema: Schema) -> Schema:
     """A schema that stands alone: with ``$id`` and units, and definitions of all its parts at its top."""
     shared: dict[str, Schema] = {}
     body = _with_units(_lifted(schema, shared))
-    head = {"$schema": DIALECT, "$id": f"urn:linewatt:schema:{name}:{number}", "title": title}
+    head = {
+        "$schema": DIALECT,
+        "$id": f"urn:linewatt:schema:{name}:{number}",
+        "title": f"linewatt {name}",
+        "description": meaning,
+    }
+    body.pop("description", None)
     definitions = {one: _with_units(shared[one]) for one in sorted(shared)}
     return {**head, **body, **({"$defs": definitions} if definitions else {})}
 

@@ -17,7 +17,7 @@ from linewatt.campaign.campaign import Campaign as Checked
 from linewatt.campaign.planning import plan as planning
 from linewatt.campaign.reading.file import load
 from linewatt.engine.events import Event, LeftChanged, OnEvent
-from linewatt.errors import ChangeError, InvalidInput, LinewattError
+from linewatt.errors import ChangeError, InvalidInput
 from linewatt.model import Case
 from linewatt.tuning.base import Change
 
@@ -119,16 +119,16 @@ async def run_async(
     hosts. ``allow_commands``: run programs that an inventory names. Trials that failed are in the result.
 
     Raises InvalidInput before a host is touched; HostError, StoreError; ChangeError where hosts could not be
-    put back: ``linewatt restore`` does it later.
+    put back, also after an interrupt: ``linewatt restore`` does it later.
     """
     root = Path(results)
     checked = _to_run(campaign, root, allow_commands=allow_commands)
     heard = _Heard(on_event)
     try:
         path = await _run(checked, root, heard, wait=wait)
-    except (LinewattError, asyncio.CancelledError) as error:
-        if heard.problems and isinstance(error, LinewattError):
-            raise ChangeError(f"{heard.words}; and {error}") from error
+    except BaseException as error:
+        if heard.problems:  # worse news than whatever ended it
+            raise ChangeError(f"{heard.words}; and {str(error) or 'it was interrupted'}") from error
         raise
     if heard.problems:
         raise ChangeError(f"{heard.words}; the result is {path}")

@@ -20,19 +20,19 @@ CAMPAIGN = "campaign"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A schema: what its documents are, how they are made, their ``schema_version``."""
+    """A schema: what its documents are, and their ``schema_version``."""
 
     name: str
-    title: str
     of: str
     """the command, or the file of a result"""
+    meaning: str
     number: int
     body: Callable[[], Schema]
 
     @property
     def document(self) -> Schema:
         """The schema as it is printed and stored."""
-        return finished(self.name, self.number, f"linewatt {self.title}", self.body())
+        return finished(self.name, self.number, f"{self.of}: {self.meaning}", self.body())
 
 
 def _beside(module: str) -> Schema:
@@ -72,24 +72,38 @@ def _manifest() -> Schema:
     return found
 
 
+def _beside_trials(kind: str, of: str, meaning: str) -> Declared:
+    return Declared(kind.lower(), of, meaning, 1, partial(_stored, kind))
+
+
 SCHEMAS: dict[str, Declared] = {
     one.name: one
     for one in (
         Declared(
-            "events", "events of a run", "`run --json`, `resume --json`", 1, partial(_beside, "engine.events")
+            "events",
+            "`run --json`, `resume --json`",
+            "A line an event: what a run says while it works.",
+            1,
+            partial(_beside, "engine.events"),
         ),
-        Declared("list", "list of results", "`list --json`", 1, partial(_beside, "report.listing")),
+        Declared(
+            "list",
+            "`list --json`",
+            "Stored results, each with its answer.",
+            1,
+            partial(_beside, "report.listing"),
+        ),
         Declared(
             "show",
-            "result",
             "`show --json`",
+            "A result of trials, a soak, or a published table.",
             1,
             partial(_any_of, "report.trials.schema", "report.soak.document", "report.published.printers"),
         ),
         Declared(
             "compare",
-            "comparison",
             "`compare --json`",
+            "Two results, or levels of one; their profiles; two published tables.",
             1,
             partial(
                 _any_of,
@@ -98,18 +112,30 @@ SCHEMAS: dict[str, Declared] = {
                 "report.published.comparison",
             ),
         ),
-        Declared("history", "history", "`history --json`", 2, partial(_beside, "report.comparison.history")),
-        Declared("trial", "trial", "`trials/*/trial.json`", 1, _trial),
         Declared(
-            "samples", "samples", "a row of `trials/*/samples.parquet`", 1, partial(_beside, "store.samples")
+            "history",
+            "`history --json`",
+            "Cases and soaks over many results, and where they changed.",
+            2,
+            partial(_beside, "report.comparison.history"),
         ),
-        Declared("manifest", "manifest", "`manifest.json`", 1, _manifest),
-        Declared("idle", "idle window", "`idle.json`, `idle-end.json` …", 1, partial(_stored, "Idle")),
-        Declared("meters", "meters", "`meters.json` …", 1, partial(_stored, "Meters")),
-        Declared("calibration", "calibration", "`calibration.json` …", 1, partial(_stored, "Calibration")),
-        Declared("repeats", "repeats", "`repeats.json`", 1, partial(_stored, "Repeats")),
-        Declared("searches", "searches", "`searches.json`", 1, partial(_stored, "Searches")),
-        Declared("connections", "connections", "`connections.json` …", 1, partial(_stored, "Connections")),
+        Declared("trial", "`trials/*/trial.json`", "One repetition of a case.", 1, _trial),
+        Declared(
+            "samples",
+            "a row of `trials/*/samples.parquet`",
+            "One reading of one channel.",
+            1,
+            partial(_beside, "store.samples"),
+        ),
+        Declared(
+            "manifest", "`manifest.json`", "What a run knew before anything was measured.", 1, _manifest
+        ),
+        _beside_trials("Idle", "`idle.json`, `idle-end.json` …", "An idle window of each host of a setting."),
+        _beside_trials("Meters", "`meters.json` …", "What was learned of each meter."),
+        _beside_trials("Calibration", "`calibration.json` …", "One meter of a host against another."),
+        _beside_trials("Repeats", "`repeats.json`", "Why each case stopped that stops by itself."),
+        _beside_trials("Searches", "`searches.json`", "Why each search ended."),
+        _beside_trials("Connections", "`connections.json` …", "Limits of hosts that answer slowly."),
     )
 }
 """in the order of the documentation; that of campaign files is :mod:`linewatt.campaign.entries.schema`'s"""

@@ -24,9 +24,9 @@ linewatt show --json >result.json
 check-jsonschema --schemafile show.schema.json result.json
 ```
 
-| schema | of | `schema_version` |
-| --- | --- | --: |
-| [campaign](schemas/campaign.json) | campaign files, for editors ([campaign.md](campaign.md)) | |
+| schema | of | | `schema_version` |
+| --- | --- | --- | --: |
+| [campaign](schemas/campaign.json) | campaign files | For editors ([campaign.md](campaign.md)). | |
 """
 _VERSIONS = """
 ## Versions
@@ -71,7 +71,8 @@ def page() -> str:
     from linewatt.store.samples import columns
 
     rows = [
-        f"| [{name}]({FOLDER}/{name}.json) | {one.of} | {one.number} |\n" for name, one in SCHEMAS.items()
+        f"| [{name}]({FOLDER}/{name}.json) | {one.of} | {one.meaning} | {one.number} |\n"
+        for name, one in SCHEMAS.items()
     ]
     table = [f"| `{one.name}` | {one.type} | {one.unit} | {one.meaning} |\n" for one in columns()]
     return "".join([_HEAD, *rows, _VERSIONS, _SAMPLES, *table])
