@@ -361,3 +361,9 @@ def test_trials_that_failed_are_in_the_result(tmp_path: Path) -> None:
     (only,) = linewatt.open_results(tmp_path)
     assert [one.reason for one in only.trials()] == ["h2: no route"]
     assert only.cases()[0]["throughput_bps"].reason == "no trial of this case is done"
+
+
+@pytest.mark.parametrize("wanted", ["..", "../nights0/results", "/etc", "", "20260101-000000-nightly/trials"])
+def test_a_key_of_results_leads_nowhere_else(results: linewatt.Results, wanted: str) -> None:
+    with pytest.raises(InvalidInput, match="is no id of a result"):
+        results[wanted]

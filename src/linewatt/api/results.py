@@ -53,9 +53,12 @@ class Results:
     def __getitem__(self, wanted: str) -> Result:
         """By id, the beginning of one, ``last`` or ``baseline:NAME``.
 
-        Raises StoreError naming what there is where none or several match.
+        Raises StoreError naming what there is where none or several match; InvalidInput for a path.
         """
-        return Result(read.find(self.path, wanted))
+        if wanted in ("", ".", "..") or "/" in wanted:
+            raise InvalidInput(f"{wanted!r}: is no id of a result; open_results takes a path")
+        own = self.path / wanted
+        return Result(own if (own / "manifest.json").is_file() else read.find(self.path, wanted))
 
     @property
     def last(self) -> Result:
