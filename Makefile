@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings views gallery pins clean
+.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings views gallery schemas pins clean
 
 python := .venv/bin/python
 
@@ -68,6 +68,10 @@ findings:  ## write docs/findings.md from the declarations of findings
 views:  ## write docs/sql.md from the declarations of views and columns
 	@scripts/setup.sh demo $@
 	$(python) -m linewatt.report.data.page docs/sql.md
+
+schemas:  ## write docs/schemas.md and docs/schemas/ from the declarations of documents
+	@scripts/setup.sh demo $@
+	$(python) -m linewatt.schemas.page docs
 
 gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
 	@scripts/setup.sh demo $@

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from linewatt.errors import InvalidInput
+
 
 def write_synced(path: Path, data: bytes) -> None:
     """Write a file and have its contents on disk; its folder is still to be synced. Raises OSError."""
@@ -83,3 +85,23 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
     make_folder(path.parent)
     path.mkdir(mode, exist_ok=True)
     sync_folder(path.parent)
+
+
+def can_be_made(name: str, path: Path) -> None:
+    """See that a directory can be written in, or be made; ``name`` is what asks. Raises InvalidInput."""
+    import tempfile
+
+    there = path
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise InvalidInput(f"{name} {path}: {there} is no directory; name another place")
+    try:
+        handle, probe = tempfile.mkstemp(dir=there, prefix=".linewatt-")  # root may write in /proc and cannot
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        why, advice = ("the disk is full", "make room, or name") if full else ("", "name")
+        told = f"nothing can be written in {there}{why and ': '}{why}; {advice} another place"
+        raise InvalidInput(f"{name} {path}: {told}") from error
+    os.close(handle)
+    Path(probe).unlink()

@@ -19,6 +19,10 @@ from typing import Any
 
 import pytest
 from tests import forked, packed
+from tests.documents import valid, valid_output
+
+import linewatt
+from linewatt import events
 
 pytestmark = pytest.mark.lab
 
@@ -78,6 +82,7 @@ class Bench:
     ) -> subprocess.CompletedProcess[str]:
         done = forked.run(self.words(*words), env=self.environment, timeout=limit_s)
         assert done.returncode == status, done.stderr + done.stdout
+        valid_output(words, done.stdout)
         return done
 
     def start(self, *words: str | Path, kind: type[forked.Forked] = forked.Forked) -> subprocess.Popen[str]:
@@ -116,7 +121,10 @@ class Bench:
         return only
 
     def trials(self) -> list[dict[str, Any]]:
-        return [json.loads(path.read_text()) for path in sorted(self.result.glob("trials/*/trial.json"))]
+        found = [json.loads(path.read_text()) for path in sorted(self.result.glob("trials/*/trial.json"))]
+        for trial in found:
+            valid("trial", trial)
+        return found
 
     def on_host(self, number: int, *argv: str) -> str:
         namespace = self.lab.hosts[number - 1].namespace
@@ -204,6 +212,7 @@ def end(
     """Wait for a running command's end: its last event, and what it said on stderr."""
     out, err = process.communicate(timeout=limit_s)
     assert process.returncode == status, out[-2000:] + err
+    valid_output(("run", "--json"), out)
     return json.loads(out.splitlines()[-1]), err
 
 
@@ -267,15 +276,29 @@ def _busy_cores(text: str, cpus: set[str], start: float, stop: float) -> float:
     return busy / weight
 
 
-def test_samples_are_real_parquet_that_any_reader_opens(bench: Bench) -> None:
+def test_a_program_runs_a_campaign_hears_of_it_and_reads_its_samples(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import duckdb
 
-    bench.run("run", bench.campaign(trials=1, window=LONG))
+    monkeypatch.setenv("LINEWATT_STATE", bench.environment["LINEWATT_STATE"])
+    campaign = linewatt.Campaign.load(bench.campaign(trials=1, window=LONG, **CHANGES))
+    heard: list[events.Event] = []
+    result = linewatt.run(campaign, results=bench.results, on_event=heard.append)
+    told = [json.loads(json.dumps(events.as_document(one))) for one in heard]
+    for event in told:
+        valid("events", event)
+    kinds = [event["event"] for event in told if event["event"] not in ("phase", "throughput", "warned")]
+    assert kinds == ["started", "trial_started", "trial_stored", "ended"]
+    assert events.Ended(result.id, str(bench.result), 1, 0, 0) in heard
+    assert heard[-1] == events.Phase("put back 2 settings")
+    assert result.cases()[0]["throughput_bps"].mean == bench.trials()[0]["throughput_bps"]
+    assert result.caveats
     files = str(bench.result / "trials/*/samples.parquet")
-    table = duckdb.read_parquet(files).select("host", "source").distinct().fetchall()
-    sources = {(host, source) for host, source in table}
+    sources = set(duckdb.read_parquet(files).select("host", "source", "trial").distinct().fetchall())
+    assert sources == set(result.samples().duckdb().select("host", "source", "trial").distinct().fetchall())
     assert sources >= {
-        (host, source) for host in ("h1", "h2") for source in ("mpstat", "iperf3", "netcounters")
+        (host, source, 1) for host in ("h1", "h2") for source in ("mpstat", "iperf3", "netcounters")
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.documents import valid_output
 
 from linewatt.cli import main
 
@@ -16,7 +17,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """``run("show", "last")`` in an empty directory: exit code, stdout, stderr."""
+    """``run("show", "last")`` in an empty directory: exit code, stdout, stderr; documents are valid."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> tuple[int, str, str]:
@@ -28,6 +29,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         except SystemExit as error:
             code = int(error.code or 0)
         captured = capsys.readouterr()
+        if code in (0, 3, 4):  # what has failed has said why instead
+            valid_output(arguments, captured.out)
         return code, captured.out, captured.err
 
     return call

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.documents import valid
 from tests.staircase import Meter, Staircase, compared, stored
 from tests.unit.conftest import Run
 
@@ -157,6 +158,7 @@ def test_the_command_says_it_of_a_stored_result_and_keeps_it(tmp_path: Path, run
     )
     assert "how true pdu itself is is not known" in out
     kept = json.loads((path / "calibration.json").read_text())
+    valid("calibration", kept)
     assert kept["gain"]["value"] == pytest.approx(0.04, abs=GAIN)
     assert verify(path).problems == ()
     words(run, path)

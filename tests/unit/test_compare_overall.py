@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.compare_factories import TCP, UDP, compared, compared_levels, made, numbered, runs
+from tests.documents import valid
 
 from linewatt.analysis.comparison.compare import finding
 from linewatt.analysis.statistics.contrasts import Contrast, over_strata, welch
@@ -95,7 +96,9 @@ def test_the_row_over_all_pairs_leads_its_table_and_names_no_host() -> None:
         "h2 → h1, 1 instance",
     ]
     assert table.tally == "6 without a verdict", "what is over pairs is not counted with them"
-    (overall,) = as_document(found, finding(found, ()))["overall"]
+    document = as_document(found, finding(found, ()))
+    valid("compare", document)
+    (overall,) = document["overall"]
     assert overall["pairs"] == 6
     assert overall["ratio_low"] < 0.95 < overall["ratio_high"]
     assert "sender" not in overall

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from rich.console import Console
+from tests.documents import valid
 from tests.effect_factories import SWEEP, experiment_result, experiment_trials
 from tests.report_factories import HOSTILE, powered, renumbered, result, scaling_trials, stored
 from typer.testing import CliRunner
@@ -197,6 +198,7 @@ def test_without_factors_nothing_changes() -> None:
 def test_json_has_every_number_with_its_unit_in_its_key() -> None:
     made = experiment_result(experiment_trials("full", test="udp-1500"), "full")
     document = json.loads(json.dumps(as_json(digest(made)), allow_nan=False))
+    valid("show", document)
     (group,) = document["effects"]["groups"]
     assert group["base"] == {"gro": "on", "mtu": "1500", "rps": "off"}
     assert (group["test"], group["sender"], group["instances"]) == ("udp-1500", "h1", 1)

@@ -14,6 +14,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.documents import valid
 from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, OTHER_SOAK, SOAK, results
 from tests.unit.conftest import Run
 
@@ -82,3 +83,11 @@ def test_a_command_says_of_a_stored_result_what_it_said(
     before, now = (lines(name, text) for text in (kept(path), said))
     change = difflib.unified_diff(before, now, "kept", "now", lineterm="", n=0)
     assert "\n".join(list(change)[:40]) == ""
+
+
+def test_what_is_stored_beside_trials_is_valid(root: Path) -> None:
+    for name in ("manifest", "idle", "meters", "repeats"):
+        stored = sorted(root.glob(f"*/{name}.json"))
+        assert stored, name
+        for path in stored:
+            valid(name, json.loads(path.read_text()))

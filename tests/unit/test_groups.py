@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.documents import valid
 from tests.groups import DUT, EVEN, group
 from tests.report_factories import host, result
 from tests.unit.test_campaign_bad import BAD
@@ -554,6 +555,7 @@ def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> N
 def test_rows_of_a_pair_name_those_that_ran_at_once_with_it() -> None:
     view = digest(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
     document = json.loads(json.dumps(as_json(view)))
+    valid("show", document)
     assert [row.get("beside") for row in document["cases"]] == [
         None,
         [["g2", "dut"], ["g3", "dut"]],

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.documents import valid
 from tests.report_factories import result
 from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
@@ -271,6 +272,7 @@ def test_a_device_that_gets_slower_during_a_search_is_told_beside_its_knee() -> 
     text = " ".join(shown(made, width=300).split())
     assert "Drifts over search: a → b: tcp: throughput falls from trial to trial of the same number" in text
     document = as_json(digest(made))
+    valid("show", document)
     assert document["searches"][0]["doubts"] == ["drifts-over-search"]
     (note,) = [one for one in document["flags"] if one["code"] == "drifts-over-search"]
     assert note["count"] == 1
@@ -419,6 +421,7 @@ def test_what_a_search_did_not_need_and_why_it_ended_is_written_down(tmp_path: P
         count += 1
     remaining.record(tmp_path)
     written = json.loads((tmp_path / "searches.json").read_text())
+    valid("searches", written)
     assert written["trials_left_out"] == sum(1 for _ in planned.trials) - count
     (one_search,) = written["searches"]
     assert one_search["why"] == "the knee is known to within one instance"

@@ -19,7 +19,7 @@ from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.store import read
-from linewatt.store.samples import Series, write_samples
+from linewatt.store.samples import Origin, Series, write_samples
 
 Values = Mapping[str, tuple[str, float | None]]
 """channel → (unit, value)"""
@@ -71,6 +71,7 @@ def with_samples(root: Path, trials: Sequence[Trial], **manifest: Any) -> Digest
                 series("h1", "mpstat", begun, of_cpus, "measured"),
                 series("h2", "iperf3", begun, of_load("receiver", each.case.instances), "measured"),
             ],
+            Origin(path.name, each.number),
         )
     return digest(read.load(path))
 
@@ -118,7 +119,7 @@ def test_a_missing_instance_leaves_no_sum(tmp_path: Path) -> None:
     begun = view.result.trials[0].window
     assert begun is not None
     one = series("h2", "iperf3", begun.start_s, of_load("receiver", 1), "measured")
-    write_samples(samples, [one, series("h2", "mpstat", begun.start_s, of_cpus, "measured")])
+    write_samples(samples, [one, series("h2", "mpstat", begun.start_s, of_cpus, "measured")], Origin("r", 1))
     [figure] = figures(view)
     assert track(figure, "Throughput") == []
     assert "Throughput: no reading is stored." in figure.caption

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
@@ -423,6 +424,8 @@ def test_the_page_of_a_comparison_has_what_its_profiles_say_where_they_are_asked
     assert 'id="verdicts-1"' in page
     assert run(*asked[:-1], "-o", "plain.html")[0] in (0, 4)
     assert 'id="profiles"' not in Path("plain.html").read_text()
+    for words in (asked, ("show", "20260101", "--profile")):  # valid by its schema, as all that is run here
+        assert json.loads(run(*words, "--json")[1])["schema_version"] == 1
 
 
 def counted(folder: str, **values: object) -> HostProfile:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.documents import valid
 from tests.report_factories import result
 from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
@@ -531,6 +532,7 @@ def test_what_searches_did_not_need_is_written_down(tmp_path: Path) -> None:
         count += 1
     remaining.record(tmp_path)
     written = json.loads((tmp_path / "searches.json").read_text())
+    valid("searches", written)
     assert written["trials_left_out"] == sum(1 for _ in planned.trials) - count
     assert [one["why"] for one in written["searches"]] == ["no further rate had to be tried"] * 2
     assert not (tmp_path / "repeats.json").exists()
@@ -697,6 +699,7 @@ def test_every_step_is_a_row_and_none_is_a_case() -> None:
     text = shown(made, full=True)
     assert "UDP 1500: rates by loss" in text
     document = as_json(digest(made))
+    valid("show", document)
     assert document["cases"] == []
     (search,) = document["searches"]
     assert len(search["steps"]) == search["trials"] == len(made.trials)

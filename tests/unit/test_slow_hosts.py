@@ -17,6 +17,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.documents import valid
 from tests.idle_simulation import Clock
 from tests.report_factories import demo_trials, result, stored
 from tests.unit.conftest import Run
@@ -601,6 +602,7 @@ def test_limits_of_slow_hosts_are_on_record_each_time_they_are_others_and_shown(
     book.note()
     book.note()
     assert [one.name for one in path.glob("connections*")] == ["connections.json"]
+    valid("connections", json.loads((path / "connections.json").read_text()))
     session.paces["h2"].answered(2.15)
     book.note()
     session.paces["h2"].answered(3.0)

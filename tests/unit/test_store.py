@@ -20,7 +20,7 @@ from tests import forked
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
 from linewatt.store import raw, read, sums, write
-from linewatt.store.samples import Series, write_samples
+from linewatt.store.samples import Origin, Series, columns, write_samples
 from linewatt.store.verify import verify
 
 CASE = Case("udp-60", "h1", "h2", instances=2, rate_bps=2e6)
@@ -253,12 +253,30 @@ def test_a_missing_sample_is_null_and_a_zero_stays_zero(result: Path) -> None:
     assert rows == [(0.25, None, "ratio"), (None, "stalled", "ratio"), (0.0, None, "ratio")]
 
 
+def test_a_file_of_samples_says_by_itself_of_which_result_and_trial_it_is(result: Path) -> None:
+    path = str(write.write_trial(result, TRIAL, [SERIES], {}) / "samples.parquet")
+    rows = duckdb.execute("SELECT key, value FROM parquet_kv_metadata(?)", [path]).fetchall()
+    said = {key.decode(): value.decode() for key, value in rows if key.startswith(b"linewatt.")}
+    assert said == {
+        "linewatt.schema_version": "1",
+        "linewatt.result": result.name,
+        "linewatt.trial": str(TRIAL.number),
+    }
+    found = duckdb.read_parquet(path)
+    assert found.select("trial").distinct().fetchall() == [(TRIAL.number,)]
+    assert [(one.name, one.type) for one in columns()] == [
+        *zip(found.columns, map(str, found.types), strict=True)
+    ]
+
+
 def test_files_are_read_together_where_none_of_the_first_ones_readings_is_missing(tmp_path: Path) -> None:
 
     channel = Channel("n", "count", "counter", "host")
     for name, reason in (("1", None), ("2", "timed out")):
         samples = [Sample(1.0, "n", None if reason else 5.0, 0.0, reason)]
-        write_samples(tmp_path / f"{name}.parquet", [Series("h1", "s", {"n": channel}, samples)])
+        write_samples(
+            tmp_path / f"{name}.parquet", [Series("h1", "s", {"n": channel}, samples)], Origin("r", 1)
+        )
     rows = duckdb.execute(
         "SELECT value, reason FROM read_parquet(?)", [str(tmp_path / "*.parquet")]
     ).fetchall()

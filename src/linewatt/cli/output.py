@@ -7,15 +7,13 @@ called anything, and a terminal would act on it.
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linewatt.durable import can_be_made as can_be_made
 from linewatt.errors import InvalidInput
 from linewatt.foreign import shown
 from linewatt.units import NO_BREAK, unbroken
@@ -116,24 +114,6 @@ def results_there(results: Path) -> None:
         return
     wrong = "is no directory" if results.exists() else "no such directory"
     raise InvalidInput(f"--results {results}: {wrong}; name the one that results are stored in")
-
-
-def can_be_made(option: str, path: Path) -> None:
-    """See that a directory is there to be written in, or could be made. Raises InvalidInput."""
-    there = path
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        raise InvalidInput(f"{option} {path}: {there} is no directory; name another place")
-    try:
-        handle, name = tempfile.mkstemp(dir=there, prefix=".linewatt-")  # root may write in /proc and cannot
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        why, advice = ("the disk is full", "make room, or name") if full else ("", "name")
-        told = f"nothing can be written in {there}{why and ': '}{why}; {advice} another place"
-        raise InvalidInput(f"{option} {path}: {told}") from error
-    os.close(handle)
-    os.unlink(name)  # noqa: PTH108  a text
 
 
 def print_rich(render: Callable[[int | None], RenderableType]) -> None:

@@ -7,16 +7,13 @@ import json
 import os
 import sys
 from types import TracebackType
-from typing import Any
 
 from linewatt.cli.output import say
 from linewatt.engine import events
 from linewatt.engine.words import describe, outcome
 from linewatt.foreign import one_line
-from linewatt.model import document_of
 from linewatt.units import format_rate, format_seconds
 
-SCHEMA_VERSION = 1
 SAY_EVERY_S = 600.0
 
 
@@ -101,18 +98,8 @@ class JsonProgress(PlainProgress):
     """An event a line on stdout, for programs; every one says its kind and schema."""
 
     def __call__(self, event: events.Event) -> None:
-        document: dict[str, Any] = {
-            "schema_version": SCHEMA_VERSION,
-            "event": _kind(event),
-            **document_of(event),
-        }
-        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(events.as_document(event), allow_nan=False) + "\n")
         sys.stdout.flush()
-
-
-def _kind(event: events.Event) -> str:
-    name = type(event).__name__
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 def ended(event: events.Ended, *, passing: bool = False) -> str:

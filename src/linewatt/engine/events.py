@@ -5,8 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, get_args
 
-from linewatt.model import Case, Provenance, Role, Trial
+from linewatt.declare import Schema, keys_of, of_class, one_of, record, version
+from linewatt.model import OF_SOME, Case, Provenance, Role, Trial, document_of
+
+SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +151,26 @@ Event = (
     | Ended
 )
 OnEvent = Callable[[Event], None]
+
+
+def as_document(event: Event) -> dict[str, Any]:
+    """An event as a line of ``run --json``: its kind, and its fields."""
+    return {"schema_version": SCHEMA_VERSION, "event": _kind(type(event)), **document_of(event)}
+
+
+def _kind(event: type) -> str:
+    """``TrialStored`` → ``trial_stored``."""
+    name = event.__name__
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def schema() -> Schema:
+    """Of :func:`as_document`, each kind of event."""
+    return one_of(*map(_schema, get_args(Event)))
+
+
+def _schema(event: type) -> Schema:
+    own = of_class(event, sometimes=OF_SOME)
+    keys = {"schema_version": version(SCHEMA_VERSION), "event": {"const": _kind(event)}, **keys_of(own)}
+    shared = {"$defs": own["$defs"]} if "$defs" in own else {}
+    return {**record(keys, own.get("description", "")), **shared}

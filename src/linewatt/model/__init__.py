@@ -31,13 +31,14 @@ from linewatt.model.ends import (
     ThermalResult,
 )
 from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window
-from linewatt.model.trial import METHOD, OF_FEW, Trial, document_of
+from linewatt.model.trial import METHOD, OF_FEW, OF_SOME, Trial, document_of
 
 __all__ = [
     "ENDS",
     "FTP",
     "METHOD",
     "OF_FEW",
+    "OF_SOME",
     "TOGETHER",
     "Case",
     "Channel",

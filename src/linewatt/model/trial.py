@@ -103,7 +103,7 @@ class Trial:
 
 OF_FEW = frozenset({"data_ports", "data_port", "shape", "flows", "flow_of", "beside", "port_weights"})
 """fields that only hosts with several data ports or groups have: documents of the others are without them"""
-_OF_FEW = OF_FEW | {
+OF_SOME = OF_FEW | {
     "incoming",
     "load",
     "latency_s",
@@ -122,7 +122,7 @@ def document_of(value: Any) -> dict[str, Any]:
     document = {}
     for about in fields(value):
         one = _plain(getattr(value, about.name))
-        if one or about.name not in _OF_FEW or one == 0:
+        if one or about.name not in OF_SOME or one == 0:
             document[about.name] = one
     return document
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
@@ -21,10 +21,11 @@ from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.statistics.stats import Estimate, Method
+from linewatt.declare import NUMBER, TEXT, Keys, Schema, choice, maybe, said, sometimes
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.report.findings import NO_MARKS, Marks
-from linewatt.report.printing.export import mean_keys
+from linewatt.report.printing.export import mean_keys, mean_schema
 from linewatt.report.provenance import mark, words
 from linewatt.report.table import Cell, Head
 from linewatt.units import MISSING
@@ -65,8 +66,7 @@ def head(metric: Metric, unit: Unit) -> Head:
 
 def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
     """Keys and values for JSON and CSV, SI; missing is ``None``."""
-    sometimes = metric.only_recorded or metric.loads == "request-response"
-    if sometimes and not metric.applies([summary]):
+    if not is_exported(metric, summary):
         return {}
     value, key = metric.value(summary), metric.si_key
     if metric.of_series:
@@ -81,6 +81,33 @@ def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
         f"{key}_ci95_high": ci and ci.high,
         f"{key}_ci95_method": ci and ci.method,
     }
+
+
+def metric_schema(metric: Metric) -> Keys:
+    """Keys of :func:`export`: a metric is in the schema once it is declared."""
+    key, meaning = metric.si_key, ". ".join(filter(None, (metric.title, metric.meaning or metric.remark)))
+    if metric.of_series:
+        keys: Keys = {key: said(maybe(NUMBER), meaning)}
+    else:
+        keys = mean_schema(key, meaning)
+    if metric.show_ci and not metric.of_series:
+        keys = {
+            **keys,
+            f"{key}_ci95_low": said(maybe(NUMBER), "Of the 95 % CI of the mean."),
+            f"{key}_ci95_high": maybe(NUMBER),
+            f"{key}_ci95_method": maybe(choice(*get_args(Method))),
+        }
+    return sometimes(keys) if _is_seldom(metric) else keys
+
+
+def _is_seldom(metric: Metric) -> bool:
+    """Whether documents have it only where it means something, or some trial recorded it."""
+    return metric.only_recorded or metric.loads == "request-response"
+
+
+def is_exported(metric: Metric, summary: CaseSummary) -> bool:
+    """Whether the document of a case has it, with a value or without one."""
+    return not _is_seldom(metric) or metric.applies([summary])
 
 
 def cell_of(value: Value, unit: Unit, trials_done: int, reason: str, mark: str | None = None) -> Cell:
@@ -164,6 +191,21 @@ def export_end(metric: PowerMetric, role: Role, power: EndPower | None) -> dict[
     return row
 
 
+def end_schema(metric: PowerMetric, role: Role) -> Keys:
+    """Keys of :func:`export_end`."""
+    name = f"{role}_{metric.key}"
+    title = metric.title.format(scope="CPU power" if metric.of == "cpu" else "System power")
+    keys = {**mean_schema(name, f"{title}, at the {role}"), f"{name}_provenance": provenance_schema()}
+    if metric.bound:
+        keys[f"{name}_uncertainty"] = said(maybe(NUMBER), "Bound of its error.")
+    return sometimes(keys) if metric.of_packets else keys
+
+
+def provenance_schema() -> Schema:
+    """Where a figure is from; ``null`` where there is none."""
+    return said(maybe(choice(*get_args(Provenance))), "Whether it was measured; the least sure of its parts.")
+
+
 def export_power(summary: CaseSummary) -> dict[str, Any]:
     """The power of both ends as flat keys: which watts they are, and every column; by the packet where some
     were counted."""
@@ -177,6 +219,17 @@ def export_power(summary: CaseSummary) -> dict[str, Any]:
             if not metric.of_packets or metric.name in counted:
                 row |= export_end(metric, role, power)
     return row
+
+
+def power_schema() -> Keys:
+    """Keys of :func:`export_power`."""
+    keys: dict[str, Schema] = {}
+    for role in ENDS:
+        keys[f"{role}_system_scope"] = said(maybe(TEXT), "Which watts are those of the system.")
+        keys[f"{role}_cpu_scope"] = said(maybe(TEXT), "Which watts are those of the CPUs.")
+        for metric in POWER_METRICS:
+            keys |= end_schema(metric, role)
+    return keys
 
 
 def power_reasons(summary: CaseSummary) -> dict[str, str]:

@@ -13,6 +13,20 @@ from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from linewatt.declare import (
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    Schema,
+    listing,
+    maybe,
+    one_of,
+    record,
+    said,
+    table,
+    version,
+)
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
 from linewatt.model import Provenance
@@ -198,6 +212,36 @@ def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
     ]
 
 
+def schema() -> Schema:
+    """Of ``list --json``."""
+    from linewatt.report.trials.schema import heading_schema
+
+    best = {
+        "test": TEXT,
+        "throughput_bps": said(NUMBER, "Mean of the case that has the most."),
+        "throughput_doubtful": BOOLEAN,
+        "throughput_at_least?": said(
+            BOOLEAN, "A searched rate above which no more was lost, or nothing sent."
+        ),
+        "system_mbps_per_w": said(maybe(NUMBER), "At its receiver; of a soak at its server."),
+        "system_mbps_per_w_doubtful": BOOLEAN,
+        "provenance": maybe(TEXT),
+        "reasons": table(TEXT, "Why a figure is missing, by name."),
+    }
+    shown = {
+        **heading_schema(),
+        "flags_count": said(maybe(COUNT), "Findings, each at its scope."),
+        "flags_reason": said(maybe(TEXT), "Why they are not counted."),
+        "damaged": {"type": "null"},
+        "lacks": said(maybe(TEXT), "What of a soak's files cannot be read or is not there."),
+        "best": maybe(record(best)),
+        "best_reason": maybe(TEXT),
+    }
+    damaged = {"id": TEXT, "damaged": said(TEXT, "Why it cannot be read, or shown.")}
+    rows = one_of(record(shown), record(damaged, "A result that cannot be read."))
+    return record({"schema_version": version(SCHEMA_VERSION), "results": listing(rows, "By id.")})
+
+
 def _best_document(best: Best) -> dict[str, Any]:
     from linewatt.analysis.metrics.of_power import MBPS_PER_W
 
@@ -214,7 +258,7 @@ def _best_document(best: Best) -> dict[str, Any]:
     }
 
 
-def table(every: Sequence[Listed | Damaged]) -> Table:
+def table_of(every: Sequence[Listed | Damaged]) -> Table:
     """A row a result, and below why anything in it is missing."""
     from linewatt.report.printing.text_table import DOUBTFUL
     from linewatt.report.provenance import legend
@@ -246,8 +290,8 @@ def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> Rend
     """The table of ``linewatt list``, and why a result is damaged."""
     from linewatt.report.printing.text_table import render
 
-    why = [Text(one_line(f"{id_of(one)}: {words}")) for one in every for words in said(one)]
-    return Group(render(table(every), width), *why)
+    why = [Text(one_line(f"{id_of(one)}: {words}")) for one in every for words in remarks(one)]
+    return Group(render(table_of(every), width), *why)
 
 
 _NO_THROUGHPUT = "no throughput is on record"
@@ -267,7 +311,7 @@ def _lacks(one: Listed | Damaged) -> Iterator[Lack]:
         yield Lack("Best, Mbps/W", _NO_THROUGHPUT, id_of(one))
 
 
-def said(one: Listed | Damaged) -> list[str]:
+def remarks(one: Listed | Damaged) -> list[str]:
     """What a row says in lines of their own: why a result is damaged, what it lacks."""
     every = [one.reason] if isinstance(one, Damaged) else [one.reason, one.lacks]
     return [words for words in every if words]

@@ -14,16 +14,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from linewatt import durable
+from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, maybe, record, said
 from linewatt.errors import StoreError
-from linewatt.model import Channel, Sample
+from linewatt.model import Channel, ChannelKind, Provenance, Sample
 
+SCHEMA_VERSION = 1
 _WORDS = ("host", "source", "channel", "unit", "kind", "scope", "provenance")
 _ROWS = f"""
 SELECT {", ".join(_WORDS)}, time_s, span_s, if(isnan(value), NULL, value) AS value,
   CAST(reason AS VARCHAR) AS reason -- which has no type where no reading is missing
+  {{trial}}
 FROM numbers JOIN channels USING (channel_number) JOIN reasons USING (reason_number)
 ORDER BY position
 """  # noqa: S608 - names from here only
@@ -34,6 +37,76 @@ _FORMAT = "FORMAT parquet, COMPRESSION zstd, WRITE_BLOOM_FILTER false"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """errors of a disk without room"""
 _own = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a file of samples: its type in Parquet, as DuckDB calls it, and what it says."""
+
+    name: str
+    type: str
+    meaning: str
+    schema: Schema
+    unit: str = ""
+
+    @property
+    def may_be_null(self) -> bool:
+        return self.name in ("value", "reason")
+
+
+def columns() -> tuple[Column, ...]:
+    """Of a trial's samples; those of a soak have all but the last."""
+    time, span = (
+        "The reading, Unix seconds on the controller's time line; of a mean the end of its span.",
+        "s",
+    )
+    return (
+        Column("host", "VARCHAR", "The host that it is of.", TEXT),
+        Column("source", "VARCHAR", "The sensor, or the campaign's name of a source of power.", TEXT),
+        Column("channel", "VARCHAR", "The quantity: docs/sensors.md lists them.", TEXT),
+        Column("unit", "VARCHAR", "That of `value`.", TEXT),
+        Column(
+            "kind", "VARCHAR", "`counter`: only differences mean something.", choice(*get_args(ChannelKind))
+        ),
+        Column("scope", "VARCHAR", "What it covers: `host`, `cpu:3`, `nic:data`, `psu-out:PSU1` …", TEXT),
+        Column("provenance", "VARCHAR", "Whether it was measured.", choice(*get_args(Provenance))),
+        Column("time_s", "DOUBLE", time, NUMBER, span),
+        Column("span_s", "DOUBLE", "Over which it is; 0: at once.", NUMBER, span),
+        Column("value", "DOUBLE", "The reading; NULL where it is missing.", NUMBER, "see `unit`"),
+        Column("reason", "VARCHAR", "Why it is missing.", TEXT),
+        Column("trial", "INTEGER", "The number of the trial; files of before it was stored lack it.", COUNT),
+    )
+
+
+def schema() -> Schema:
+    """Of a row, as readers of Parquet have it."""
+    keys = {
+        f"{one.name}{'?' if one.name == 'trial' else ''}": said(
+            maybe(one.schema) if one.may_be_null else one.schema, one.meaning
+        )
+        for one in columns()
+    }
+    return record(keys, "A row of samples: one reading of one channel.")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Of what samples are, so that a file says it by itself: in its metadata, and its last column."""
+
+    result: str
+    trial: int | None = None
+    """None: of no trial, but a while of a soak"""
+
+    @property
+    def column(self) -> str:
+        """The column, as SQL has it."""
+        return "" if self.trial is None else f", CAST({self.trial:d} AS INTEGER) AS trial"
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The keys and values that stand beside the schema in the file."""
+        trial = {} if self.trial is None else {"linewatt.trial": f"{self.trial}"}
+        return {"linewatt.schema_version": f"{SCHEMA_VERSION}", "linewatt.result": self.result, **trial}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +127,7 @@ def warm_up() -> Any:
     return duckdb.connect(":memory:", config={"threads": 1})
 
 
-def write_samples(path: Path, series: Sequence[Series]) -> None:
+def write_samples(path: Path, series: Sequence[Series], origin: Origin) -> None:
     """Write samples (zstd), and have them on disk. Several threads may do so at once.
 
     Raises OSError, also where DuckDB met it.
@@ -65,13 +138,19 @@ def write_samples(path: Path, series: Sequence[Series]) -> None:
         _own.cursor = warm_up().cursor()
     for name, table in _tables(series).items():
         _own.cursor.register(name, table)
-    quoted = str(path).replace("'", "''")
+    rows = _ROWS.replace("{trial}", origin.column)
+    about = ", ".join(f"{_quoted(key)}: {_quoted(value)}" for key, value in origin.metadata.items())
     try:
-        _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' ({_FORMAT})")
+        _own.cursor.execute(f"COPY ({rows}) TO {_quoted(str(path))} ({_FORMAT}, KV_METADATA {{{about}}})")
     except duckdb.Error as error:
         number = next((each for each in FULL if os.strerror(each) in str(error)), errno.EIO)
         raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
     durable.sync_file(path)
+
+
+def _quoted(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial, document_of
 from linewatt.records import SCHEMA_VERSION
 from linewatt.store import raw, sums
-from linewatt.store.samples import FULL, Series, write_samples
+from linewatt.store.samples import FULL, Origin, Series, write_samples
 from linewatt.units import stamp
 
 RAW = "raw"
@@ -106,7 +106,7 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], texts: Map
     }
     try:
         with ExitStack() as naming, durable.whole_folder(final) as partial:
-            write_samples(partial / "samples.parquet", series)
+            write_samples(partial / "samples.parquet", series, Origin(result.name, trial.number))
             digests = {"samples.parquet": sums.of_file(partial / "samples.parquet")}
             for name, data in files.items():
                 durable.write_synced(partial / name, data)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from linewatt.errors import InvalidInput
-from linewatt.report.listing import Listed, id_of, said
+from linewatt.report.listing import Listed, id_of, remarks
 from linewatt.report.series import test_title
 from linewatt.store.read import Damaged
 from linewatt.units import stamp
@@ -133,7 +133,7 @@ def kind_of(one: Listed | Damaged) -> str:
 
 def _text(one: Listed | Damaged) -> str:
     """What words are looked for in."""
-    parts = [id_of(one), *said(one)]
+    parts = [id_of(one), *remarks(one)]
     if isinstance(one, Listed):
         parts += [str(one.heading["name"] or ""), str(one.heading["imported_from"] or "")]
         parts += [one.best.test, test_title(one.best.test)] if one.best is not None else []

@@ -62,7 +62,7 @@ def every_result(request: Request) -> Response:
     pages = max(1, -(-len(found) // asked.ROWS))
     at = min(wanted.page, pages)
     shown = found[(at - 1) * asked.ROWS : at * asked.ROWS]
-    table = listing.table([one for _, one in shown])
+    table = listing.table_of([one for _, one in shown])
     return site.page(
         request,
         "list.html.j2",
@@ -108,7 +108,7 @@ def _line(site: Site, found: Found, table: Table, at: int) -> Line:
         url_of(path),
         row.cells,
         Markup("") if glance is None else sparkline(glance),
-        tuple(site.without_root(line) for line in listing.said(one)),
+        tuple(site.without_root(line) for line in listing.remarks(one)),
         isinstance(one, Damaged),
         isinstance(one, Listed) and not one.heading["complete"],
     )

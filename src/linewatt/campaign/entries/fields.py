@@ -55,46 +55,48 @@ _RING = rf"{HOST_NAME}(?:\s*->\s*{HOST_NAME}){{2,}}"
 _PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
 
 
-CampaignName = text_like(
+CampaignName: Any = text_like(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
     "must be 1 to 64 letters, digits, dots, underscores and dashes, a letter or digit first",
     "vxlan-cost",
 )
-HostName = text_like(
+HostName: Any = text_like(
     HOST_NAME,
     "a host name must be 1 to 63 letters, digits, dots, underscores and dashes, a letter or digit first",
     "dut",
 )
-UserName = text_like(
+UserName: Any = text_like(
     r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}",
     "must be a login name of letters, digits, dots, underscores, dashes and @",
     "perf",
 )
-InterfaceName = text_like(
+InterfaceName: Any = text_like(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}",
     "must be an interface name: at most 15 letters, digits, dots, underscores and dashes",
     "enp1s0f0np0",
 )
-GroupName = text_like(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab")
-SysctlKey = text_like(
+GroupName: Any = text_like(
+    r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab"
+)
+SysctlKey: Any = text_like(
     r"[A-Za-z][A-Za-z0-9_-]*(?:[./][A-Za-z0-9_-]+)+",
     "must be a kernel parameter such as net.core.rmem_max",
     "net.core.rmem_max",
 )
 
-FactorName = text_like(
+FactorName: Any = text_like(
     r"[A-Za-z][A-Za-z0-9_.-]{0,63}",
     "must be the name of a factor: letters, digits, dots, underscores and dashes, a letter first",
     "mtu",
 )
-FactName = text_like(
+FactName: Any = text_like(
     r"[a-z]+\.[a-z0-9_.]+",
     "must be a fact by section and name, as in the report's configuration",
     "kernel.release",
 )
 
 
-ResultId = text_like(
+ResultId: Any = text_like(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}",
     "must be the id of a stored result, its beginning, or last",
     "20261122-215421-preliminary",
@@ -472,17 +474,17 @@ def _of_ports(kind: Any) -> Any:
     ]
 
 
-Interfaces = _of_ports(InterfaceName)
-IPv4s = _of_ports(IPv4)
-IPv6s = _of_ports(IPv6)
+Interfaces: Any = _of_ports(InterfaceName)
+IPv4s: Any = _of_ports(IPv4)
+IPv6s: Any = _of_ports(IPv6)
 Weights = Annotated[
     tuple[Annotated[int, Field(ge=1, le=MAX_WEIGHT)], ...],
     Field(min_length=2, max_length=MAX_DATA_PORTS),
     AsTuple,
 ]
-Instances = _counts(MAX_INSTANCES)
-InstancesOrAuto = _or_auto(Instances)
-Streams = _counts(MAX_STREAMS)
+Instances: Any = _counts(MAX_INSTANCES)
+InstancesOrAuto: Any = _or_auto(Instances)
+Streams: Any = _counts(MAX_STREAMS)
 
 
 def cpus_text(cpus: tuple[int, ...] | None) -> str:

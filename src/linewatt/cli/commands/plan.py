@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt plan`` and ``linewatt schema``: what a campaign will do, and how one is written."""
+"""``linewatt plan``: what a campaign will do."""
 
 from __future__ import annotations
 
@@ -80,13 +80,6 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
         put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
     put("\n".join(_host_lines(campaign)))
     put("\n".join(_change_lines(campaign, planned.changes, planned.rounds)))
-
-
-def schema_command() -> None:
-    """Print the JSON Schema of campaign files, for editors."""
-    from linewatt.campaign.entries.schema import json_schema
-
-    print_json(json_schema())
 
 
 def _head(campaign: Campaign) -> dict[str, Any]:

@@ -9,7 +9,10 @@ from statistics import fmean
 from typing import Any
 
 from linewatt.analysis.power.totals import Total, as_read, system
+from linewatt.declare import COUNT, NUMBER, TEXT, Schema, keys_of, listing, maybe, of_class, record, said
 from linewatt.model import Case, EndResult, Trial
+from linewatt.records import CalibrationUsed
+from linewatt.report.printing.export import case_key_schema
 from linewatt.report.table import Note
 from linewatt.store.corrected import correction
 from linewatt.store.read import Result
@@ -90,3 +93,18 @@ def documents(result: Result) -> list[dict[str, Any]]:
         }
         for (host, source), by in result.manifest.asked.calibrations.items()
     ]
+
+
+def schema() -> Schema:
+    """Of :func:`documents`."""
+    case = {
+        **case_key_schema(),
+        "trials": COUNT,
+        "power_w": said(NUMBER, "Corrected."),
+        "uncertainty_w": maybe(NUMBER),
+        "as_read_w": said(NUMBER, "As the meter read it."),
+    }
+    used = of_class(CalibrationUsed)
+    keys = {"host": TEXT, "source": TEXT, **keys_of(used), "cases": listing(record(case))}
+    corrected = {**record(keys), "$defs": used["$defs"]}
+    return listing(corrected, "Watts that a calibration corrected, beside what was read.")

@@ -3,18 +3,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from linewatt.analysis.cases.summary import FlagCount
 from linewatt.analysis.comparison.compare import Comparison, Finding, Pair
+from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.matching import Match, Side
 from linewatt.analysis.comparison.rows import Row
 from linewatt.analysis.soak.job import Job
+from linewatt.declare import (
+    ANYTHING,
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    Keys,
+    Schema,
+    choice,
+    listing,
+    maybe,
+    of_class,
+    one_of,
+    record,
+    said,
+    table,
+    version,
+)
+from linewatt.model import Flag, Provenance
 from linewatt.report.comparison.tables import single_ratio
 from linewatt.report.comparison.words import lab_words
-from linewatt.report.printing.export import keyed_case, mean_keys, numbers
+from linewatt.report.printing.export import (
+    case_key_schema,
+    keyed_case,
+    keyed_case_schema,
+    mean_keys,
+    mean_schema,
+    numbers,
+    numbers_schema,
+)
 
 SCHEMA_VERSION = 1
 
@@ -97,10 +125,12 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
+_HOSTS = frozenset({"sender", "receiver", "other_sender", "other_receiver"})
+
+
 def _overall(row: Row) -> dict[str, Any]:
     """A row over pairs of hosts, which are not named in it."""
-    hosts = {"sender", "receiver", "other_sender", "other_receiver"}
-    return {"pairs": row.pairs, **{name: value for name, value in _row(row).items() if name not in hosts}}
+    return {"pairs": row.pairs, **{name: value for name, value in _row(row).items() if name not in _HOSTS}}
 
 
 def _flags(pair: Pair) -> dict[str, Any]:
@@ -108,6 +138,90 @@ def _flags(pair: Pair) -> dict[str, Any]:
         return [{"code": one.code, "trials": one.trials, "evidence": one.example.evidence} for one in flags]
 
     return {**_case(pair.match), "base": counted(pair.base_flags), "other": counted(pair.other_flags)}
+
+
+def schema() -> Schema:
+    """Of :func:`as_document`."""
+    counted = listing(record({"code": TEXT, "trials": COUNT, "evidence": TEXT}))
+    left_over = {"side": TEXT, "why": TEXT, **keyed_case_schema()}
+    pairs = {"pairs": said(COUNT, "Pairs of hosts that it is over."), **_row_schema()}
+    keys = {
+        "schema_version": version(SCHEMA_VERSION),
+        "base": _side_schema(),
+        "other": _side_schema(),
+        "by": said(maybe(TEXT), "What of one result is compared, if anything."),
+        "levels": listing(TEXT),
+        "hosts": maybe(listing(TEXT)),
+        "caveats": listing(TEXT, "What keeps it from being one of hardware."),
+        "factor_ratio": said(maybe(NUMBER), "What a change must be beyond; null: the usual of its kind."),
+        "matched": listing(TEXT, "How cases were matched."),
+        "comparisons": listing(_matched(_row_schema()), "A case and response each."),
+        "overall": listing(_matched(pairs, without=_HOSTS), "Over pairs of hosts that repeat a case."),
+        "flags": listing(_matched({"base": counted, "other": counted}), "Findings on either side."),
+        "remarks": listing(_matched({"remarks": listing(TEXT)})),
+        "left_over": listing(record(left_over), "Cases that found no partner."),
+        "differences": listing(of_class(Difference), "Of hosts and settings, those that matter first."),
+        "exit_code": {"enum": [0, 3, 4], "description": "3: a change for the worse; 4: not every verdict."},
+        "finding": said(maybe(TEXT), "Why, in words."),
+    }
+    return record(
+        keys, "Two results, or levels of one, case by case; units are those that responses end with."
+    )
+
+
+def _side_schema() -> Schema:
+    run = {
+        "id": TEXT,
+        "created_s": maybe(NUMBER),
+        "duration_s": NUMBER,
+        "complete": BOOLEAN,
+        "balance": said(TEXT, "How its ledger came out."),
+        "balance_words": TEXT,
+        "flags": listing(of_class(Flag)),
+    }
+    keys = {
+        "name": TEXT,
+        "id": TEXT,
+        "created_s": maybe(NUMBER),
+        "searched_rates?": listing(TEXT, "What its searches found; their steps are no runs of a case."),
+        "searched_instances?": listing(TEXT),
+        "soaks?": listing(record(run), "The runs of a side of soaks."),
+    }
+    return record(keys)
+
+
+def job_schema() -> Keys:
+    """Keys of :func:`job_keys`."""
+    return {
+        "job_key": said(TEXT, "Stable hash of what a soak was asked to do."),
+        "server": maybe(TEXT),
+        "hosts": listing(TEXT),
+        "job": table(ANYTHING),
+    }
+
+
+def _matched(more: Keys, *, without: Collection[str] = ()) -> Schema:
+    """Of what :func:`_case` begins: two cases, or two soaks of a job."""
+    levels = {"base_level": maybe(TEXT), "level": maybe(TEXT)}
+    other = {"other_case_key": TEXT, "other_sender": TEXT, "other_receiver": TEXT}
+    cases = {**keyed_case_schema(), **other, **levels}
+    soak = {"test": {"const": "soak"}, "other_case_key": TEXT}
+    jobs = {**case_key_schema(), **soak, **job_schema(), **levels}
+    kept = {name: schema for name, schema in cases.items() if name not in without}
+    return one_of(record({**kept, **more}), record({**jobs, **more}))
+
+
+def _row_schema() -> Keys:
+    return {
+        "response": said(TEXT, "What is compared; its name ends with its unit."),
+        **mean_schema("base"),
+        **mean_schema("other"),
+        **numbers_schema("refused"),
+        "p_shuffled": said(maybe(NUMBER), "Of shuffled runs, alone."),
+        "also_different": listing(TEXT, "What else differs that may be why."),
+        "scope": said(maybe(TEXT), "Of watts in it."),
+        "provenance": maybe(choice(*get_args(Provenance))),
+    }
 
 
 def csv_rows(found: Comparison) -> list[dict[str, Any]]:

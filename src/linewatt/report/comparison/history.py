@@ -5,27 +5,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.history import Change, Course, Unlike
 from linewatt.analysis.comparison.points import Point
 from linewatt.analysis.comparison.regressions import Regressions
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
+from linewatt.declare import (
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    Keys,
+    Schema,
+    choice,
+    listing,
+    maybe,
+    of_class,
+    record,
+    said,
+    version,
+)
 from linewatt.foreign import one_line
-from linewatt.model import Case
+from linewatt.model import Case, Provenance
 from linewatt.records import Host
 from linewatt.report.comparison.course_table import Named, lines, table
-from linewatt.report.comparison.document import job_keys
+from linewatt.report.comparison.document import job_keys, job_schema
 from linewatt.report.comparison.tables import unit_of
 from linewatt.report.comparison.terminal import COLOURS, ENDS
 from linewatt.report.comparison.words import lab_words_of, names_of
-from linewatt.report.printing.export import keyed_case, numbers
+from linewatt.report.printing.export import keyed_case, keyed_case_schema, numbers, numbers_schema
 from linewatt.report.printing.text_table import render, titled
 from linewatt.report.series import plural
 from linewatt.store.read import Damaged
@@ -238,4 +254,62 @@ def _point(point: Point) -> dict[str, Any]:
         "n": point.mean.n,
         "provenance": point.provenance,
         "doubts": [{"code": code, "trials": trials} for code, trials in point.doubts],
+    }
+
+
+def schema() -> Schema:
+    """Of :func:`as_document`."""
+    left_out = record({"id": TEXT, "reason": TEXT})
+    keys = {
+        "schema_version": version(SCHEMA_VERSION),
+        "caveats": listing(TEXT, "What keeps it from being one of hardware."),
+        "cases": listing(record({**keyed_case_schema(), **_course_schema()})),
+        "soaks": listing(record({**job_schema(), **_course_schema()})),
+        "left_out": listing(left_out, "Soaks that are no run."),
+        "damaged": listing(left_out, "Results that cannot be read."),
+        "searched_rates?": listing(record({"id": TEXT, "rates": listing(TEXT)})),
+        "exit_code?": {
+            "enum": [0, 3, 4],
+            "description": "With `--fail-on`: 3 stands worse, 4 cannot be told.",
+        },
+        "finding?": said(TEXT, "Why, in words."),
+    }
+    return record(keys, "Cases and soaks over many results; units are those that responses end with.")
+
+
+def _course_schema() -> Keys:
+    differences = listing(of_class(Difference))
+    doubt = record({"code": TEXT, "trials": COUNT})
+    point = {
+        "id": TEXT,
+        "created_s": maybe(NUMBER),
+        "mean": NUMBER,
+        "sd": maybe(NUMBER),
+        "n": COUNT,
+        "provenance": maybe(choice(*get_args(Provenance))),
+        "doubts": listing(doubt),
+    }
+    change = {
+        "id": said(TEXT, "The first result after it."),
+        "first_id": TEXT,
+        "last_id": TEXT,
+        **numbers_schema(),
+        "stands": said(BOOLEAN, "For the worse, and the newest results are still worse."),
+        "gradual": said(BOOLEAN, "A drift explains the course nearly as well."),
+        "doubts": listing(TEXT),
+        "differences": differences,
+    }
+    unlike = {"id": TEXT, "ratio": maybe(NUMBER), "difference": maybe(NUMBER)}
+    return {
+        "response": said(TEXT, "What is followed; its name ends with its unit."),
+        "results": listing(record(point), "In the order of time."),
+        "changes": listing(record(change)),
+        "drift": maybe(record(numbers_schema())),
+        "unlike": listing(record(unlike), "Results that are part of no mean."),
+        "labels": listing(record({"after": TEXT, "id": TEXT, "differences": differences})),
+        "without_value": listing(TEXT),
+        "apart": said(maybe(TEXT), "Why it is not one with an earlier course of the same case."),
+        "is_worse": BOOLEAN,
+        "is_open": said(BOOLEAN, "More results would have to say how it stands."),
+        "summary": TEXT,
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,10 +14,11 @@ from rich.text import Text
 from linewatt.analysis.comparison.matching import Matching
 from linewatt.analysis.profiles.difference import Change, Difference, difference
 from linewatt.analysis.profiles.shares import place_profile
+from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said, version
 from linewatt.foreign import one_line
-from linewatt.model import Case
+from linewatt.model import ENDS, Case
 from linewatt.profiles.model import PLACES, HostProfile, Place, Profile
-from linewatt.report.printing.export import case_keys
+from linewatt.report.printing.export import case_keys, case_schema
 from linewatt.report.printing.text_table import render
 from linewatt.report.section import Lines, Section
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
@@ -258,3 +259,35 @@ def _change(one: Change) -> dict[str, Any]:
         "half_width_95_ratio": one.half_width,
         "verdict": verdict(one),
     }
+
+
+def schema() -> Schema:
+    """Of :func:`document`."""
+    change = {
+        "name": TEXT,
+        "binary": TEXT,
+        "work": TEXT,
+        "a_ratio": NUMBER,
+        "b_ratio": NUMBER,
+        "gain_ratio": NUMBER,
+        "half_width_95_ratio": said(NUMBER, "Half of the CI of the gain, 95 % for all of a role together."),
+        "verdict": choice("gained", "lost", "may be chance"),
+    }
+    compared = {
+        **case_schema(),
+        "role": choice(*ENDS),
+        "place": choice(*get_args(Place)),
+        "reason": said(maybe(TEXT), "Why nothing can be told."),
+        "a_busy_samples": maybe(COUNT),
+        "b_busy_samples": maybe(COUNT),
+        "most_gained": maybe(TEXT),
+        "functions": listing(record(change)),
+        "work": listing(record(change)),
+    }
+    keys = {
+        "schema_version": version(SCHEMA_VERSION),
+        "a": TEXT,
+        "b": TEXT,
+        "compared": listing(record(compared)),
+    }
+    return record(keys, "With `--profile`: which functions gained and lost CPU time.")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -12,6 +12,7 @@ from rich.text import Text
 from linewatt.analysis.comparison.published_means import Kind, MeanChange, MeansCompared
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.statistics.contrasts import ALPHA
+from linewatt.declare import NUMBER, TEXT, Schema, choice, listing, maybe, record, said, table, version
 from linewatt.foreign import one_line
 from linewatt.report.printing.text_table import render
 from linewatt.report.series import plural
@@ -118,3 +119,33 @@ def rows(found: MeansCompared) -> list[dict[str, Any]]:
         }
         for one in found.changes
     ]
+
+
+def schema() -> Schema:
+    """Of :func:`document`."""
+    change = {
+        "figure": TEXT,
+        "a_mean": NUMBER,
+        "a_sd": maybe(NUMBER),
+        "b_mean": NUMBER,
+        "b_sd": maybe(NUMBER),
+        "difference": said(NUMBER, "B − A."),
+        "difference_low": said(maybe(NUMBER), "Of its 95 % CI."),
+        "difference_high": maybe(NUMBER),
+        "p": maybe(NUMBER),
+        "p_holm": maybe(NUMBER),
+        "kind": choice(*get_args(Kind)),
+        "reason": said(maybe(TEXT), "Why it is not tested."),
+    }
+    named = {**record(change), "additionalProperties": said(TEXT, "Columns that tell rows apart.")}
+    keys = {
+        "schema_version": version(SCHEMA_VERSION),
+        "a": TEXT,
+        "b": TEXT,
+        "provenance": {"const": "published", "description": "linewatt did not measure them."},
+        "answer": TEXT,
+        "differs": table(record({"a": maybe(TEXT), "b": maybe(TEXT)})),
+        "changes": listing(named),
+        "alone": listing(TEXT, "What only one table has."),
+    }
+    return record(keys, "Two tables of published means.")

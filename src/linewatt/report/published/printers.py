@@ -9,12 +9,13 @@ from jinja2 import Environment
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from linewatt.declare import TEXT, Schema, listing, one_of, record
 from linewatt.foreign import one_line
 from linewatt.report.charts.figure import drawn
-from linewatt.report.printing.export import identity, when
+from linewatt.report.printing.export import identity, identity_schema, when
 from linewatt.report.printing.html import page
 from linewatt.report.printing.text_table import render
-from linewatt.report.published.view import View
+from linewatt.report.published.view import View, view_schemas
 from linewatt.report.section import Section, listed
 
 
@@ -63,3 +64,20 @@ def document(view: View) -> dict[str, Any]:
         **view.document,
         "warnings": list(view.notes),
     }
+
+
+def schema() -> Schema:
+    """Of :func:`document`: of each kind of table what it adds."""
+    keys = {
+        **identity_schema(),
+        "provenance": {"const": "published", "description": "linewatt did not measure it."},
+        "answer": TEXT,
+        "warnings": listing(TEXT),
+    }
+    return one_of(
+        *(
+            record({**keys, "imported_kind": {"const": kind}, **more}, "A published table.")
+            for kind, found in view_schemas().items()
+            for more in found
+        )
+    )

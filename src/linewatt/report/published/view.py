@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.power.packet_energy import PacketEnergy
@@ -16,7 +16,21 @@ from linewatt.analysis.tables import published
 from linewatt.analysis.tables.quantities import published as soak_summary
 from linewatt.analysis.tables.table import Table as RawTable
 from linewatt.analysis.tables.table import read_table
+from linewatt.declare import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    Keys,
+    choice,
+    listing,
+    maybe,
+    of_class,
+    record,
+    said,
+    table,
+)
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.model import Flag, Provenance
 from linewatt.report.charts.figure import Figure
 from linewatt.report.provenance import words as sources
 from linewatt.report.published import charts, means
@@ -230,3 +244,39 @@ _VIEWS: Mapping[str, Callable[[Result, RawTable, str], View]] = {
     published.PACKET_POWER: _packet_power,
     published.SOAK: _soak,
 }
+
+
+def view_schemas() -> dict[str, tuple[Keys, ...]]:
+    """Kind of table → the keys of its ``document``; several, where it may be withheld."""
+    cell = {"type": ["string", "number", "null"]}
+    row = table(cell, "The columns of the table: names, `runs`, and each figure as `_mean` and `_sd`.")
+    part = {
+        "component": TEXT,
+        "power_w": NUMBER,
+        "provenance": choice(*get_args(Provenance)),
+        "share_pct": NUMBER,
+    }
+    size = {
+        "packet_size_bytes": NUMBER,
+        "readings": COUNT,
+        "slope_w_per_gbps": NUMBER,
+        "base_w": NUMBER,
+        "packet_nj": NUMBER,
+        "model_nj": said(NUMBER, "By the two costs."),
+    }
+    energy = {
+        "bit_pj": NUMBER,
+        "bit_ci95_pj": said(maybe(NUMBER), "Half of its 95 % CI."),
+        "packet_nj": NUMBER,
+        "packet_ci95_nj": maybe(NUMBER),
+        "ports": NUMBER,
+        "header_bytes": NUMBER,
+        "sizes": listing(record(size)),
+    }
+    summary = table(maybe(NUMBER), "What the table says and what follows, each with its unit in its name.")
+    return {
+        published.MEANS: ({"rows": listing(row)},),
+        published.COMPONENTS: ({"power_w": NUMBER, "parts": listing(record(part))},),
+        published.PACKET_POWER: (energy, {"reason": said(TEXT, "Why nothing is told of it.")}),
+        published.SOAK: ({"summary": summary, "flags": listing(of_class(Flag))},),
+    }

@@ -4,13 +4,36 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from linewatt.analysis.soak import figures
-from linewatt.analysis.soak.ledger import Ledger, Line
+from linewatt.analysis.soak.balance import Balance
+from linewatt.analysis.soak.ledger import COLUMNS, Ledger, Line
+from linewatt.declare import (
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    Keys,
+    Schema,
+    choice,
+    listing,
+    maybe,
+    of_class,
+    record,
+    said,
+    sometimes,
+    table,
+    version,
+)
+from linewatt.loads.users.percentiles import Summary
+from linewatt.model import Flag, Provenance
+from linewatt.records import BestOf, Event
 from linewatt.report.soak.digest import GroupTotals, HostPower, Interval, Soak
 from linewatt.report.soak.flags import findings, flags
 from linewatt.report.soak.summary import energy_j, packets, transfers
+from linewatt.store.soak.scan import Missing
+from linewatt.store.soak.steps import Gap
 
 SCHEMA_VERSION = 1
 
@@ -144,3 +167,115 @@ def _interval(one: Interval) -> dict[str, Any]:
         for line in one.ledger.lines
     }
     return {"start_s": one.start_s, "end_s": one.end_s, "values": values}
+
+
+def schema() -> Schema:
+    """Of :func:`as_json`."""
+    best = of_class(BestOf, sometimes=None)
+    best["properties"]["setting"] = table(TEXT, "Factor → its level.")
+    part = {
+        "number": COUNT,
+        "started_s": NUMBER,
+        "ended_s": NUMBER,
+        "why": said(maybe(TEXT), "How it ended."),
+    }
+    keys = {
+        "schema_version": version(SCHEMA_VERSION),
+        "kind": {"const": "soak"},
+        "id": said(TEXT, "The name of its directory."),
+        "name": maybe(TEXT),
+        "created_s": maybe(NUMBER),
+        "complete": BOOLEAN,
+        "best_of?": said(best, "The best setting of an experiment, which it had."),
+        "duration_planned_s": NUMBER,
+        "duration_s": said(NUMBER, "That it ran."),
+        "load_s": said(NUMBER, "Of that with its load."),
+        "slice_s": NUMBER,
+        "parts": listing(record(part), "Each run of the controller."),
+        "summary": _summary_schema(),
+        "stalls": listing(record({"start_s": NUMBER, "end_s": NUMBER, "least_bps": NUMBER})),
+        "drift": maybe(of_class(figures.Drift)),
+        "users": maybe(_users_schema()),
+        "groups": listing(_group_schema()),
+        "power": listing(_power_schema()),
+        "ledger": listing(_line_schema(), "A line a quantity, with a key a column that counted it."),
+        "ledger_by_interval": listing(_interval_schema()),
+        "balance": of_class(Balance),
+        "gaps": listing(of_class(Gap)),
+        "missing": listing(of_class(Missing)),
+        "gone": listing(TEXT, "Files that were stored and are not there."),
+        "damaged": table(TEXT, "File → what is wrong with it."),
+        "events": listing(of_class(Event, sometimes=None, closed=False)),
+        "flags_count": COUNT,
+        "flags": listing(of_class(Flag)),
+    }
+    return record(keys, "A soak: one long load in place of trials.")
+
+
+def _summary_schema() -> Schema:
+    return record(
+        {
+            "rate_mean_bps": maybe(NUMBER),
+            "rate_peak_bps": maybe(NUMBER),
+            "rate_percentiles_bps": maybe(table(NUMBER, "`p5`, `p50` … → the rate.")),
+            "transfers_count": maybe(COUNT),
+            "packets_count": maybe(COUNT),
+            "dropped_count": maybe(COUNT),
+            "dropped_ratio": maybe(NUMBER),
+            "total_bytes": maybe(NUMBER),
+        }
+    )
+
+
+def _users_schema() -> Schema:
+    return record(
+        {
+            "planned_count": maybe(COUNT),
+            "sustained_at_bps": said(maybe(NUMBER), "What a user is to move to count as sustained."),
+            "sustained_count": maybe(COUNT),
+            "times": table(of_class(Summary), "What was timed → its percentiles."),
+            "times_reason": said(maybe(TEXT), "Why some are not known."),
+            "first_lines": table(TEXT, "Kind of failure → the first line of it."),
+            "client_cpu_s_per_gbit": maybe(NUMBER),
+            "clients_saturated_ratio": table(NUMBER, "Client → part of the time that its CPU was full."),
+        }
+    )
+
+
+def _group_schema() -> Schema:
+    counted = {name: maybe(NUMBER) for name in ("got_bytes", "put_bytes", "transfers", "failed")}
+    return record({"name": TEXT, "clients": COUNT, **counted, "reasons": table(TEXT)})
+
+
+def _power_schema() -> Schema:
+    return record(
+        {
+            "host": TEXT,
+            "power_w": maybe(NUMBER),
+            "scope": maybe(TEXT),
+            "provenance": maybe(choice(*get_args(Provenance))),
+            "energy_j": maybe(NUMBER),
+            "energy_j_per_gb": maybe(NUMBER),
+            "covered_ratio": said(NUMBER, "Part of the time that has readings."),
+            "reason": maybe(TEXT),
+        }
+    )
+
+
+def _line_schema() -> Schema:
+    columns: Keys = {f"{name}_{unit}": maybe(NUMBER) for name in COLUMNS for unit in ("bytes", "count")}
+    keys = {
+        "key": TEXT,
+        "section": TEXT,
+        "title": TEXT,
+        "is_drop": BOOLEAN,
+        **sometimes(columns),
+        "resets": table(COUNT, "Column → how often it was reset."),
+        "reasons": table(TEXT, "Column → why it has no figure."),
+    }
+    return record(keys)
+
+
+def _interval_schema() -> Schema:
+    values = table(table(maybe(NUMBER)), "Key of a line → column → its figure.")
+    return record({"start_s": NUMBER, "end_s": NUMBER, "values": values})

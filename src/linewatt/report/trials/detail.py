@@ -18,8 +18,10 @@ from linewatt.analysis.cases.shares import SHARES, ShareSpread
 from linewatt.analysis.metrics.unit import Unit, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said, table
 from linewatt.model import ENDS, Case, Role
-from linewatt.report.printing.export import case_keys, mean_keys
+from linewatt.report.columns import provenance_schema
+from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
@@ -296,3 +298,29 @@ def _spread(part: str, spread: ShareSpread | None) -> dict[str, Any]:
     for name in SHARES:
         row |= mean_keys(f"{part}_{name}_ratio", None if spread is None else spread.share(name))
     return row
+
+
+def schema() -> Schema:
+    """Of :func:`as_documents`."""
+    keys: dict[str, Schema] = {
+        **case_schema(),
+        **case_key_schema(),
+        "host": TEXT,
+        "role": choice(*ENDS),
+        "connection": choice("server", "client", "both"),
+        "trials_done": COUNT,
+    }
+    for name in ("throughput_bps", "power_w", "idle_w"):
+        keys |= mean_schema(name)
+    keys |= {"power_scope": maybe(TEXT), "power_provenance": provenance_schema()}
+    for part, title in _PARTS:
+        keys[f"{part}_cpu_cpus"] = said(maybe(TEXT), f"{title}: their numbers, with blanks between.")
+        for name in SHARES:
+            keys |= mean_schema(f"{part}_cpu_{name}_ratio")
+    for name in _COSTS:
+        keys |= mean_schema(name)
+    for name in _BOUNDS:
+        keys[f"{name}_uncertainty"] = maybe(NUMBER)
+    keys["reasons"] = table(TEXT, "Why figures are missing, by name.")
+    keys["shown"] = table(TEXT, "The figures as people see them.")
+    return listing(record(keys), "Each end of each case in full.")

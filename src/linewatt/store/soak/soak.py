@@ -23,7 +23,7 @@ from linewatt.records import SCHEMA_VERSION, Event, PartEnd, UsersTally
 from linewatt.records import Part as PartBegin
 from linewatt.store import sums
 from linewatt.store.read import parsed, read_as, read_json, value_of
-from linewatt.store.samples import Series, write_samples
+from linewatt.store.samples import Origin, Series, write_samples
 from linewatt.store.write import unstored
 
 FOLDER = "soak"
@@ -118,7 +118,7 @@ def write_chunk(
             durable.write_synced(partial / names["users"], _json(users))
         if events:
             durable.write_synced(partial / names["events"], b"".join(map(_json, events)))
-        write_samples(partial / names["chunk"], _ordered(series))
+        write_samples(partial / names["chunk"], _ordered(series), Origin(_result(part).name))
         written = [names[kind] for kind in ("users", "events", "chunk") if (partial / names[kind]).exists()]
         digests = {_name(part / name): sums.of_file(partial / name) for name in written}
         with sums.listed(_result(part), digests):

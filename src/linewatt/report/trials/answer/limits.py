@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
+from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import used
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import name, short
+from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, choice, listing, maybe, record, said
 from linewatt.findings.limits import FULL
+from linewatt.model import ENDS
 from linewatt.report.series import Series, TestGroup, instances_text, of_ends, plural
 from linewatt.units import first_of, format_percent
 
@@ -83,6 +87,16 @@ def export_limit(summary: CaseSummary) -> dict[str, Any]:
     }
 
 
+def export_limit_schema() -> Keys:
+    """Keys of :func:`export_limit`."""
+    return {
+        "limited_by": said(TEXT, "What limits the case, in words with the evidence."),
+        "limited_by_kinds": said(TEXT, "The same in stable words, with blanks between."),
+        "regime": maybe(choice(*get_args(Regime))),
+        "regime_why": maybe(TEXT),
+    }
+
+
 def limit_document(found: Limit) -> dict[str, Any]:
     """The whole verdict for JSON: every candidate with evidence for and against, nearest to full first."""
     return {
@@ -119,6 +133,44 @@ def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
         "role_used_mean": used(one.role) if one.role else None,
         **({} if one.port is None else {"port": one.port}),
     }
+
+
+def limit_schema() -> Schema:
+    """Of :func:`limit_document`."""
+    kind = choice(*get_args(Kind))
+    candidate = {
+        "kind": kind,
+        "end": maybe(choice(*ENDS)),
+        "host": maybe(TEXT),
+        "what": TEXT,
+        "named": said(BOOLEAN, "Whether it is among what limits the case."),
+        "share_mean": said(NUMBER, "Used ÷ capacity."),
+        "share_low": NUMBER,
+        "share_high": NUMBER,
+        "trials_full": COUNT,
+        "trials_known": COUNT,
+        "capacity": said(maybe(NUMBER), "In `unit`."),
+        "used": said(maybe(NUMBER), "In `unit`."),
+        "unit": TEXT,
+        "source": said(TEXT, "Where the capacity is from."),
+        "for": listing(TEXT),
+        "against": listing(TEXT),
+        "ruled_out": BOOLEAN,
+        "otherwise": said(TEXT, "What would be seen if this were not the limit."),
+        "cpus": maybe(listing(COUNT)),
+        "role_used_mean": maybe(NUMBER),
+        "port?": said(TEXT, "The one of several data ports that it is about."),
+    }
+    return record(
+        {
+            "kinds": listing(kind, "The first limit first."),
+            "what": maybe(TEXT),
+            "evidence": TEXT,
+            "margin": said(maybe(TEXT), "The least that would change the verdict."),
+            "unknown": listing(TEXT, "What nothing is known of."),
+            "candidates": listing(record(candidate), "Nearest to full first."),
+        }
+    )
 
 
 def limit_words(summary: CaseSummary) -> str:

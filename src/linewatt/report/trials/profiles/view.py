@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -19,9 +19,24 @@ from linewatt.analysis.profiles.counters import (
 from linewatt.analysis.profiles.shares import as_document as share_document
 from linewatt.analysis.profiles.shares import half_width, hottest, work_shares
 from linewatt.analysis.profiles.tree import call_graph, call_tree, folded
+from linewatt.declare import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    Keys,
+    Schema,
+    choice,
+    listing,
+    maybe,
+    of_class,
+    record,
+    said,
+    table,
+)
 from linewatt.foreign import one_line
-from linewatt.profiles.model import Profile
-from linewatt.report.printing.export import case_keys
+from linewatt.model import ENDS
+from linewatt.profiles.model import MemoryTraffic, Place, Profile
+from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
 from linewatt.report.printing.text_table import render
 from linewatt.report.section import Lines, Section, listed
 from linewatt.report.trials.digest import Digest
@@ -154,12 +169,75 @@ def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
     }
 
 
+_COUNTED = ("cycles_hz", "ipc", "frequency_hz", "misses_per_kilo")
+
+
 def _counters(found: PlaceCounters) -> dict[str, Any]:
-    figures = {name: getattr(found, name) for name in ("cycles_hz", "ipc", "frequency_hz", "misses_per_kilo")}
+    figures = {name: getattr(found, name) for name in _COUNTED}
     return {
         "place": found.place,
         **{name: one.value for name, one in figures.items()},
         "reasons": {name: one.reason for name, one in figures.items() if one.reason is not None},
+    }
+
+
+def schema() -> Schema:
+    """Of :func:`documents`."""
+    keys = {
+        "number": COUNT,
+        "measured": {"const": False, "description": "No figure is made of it."},
+        **case_schema(),
+        **case_key_schema(),
+        "started_s": NUMBER,
+        "throughput_bps": said(maybe(NUMBER), "While it was recorded."),
+        "reason": said(maybe(TEXT), "Why the load came to nothing."),
+        "hosts": listing(record(_host_schema())),
+    }
+    return listing(record(keys), "What perf recorded, in trials beside those that are measured.")
+
+
+def _host_schema() -> Keys:
+    counters = {name: maybe(NUMBER) for name in _COUNTED}
+    place = {"place": choice(*get_args(Place))}
+    return {
+        "host": TEXT,
+        "role": choice(*ENDS),
+        "reason": maybe(TEXT),
+        "event": TEXT,
+        "frequency_hz": NUMBER,
+        "samples": COUNT,
+        "lost_samples": COUNT,
+        "cut_samples": COUNT,
+        "notes": listing(TEXT),
+        "build_ids": table(TEXT, "Binary → build id."),
+        "no_counters": said(maybe(TEXT), "Why the hardware counts nothing."),
+        "cycles_per_packet": maybe(NUMBER),
+        "bits_per_cycle": maybe(NUMBER),
+        "memory": maybe(of_class(MemoryTraffic)),
+        "counters": listing(record({**place, **counters, "reasons": table(TEXT)})),
+        "places": listing(record({**place, **_place_schema()})),
+    }
+
+
+def _place_schema() -> Keys:
+    width = {"half_width_95_ratio": said(maybe(NUMBER), "Half of its 95 % CI.")}
+    function = {
+        "symbol": TEXT,
+        "binary": TEXT,
+        "work": said(TEXT, "The kind of work."),
+        "ratio": said(NUMBER, "Of busy samples."),
+        "standard_error": maybe(NUMBER),
+        "with_callees_ratio": NUMBER,
+        **width,
+    }
+    return {
+        "cpus": listing(COUNT),
+        "busy_samples": COUNT,
+        "idle_samples": COUNT,
+        "unresolved_samples": COUNT,
+        "not_ranked": maybe(TEXT),
+        "functions": listing(record(function)),
+        "work": listing(record({"work": TEXT, "ratio": NUMBER, **width})),
     }
 
 

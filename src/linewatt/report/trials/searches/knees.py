@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 from linewatt.analysis.cases.analyse import knee_words
 from linewatt.analysis.cases.instance_search import (
     Doubling,
     InstanceSearch,
     Rule,
+    State,
     Step,
     bounded,
     falls,
@@ -20,11 +21,12 @@ from linewatt.analysis.cases.instance_search import (
     next_step,
 )
 from linewatt.analysis.limits.knee import Knee
+from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, pair, record, said
 from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.model import Case, Trial
 from linewatt.records import AskedTest
 from linewatt.records import InstanceSearch as Asked
-from linewatt.report.printing.export import case_keys, mean_keys
+from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.report.trials.searches.searches import effort, named, recorded_why
@@ -217,6 +219,42 @@ def _step(step: Step, search: InstanceSearch) -> dict[str, Any]:
         "gain_ratio": None if found is None else found.ratio,
         "gain_ci95": None if found is None or found.low is None else [found.low, found.high],
     }
+
+
+def schema() -> Schema:
+    """Of one of :func:`as_documents`."""
+    step = {
+        "instances": COUNT,
+        **case_key_schema(),
+        "trials": listing(COUNT, "Their numbers."),
+        **mean_schema("throughput_bps"),
+        "compared_with": said(maybe(COUNT), "The number of instances that it doubles."),
+        "gain_ratio": maybe(NUMBER),
+        "gain_ci95": maybe(pair(NUMBER)),
+    }
+    return record(
+        {
+            **case_schema(),
+            **case_key_schema(),
+            "max_instances": COUNT,
+            "bound": said(TEXT, "What allows no more."),
+            "runs": said(COUNT, "Trials of each number."),
+            "trials": COUNT,
+            "trials_failed": COUNT,
+            "load_s": NUMBER,
+            "ended": said(maybe(TEXT), "Why no further number was tried; null: it goes on."),
+            "state": choice(*get_args(State)),
+            "knee_instances": maybe(NUMBER),
+            "knee_ci95": maybe(pair(NUMBER)),
+            "bps_per_instance_before": maybe(NUMBER),
+            "bps_per_instance_after": maybe(NUMBER),
+            "instances_enough": maybe(COUNT),
+            "not_tried": listing(COUNT),
+            "doubts": listing(TEXT, "Codes of findings on its throughput."),
+            "steps": listing(record(step)),
+        },
+        "A number of instances that was searched.",
+    )
 
 
 def short_words(search: InstanceSearch) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.rate_search import (
@@ -17,8 +17,9 @@ from linewatt.analysis.cases.rate_search import (
     next_step,
     searches,
 )
+from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said
 from linewatt.model import Case
-from linewatt.report.printing.export import case_keys
+from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
 from linewatt.report.series import case_labels, case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.sizes import RULE_OF_THREE
@@ -284,6 +285,59 @@ def as_documents(found: Iterable[RateSearch], result: Result) -> list[dict[str, 
         }
         for one in found
     ]
+
+
+def schema() -> Schema:
+    """Of one of :func:`as_documents`."""
+    step = {
+        "trial": COUNT,
+        "rate_bps": said(maybe(NUMBER), "Asked of each instance."),
+        "offered_bps": NUMBER,
+        "throughput_bps": maybe(NUMBER),
+        "packets": COUNT,
+        "lost_packets": COUNT,
+        "lost_ratio": NUMBER,
+        "unsent_ratio": said(NUMBER, "How much less was sent than asked for."),
+    }
+    return record(
+        {
+            **case_schema(),
+            **case_key_schema(),
+            "width_ratio": said(NUMBER, "How far apart bounds may be."),
+            "max_rate_bps": maybe(NUMBER),
+            "runs": said(COUNT, "Trials that decide on a rate."),
+            "trials": COUNT,
+            "trials_failed": COUNT,
+            "load_s": NUMBER,
+            "ended": said(maybe(TEXT), "Why no further rate was tried; null: it goes on."),
+            "goals": listing(_goal_schema()),
+            "steps": listing(record(step)),
+        },
+        "A rate that was searched.",
+    )
+
+
+def _goal_schema() -> Schema:
+    bound = {
+        "trials": listing(COUNT, "Numbers of those that agree."),
+        "runs": said(COUNT, "All trials at it, the outvoted too."),
+        "offered_bps": NUMBER,
+        "throughput_bps": NUMBER,
+        "packets": COUNT,
+        "packets_per_s": maybe(NUMBER),
+        "lost_packets": COUNT,
+        "lost_ratio": NUMBER,
+    }
+    return record(
+        {
+            "loss_ratio": said(NUMBER, "The loss that is allowed."),
+            "state": choice(*get_args(get_type_hints(Goal)["state"])),
+            "sender_limited": BOOLEAN,
+            "lower": maybe(record(bound, "The highest rate with no more loss than that.")),
+            "upper": maybe(record(bound, "The lowest rate with more.")),
+            "loss_ratio_not_excluded": said(maybe(NUMBER), "Where none was lost: a loss that may be missed."),
+        }
+    )
 
 
 def _goal(goal: Goal) -> dict[str, Any]:

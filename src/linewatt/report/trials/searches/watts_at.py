@@ -8,8 +8,10 @@ from typing import Any
 
 from linewatt.analysis.power.at_rate import Point, WattsAt, watts_at
 from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.declare import BOOLEAN, NUMBER, TEXT, Schema, choice, listing, maybe, record, said
 from linewatt.model import ENDS
-from linewatt.report.printing.export import case_keys
+from linewatt.report.columns import provenance_schema
+from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import OF_RING, case_names
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes
@@ -137,3 +139,33 @@ def _document(one: WattsAt, view: Digest) -> dict[str, Any]:
             for point in one.points
         ],
     }
+
+
+def schema() -> Schema:
+    """Of :func:`as_documents`."""
+    reach = {"system_w_half_width": maybe(NUMBER), "system_w_half_width_reason": maybe(TEXT)}
+    point = {
+        **case_key_schema(),
+        "load_level": maybe(NUMBER),
+        "throughput_bps": NUMBER,
+        "system_w": maybe(NUMBER),
+        **reach,
+    }
+    keys = {
+        **case_schema(),
+        "role": choice(*ENDS),
+        "host": TEXT,
+        "at_bps": said(NUMBER, "The throughput that was asked for."),
+        "system_w": maybe(NUMBER),
+        **reach,
+        "reaches_ends_w": said(maybe(NUMBER), "How far the further of the two is that it lies between."),
+        "measured": said(
+            maybe(BOOLEAN), "Whether a case has just this throughput; false: it lies between two."
+        ),
+        "system_scope": maybe(TEXT),
+        "provenance": provenance_schema(),
+        "reason": maybe(TEXT),
+        "doubts": listing(TEXT, "Codes of findings."),
+        "of": listing(record(point)),
+    }
+    return listing(record(keys), "Watts at throughputs that `--at` asked for.")

@@ -21,7 +21,22 @@ from linewatt.analysis.comparison.verdicts import signed
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.campaign import design
-from linewatt.report.printing.export import case_keys, numbers, p_text
+from linewatt.declare import (
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    Keys,
+    Schema,
+    listing,
+    maybe,
+    pair,
+    record,
+    said,
+    table,
+)
+from linewatt.report.columns import provenance_schema
+from linewatt.report.printing.export import case_keys, case_schema, numbers, numbers_schema, p_text
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_names, of_ends, setting_text
@@ -218,6 +233,48 @@ def _main(found: ResponseEffects, effect: MainEffect) -> dict[str, Any]:
         **numbers(found.response, effect.verdict),
         "depends_on": list(effect.depends_on),
     }
+
+
+def schema() -> Schema:
+    """Of :func:`as_document`."""
+    setting = table(TEXT, "Factor → its level.")
+    main = {
+        "factor": TEXT,
+        "level": TEXT,
+        "base": TEXT,
+        "runs": COUNT,
+        "base_runs": COUNT,
+        **numbers_schema(),
+        "depends_on": listing(TEXT, "Factors that change it."),
+    }
+    together = {"factors": pair(TEXT), "levels": pair(TEXT), **numbers_schema(), "found": BOOLEAN}
+    best = {
+        "setting": maybe(setting),
+        "words": TEXT,
+        "compared": COUNT,
+        "not_told_from": listing(setting),
+        "together_not_run": maybe(setting),
+        **numbers_schema(),
+    }
+    response = {
+        "response": TEXT,
+        "scope": maybe(TEXT),
+        "provenance": provenance_schema(),
+        "main_effects": listing(record(main)),
+        "interactions": listing(record(together)),
+        "best": record(best),
+    }
+    group: Keys = {
+        **case_schema(),
+        "load_level": maybe(NUMBER),
+        "base": setting,
+        "not_run": listing(record({"factor": TEXT, "level": TEXT})),
+        "responses": listing(record(response)),
+    }
+    return record(
+        {"notes": listing(said(TEXT, "What the design can tell.")), "groups": listing(record(group))},
+        "What factors do, where a campaign has any.",
+    )
 
 
 def effect_rows(result: Result) -> list[dict[str, Any]]:

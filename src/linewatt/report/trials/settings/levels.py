@@ -11,10 +11,22 @@ from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelP
 from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME, POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, choice, listing, maybe, record, said
 from linewatt.model import ENDS, Case, Provenance, Role
-from linewatt.report.columns import Shown, cell_of, export, export_end, of_case, of_cases, of_power
+from linewatt.report.columns import (
+    Shown,
+    cell_of,
+    end_schema,
+    export,
+    export_end,
+    metric_schema,
+    of_case,
+    of_cases,
+    of_power,
+    provenance_schema,
+)
 from linewatt.report.findings import Marks
-from linewatt.report.printing.export import case_keys
+from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
 from linewatt.report.provenance import legend, mark, words
 from linewatt.report.series import case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
@@ -38,6 +50,15 @@ NO_LEVEL: dict[str, Any] = {
     "load_level_remark": None,
 }
 """What a case that is not at a load level has under the keys of :func:`level_keys`"""
+
+
+def level_key_schema() -> Keys:
+    """Keys of :data:`NO_LEVEL`."""
+    keys: dict[str, Schema] = {}
+    for role in ENDS:
+        keys[_score_key(role)] = said(maybe(NUMBER), "Of the curve of load levels that it is part of.")
+        keys[f"{_score_key(role)}_provenance"] = provenance_schema()
+    return {**keys, "load_level_remark": said(maybe(TEXT), "What makes the curve doubtful at this level.")}
 
 
 def level_name(level: float) -> str:
@@ -138,6 +159,43 @@ def _level(point: LevelPoint) -> dict[str, Any]:
         exported = export_end(power, point.role, point.power)
         row |= {key.removeprefix(f"{point.role}_"): value for key, value in exported.items()}
     return row | {"target_missed": point.missed, "remark": remark(point)}
+
+
+def schema() -> Schema:
+    """Of :func:`as_documents`."""
+    return listing(
+        record(
+            {
+                **case_schema(),
+                **case_key_schema(),
+                "role": choice(*ENDS),
+                "host": TEXT,
+                "system_scope": maybe(TEXT),
+                _SCORE: said(maybe(NUMBER), "Sum of throughputs ÷ sum of watts over all levels."),
+                f"{_SCORE}_provenance": provenance_schema(),
+                f"{_SCORE}_reason": maybe(TEXT),
+                f"{_SCORE}_remark": maybe(TEXT),
+                "levels": listing(record(_level_schema()), "Falling."),
+            }
+        ),
+        "Cases at load levels: a curve a case and end.",
+    )
+
+
+def _level_schema() -> Keys:
+    keys: dict[str, Schema] = {
+        "load_level": said(NUMBER, "Part of the maximum; 0 is active idle."),
+        **case_key_schema(),
+        "trials_done": COUNT,
+        "trials_failed": COUNT,
+    }
+    role = ENDS[0]
+    of_end = [metric_schema(BY_NAME[f"{role}_cpu_cores"]), *(end_schema(one, role) for one in _OF_END)]
+    for name in _OF_CASE:
+        keys |= metric_schema(BY_NAME[name])
+    for each in of_end:
+        keys |= {name.removeprefix(f"{role}_"): one for name, one in each.items()}
+    return {**keys, "target_missed": maybe(BOOLEAN), "remark": maybe(TEXT)}
 
 
 def level_keys(curves: Iterable[LevelCurve]) -> dict[Case, dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
+from linewatt.declare import COUNT, NUMBER, TEXT, Keys, Schema, maybe, said
 from linewatt.model import ENDS, Case, CpuShares
 from linewatt.report.columns import (
     COLUMNS,
@@ -17,10 +18,12 @@ from linewatt.report.columns import (
     Shown,
     export,
     export_power,
+    metric_schema,
     of_cases,
+    power_schema,
 )
 from linewatt.report.findings import Marks
-from linewatt.report.printing.export import case_keys, mean_keys
+from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
 from linewatt.report.series import OF_RING, TestGroup, count_noun, count_text
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.units import MISSING
@@ -133,6 +136,30 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
     row["flags_count"] = len(summary.flags)
     row["flags"] = " ".join(flag.code for flag in summary.flags)
     return row
+
+
+def case_row_schema() -> Keys:
+    """Keys of :func:`export_case`."""
+    keys: dict[str, Schema] = {
+        **case_schema(),
+        "load_level": maybe(NUMBER),
+        **case_key_schema(),
+        "trials_done": COUNT,
+        "trials_failed": COUNT,
+    }
+    for column in COLUMNS + MORE_COLUMNS:
+        keys |= metric_schema(column)
+    for field, title in ROLES:
+        keys[f"{field}_cpus"] = said(maybe(TEXT), f"{title}: their numbers, with blanks between.")
+        for name in SHARES:
+            keys[f"{field}_{name}_ratio"] = said(
+                maybe(NUMBER), f"{title}: share of time, mean of these CPUs."
+            )
+    keys["throughput_modes"] = said(maybe(COUNT), "Groups that runs fall into; null: too few runs to tell.")
+    for name in ("high", "low"):
+        keys |= mean_schema(f"throughput_mode_{name}_bps")
+    flags = said(TEXT, "Codes of findings, with blanks between.")
+    return {**keys, **power_schema(), "flags_count": COUNT, "flags": flags}
 
 
 def _export_modes(summary: CaseSummary) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two results compared, with the verdicts of ``linewatt compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from linewatt.analysis.comparison import compare as sides
+from linewatt.analysis.comparison.comparable import CODES
+from linewatt.analysis.comparison.jobs import CODES as OF_SOAKS
+from linewatt.analysis.comparison.jobs import match_jobs
+from linewatt.analysis.comparison.matching import known_properties, match_two
+from linewatt.analysis.comparison.rows import METRICS, Options, Outcome, Row
+from linewatt.errors import InvalidInput
+from linewatt.model import Case, Provenance
+from linewatt.store.read import readable
+
+if TYPE_CHECKING:
+    from linewatt.api.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One response of two cases, of which A is the base; ``a`` and ``b`` are means in the unit of its name.
+
+    ``change`` is relative (0.031 is + 3.1 %), or of shares and counts a difference; ``ci95`` its interval.
+    Both are ``None`` where runs are too few or the two are not comparable: ``words`` say why. ``p_holm`` is
+    among all cases of this response. ``case``: ``None`` for soaks.
+    """
+
+    case: Case | None
+    response: str
+    kind: Outcome
+    words: str
+    a: float | None
+    b: float | None
+    change: float | None
+    ci95: tuple[float, float] | None
+    is_relative: bool
+    p: float | None
+    p_holm: float | None
+    scope: str | None
+    provenance: Provenance | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All verdicts, by response and then by case; ``caveats`` keep them from being ones of hardware."""
+
+    verdicts: tuple[Verdict, ...]
+    caveats: tuple[str, ...]
+    _found: sides.Comparison = field(repr=False)
+
+    @property
+    def worse(self) -> tuple[Verdict, ...]:
+        """Those that are a change for the worse."""
+        return tuple(one for one in self.verdicts if one.kind == "worse")
+
+    def document(self, fail_on: Collection[str] = ()) -> dict[str, Any]:
+        """The document of ``compare --json``; ``fail_on`` is what its ``exit_code`` is about."""
+        from linewatt.report.comparison.document import as_document
+
+        _known("fail_on", fail_on, sides.FAIL_ON)
+        return as_document(self._found, sides.finding(self._found, tuple(fail_on)))
+
+
+def compare(
+    a: Result,
+    b: Result,
+    *,
+    by: str | None = None,
+    factor: float | None = None,
+    metrics: Iterable[str] = (),
+    allow: Iterable[str] = (),
+) -> Comparison:
+    """Is ``b`` slower than ``a``, by how much, and how sure is that.
+
+    ``by`` names what may be another thing in them (``network``, ``host`` …), ``factor`` is the ratio that a
+    change must be beyond, ``metrics`` and ``allow`` are as for ``linewatt compare``. Two soaks are one run
+    each, so that there is no verdict on them. Raises InvalidInput, StoreError.
+    """
+    from linewatt.report.comparison.sides import kept, side_of
+    from linewatt.report.comparison.words import lab_words
+
+    of_soaks = _are_soaks(a, b)
+    wanted = tuple(metrics) or tuple(METRICS)
+    _known("metrics", wanted, METRICS)
+    _known("allow", allowed := tuple(allow), OF_SOAKS if of_soaks else CODES)
+    with readable(a.path, b.path):
+        own, theirs = (
+            replace(side_of(one.path, kept(one.path)), name=name) for name, one in (("A", a), ("B", b))
+        )
+        if by is not None:
+            _known("by", (by,), known_properties((*own.cases, *theirs.cases)))
+        matching = match_jobs(own, theirs, allowed) if of_soaks else match_two(own, theirs, by)
+        found = sides.compare(own, theirs, matching, Options(by, factor, wanted, allowed))
+        return Comparison(tuple(map(_verdict, found.rows)), tuple(lab_words(found)), found)
+
+
+def _are_soaks(a: Result, b: Result) -> bool:
+    """Raises InvalidInput for two results that cannot be compared."""
+    kinds = {a.kind, b.kind}
+    if "published" in kinds:
+        raise InvalidInput(
+            f"{a.id}, {b.id}: a published table has no runs, so that no difference can be tested"
+        )
+    if len(kinds) > 1:
+        raise InvalidInput(f"{a.id} is of {a.kind}, {b.id} of {b.kind}; compare a soak with a soak")
+    if a.path.resolve() == b.path.resolve():
+        raise InvalidInput(f"{a.id}: is compared with itself; name two results")
+    return a.kind == "soak"
+
+
+def _known(what: str, named: Iterable[str], known: Iterable[str]) -> None:
+    names = list(known)
+    for one in named:
+        if one not in names:
+            raise InvalidInput(f"{what} {one!r}: must be one of {', '.join(names)}")
+
+
+def _verdict(row: Row) -> Verdict:
+    change = row.verdict.change
+    return Verdict(
+        case=row.match.base if isinstance(row.match.base, Case) else None,
+        response=row.response.name,
+        kind=row.outcome,
+        words=row.verdict.words,
+        a=None if row.base is None else row.base.mean,
+        b=None if row.other is None else row.other.mean,
+        change=None if change is None else change.value,
+        ci95=None if change is None else (change.low, change.high),
+        is_relative=row.response.relative,
+        p=None if change is None else change.p,
+        p_holm=None if change is None else change.p_holm,
+        scope=row.scope,
+        provenance=row.provenance,
+    )

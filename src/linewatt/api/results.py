@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored results: a directory of them, and one of them, read as far as it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from linewatt.api.samples import Samples
+from linewatt.errors import InvalidInput, StoreError
+from linewatt.report.findings import FindingNote as Finding
+from linewatt.store import read
+
+if TYPE_CHECKING:
+    from linewatt.api.cases import CaseResult
+    from linewatt.model import Trial
+    from linewatt.records import Manifest
+    from linewatt.report.trials.digest import Digest
+
+__all__ = ["Finding", "Result", "Results", "open_results"]
+Kind = Literal["trials", "soak", "published"]
+
+
+def open_results(path: str | PathLike[str] = "results") -> Results:
+    """The results below a directory. Raises InvalidInput where there is none."""
+    root = Path(path)
+    if not root.is_dir():
+        raise InvalidInput(f"{root}: no such directory; name the one that results are stored in")
+    return Results(root)
+
+
+class Results:
+    """The results below a directory, by id; nothing of them is read before it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Results({str(self.path)!r})"
+
+    def __iter__(self) -> Iterator[Result]:
+        """Oldest first. One that is damaged is among them, and says so when it is read (StoreError)."""
+        return map(Result, read.result_dirs(self.path))
+
+    def __len__(self) -> int:
+        return len(read.result_dirs(self.path))
+
+    def __getitem__(self, wanted: str) -> Result:
+        """By id, the beginning of one, ``last`` or ``baseline:NAME``.
+
+        Raises StoreError naming what there is where none or several match; InvalidInput for a path.
+        """
+        if wanted in ("", ".", "..") or "/" in wanted:
+            raise InvalidInput(f"{wanted!r}: is no id of a result; open_results takes a path")
+        own = self.path / wanted
+        return Result(own if (own / "manifest.json").is_file() else read.find(self.path, wanted))
+
+    @property
+    def last(self) -> Result:
+        """The newest. Raises StoreError where there is none."""
+        return self["last"]
+
+
+class Result:
+    """One stored result. Reading it raises StoreError that names the damaged file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Result({self.id!r})"
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def name(self) -> str | None:
+        """Of its campaign."""
+        return self._manifest.name
+
+    @property
+    def created(self) -> datetime | None:
+        """When it began."""
+        began_s = self._manifest.created_s
+        return None if began_s is None else datetime.fromtimestamp(began_s, UTC)
+
+    @property
+    def imported_from(self) -> str | None:
+        """The file whose figures these are; ``None`` where linewatt measured them."""
+        return self._manifest.imported_from
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What keeps its figures from being those of hardware: hosts of a lab, emulation."""
+        from linewatt.report.comparison.words import lab_words_of
+
+        return tuple(lab_words_of(self._manifest.hosts))
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names of its hosts."""
+        return tuple(self._manifest.hosts)
+
+    @property
+    def kind(self) -> Kind:
+        """``trials`` has cases; a ``soak`` is one long load, ``published`` a table that was imported."""
+        if self._manifest.imported_kind:
+            return "published"
+        return "soak" if self._manifest.asked.soak is not None else "trials"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left for ``linewatt resume``."""
+        return self._result.complete
+
+    def cases(self) -> tuple[CaseResult, ...]:
+        """Its cases, each with every metric. Raises InvalidInput for a soak or a published table."""
+        from linewatt.api.cases import cases_of
+
+        with self._reading():
+            return cases_of(self._digest)
+
+    def trials(self) -> tuple[Trial, ...]:
+        """Its trials, failed ones too, as ``trial.json`` has them; with idle watts and corrections beside."""
+        return self._result.trials
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What makes figures doubtful, a finding a kind, the gravest first; of trials."""
+        with self._reading():
+            return self._digest.notes
+
+    def samples(self, trials: int | Iterable[int] | None = None) -> Samples:
+        """Readings of some trials, by number, or of all; of a soak all. Raises StoreError without any."""
+        if self.kind == "soak" and trials is None:
+            return self._samples(sorted(self.path.glob("soak/part-*/chunk-*.parquet")))
+        numbers = None if trials is None else {trials} if isinstance(trials, int) else set(trials)
+        folders = [one for one in read.trial_dirs(self.path) if numbers is None or int(one.name) in numbers]
+        return self._samples([one / "samples.parquet" for one in folders])
+
+    def _samples(self, paths: Iterable[Path]) -> Samples:
+        there = tuple(path for path in paths if path.is_file())
+        if not there:
+            raise StoreError(f"{self.id}: no samples of these trials are stored")
+        return Samples(there)
+
+    def document(self, *, trials: bool = False) -> dict[str, Any]:
+        """The document of ``show --json``; ``trials``: with every trial."""
+        with self._reading():
+            if self.kind == "soak":
+                from linewatt.report.soak import digest as soak
+                from linewatt.report.soak import document as of_soak
+
+                return of_soak.as_json(soak.digest(self._result))
+            if self.kind == "published":
+                from linewatt.report.published import printers, view
+
+                return printers.document(view.view(self._result))
+            from linewatt.report.trials.digest import as_json
+
+            return as_json(self._digest, trials=trials)
+
+    @cached_property
+    def _manifest(self) -> Manifest:
+        return read.load_manifest(self.path)
+
+    @cached_property
+    def _result(self) -> read.Result:
+        with self._reading():
+            return read.load(self.path)
+
+    @cached_property
+    def _digest(self) -> Digest:
+        from linewatt.report.trials.digest import digest
+
+        if self.kind != "trials":
+            raise InvalidInput(f"{self.id}: has no cases ({self.kind}); document() has all of it")
+        return digest(self._result)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """A file that is not as it was written is named, whatever fails because of it."""
+        with read.readable(self.path):
+            yield

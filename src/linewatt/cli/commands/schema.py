@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt schema``: JSON Schema of campaign files, and of all that linewatt writes for programs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from linewatt.cli.output import print_json, put
+
+
+def _names(begun: str) -> list[str]:
+    """Names of schemas, for a shell to complete."""
+    from linewatt.schemas import NAMES
+
+    return [name for name in NAMES if name.startswith(begun)]
+
+
+def schema_command(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="campaign: campaign files, for editors; show, events, trial …: what --list names.",
+            autocompletion=_names,
+        ),
+    ] = "campaign",
+    every: Annotated[bool, typer.Option("--list", help="What there are schemas of, one per line.")] = False,
+) -> None:
+    """Print JSON Schema: of campaign files, of what programs read.
+
+    Documents of --json, files of results, columns of samples.
+    """
+    from linewatt.schemas import NAMES, SCHEMAS, schema_of
+
+    if not every:
+        print_json(schema_of(what))
+        return
+    width = max(map(len, NAMES))
+    put(f"{'campaign':<{width}}  campaign files, for editors")
+    for name, one in SCHEMAS.items():
+        put(f"{name:<{width}}  {one.of.replace('`', '')}")

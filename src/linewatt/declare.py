@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON Schema (draft 2020-12) of what linewatt writes: what documents are declared with, beside their makers.
+
+Records are strict: who adds a key to a document adds it to its schema, or no document is valid any more.
+Units are those that names end with (:func:`unit_of`).
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Collection, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+Schema = dict[str, Any]
+Keys = Mapping[str, Schema]
+"""key → its schema; a key that ends in ``?`` need not be there"""
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+UNIT = "x-unit"
+"""the keyword that has the unit of a number, of all numbers of a list, or of a table's"""
+
+NUMBER: Schema = {"type": "number"}
+INTEGER: Schema = {"type": "integer"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+TEXT: Schema = {"type": "string"}
+BOOLEAN: Schema = {"type": "boolean"}
+ANYTHING: Schema = {}
+
+
+def maybe(schema: Schema) -> Schema:
+    """What may be missing: ``null`` then."""
+    kind = schema.get("type")
+    if isinstance(kind, str) and "enum" not in schema:
+        return {**schema, "type": [kind, "null"]}
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def said(schema: Schema, meaning: str) -> Schema:
+    """The same with what it means."""
+    return {**schema, "description": plain(meaning)} if meaning else schema
+
+
+def choice(*values: str) -> Schema:
+    """One of a few words."""
+    return {"type": "string", "enum": list(values)}
+
+
+def version(number: int) -> Schema:
+    """The ``schema_version`` of a document."""
+    return {
+        "const": number,
+        "description": "Counts up when a key is removed, renamed, or means another thing.",
+    }
+
+
+def record(keys: Keys, meaning: str = "") -> Schema:
+    """An object with these keys and no other."""
+    properties = {name.removesuffix("?"): schema for name, schema in keys.items()}
+    required = [name for name in keys if not name.endswith("?")]
+    return said(
+        {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
+        meaning,
+    )
+
+
+def listing(each: Schema, meaning: str = "") -> Schema:
+    """Any number of the same."""
+    return said({"type": "array", "items": each}, meaning)
+
+
+def pair(each: Schema) -> Schema:
+    """Two of the same."""
+    return {**listing(each), "minItems": 2, "maxItems": 2}
+
+
+def table(values: Schema, meaning: str = "") -> Schema:
+    """Values of one kind under keys that are no part of the schema: names of hosts, of channels."""
+    return said({"type": "object", "additionalProperties": values}, meaning)
+
+
+def one_of(*schemas: Schema) -> Schema:
+    """A document of one of several kinds."""
+    return {"oneOf": list(schemas)}
+
+
+def sometimes(keys: Keys) -> Keys:
+    """The same keys, none of which need be there."""
+    return {f"{name.removesuffix('?')}?": schema for name, schema in keys.items()}
+
+
+def keys_of(schema: Schema) -> Keys:
+    """The keys of a record, to be part of another one."""
+    required = schema["required"]
+    return {name if name in required else f"{name}?": one for name, one in schema["properties"].items()}
+
+
+def of_class(kind: Any, *, sometimes: Collection[str] | None = (), closed: bool = True) -> Schema:
+    """The schema of a dataclass, a model or a type of such, as JSON has its values.
+
+    Fields named in ``sometimes`` need not be there; ``None``: those that have a default. ``closed``: no other
+    key may be. What stands below a field in its class is what it means.
+    """
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Strict(GenerateJsonSchema):
+        """Of pydantic's schema what a document is held to."""
+
+        def dataclass_schema(self, schema: Any) -> Any:
+            return _strict(super().dataclass_schema(schema), schema["cls"])
+
+        def model_schema(self, schema: Any) -> Any:
+            return _strict(super().model_schema(schema), schema["cls"])
+
+    def _strict(made: Schema, own: type) -> Schema:
+        docs = _docs(own)
+        made["properties"] = {
+            name: said(one, docs.get(name, "")) for name, one in made.get("properties", {}).items()
+        }
+        if sometimes is not None:
+            made["required"] = [name for name in made["properties"] if name not in sometimes]
+        made.pop("additionalProperties", None)
+        if closed:
+            made["additionalProperties"] = False
+        return said(made, _doc(own))
+
+    found: Schema = _tidied(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=Strict))
+    return found
+
+
+def finished(name: str, number: int, meaning: str, schema: Schema) -> Schema:
+    """A schema that stands alone: with ``$id`` and units, and definitions of all its parts at its top."""
+    shared: dict[str, Schema] = {}
+    body = _with_units(_lifted(schema, shared))
+    head = {
+        "$schema": DIALECT,
+        "$id": f"urn:linewatt:schema:{name}:{number}",
+        "title": f"linewatt {name}",
+        "description": meaning,
+    }
+    body.pop("description", None)
+    definitions = {one: _with_units(shared[one]) for one in sorted(shared)}
+    return {**head, **body, **({"$defs": definitions} if definitions else {})}
+
+
+def _lifted(node: Any, shared: dict[str, Schema]) -> Any:
+    """Without the definitions of its parts, which go into ``shared``."""
+    if isinstance(node, list):
+        return [_lifted(one, shared) for one in node]
+    if not isinstance(node, dict):
+        return node
+    own = node.get("$defs", {})
+    for name, schema in own.items():
+        lifted = _lifted(schema, shared)
+        if shared.setdefault(name, lifted) != lifted:
+            raise TypeError(f"{name}: two schemas have this name")
+    return {key: _lifted(one, shared) for key, one in node.items() if key != "$defs"}
+
+
+_STATISTIC = re.compile(
+    r"_(?:mean|sd|low|high|ci95|ci95_low|ci95_high|uncertainty|half_width|as_read|before|after|duration)$"
+)
+"""behind the unit of what it is of"""
+UNITS = {
+    "bps_per_core": "bit/s per core",
+    "packets_per_core_s": "packets/s per core",
+    "bits_per_cycle": "bit per cycle",
+    "cores_per_bps": "cores per bit/s",
+    "cpu_s_per_gbit": "CPU seconds per Gbit",
+    "w_per_bps": "W per bit/s",
+    "w_per_gbps": "W per Gbit/s",
+    "mbps_per_w": "Mbit/s per W",
+    "bps_per_w": "bit/s per W",
+    "pj_per_bit": "pJ/bit",
+    "nj_per_packet": "nJ/packet",
+    "packets_per_j": "packets/J",
+    "j_per_gb": "J/GB",
+    "packets_per_s": "packets/s",
+    "bytes_per_s": "byte/s",
+    "bps_per_instance": "bit/s per instance",
+    "per_packet": "per packet",
+    "per_s": "1/s",
+    "per_trial": "per trial",
+    "per_day": "per day",
+    "bps": "bit/s",
+    "hz": "Hz",
+    "rpm": "1/min",
+    "cores": "cores",
+    "bytes": "byte",
+    "ratio": "1",
+    "pct": "%",
+    "pj": "pJ",
+    "nj": "nJ",
+    "s": "s",
+    "w": "W",
+    "j": "J",
+    "c": "°C",
+}
+"""how names end, the longest first where one ends like another → the unit of the number"""
+
+
+def unit_of(name: str) -> str | None:
+    """The unit that a name ends with; ``None``: it has none, as counts and texts do not."""
+    bare = name
+    while (shorter := _STATISTIC.sub("", bare)) != bare:
+        bare = shorter
+    return next((unit for end, unit in UNITS.items() if bare == end or bare.endswith(f"_{end}")), None)
+
+
+def _with_units(node: Any) -> Any:
+    """With the unit of each number that a key names."""
+    if isinstance(node, list):
+        return [_with_units(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _with_units(one) for key, one in node.items()}
+    properties = found.get("properties")
+    if isinstance(properties, dict):
+        found["properties"] = {name: _with_unit(name, one) for name, one in properties.items()}
+    return found
+
+
+def _with_unit(name: str, schema: Schema) -> Schema:
+    unit = unit_of(name)
+    return {**schema, UNIT: unit} if unit is not None and _has_numbers(schema) else schema
+
+
+def _has_numbers(schema: Any) -> bool:
+    """Whether it is a number, or may be one, or holds nothing else."""
+    if not isinstance(schema, dict):
+        return False
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    inner = (*schema.get("anyOf", ()), *schema.get("prefixItems", ()))
+    held = (schema.get("items"), schema.get("additionalProperties"))
+    return bool({"number", "integer"} & {*kinds}) or any(map(_has_numbers, (*inner, *held)))
+
+
+def plain(text: str) -> str:
+    """The text of a docstring in one line, its markup as Markdown has it."""
+    one = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text).replace("``", "`")
+    return " ".join(one.split())
+
+
+def _doc(kind: type) -> str:
+    """What a class says of itself; nothing where it has what Python makes of a dataclass."""
+    text = kind.__dict__.get("__doc__") or ""
+    return "" if text.startswith(f"{kind.__name__}(") else plain(text)
+
+
+def _docs(kind: type) -> dict[str, str]:
+    """Field → the text below it, in this class or one that it extends."""
+    found: dict[str, str] = {}
+    for one in reversed(kind.__mro__):
+        if one.__module__.startswith(f"{__package__}."):
+            found |= dict(_documented(one))
+    return found
+
+
+def _documented(kind: type) -> Iterator[tuple[str, str]]:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    except OSError:  # a program without its sources
+        return
+    body = getattr(tree.body[0], "body", [])
+    for field, below in pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and (text := _text(below)):
+            yield field.target.id, plain(text)
+
+
+def _text(node: ast.stmt) -> str:
+    """What a statement says that is nothing but a text."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+
+def _tidied(node: Any) -> Any:
+    """Without the titles and defaults that pydantic makes of fields."""
+    if isinstance(node, list):
+        return [_tidied(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    dropped = {"default", *(["title"] if isinstance(node.get("title"), str) else [])}
+    return {
+        key: {name: _tidied(one) for name, one in value.items()}
+        if key == "properties" and isinstance(value, dict)
+        else _tidied(value)
+        for key, value in node.items()
+        if key not in dropped
+    }

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON Schema of everything that a program reads of linewatt: which there are, and each as a document.
+
+Each is declared beside what makes its documents, and imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from linewatt.declare import Schema, finished, of_class, one_of
+from linewatt.errors import InvalidInput
+
+CAMPAIGN = "campaign"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A schema: what its documents are, and their ``schema_version``."""
+
+    name: str
+    of: str
+    """the command, or the file of a result"""
+    meaning: str
+    number: int
+    body: Callable[[], Schema]
+
+    @property
+    def document(self) -> Schema:
+        """The schema as it is printed and stored."""
+        return finished(self.name, self.number, f"{self.of}: {self.meaning}", self.body())
+
+
+def _beside(module: str) -> Schema:
+    """The ``schema()`` of a module."""
+    found: Schema = import_module(f"linewatt.{module}").schema()
+    return found
+
+
+def _any_of(*modules: str) -> Schema:
+    """One document of several kinds, each with the schema of its module."""
+    alternatives: list[Schema] = []
+    for one in map(_beside, modules):
+        alternatives += one["oneOf"] if one.keys() == {"oneOf"} else [one]
+    return one_of(*alternatives)
+
+
+def _trial() -> Schema:
+    """Stored ones may be of an older linewatt: what came since has a default, and need not be there."""
+    from linewatt.model import Trial
+
+    return of_class(Trial, sometimes=None)
+
+
+def _stored(name: str) -> Schema:
+    """A document of a result beside its trials, as it is read: what a newer linewatt adds is left alone."""
+    from linewatt import records
+
+    return of_class(getattr(records, name), sometimes=None, closed=False)
+
+
+def _manifest() -> Schema:
+    """The manifest without what its reader makes of it."""
+    found = _stored("Manifest")
+    for name, made in (("Campaign", "written"), ("Host", "said")):
+        del found["$defs"][name]["properties"][made]
+        found["$defs"][name]["required"].remove(made)
+    return found
+
+
+def _beside_trials(kind: str, of: str, meaning: str) -> Declared:
+    return Declared(kind.lower(), of, meaning, 1, partial(_stored, kind))
+
+
+SCHEMAS: dict[str, Declared] = {
+    one.name: one
+    for one in (
+        Declared(
+            "events",
+            "`run --json`, `resume --json`",
+            "A line an event: what a run says while it works.",
+            1,
+            partial(_beside, "engine.events"),
+        ),
+        Declared(
+            "list",
+            "`list --json`",
+            "Stored results, each with its answer.",
+            1,
+            partial(_beside, "report.listing"),
+        ),
+        Declared(
+            "show",
+            "`show --json`",
+            "A result of trials, a soak, or a published table.",
+            1,
+            partial(_any_of, "report.trials.schema", "report.soak.document", "report.published.printers"),
+        ),
+        Declared(
+            "compare",
+            "`compare --json`",
+            "Two results, or levels of one; their profiles; two published tables.",
+            1,
+            partial(
+                _any_of,
+                "report.comparison.document",
+                "report.comparison.profiles",
+                "report.published.comparison",
+            ),
+        ),
+        Declared(
+            "history",
+            "`history --json`",
+            "Cases and soaks over many results, and where they changed.",
+            2,
+            partial(_beside, "report.comparison.history"),
+        ),
+        Declared("trial", "`trials/*/trial.json`", "One repetition of a case.", 1, _trial),
+        Declared(
+            "samples",
+            "a row of `trials/*/samples.parquet`",
+            "One reading of one channel.",
+            1,
+            partial(_beside, "store.samples"),
+        ),
+        Declared(
+            "manifest", "`manifest.json`", "What a run knew before anything was measured.", 1, _manifest
+        ),
+        _beside_trials("Idle", "`idle.json`, `idle-end.json` …", "An idle window of each host of a setting."),
+        _beside_trials("Meters", "`meters.json` …", "What was learned of each meter."),
+        _beside_trials("Calibration", "`calibration.json` …", "One meter of a host against another."),
+        _beside_trials("Repeats", "`repeats.json`", "Why each case stopped that stops by itself."),
+        _beside_trials("Searches", "`searches.json`", "Why each search ended."),
+        _beside_trials("Connections", "`connections.json` …", "Limits of hosts that answer slowly."),
+    )
+}
+"""in the order of the documentation; that of campaign files is :mod:`linewatt.campaign.entries.schema`'s"""
+NAMES = (CAMPAIGN, *SCHEMAS)
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """A schema by its name. Raises InvalidInput for a name that there is not."""
+    if name == CAMPAIGN:
+        from linewatt.campaign.entries.schema import json_schema
+
+        return json_schema()
+    if name not in SCHEMAS:
+        raise InvalidInput(f"{name}: no such schema; choose {', '.join(NAMES)}")
+    return SCHEMAS[name].document
