@@ -251,7 +251,7 @@ def load_version(side: Side, host: str, load: Load) -> Version | None:
 
 def load_options(side: Side, load: Load) -> tuple[tuple[str, str], ...] | None:
     """Options of a load that hold for a whole campaign; as a factor they are part of the case."""
-    if side.campaign.window_s is None:
+    if side.campaign.window_s is None and "settings" not in side.campaign.written:
         return None
     options = side.campaign.settings.items()
     return tuple(sorted((name, str(value)) for name, value in options if name.startswith(f"{load.name}.")))
