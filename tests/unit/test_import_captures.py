@@ -16,7 +16,7 @@ from linewatt.engine.captures.options import Options
 from linewatt.engine.captures.whole import Whole, read_folder
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3.parser import load_end, other_end
-from linewatt.model import EndResult, Role
+from linewatt.model import EndResult, Role, Window
 from linewatt.store.raw import texts
 from linewatt.store.read import load
 
@@ -558,3 +558,100 @@ def test_times_of_day_go_on_at_midnight_and_go_back_nowhere_else() -> None:
         list(unwrapped([10.0, 8.0]))
     assert time_of_day_s("12:00:01 AM") == 1
     assert time_of_day_s("11:59:59 PM") == 86399
+
+
+def at_that_time(into: Path, seconds: int) -> Path:
+    """A test of 9 s as if it had run then; turbostat's file is of another machine and year."""
+    for name in LOAD:
+        found = document(WATTS / name)
+        found["start"]["timestamp"]["timesecs"] = seconds
+        path = into / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found))
+    return folder(into, "dut/turbostat.txt", of=IMPORTS / "turbostat")
+
+
+def test_turbostats_watts_are_the_mean_of_its_intervals_over_the_window(tmp_path: Path) -> None:
+    """Intervals end at …66.874 and 71.882 and have 6.68 and 6.49 W; the window is from 63.6 to 69.6."""
+    whole = imported(at_that_time(tmp_path, 1737461861), omit_s=2, tail_s=1)
+    (window,) = {one.trial.window for one in whole.trials}
+    assert window is not None
+    receiver = end_of(whole, "receiver")
+    watts = {one.scope: one for one in receiver.power}
+    assert watts.keys() == {"package:all", "core:all"}
+    end_s = 1737461866.874134
+    part = (end_s - window.start_s) / window.seconds
+    assert 0.3 < part < 0.7
+    assert watts["package:all"].power_w == pytest.approx(part * 6.68 + (1 - part) * 6.49, abs=0.02)
+    assert watts["package:all"].method.startswith("RAPL")
+    assert "stamps-too-coarse" in codes(whole), "intervals of 5 s reach beyond a load of 9 s"
+
+
+def test_turbostat_without_times_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    at_that_time(tmp_path, 1737461861)
+    path = tmp_path / "dut" / "turbostat.txt"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line.partition("\t")[2] or line for line in lines))
+    assert "dut/turbostat.txt: holds readings of turbostat without a time; run turbostat" in refusal(tmp_path)
+
+
+def test_turbostats_summary_alone_says_the_same(tmp_path: Path) -> None:
+    """As ``--Summary --show`` prints it: the names once, then a line an interval, without CPUs."""
+    whole = imported(at_that_time(tmp_path, 1737461861))
+    path = tmp_path / "dut" / "turbostat.txt"
+    rows = [line.split("\t") for line in path.read_text().splitlines() if "\t-\t-\t" in line]
+    table = "".join(f"{row[0]}\t{row[30]}\n" for row in rows)
+    path.write_text(f"Time_Of_Day_Seconds\tPkgWatt\n{table}")
+    again = imported(tmp_path)
+    one, two = (end_of(each, "receiver").power[0] for each in (whole, again))
+    assert (two.scope, two.power_w) == (one.scope, one.power_w)
+
+
+def test_a_file_of_turbostat_of_another_time_is_refused(tmp_path: Path) -> None:
+    said = refusal(at_that_time(tmp_path, 1795647545))
+    assert "dut/turbostat.txt: has readings from 2025-01-21 12:17:" in said
+
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "import.md"
+
+
+def test_the_example_of_the_document_runs_and_gives_what_it_says(run: Run) -> None:
+    text = EXAMPLE.read_text()
+    lines = [line for line in text.splitlines() if line.startswith("linewatt import tests/")]
+    assert len(lines) == 1
+    Path("tests").symlink_to(EXAMPLE.parents[1] / "tests")
+    code, out, err = run(*lines[0].split()[1:])
+    assert code == 0, err
+    assert out.strip().endswith("-two-hosts")
+    block = text.partition("```text\n")[2].partition("```")[0].splitlines()
+    assert len(block) == 8
+    assert block == run("show")[1].splitlines()[:8]
+
+
+def test_an_import_is_compared_with_what_was_measured_only_where_the_same_was_asked(run: Run) -> None:
+    from dataclasses import replace
+
+    from tests.compare_factories import compared, made, runs
+
+    run("import", str(TWO))
+    mine = load(next(Path("results").iterdir()))
+    case = mine.trials[0].case
+    campaigns: tuple[tuple[dict[str, Any], str | None], ...] = (
+        ({"window_s": 7.0, "omit_s": 0.0}, None),
+        ({"window_s": 60.0, "omit_s": 5.0}, "window of 7 s in A, 60 s in B"),
+        (
+            {"window_s": 7.0, "omit_s": 0.0, "settings": {"iperf3.window": "512K"}},
+            "options of iperf3: none in A, iperf3.window=512K in B",
+        ),
+    )
+    for campaign, said in campaigns:
+        window = Window(1e9, 1e9 + campaign["window_s"])
+        trials = [replace(one, window=window) for one in runs(case)]
+        found = compared(mine, made("m", trials, campaign=campaign))
+        assert found.rows
+        refused = {row.verdict.words for row in found.rows if row.outcome == "refused"}
+        assert bool(refused) == (said is not None), refused
+        assert all(str(said) in words for words in refused)
+    unpaced = compared(mine, made("m", runs(replace(case, rate_bps=None))))
+    assert {row.outcome for row in unpaced.rows} == {"refused"}
+    assert "400 Mbps in A, unlimited in B" in unpaced.rows[0].verdict.words

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from linewatt.engine.captures import iperf3, ipmitool, sysstat
+from linewatt.engine.captures import iperf3, ipmitool, sysstat, turbostat
 from linewatt.engine.captures.folder import GZIP, CaptureFile
 from linewatt.engine.captures.model import Found
 from linewatt.errors import InvalidInput, LinewattError, ParseError
@@ -16,12 +16,17 @@ _OF_JSON: tuple[Callable[[CaptureFile, tuple[Any, ...]], Found | None], ...] = (
     iperf3.find,
     sysstat.find_json,
 )
-_OF_TEXT: tuple[Callable[[CaptureFile], Found | None], ...] = (sysstat.find_text, ipmitool.find)
+_OF_TEXT: tuple[Callable[[CaptureFile], Found | None], ...] = (
+    sysstat.find_text,
+    turbostat.find,
+    ipmitool.find,
+)
 KNOWN = (
     "iperf3 --json",
     "mpstat (text, -o JSON)",
     "sar (text), sadf -j",
     "ipmitool sensor, sdr and dcmi power reading behind stamps",
+    "turbostat with Time_Of_Day_Seconds",
 )
 """in words, for messages"""
 
@@ -48,7 +53,7 @@ def begins_capture(beginning: bytes) -> bool:
         beginning.startswith(GZIP)
         or text.startswith(("{", "iperf3:"))
         or sysstat.is_top(text.partition("\n")[0])
-        or any(ipmitool.watts(line) is not None for line in text.splitlines())
+        or any(ipmitool.watts(line) is not None or turbostat.is_header(line) for line in text.splitlines())
     )
 
 
