@@ -16,6 +16,7 @@ from linewatt.engine.captures.model import Asked, Found, ToldEnd
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import contained, one_line
 from linewatt.loads.base import LoadEnd
+from linewatt.loads.iperf3.load import MAX_DURATION_S, MAX_STREAMS
 from linewatt.loads.iperf3.parser import load_end, other_end
 from linewatt.model import Family, TestName
 from linewatt.sizes import ETHERNET_BYTES, FULL, FULL_FRAME_BYTES, IP_BYTES, MINIMUM_FRAME_BYTES, UDP_BYTES
@@ -28,6 +29,9 @@ DEFAULT_BLOCK_BYTES = 131072
 """of TCP"""
 LARGEST_PAYLOAD = 65_507
 """of a datagram (IPv4)"""
+MOST_BPS = 1e15
+LATEST_S = 2.0**33
+"""of a stamp: in the year 2242"""
 MOST_TESTS = 1000
 """of one file"""
 
@@ -97,8 +101,8 @@ def _nothing(asked: Asked, is_client: bool) -> LoadEnd:
 def _begun(stamp: Mapping[str, Any]) -> tuple[float, float]:
     """When a test began at the earliest, and how far the stamp is cut, in seconds."""
     if "timemillisecs" in stamp:
-        return float(stamp["timemillisecs"]) / 1000, MILLISECOND_S
-    return float(stamp["timesecs"]), SECOND_S
+        return _within(stamp["timemillisecs"], 0, 1000 * LATEST_S, "as a stamp") / 1000, MILLISECOND_S
+    return _within(stamp["timesecs"], 0, LATEST_S, "as a stamp"), SECOND_S
 
 
 def _server_port(start: Mapping[str, Any], is_client: bool) -> int:
@@ -119,7 +123,7 @@ def _asked(start: Mapping[str, Any]) -> Asked:
             "was run with --bidir, whose one process works both ways; linewatt has one process a "
             "direction: measure with two, or --skip the file"
         )
-    streams = int(asked["num_streams"])
+    streams = int(_within(asked["num_streams"], 1, MAX_STREAMS, "streams"))
     rate = asked.get("target_bitrate", start.get("target_bitrate"))
     by_size = bool(asked.get("bytes") or asked.get("blocks"))
     family = _family(start)
@@ -129,12 +133,20 @@ def _asked(start: Mapping[str, Any]) -> Asked:
         family=family,
         streams=streams,
         is_reverse=bool(asked["reverse"]),
-        rate_bps=float(rate) * streams if rate else None,
-        omit_s=float(asked.get("omit", 0)),
-        seconds=None if by_size else float(asked["duration"]),
+        rate_bps=_within(rate, 1, MOST_BPS, "bit/s") * streams if rate else None,
+        omit_s=_within(asked.get("omit", 0), 0, MAX_DURATION_S, "seconds of omit"),
+        seconds=None if by_size else _within(asked["duration"], 0, MAX_DURATION_S, "seconds"),
         options=tuple(_options(protocol, start, asked)),
         factors=tuple(_factors(rate, asked, by_size=by_size)),
     )
+
+
+def _within(value: Any, least: float, most: float, what: str) -> float:
+    """A number as iperf3 can have it. Raises ParseError."""
+    found = float(value)
+    if not least <= found <= most:
+        raise ParseError(f"iperf3 runs {least:g} to {most:g} {what}, not {found:g}")
+    return found
 
 
 def _family(start: Mapping[str, Any]) -> Family:

@@ -25,6 +25,8 @@ from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, scopes
 
 NAME = "ipmitool"
 MOST_SENSORS = 1000
+MOST_W = 1e5
+"""of one sensor"""
 _DCMI = re.compile(r"\s*Instantaneous power reading\s*:\s*(\d+) Watts\s*")
 _STATE = re.compile(r"\s*Power reading state is\s*:\s*(\w+)\s*")
 _IN_UNIT = re.compile(r"(-?[\d.]+) Watts")
@@ -115,6 +117,8 @@ def _readings(sweep: _Sweep) -> dict[str, float | None]:
         if found is None:
             continue
         name, value = found
+        if abs(value) > MOST_W:
+            raise ParseError(f"{name} reads {value:g} W, which no host draws")
         if name in values:
             raise ParseError(f"{name} stands twice behind one stamp; {HOW}")
         values[name] = value

@@ -28,6 +28,8 @@ from linewatt.sensors.mpstat import SHARES, WHOLE_HOST, Mpstat, reasons_of, valu
 
 SECOND_S = 1.0
 MOST_CPUS = 8192
+MOST_PERCENT = 100.5
+"""three columns of two decimals each, added up"""
 _ALL = ("all", "-1")
 _NAMES = {"user": "usr", "system": "sys"}
 """of ``sar -u`` in its short form, in which they contain guests and interrupts"""
@@ -259,6 +261,8 @@ def _track(
     *,
     is_dated: bool = False,
 ) -> Track:
+    if any(after.end_s < before.end_s for before, after in pairwise(intervals)):
+        raise ParseError("its times go back: the clock was set, or files were joined")
     if len({cpu for one in intervals for cpu in one.cpus}) > MOST_CPUS:
         raise ParseError(f"holds more than {MOST_CPUS} CPUs")
     first_s = 0.0 if is_dated or not host.days else stamps.midnight_s(host.days[0])
@@ -321,7 +325,10 @@ def _cores(rows: Mapping[int, Row], whole: Row | None, cpus: int | None) -> tupl
     for row in own:
         if row is None or any(name not in row for name in _NEEDED):
             return None, "columns are missing: idle, iowait and steal are needed"
-        used += 1 - sum(row[name] for name in _NEEDED) / 100
+        unused = sum(row[name] for name in _NEEDED)
+        if not 0 <= unused <= MOST_PERCENT:
+            return None, f"its idle, iowait and steal add up to {unused:.4g} %"
+        used += max(0.0, 1 - unused / 100)
     return used, None
 
 

@@ -33,6 +33,7 @@ _TOPOLOGY = ("Package", "Die", "Node", "Core", "CPU")
 _KNOWN = (*SCOPES, "Busy%", "Bzy_MHz", "Avg_MHz", "TSC_MHz", STAMP)
 STEP_S = 1e-6
 LEAST_COLUMNS = 2
+MOST_W = 1e5
 HOW = "run turbostat --enable Time_Of_Day_Seconds, or --Summary --show Time_Of_Day_Seconds,PkgWatt,RAMWatt"
 
 
@@ -68,8 +69,16 @@ def find(file: CaptureFile) -> Found | None:
         raise ParseError("its times do not go up: the clock was set, or files were joined")
     if len(rows) < LEAST_COLUMNS:
         raise ParseError("holds one interval of turbostat; measure several (--interval 1)")
-    readings = [{name: number(row[columns.index(name)], name) for name in watts} for row in rows]
+    readings = [{name: _watts(row[columns.index(name)], name) for name in watts} for row in rows]
     return Found(file, NAME, tracks=(_track(file, times_s, readings, rows),))
+
+
+def _watts(cell: str, name: str) -> float:
+    """Raises ParseError."""
+    value = number(cell, name)
+    if not 0 <= value <= MOST_W:
+        raise ParseError(f"{name} reads {value:g} W, which no host draws")
+    return value
 
 
 def _rows(lines: Sequence[str], columns: Sequence[str]) -> Iterator[_Row]:
