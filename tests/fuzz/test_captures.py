@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from pathlib import Path
@@ -26,6 +27,7 @@ loads = damaged(
         "iperf3/3.21-*/*t.json",
     )
 )
+flents = damaged([gzip.decompress((IMPORTS / "flent" / "tcp_1up_noping.flent.gz").read_bytes())])
 readings = damaged(
     texts(
         "imports/watts/dut/mpstat.txt",
@@ -60,6 +62,12 @@ def _imported(*files: CaptureFile) -> None:
 def test_a_load_of_anything_is_trials_or_refused(text: str) -> None:
     with survived("import: load"):
         _imported(_file("gen/load.json", text))
+
+
+@fuzz(flents, share=0.4)
+def test_a_file_of_flent_of_anything_is_trials_or_refused(text: str) -> None:
+    with survived("import: flent"):
+        _imported(_file("x.flent", text))
 
 
 @fuzz(loads)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -655,3 +656,66 @@ def test_an_import_is_compared_with_what_was_measured_only_where_the_same_was_as
     unpaced = compared(mine, made("m", runs(replace(case, rate_bps=None))))
     assert {row.outcome for row in unpaced.rows} == {"refused"}
     assert "400 Mbps in A, unlimited in B" in unpaced.rows[0].verdict.words
+
+
+FLENT = IMPORTS / "flent" / "tcp_1up_noping.flent.gz"
+
+
+def test_a_stream_of_flent_is_a_trial_of_netperf_with_what_the_receiver_counted() -> None:
+    """flent itself says 939.47 Mbit/s (``MEAN_VALUE``), and what the receiver got in 30.2 s."""
+    whole = imported(FLENT)
+    (made,) = whole.trials
+    trial = made.trial
+    assert (trial.case.test, trial.case.load, trial.case.instances) == ("tcp", "netperf", 1)
+    assert (trial.case.sender, trial.case.receiver) == ("tohojo-testbed-40g-1", "10.70.2.2")
+    assert trial.throughput_bps == pytest.approx(8 * 3545931904 / 30.2, rel=1e-3)
+    assert trial.throughput_bps == pytest.approx(939.47e6, rel=1e-3)
+    (flag,) = [one for one in trial.flags if one.code == "told-by-the-other-end"]
+    assert "netperf's BYTES_RECVD" in flag.evidence
+    assert trial.started_s == pytest.approx(1712427979.93 - 0.212, abs=0.02)
+
+
+def test_cpu_stats_of_flent_are_those_of_each_end() -> None:
+    raw = json.loads(gzip.decompress(FLENT.read_bytes()))["raw_values"]
+    whole = imported(FLENT)
+    for role, name in (("sender", "cpu_stats_127.0.0.1"), ("receiver", "cpu_stats_10.70.2.2")):
+        loads = [8 * one["load"] for one in raw[name]]
+        end = end_of(whole, "sender" if role == "sender" else "receiver")
+        assert end.cpu_cores == pytest.approx(sum(loads) / len(loads), rel=0.02)
+        assert end.hottest is None
+    assert [flag.where for flag in whole.trials[0].trial.flags if flag.code == "clock-assumed"] == [
+        "10.70.2.2"
+    ]
+
+
+def test_an_upload_of_an_older_flent_has_no_throughput(tmp_path: Path) -> None:
+    found = json.loads(gzip.decompress(FLENT.read_bytes()))
+    del found["metadata"]["SERIES_META"]["TCP upload"]["BYTES_RECVD"]
+    (tmp_path / "x.flent.gz").write_bytes(gzip.compress(json.dumps(found).encode()))
+    whole = imported(tmp_path)
+    assert whole.trials[0].trial.throughput_bps is None
+    assert whole.trials[0].trial.offered_bps == pytest.approx(939e6, rel=0.01)
+    (flag,) = [one for one in whole.trials[0].trial.flags if one.code == "receiver-not-known"]
+    assert "BYTES_RECVD is missing" in flag.evidence
+
+
+def test_a_result_of_a_load_that_linewatt_does_not_run_is_shown_and_compared(run: Run) -> None:
+    for name in ("one", "two"):
+        assert run("import", str(FLENT), "--name", name)[0] == 0
+    one, two = sorted(path.name for path in Path("results").iterdir())
+    for words, code in (
+        (("show", one), 0),
+        (("show", one, "--full"), 0),
+        (("show", one, "--json", "--trials"), 0),
+        (("report", one, "-o", "r.html"), 0),
+        (("compare", one, two), 4),
+        (("history",), 0),
+        (("list",), 0),
+        (("verify", one), 0),
+        (("analyze", one), 0),
+        (("rederive", one), 2),
+    ):
+        found, out, err = run(*words)
+        assert found == code, (words, out, err)
+    assert "939" in run("show", one)[1]
+    assert "Effects of the factors" not in run("show", one, "--full")[1]

@@ -25,7 +25,7 @@ KINDS = (
         "What an end of the load counted is taken from what it told the other end when the test was over: one number for the "
         "whole test, so that nothing is said of how steady it was there, nor of the end's version.",
         "There is no file of that end; the evidence says which figure it is.",
-        "Keep what both ends write (iperf3 --server --json, or --get-server-output at the client).",
+        "Keep what both ends of the load write.",
     ),
     Kind(
         "receiver-not-known",
@@ -34,7 +34,7 @@ KINDS = (
         ("throughput",),
         "Only what was sent is on record. What arrived may be less, so there is no throughput.",
         "No file of the receiver, and its count is not in that of the sender; the evidence says what is missing.",
-        "Keep what the receiver writes (--json there, or --get-server-output at an iperf3 client that sends).",
+        "Keep what the receiver writes, too; the evidence says how.",
     ),
     Kind(
         "stamps-too-coarse",

@@ -81,10 +81,10 @@ def import_command(  # noqa: PLR0913  each is an option
 ) -> None:
     """Store files measured by hand, a table, or a bundle, as a result.
 
-    Of a folder, every file is told by what is in it: iperf3 JSON of clients and servers makes trials (files
-    that overlap in time are instances of one), mpstat, sar, sadf and ipmitool readings are put beside them
-    where clocks allow. What is not in the files is missing in the result, with its reason. docs/import.md
-    says how.
+    Of a folder, every file is told by what is in it: what a load wrote as JSON at clients and servers makes
+    trials (files that overlap in time are instances of one), as flent's do; readings of mpstat, sar, ipmitool
+    and turbostat are put beside them where clocks allow. What is not in the files is missing, with its
+    reason. docs/import.md says how.
 
     A bundle keeps the id that its result has. One that is damaged is refused with the name of the file, and
     so is one whose id another result has; one that is there already, and the same, is left as it is.

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from linewatt.engine.captures.model import ToldEnd
 from linewatt.engine.captures.pairing import OneTest
 from linewatt.engine.captures.placing import HostClock, Placed
 from linewatt.engine.live.feed import Reading
@@ -22,6 +21,7 @@ from linewatt.engine.measuring.window import Counted, EndRun, count
 from linewatt.findings.window import EDGE_ERROR
 from linewatt.loads.base import LoadEnd
 from linewatt.model import EndResult, Flag, InstanceResult, Role, Window
+from linewatt.sensors.mpstat import SOURCES
 
 APPLY: tuple[Check, ...] = (
     layout.check,
@@ -110,8 +110,7 @@ def _receiver(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
             "receiver-not-known",
             seen.case.receiver,
             f"only what {seen.case.sender} sent is on record: {why[0]}",
-            "keep what the receiver writes, too (iperf3 --server --json, or --get-server-output at the "
-            "client)",
+            f"keep what the receiver writes, too{seen.load.both_ends and f' ({seen.load.both_ends})'}",
         )
 
 
@@ -122,19 +121,13 @@ def _told(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
         told = [one for one in own if isinstance(one.load_end(sender=role == "sender"), LoadEnd)]
         if not told:
             continue
-        name = "sum_sent" if role == "sender" else "sum_received"
-        is_whole = all(_is_server_output(one.client) for one in told)
-        what = "server_output_json" if is_whole else f"end.{name}, one count of the whole test"
+        whence = next(end.told for end in (told[0].client, told[0].server) if end is not None)
         yield Flag(
             "told-by-the-other-end",
             seen.case.host(role),
-            f"what the {role} counted is from {told[0].files[0]}{_more(told)}: {what}",
-            "keep what both ends write (iperf3 --server --json)",
+            f"what the {role} counted is from {told[0].files[0]}{_more(told)}: {whence}",
+            "keep what both ends write",
         )
-
-
-def _is_server_output(end: ToldEnd | None) -> bool:
-    return end is not None and isinstance(end.other, LoadEnd) and bool(end.other.version)
 
 
 def _more(tests: Sequence[OneTest]) -> str:
@@ -148,7 +141,7 @@ def no_cpu_file(host: str) -> str:
 
 def _no_cpu(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
     if end.cpu_cores is None:
-        has_any = any(one.reading.source in ("mpstat", "sar") for one in readings)
+        has_any = any(one.reading.source in SOURCES for one in readings)
         yield Flag(
             "cpu-missing",
             end.host,

@@ -6,27 +6,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from linewatt.engine.captures import iperf3, ipmitool, sysstat, turbostat
+from linewatt.engine.captures import flent, ipmitool, sysstat, turbostat
 from linewatt.engine.captures.folder import GZIP, CaptureFile
 from linewatt.engine.captures.model import Found
 from linewatt.errors import InvalidInput, LinewattError, ParseError
 from linewatt.foreign import contained, one_line, read_each_json
+from linewatt.loads.registry import LOADS
 
-_OF_JSON: tuple[Callable[[CaptureFile, tuple[Any, ...]], Found | None], ...] = (
-    iperf3.find,
-    sysstat.find_json,
-)
+_OF_JSON: tuple[Callable[[CaptureFile, tuple[Any, ...]], Found | None], ...] = (flent.find, sysstat.find_json)
 _OF_TEXT: tuple[Callable[[CaptureFile], Found | None], ...] = (
     sysstat.find_text,
     turbostat.find,
     ipmitool.find,
 )
 KNOWN = (
-    "iperf3 --json",
+    *(load.by_hand for load in LOADS.values() if load.by_hand),
     "mpstat (text, -o JSON)",
     "sar (text), sadf -j",
     "ipmitool sensor, sdr and dcmi power reading behind stamps",
     "turbostat with Time_Of_Day_Seconds",
+    "flent (.flent.gz)",
 )
 """in words, for messages"""
 
@@ -51,14 +50,14 @@ def begins_capture(beginning: bytes) -> bool:
     text = beginning.decode(errors="replace").lstrip()
     return (
         beginning.startswith(GZIP)
-        or text.startswith(("{", "iperf3:"))
+        or text.startswith(("{", *(f"{name}:" for name in LOADS)))
         or sysstat.is_top(text.partition("\n")[0])
         or any(ipmitool.watts(line) is not None or turbostat.is_header(line) for line in text.splitlines())
     )
 
 
 def _find(file: CaptureFile) -> Found | None:
-    text = iperf3.after_warnings(file.text)
+    text = _after_warnings(file.text)
     if not text.strip():
         raise ParseError("is empty")
     if text.lstrip().startswith("{"):
@@ -74,4 +73,16 @@ def _of_json(file: CaptureFile, text: str) -> Found | None:
         if found is None:
             raise
         return found
+    for load in LOADS.values():
+        ends = load.ends_of(file.name, file.text, documents)
+        if ends is not None:
+            return Found(file, load.name, ends=ends)
     return next((found for find_in in _OF_JSON if (found := find_in(file, documents)) is not None), None)
+
+
+def _after_warnings(text: str) -> str:
+    """The text without lines of a load's own words in front of its JSON."""
+    start = text.find("\n{\n")
+    before = text[: max(0, start)].strip().splitlines()
+    says = ("warning:", *(f"{name}:" for name in LOADS))
+    return text[start + 1 :] if before and all(line.startswith(says) for line in before) else text

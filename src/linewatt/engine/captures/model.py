@@ -10,57 +10,11 @@ from typing import Any, Literal
 
 from linewatt.engine.captures.folder import CaptureFile
 from linewatt.engine.live.feed import Record
-from linewatt.loads.base import LoadEnd
-from linewatt.model import Channel, Family, TestName
+from linewatt.loads.base import ToldEnd
+from linewatt.model import Channel
 
 NOT_SAID = "not in the imported files"
 """the reason of whatever files of others do not say"""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What one process of a load was asked to do, as its own file says it.
-
-    ``rate_bps`` is of all its streams. ``options`` are those that are not as they are by default, by the name
-    that campaigns have for them. ``seconds`` is the time asked for; None: it was to end by itself.
-    """
-
-    load: str
-    test: TestName
-    family: Family
-    streams: int
-    is_reverse: bool
-    rate_bps: float | None
-    omit_s: float
-    seconds: float | None
-    options: tuple[tuple[str, str], ...] = ()
-    factors: tuple[tuple[str, str], ...] = ()
-    """what else is no test of a campaign, so that it is compared with nothing but itself"""
-
-
-@dataclass(frozen=True, slots=True)
-class ToldEnd:
-    """One end of one test, from a file of its own host.
-
-    ``key`` is the same at both ends of one test, and of no other. ``begun_s`` is when the test began on the
-    clock of its host, at the earliest; it was at most ``late_s`` later. ``other`` is what the file says of
-    the other end, or why it says nothing.
-    """
-
-    file: CaptureFile
-    node: str | None
-    is_client: bool
-    peer: str
-    port: int
-    key: str
-    begun_s: float
-    late_s: float
-    asked: Asked
-    own: LoadEnd
-    other: LoadEnd | str
-    text: str
-    kernel: str | None = None
-    failure: str | None = None
 
 
 Clock = Literal["unix", "local"]
@@ -88,6 +42,8 @@ class Track:
     is_power: bool = False
     is_dated: bool = False
     """whether each time has its own date"""
+    of_peer: bool = False
+    """whether it is of the other host of the test that is in the same file"""
 
 
 @dataclass(frozen=True, slots=True)

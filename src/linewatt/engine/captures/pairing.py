@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from linewatt.engine.captures.hosts import LOOPBACK, Hosts, named
-from linewatt.engine.captures.model import Asked, Found, ToldEnd
+from linewatt.engine.captures.model import Found
 from linewatt.errors import InvalidInput
-from linewatt.loads.base import LoadEnd
+from linewatt.loads.base import Asked, LoadEnd, ToldEnd
+from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case
 
 SLACK_S = 1.3
@@ -42,7 +43,7 @@ class OneTest:
 
     @property
     def files(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(end.file.name for end in (self.client, self.server) if end is not None))
+        return tuple(dict.fromkeys(end.file for end in (self.client, self.server) if end is not None))
 
     @property
     def failure(self) -> str | None:
@@ -85,7 +86,7 @@ def tests_of(found: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:
         both = ends.setdefault(one.key, {})
         if one.is_client in both:
             raise InvalidInput(
-                f"{one.file.name}: the same test as in {both[one.is_client].file.name}; --skip one of them"
+                f"{one.file}: the same test as in {both[one.is_client].file}; --skip one of them"
             )
         both[one.is_client] = one
     every = [_test(both.get(True), both.get(False), hosts) for both in ends.values()]
@@ -93,7 +94,7 @@ def tests_of(found: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:
 
 
 def _test(client: ToldEnd | None, server: ToldEnd | None, hosts: Hosts) -> OneTest:
-    names = [None if end is None else hosts.of_file[end.file.name] for end in (client, server)]
+    names = [None if end is None else hosts.of_file[end.file] for end in (client, server)]
     if client is None or server is None:
         known = client or server
         own = names[0] or names[1]
@@ -125,7 +126,7 @@ def beside(host: str) -> str:
 def _refuse_unlike(client: ToldEnd, server: ToldEnd) -> None:
     if client.own.is_sender == server.own.is_sender:
         raise InvalidInput(
-            f"{client.file.name}, {server.file.name}: both ends of one test say that they "
+            f"{client.file}, {server.file}: both ends of one test say that they "
             f"{'send' if client.own.is_sender else 'receive'}; one of the files was changed"
         )
 
@@ -225,6 +226,7 @@ def case_of(group: Sequence[OneTest], network: str, varied: Iterable[str]) -> Ca
         network=network,
         rate_bps=asked.rate_bps,
         factors=tuple(sorted(factors.items())),
+        load=None if asked.load == DEFAULT else asked.load,
     )
 
 

@@ -11,7 +11,7 @@ from linewatt.analysis.cases.totals import whole_sum
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.captures import doubts
 from linewatt.engine.captures.hosts import Hosts
-from linewatt.engine.captures.model import NOT_SAID, Asked, Found, Track
+from linewatt.engine.captures.model import NOT_SAID, Found, Track
 from linewatt.engine.captures.options import Options
 from linewatt.engine.captures.pairing import OneTest, beside, case_of, tests_of, trials_of, varied_options
 from linewatt.engine.captures.placing import HostClock, Placed, clock_of, placed
@@ -22,7 +22,8 @@ from linewatt.engine.measuring.measure import load_series, trial_of
 from linewatt.engine.measuring.window import Counted
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec
-from linewatt.loads.base import LoadEnd
+from linewatt.loads.base import Asked, LoadEnd
+from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Case, EndResult, Trial, Window
 from linewatt.sensors.mpstat import SOURCES
 from linewatt.store.samples import Series
@@ -64,9 +65,9 @@ def made_of(found: Sequence[Found], hosts: Hosts, options: Options) -> tuple[Mad
     contradict."""
     tests = tests_of(found, hosts)
     if not tests:
+        known = ", ".join(load.by_hand for load in LOADS.values() if load.by_hand)
         raise InvalidInput(
-            "no file of a load among them (iperf3 --json); readings alone are no result: add what the "
-            "load wrote"
+            f"no file of a load among them ({known}); readings alone are no result: add what the load wrote"
         )
     groups = trials_of(tests)
     varied = varied_options(groups)
@@ -84,15 +85,7 @@ def _group(
     number: int, repetition: int, tests: tuple[OneTest, ...], case: Case, found: Sequence[Found], hosts: Hosts
 ) -> _Group:
     same = {beside(one.client_host): one.client_host for one in tests}
-    tracks = {
-        name: tuple(
-            track
-            for one in found
-            if hosts.of_file[one.file.name] in (name, same.get(name))
-            for track in one.tracks
-        )
-        for name in case.hosts
-    }
+    tracks = {name: tuple(_tracks(name, case, found, hosts, same)) for name in case.hosts}
     sharing = {
         name: tuple(
             other
@@ -105,6 +98,18 @@ def _group(
     return _Group(
         number, repetition, tests, case, {name: clock_of(name, tests) for name in case.hosts}, tracks, sharing
     )
+
+
+def _tracks(
+    name: str, case: Case, found: Sequence[Found], hosts: Hosts, same: Mapping[str, str]
+) -> Iterator[Track]:
+    """Readings of a host: in its own files, or in those of the other host of the case."""
+    others = [host for host in case.hosts if host != name]
+    for one in found:
+        host = hosts.of_file[one.file.name]
+        for track in one.tracks:
+            if host in (others if track.of_peer else (name, same.get(name))):
+                yield track
 
 
 def _made(group: _Group, options: Options) -> Made:

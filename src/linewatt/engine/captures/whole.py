@@ -134,10 +134,8 @@ def _host(host: str, whole: Whole) -> dict[str, Any]:
         for end in one.ends:
             if end.kernel:
                 facts.setdefault("kernel", {})["release"] = end.kernel
-            if end.own.version:
-                facts.setdefault("tools", {})[end.asked.load] = (
-                    f"{end.asked.load.rstrip('3')} {end.own.version}"
-                )
+            if end.program:
+                facts.setdefault("tools", {})[end.asked.load] = end.program
     sharing = sorted(_sharing(host, [one.trial.case for one in whole.trials], whole.hosts))
     return {"facts": facts} | ({"shares_cpus_with": sharing} if sharing else {})
 

@@ -10,6 +10,9 @@ from linewatt.errors import ParseError
 from linewatt.foreign import read_json
 from linewatt.loads.base import LoadEnd, LoadInterval
 
+MAX_DURATION_S = 86_400
+MAX_STREAMS = 128
+
 
 def document_of(text: str) -> dict[str, Any]:
     """The JSON object in ``text``, after any warnings in front of it. Raises ParseError."""

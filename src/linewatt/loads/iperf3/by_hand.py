@@ -11,13 +11,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from linewatt.engine.captures.folder import CaptureFile
-from linewatt.engine.captures.model import Asked, Found, ToldEnd
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import contained, one_line
-from linewatt.loads.base import LoadEnd
-from linewatt.loads.iperf3.load import MAX_DURATION_S, MAX_STREAMS
-from linewatt.loads.iperf3.parser import load_end, other_end
+from linewatt.loads.base import Asked, LoadEnd, ToldEnd
+from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, load_end, other_end
 from linewatt.model import Family, TestName
 from linewatt.sizes import ETHERNET_BYTES, FULL, FULL_FRAME_BYTES, IP_BYTES, MINIMUM_FRAME_BYTES, UDP_BYTES
 
@@ -36,35 +33,27 @@ MOST_TESTS = 1000
 """of one file"""
 
 
-def find(file: CaptureFile, documents: tuple[Any, ...]) -> Found | None:
+def ends_of(file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
     """The tests of a file of iperf3; ``None``: it is none. Raises ParseError, InvalidInput."""
-    if not all(_is_test(one) for one in documents):
+    if not documents or not all(_is_test(one) for one in documents):
         return None
     if len(documents) > MOST_TESTS:
         raise InvalidInput(f"more than {MOST_TESTS} tests in one file; import it in parts")
-    return Found(file, NAME, ends=tuple(_ends(file, documents)))
-
-
-def after_warnings(text: str) -> str:
-    """The text without lines of iperf3's own words in front of its JSON."""
-    start = text.find("\n{\n")
-    before = text[: max(0, start)].strip().splitlines()
-    is_said = bool(before) and all(line.startswith(("iperf3:", "warning:")) for line in before)
-    return text[start + 1 :] if is_said else text
+    return tuple(_ends(file, text, documents))
 
 
 def _is_test(document: object) -> bool:
     return isinstance(document, dict) and {"start", "intervals", "end"} <= document.keys()
 
 
-def _ends(file: CaptureFile, documents: tuple[Any, ...]) -> Iterator[ToldEnd]:
+def _ends(file: str, text: str, documents: tuple[Any, ...]) -> Iterator[ToldEnd]:
     for number, document in enumerate(documents, start=1):
         which = "its JSON" if len(documents) == 1 else f"test {number} of it"
         with contained(which):
-            yield _end(file, document, file.text if len(documents) == 1 else json.dumps(document, indent=1))
+            yield _end(file, document, text if len(documents) == 1 else json.dumps(document, indent=1))
 
 
-def _end(file: CaptureFile, document: dict[str, Any], text: str) -> ToldEnd:
+def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
     start = document["start"]
     failure = document.get("error")
     if failure is not None and not ("test_start" in start and "timestamp" in start and "cookie" in start):
@@ -79,6 +68,7 @@ def _end(file: CaptureFile, document: dict[str, Any], text: str) -> ToldEnd:
         file=file,
         node=system[1] if len(system) > 1 else None,
         kernel=system[2] if len(system) > 2 else None,
+        program=str(start["version"])[:60] if "version" in start else None,
         is_client=is_client,
         peer=one_line(str(peer.get("host", "")))[:60],
         port=_server_port(start, is_client),
@@ -88,9 +78,18 @@ def _end(file: CaptureFile, document: dict[str, Any], text: str) -> ToldEnd:
         asked=asked,
         own=_nothing(asked, is_client) if failure is not None else load_end(document),
         other="the test failed" if failure is not None else other_end(document),
+        told=_told(document, is_client=is_client),
         text=text,
         failure=None if failure is None else f"iperf3: {one_line(str(failure))[:300]}",
     )
+
+
+def _told(document: Mapping[str, Any], *, is_client: bool) -> str:
+    """Where figures of the other end stand."""
+    if isinstance(document.get("server_output_json"), dict):
+        return "server_output_json"
+    is_sender = is_client == bool(document["start"]["test_start"]["reverse"])
+    return f"end.{'sum_sent' if is_sender else 'sum_received'}, one count of the whole test"
 
 
 def _nothing(asked: Asked, is_client: bool) -> LoadEnd:
