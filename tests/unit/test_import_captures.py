@@ -719,3 +719,102 @@ def test_a_result_of_a_load_that_linewatt_does_not_run_is_shown_and_compared(run
         assert found == code, (words, out, err)
     assert "939" in run("show", one)[1]
     assert "Effects of the factors" not in run("show", one, "--full")[1]
+
+
+def moved(path: Path, into: Path, **changes: Any) -> Path:
+    """A file of a test with another beginning, cookie or port."""
+    found = document(path)
+    start = found["start"]
+    start["timestamp"]["timesecs"] += changes.get("later_s", 0)
+    start["cookie"] = changes.get("cookie", start["cookie"])
+    start["connecting_to"]["port"] = changes.get("port", start["connecting_to"]["port"])
+    start["test_start"] |= changes.get("asked", {})
+    into.parent.mkdir(parents=True, exist_ok=True)
+    into.write_text(json.dumps(found))
+    return into
+
+
+ONE = TWO / "gen" / "client-1-1.json"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"later_s": 4, "port": 9}, "overlap for 3.0 s of 7.0 s"),
+        ({"later_s": 2}, "ran at one port of"),
+        ({"port": 9, "asked": {"num_streams": 2}}, "were not asked the same: streams"),
+    ],
+)
+def test_tests_that_are_no_instances_of_one_trial_and_no_two_trials_are_refused(
+    changes: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    moved(ONE, tmp_path / "gen" / "a.json")
+    moved(ONE, tmp_path / "gen" / "b.json", cookie="another", **changes)
+    assert said in refusal(tmp_path)
+
+
+def test_tests_at_one_port_behind_one_another_are_two_trials(tmp_path: Path) -> None:
+    moved(ONE, tmp_path / "gen" / "a.json")
+    moved(ONE, tmp_path / "gen" / "b.json", cookie="another", later_s=6)
+    trials = [one.trial for one in imported(tmp_path).trials]
+    assert [(one.case.instances, one.repetition) for one in trials] == [(1, 1), (1, 2)]
+
+
+def test_tests_both_ways_at_once_are_refused(tmp_path: Path) -> None:
+    moved(ONE, tmp_path / "gen" / "a.json")
+    found = document(MORE / "gen" / "client-reverse.json")
+    found["start"]["timestamp"] = document(ONE)["start"]["timestamp"]
+    (tmp_path / "gen" / "b.json").write_text(json.dumps(found))
+    assert "ran at once from" in refusal(tmp_path)
+
+
+def test_options_that_differ_between_trials_are_a_factor_and_those_alike_are_settings(tmp_path: Path) -> None:
+    from linewatt.engine.captures.whole import manifest_of
+
+    for at, size in enumerate((0, 524288)):
+        path = moved(ONE, tmp_path / "gen" / f"{at}.json", cookie=f"c{at}", later_s=20 * at)
+        found = document(path)
+        found["start"] |= {"sock_bufsize": size, "tcp_mss": 1400}
+        path.write_text(json.dumps(found))
+    whole = imported(tmp_path)
+    assert [dict(one.trial.case.factors) for one in whole.trials] == [
+        {"iperf3.window": "default"},
+        {"iperf3.window": "512K"},
+    ]
+    campaign = manifest_of(whole, "x", "x", Options())["campaign"]
+    assert campaign["factors"] == {"iperf3.window": ["default", "512K"]}
+    assert campaign["settings"] == {"iperf3.mss": "1400"}
+
+
+def test_a_test_of_bytes_or_of_a_rate_that_is_not_told_is_another_case_than_any_campaigns(
+    tmp_path: Path,
+) -> None:
+    moved(ONE, tmp_path / "gen" / "a.json", asked={"duration": 0, "bytes": 1000000})
+    old = folder(
+        tmp_path / "old" / "gen", "client.json", of=CAPTURES / "iperf3" / "3.5-tcp-rate-limited"
+    ).parent
+    assert dict(imported(tmp_path / "gen").trials[0].trial.case.factors) == {"until": "1000000 bytes"}
+    assert dict(imported(old).trials[0].trial.case.factors) == {"asked-rate": "unknown"}
+
+
+def test_an_instance_that_ran_for_no_time_is_a_failed_trial(tmp_path: Path) -> None:
+    path = moved(ONE, tmp_path / "gen" / "a.json")
+    found = document(path)
+    for interval in found["intervals"]:
+        for stream in interval["streams"]:
+            stream |= {"start": 0, "end": 0}
+    path.write_text(json.dumps(found))
+    (made,) = imported(tmp_path).trials
+    assert (made.trial.status, made.trial.reason) == ("failed", "it ran for no time")
+
+
+def test_names_of_files_reach_no_terminal_as_they_are_and_no_path(run: Run) -> None:
+    Path("in/gen").mkdir(parents=True)
+    shutil.copy(ONE, "in/gen/\u202egnp.json")
+    code, _, err = run("import", "in")
+    assert code == 2
+    assert "\u202e" not in err
+    shutil.move("in/gen/\u202egnp.json", "in/gen/..json")
+    shutil.copy(ONE, "in/gen/a b'c.json")
+    assert run("import", "in")[0] == 0
+    assert texts(next(Path("results").iterdir()) / "raw" / "imported").keys() == {"gen/a b'c.json"}

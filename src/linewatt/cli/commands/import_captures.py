@@ -57,11 +57,12 @@ def import_captures(path: Path, called: str, given: Given, results: Path, *, as_
     """Store what is in a folder as a result. Raises InvalidInput, one line; StoreError."""
     from linewatt.cli.output import print_json, put, say
     from linewatt.engine.captures.whole import manifest_of, read_folder
+    from linewatt.foreign import one_line
     from linewatt.store.write import ImportedTrial, write_imported
 
     options = options_of(given)
     whole = read_folder(path, given.skip, options)
-    manifest = manifest_of(whole, called, path.resolve().name, options)
+    manifest = manifest_of(whole, called, one_line(path.resolve().name), options)
     trials = [ImportedTrial(one.trial, one.series, one.texts) for one in whole.trials]
     stored = write_imported(results, manifest, trials, whole.originals, named_s=time.time())
     failed = sum(one.trial.status == "failed" for one in trials)

@@ -34,9 +34,8 @@ APPLY: tuple[Check, ...] = (
 )
 """checks of trials that need no more than what is in the files"""
 UNKNOWN = (
-    "MTU, offloads, governor and other settings of hosts, CPUs of the load and of interrupts, the rate "
-    "of the line, "
-    "whether the network was bare, zero-copy"
+    "MTU, offloads, governor and other settings of hosts, CPUs of the load and of interrupts, the "
+    "rate of the line, whether the network was bare, zero-copy"
 )
 
 
@@ -158,8 +157,7 @@ def _clock(end: EndResult, known: Known) -> Iterator[Flag]:
             "clock-assumed",
             end.host,
             f"the clock of {end.host} is taken to be that of {known.tests[0].client_host}: there is no "
-            "file of the "
-            f"load of {end.host}, whose stamp would tell",
+            f"file of the load of {end.host}, whose stamp would tell",
             "keep what the load writes at both ends",
         )
 

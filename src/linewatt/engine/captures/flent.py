@@ -74,7 +74,7 @@ def find(file: CaptureFile, documents: tuple[Any, ...]) -> Found | None:
     return Found(
         file,
         NAME,
-        ends=tuple(_end(file, about, one) for one in series),
+        ends=tuple(_end(file, about, one, is_first=one is series[0]) for one in series),
         tracks=tuple(_tracks(file, about, document["raw_values"])),
     )
 
@@ -91,7 +91,7 @@ def _series(about: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator[_Serie
             yield _Series(number, meta, points)
 
 
-def _end(file: CaptureFile, about: Mapping[str, Any], one: _Series) -> ToldEnd:
+def _end(file: CaptureFile, about: Mapping[str, Any], one: _Series, *, is_first: bool) -> ToldEnd:
     """The client's end. Raises ParseError."""
     begun_s = float(one.points[0]["t"]) - float(one.points[0]["dur"])
     intervals = tuple(_intervals(one.points, begun_s))
@@ -110,7 +110,7 @@ def _end(file: CaptureFile, about: Mapping[str, Any], one: _Series) -> ToldEnd:
         own=own,
         other=_told(one.about, is_sender=is_reverse),
         told=f"netperf's {_told_name(is_sender=is_reverse)}, one count of the whole test",
-        text=file.text,
+        text=file.text if is_first else "",
         kernel=str(about["KERNEL_RELEASE"])[:64] if about.get("KERNEL_RELEASE") else None,
     )
 

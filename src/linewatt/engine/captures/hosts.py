@@ -45,9 +45,8 @@ def assign(found: Sequence[Found], said: Mapping[str, str]) -> Hosts:
             before = nodes.setdefault(host, (node, one.file.name))
             if before[0] != node:
                 raise InvalidInput(
-                    f"{one.file.name}: is of a host that calls itself {one_line(node)}, and {before[1]} "
-                    "of one that "
-                    f"calls itself {one_line(before[0])}; both would be {host}: keep a folder for each host"
+                    f"{one.file.name}: is of a host that calls itself {one_line(node)}, and {before[1]} of one "
+                    f"that calls itself {one_line(before[0])}; both would be {host}: keep a folder for each"
                 )
     return Hosts(of_file, {host: node for host, (node, _) in nodes.items()})
 

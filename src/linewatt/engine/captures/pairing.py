@@ -16,6 +16,7 @@ from linewatt.model import Case
 
 SLACK_S = 1.3
 """tests behind one another may seem to overlap by so much: stamps are cut to a second"""
+MOST_TRIALS = 10_000
 TOGETHER_RATIO = 0.5
 """of the shorter one: tests that overlap by so much ran at once"""
 
@@ -137,12 +138,16 @@ def trials_of(tests: Sequence[OneTest]) -> tuple[tuple[OneTest, ...], ...]:
     Raises InvalidInput for tests that overlap in part, or run at once and are no instances of one case.
     """
     groups: list[list[OneTest]] = []
+    running: list[tuple[OneTest, list[OneTest]]] = []
     for one in tests:
-        mine = next((own for own in reversed(groups) if any(_at_once(one, other) for other in own)), None)
+        running = [(other, own) for other, own in running if other.end_s > one.start_s]
+        mine = next((own for other, own in running if _at_once(one, other)), None)
         if mine is None:
-            groups.append([one])
-        else:
-            mine.append(one)
+            groups.append(mine := [])
+        mine.append(one)
+        running.append((one, mine))
+    if len(groups) > MOST_TRIALS:
+        raise InvalidInput(f"{len(groups)} trials are more than {MOST_TRIALS}; import them in parts")
     for own in groups:
         _refuse_no_trial(own)
     return tuple(tuple(sorted(own, key=_place)) for own in groups)
@@ -181,8 +186,7 @@ def _refuse_no_trial(group: Sequence[OneTest]) -> None:
         if not _at_once(one, other):
             raise InvalidInput(
                 f"{one.files[0]}, {other.files[0]}: both ran beside a third test, but not beside one "
-                "another; "
-                "--skip those that are no instances of one trial"
+                "another; --skip those that are no instances of one trial"
             )
     for one, other in pairwise(group):
         ways = [_way(each) for each in (one, other)]

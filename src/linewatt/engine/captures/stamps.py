@@ -112,8 +112,9 @@ def zone_of(text: str) -> tzinfo:
 
 def unix_s(local_s: float, zone: tzinfo) -> float:
     """A clock on the wall, as if it were UTC, as Unix seconds in its zone."""
-    wall = datetime.fromtimestamp(local_s, UTC).replace(tzinfo=zone)
-    return wall.timestamp()
+    if zone is UTC:
+        return local_s
+    return datetime.fromtimestamp(local_s, UTC).replace(tzinfo=zone).timestamp()
 
 
 def offset_words(seconds: float) -> str:

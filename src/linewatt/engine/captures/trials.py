@@ -21,6 +21,7 @@ from linewatt.engine.measuring.link import silence
 from linewatt.engine.measuring.measure import load_series, trial_of
 from linewatt.engine.measuring.window import Counted
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import understood
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.base import Asked, LoadEnd
 from linewatt.loads.registry import LOADS
@@ -61,8 +62,7 @@ class _Group:
 
 
 def made_of(found: Sequence[Found], hosts: Hosts, options: Options) -> tuple[Made, ...]:
-    """All trials of what was found. Raises InvalidInput, one line, where there is none, or they
-    contradict."""
+    """All trials of what was found. Raises InvalidInput where there is none, or they contradict."""
     tests = tests_of(found, hosts)
     if not tests:
         known = ", ".join(load.by_hand for load in LOADS.values() if load.by_hand)
@@ -132,8 +132,10 @@ def _made(group: _Group, options: Options) -> Made:
 
 def _measured(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
     """The trial, failed where nothing can be told of it, or nothing arrived."""
+    if cut.window.seconds <= 0:
+        return _failed(group, known.load, "it ran for no time")
     try:
-        trial = _trial(group, cut, known)
+        trial = understood(lambda: _trial(group, cut, known), "what its files hold")
     except ParseError as error:
         return _failed(group, known.load, str(error))
     why = _nothing(group, trial) or silence(cut.run, cut.runs, cut.window)
@@ -164,9 +166,8 @@ def _window(group: _Group, load: Window, options: Options) -> Window:
     window = Window(load.start_s + options.omit_s, load.end_s - options.tail_s)
     if window.seconds < min(LEAST_WINDOW_S, load.seconds):
         raise InvalidInput(
-            f"{group.tests[0].files[0]}: all instances ran at once for {load.seconds:.1f} s, of which "
-            "--omit and "
-            f"--tail leave {max(0.0, window.seconds):.1f} s; name less"
+            f"{group.tests[0].files[0]}: all instances ran at once for {load.seconds:.1f} s, of which --omit "
+            f"and --tail leave {max(0.0, window.seconds):.1f} s; name less"
         )
     return window
 
@@ -177,8 +178,7 @@ def _readings(group: _Group, load: Window, options: Options) -> dict[str, tuple[
 
 
 def _placed(group: _Group, host: str, load: Window, options: Options) -> tuple[Placed, ...]:
-    """One reading a source: of several files of one source that which is of this load. Raises
-    InvalidInput."""
+    """One reading a source, of several files that which is of this load. Raises InvalidInput."""
     by_source: dict[str, list[Placed]] = defaultdict(list)
     for track in group.tracks[host]:
         by_source[track.source].append(placed(track, host, group.clocks[host], load, options))
@@ -186,8 +186,7 @@ def _placed(group: _Group, host: str, load: Window, options: Options) -> tuple[P
         names = [one.file for one in every if one.reading.records]
         if len(names) > 1:
             raise InvalidInput(
-                f"{names[0]}, {names[1]}: both are what {source} said of {host} in one trial; --skip "
-                "one of them"
+                f"{names[0]}, {names[1]}: both are what {source} said of {host} in one trial; --skip one"
             )
     return tuple(max(every, key=lambda one: len(one.reading.records)) for every in by_source.values())
 
@@ -299,7 +298,7 @@ def _texts(tests: Sequence[OneTest]) -> Iterator[tuple[str, str]]:
             (one.client_host, "client", one.client),
             (one.server_host, "server", one.server),
         ):
-            if end is not None:
+            if end is not None and end.text:
                 yield f"{host}/{one.asked.load}-{role}-{number}.json", end.text
 
 
@@ -312,9 +311,8 @@ def _refuse_unused(found: Iterable[Found], hosts: Hosts, made: Sequence[Made]) -
         file, host = one.file.name, hosts.of_file[one.file.name]
         if one.tracks and host not in taking_part:
             raise InvalidInput(
-                f"{file}: is of {host}, which is in no test; hosts are "
-                f"{', '.join(sorted(taking_part))}: name "
-                "it with --host, or --skip the file"
+                f"{file}: is of {host}, which is in no test (of {', '.join(sorted(taking_part))}); name it "
+                "with --host, or --skip the file"
             )
         if file not in used and file in why:
             raise InvalidInput(f"{file}: {why[file]}; or --skip the file")
