@@ -45,8 +45,8 @@ def assign(found: Sequence[Found], said: Mapping[str, str]) -> Hosts:
             before = nodes.setdefault(host, (node, one.file.name))
             if before[0] != node:
                 raise InvalidInput(
-                    f"{one.file.name}: is of a host that calls itself {one_line(node)}, and {before[1]} of one "
-                    f"that calls itself {one_line(before[0])}; both would be {host}: keep a folder for each"
+                    f"{one.file.name}: is of a host that calls itself {one_line(node)}, and {before[1]} is "
+                    f"of {one_line(before[0])}; both would be {host}: keep a folder for each host"
                 )
     return Hosts(of_file, {host: node for host, (node, _) in nodes.items()})
 
