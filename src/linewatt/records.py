@@ -270,6 +270,17 @@ class Host(Document):
         return {**value, "said": {key: one for key, one in value.items() if key != "facts"}}
 
 
+class ImportedFile(Document):
+    """A file that people measured by hand: its name below the folder, as it lay there, and of which host it
+    is."""
+
+    name: str
+    host: str
+    format: str
+    bytes: _Count
+    sha256: str
+
+
 class Manifest(Document):
     """What a run knew before anything was measured."""
 
@@ -289,6 +300,8 @@ class Manifest(Document):
     imported_from: str | None = None
     imported_kind: str | None = None
     """of a table that holds no trials"""
+    imported_files: Annotated[list[ImportedFile], _null_is(list)] = []
+    """of an import of what people measured by hand: each file"""
     checksums: str | None = None
 
     @property

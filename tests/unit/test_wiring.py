@@ -581,6 +581,30 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_a_device_that_gets_slower_during_a_search_is_told_beside_its_knee",
     ),
     "power-outlier": ("test_regimes.py", "test_a_case_whose_power_stands_out_is_told_and_no_other"),
+    "settings-unknown": (
+        "test_import_captures.py",
+        "test_what_nobody_read_of_hosts_is_told_and_no_check_of_it_is_claimed",
+    ),
+    "told-by-the-other-end": (
+        "test_import_captures.py",
+        "test_of_a_clients_file_alone_goodput_is_what_the_receiver_told_it",
+    ),
+    "receiver-not-known": (
+        "test_import_captures.py",
+        "test_without_the_receivers_count_there_is_no_throughput",
+    ),
+    "stamps-too-coarse": (
+        "test_import_captures.py",
+        "test_whole_seconds_beside_a_short_load_make_cpu_doubtful_until_enough_is_left_out",
+    ),
+    "clock-assumed": (
+        "test_import_captures.py",
+        "test_a_host_without_a_file_of_the_load_is_taken_to_have_the_clients_clock_and_that_is_told",
+    ),
+    "zone-assumed": (
+        "test_import_captures.py",
+        "test_stamps_without_a_zone_are_read_as_utc_and_that_is_told",
+    ),
     "total-disagrees-with-rate": (
         "test_soak_analysis.py",
         "test_the_published_soak_is_flagged_for_a_rate_that_its_total_cannot_have_been_made_at",

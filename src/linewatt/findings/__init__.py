@@ -6,6 +6,7 @@ from __future__ import annotations
 from linewatt.findings import (
     cpu,
     idle,
+    imports,
     layout,
     limits,
     load,
@@ -40,6 +41,7 @@ ROOMS: dict[str, tuple[Kind, ...]] = {
     "Limits": limits.KINDS,
     "Runs and verdicts": verdict.KINDS,
     "Soaks": soak.KINDS,
+    "Imports": imports.KINDS,
 }
 """heading → kinds, in the order of the document"""
 

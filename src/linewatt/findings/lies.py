@@ -19,6 +19,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
     "Loads": (
         Lie(
             "The sender's rate reported as goodput",
+            ("receiver-not-known",),
             how="throughput is what the receiver counted; what was sent has a column of its own",
         ),
         Lie("UDP loss hidden", ("udp-loss",)),
@@ -49,6 +50,11 @@ LIES: dict[str, tuple[Lie, ...]] = {
             "every stamp is put on the controller's time line",
         ),
         Lie("A sensor slower than omit or tail", ("window-edges-contaminated",)),
+        Lie(
+            "Files of others laid beside the wrong time",
+            ("stamps-too-coarse", "clock-assumed", "zone-assumed"),
+            "readings are placed by the load's own stamp on their host, and refused where they cover no load",
+        ),
         Lie(
             "The observer's own work inside the window",
             how="hosts are read before the window and after the readings that close it; nothing is imported while a load runs",

@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.model import Direction, Family, TestName, is_tcp
@@ -82,6 +82,55 @@ class LoadEnd:
     connections: tuple[tuple[int, int], ...] = ()
     duplicate_packets: int | None = None
     latency_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one process of a load was asked to do, as its own file says it.
+
+    ``rate_bps`` is of all its streams. ``options`` are those that are not as they are by default, by the name
+    that campaigns have for them. ``seconds`` is the time asked for; None: it was to end by itself.
+    """
+
+    load: str
+    test: TestName
+    family: Family
+    streams: int
+    is_reverse: bool
+    rate_bps: float | None
+    omit_s: float
+    seconds: float | None
+    options: tuple[tuple[str, str], ...] = ()
+    factors: tuple[tuple[str, str], ...] = ()
+    """what else is no test of a campaign, so that it is compared with nothing but itself"""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEnd:
+    """One end of one test, from ``file``, which its own host wrote.
+
+    ``key`` is the same at both ends of one test, and of no other. ``begun_s`` is when the test began on the
+    clock of its host, at the earliest; it was at most ``late_s`` later. ``other`` is what the file says of
+    the other end, or why it says nothing. ``node`` is what the file calls its host, ``program`` the load.
+    """
+
+    file: str
+    node: str | None
+    is_client: bool
+    peer: str
+    port: int
+    key: str
+    begun_s: float
+    late_s: float
+    asked: Asked
+    own: LoadEnd
+    other: LoadEnd | str
+    told: str
+    """which words of the file ``other`` is from"""
+    text: str
+    kernel: str | None = None
+    program: str | None = None
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +205,10 @@ class Load(ABC):
     """the first version with a thread a stream; before it one thread served all"""
     timer_option: ClassVar[str | None] = None
     """with which a rate is taken off the kernel's tick"""
+    by_hand: ClassVar[str] = ""
+    """which output of it is read that somebody kept, in words; empty: none is"""
+    both_ends: ClassVar[str] = ""
+    """how both ends' counts are kept by hand, in words"""
     busy_waits: ClassVar[tuple[Version, Version] | None] = None
     """the first version that busy-waits between packets of a rate-limited test, and the first that no longer
     does"""
@@ -192,6 +245,13 @@ class Load(ABC):
     @abstractmethod
     def client_command(self, job: LoadJob, version: Version) -> list[str]:
         """Connects, runs for the job's seconds and prints what it counted. Raises InvalidInput."""
+
+    def ends_of(self, file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
+        """Ends of tests in a file that somebody kept of it, of which ``documents`` are the JSON texts.
+
+        ``None``: it is no file of it. Raises ParseError, InvalidInput.
+        """
+        return None
 
     def most_bytes(self, job: LoadJob) -> int:
         """More than one end of this job ever writes."""

@@ -4,10 +4,16 @@
 from __future__ import annotations
 
 import pkgutil
+import re
+from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
+from typing import ClassVar
 
 from linewatt import loads
-from linewatt.loads.base import Load
+from linewatt.errors import InvalidInput
+from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Version
+from linewatt.model import TestName
 
 
 def _loads() -> dict[str, Load]:
@@ -21,6 +27,44 @@ DEFAULT: str = next(name for name, load in LOADS.items() if load.is_default)
 """the load of campaigns that name none, also of all that were written before there was another"""
 SOAKING: tuple[str, ...] = tuple(name for name, load in LOADS.items() if load.soaks)
 """loads that a soak may have beside its users"""
+
+
+class _Foreign(Load):
+    """A load that others ran and linewatt does not: its figures can be read, and nothing is known of it."""
+
+    package: ClassVar[str] = ""
+    version_pattern: ClassVar[re.Pattern[str]] = re.compile(r"(\d+(?:\.\d+)*)")
+    tests: ClassVar[tuple[TestName, ...]] = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # type: ignore[misc]  # of this one alone
+
+    def server_command(self, job: LoadJob, version: Version) -> list[str]:
+        raise self._refusal()
+
+    def client_command(self, job: LoadJob, version: Version) -> list[str]:
+        raise self._refusal()
+
+    def parse(self, text: str, argv: Sequence[str] = (), peer: str = "") -> LoadEnd:
+        raise self._refusal()
+
+    def try_server(self, exchange: Exchange) -> list[str]:
+        raise self._refusal()
+
+    def try_client(self, exchange: Exchange) -> list[str]:
+        raise self._refusal()
+
+    def try_problem(self, stdout: str, stderr: str, status: int) -> str | None:
+        raise self._refusal()
+
+    def _refusal(self) -> InvalidInput:
+        return InvalidInput(f"{self.name}: is no load that linewatt runs; there are {', '.join(LOADS)}")
+
+
+@cache
+def load_of(name: str | None) -> Load:
+    """The load that a case names, also one that only imported results have; ``None``: the usual one."""
+    return LOADS.get(name or DEFAULT) or _Foreign(str(name))
 
 
 def of_prefix(name: str) -> tuple[Load, str] | None:

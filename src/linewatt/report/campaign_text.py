@@ -11,9 +11,17 @@ from linewatt.analysis.comparison.differences import LOGIN, is_secret
 from linewatt.document import KeyPath, parse_yaml
 from linewatt.errors import InvalidInput
 from linewatt.records import Manifest
+from linewatt.store.read import Result
 
 LEFT_OUT = "(left out)"
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'", re.DOTALL)
+
+
+def campaign_title(result: Result) -> str:
+    """What the text is called."""
+    if result.imported_from is None:
+        return "Campaign file"
+    return "Imported table" if result.imported_table else "Imported files"
 
 
 def campaign_text(manifest: Manifest) -> str | None:

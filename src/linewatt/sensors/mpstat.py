@@ -10,6 +10,7 @@ interval. So the table's ``]`` ends a record, and what follows it opens the next
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -32,6 +33,12 @@ _TABLE_END = "\t\t\t\t\t]"
 _STAMP = re.compile(r'"timestamp": "(?:\d{4}-\d\d-\d\dT)?(\d\d):(\d\d):(\d\d)')
 _CHANNEL = re.compile(r"cpu(\d+)\.([a-z]+)_ratio")
 _DAY_S = 86_400.0
+
+SOURCES = ("mpstat", "sar", "flent")
+"""of shares of CPU time, the better one first; ``sar`` and ``flent`` come with imports only
+(docs/import.md)"""
+WHOLE_HOST = "host.cpu_cores"
+"""cores in use, where a file does not tell its CPUs apart"""
 
 
 class MpstatConfig(SensorConfig):
@@ -65,21 +72,11 @@ class Mpstat:
         shows shares that do not sum to 100 %. Either is None or absent, never 100 % busy. The row
         "all" is left out: it follows from the others. Raises ParseError.
         """
-        values: dict[str, float | None] = {}
-        for cpu, row in _rows(record).items():
-            plausible = _sums_to_100(row)
-            for column in SHARES:
-                if column in row:
-                    values[f"cpu{cpu}.{column}_ratio"] = row[column] / 100 if plausible else None
-        return values
+        return values_of(_rows(record))
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why readings of :meth:`parse` are None, by ``cpu<N>``. Raises ParseError."""
-        return {
-            f"cpu{cpu}": f"cpu {cpu} went offline or came back: its shares sum to {sum(row.values()):.2f} %"
-            for cpu, row in _rows(record).items()
-            if not _sums_to_100(row)
-        }
+        return reasons_of(_rows(record))
 
     def channel(self, name: str) -> Channel:
         """Unit, kind and scope of a channel. Raises ParseError for a name mpstat does not deliver."""
@@ -104,6 +101,30 @@ def record_time_s(record: str, near_s: float) -> float | None:
     return stamp_s - _DAY_S * round((stamp_s - near_s) / _DAY_S)
 
 
+Rows = Mapping[int, Mapping[str, float]]
+"""CPU number → column → percent"""
+
+
+def values_of(rows: Rows) -> dict[str, float | None]:
+    """Shares (0..1) by channel; None where those of a CPU do not sum to 100 %."""
+    values: dict[str, float | None] = {}
+    for cpu, row in rows.items():
+        plausible = _sums_to_100(row)
+        for column in SHARES:
+            if column in row:
+                values[f"cpu{cpu}.{column}_ratio"] = row[column] / 100 if plausible else None
+    return values
+
+
+def reasons_of(rows: Rows) -> dict[str, str]:
+    """Why values are None, by ``cpu<N>``."""
+    return {
+        f"cpu{cpu}": f"cpu {cpu} went offline or came back: its shares sum to {sum(row.values()):.2f} %"
+        for cpu, row in rows.items()
+        if not _sums_to_100(row)
+    }
+
+
 def _rows(record: str) -> dict[int, dict[str, float]]:
     """CPU number → column → percent. Raises ParseError."""
     before, mark, table = record.rpartition(_TABLE)
@@ -120,7 +141,7 @@ def _rows(record: str) -> dict[int, dict[str, float]]:
         raise ParseError(f"mpstat: the CPU table cannot be read: {error}") from error
 
 
-def _sums_to_100(row: dict[str, float]) -> bool:
+def _sums_to_100(row: Mapping[str, float]) -> bool:
     return abs(sum(row.values()) - 100) <= _SUM_TOLERANCE_PERCENT
 
 

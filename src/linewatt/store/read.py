@@ -87,6 +87,11 @@ class Result:
         return self.manifest.imported_from
 
     @property
+    def imported_table(self) -> str | None:
+        """The table whose figures these are; ``None`` where they were computed of what tools wrote."""
+        return None if self.manifest.imported_files else self.manifest.imported_from
+
+    @property
     def imported_kind(self) -> str | None:
         """What kind of published table it is that holds no trials; ``None`` for every other result."""
         return self.manifest.imported_kind

@@ -6,8 +6,9 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -151,16 +152,53 @@ def imported_manifest(  # noqa: PLR0913  what a manifest has
     }
 
 
-def write_imported(root: Path, manifest: Mapping[str, Any], trials: Sequence[Trial]) -> Path:
-    """Store the whole import, or nothing. Raises StoreError."""
-    path = new_result(root, manifest["name"], manifest["created_s"], manifest)
+@dataclass(frozen=True, slots=True)
+class ImportedTrial:
+    """A trial of files that people measured by hand: its samples, and the text of what belongs to it."""
+
+    trial: Trial
+    series: Sequence[Series] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def write_imported(
+    root: Path,
+    manifest: Mapping[str, Any],
+    trials: Iterable[ImportedTrial],
+    originals: Mapping[str, str] | None = None,
+    named_s: float | None = None,
+) -> Path:
+    """Store the whole import, or nothing. ``originals``: files as they were imported, kept packed in
+    ``raw/``.
+
+    ``named_s`` is what its id is made of where that is not when it began. Raises StoreError.
+    """
+    path = new_result(root, manifest["name"], named_s or manifest["created_s"], manifest)
     try:
-        for trial in trials:
-            write_trial(path, trial, (), {})
-    except StoreError:
+        for one in trials:
+            write_trial(path, one.trial, one.series, one.texts)
+        if originals is not None:
+            _write_originals(path, originals)
+    except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
     return path
+
+
+ORIGINALS = "imported"
+"""the name below ``raw/`` of the files as they were imported"""
+
+
+def _write_originals(result: Path, texts: Mapping[str, str]) -> None:
+    """Raises StoreError; DiskFull."""
+    pack = raw.pack_of(result / RAW / ORIGINALS)
+    data = raw.packed(ORIGINALS, texts)
+    try:
+        durable.make_folder(pack.parent)
+        with sums.listed(result, {f"{RAW}/{pack.name}": sums.of_data(data)}):
+            durable.write_whole(pack, data)
+    except OSError as error:
+        raise unstored(pack, "the imported files", error) from error
 
 
 def text_of(trial: Trial) -> str:

@@ -17,7 +17,7 @@ from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.errors import ParseError
 from linewatt.loads.base import Load, Version
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import LOADS, load_of
 from linewatt.model import Case, Role
 from linewatt.tuning.nic.offload import ABBREVIATIONS
 
@@ -200,7 +200,7 @@ def _state(text: str) -> str:
 
 def _load(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
-    found, load = [], LOADS[ends.case.load or DEFAULT]
+    found, load = [], load_of(ends.case.load)
     streams = max(ends.case.streams, ends.other_case.streams)
     for role, (own, theirs) in _of_roles(ends):
         threads = [threaded(ends.base, [own], load), threaded(ends.other, [theirs], load)]
@@ -251,7 +251,7 @@ def load_version(side: Side, host: str, load: Load) -> Version | None:
 
 def load_options(side: Side, load: Load) -> tuple[tuple[str, str], ...] | None:
     """Options of a load that hold for a whole campaign; as a factor they are part of the case."""
-    if side.campaign.window_s is None:
+    if side.campaign.window_s is None and "settings" not in side.campaign.written:
         return None
     options = side.campaign.settings.items()
     return tuple(sorted((name, str(value)) for name, value in options if name.startswith(f"{load.name}.")))

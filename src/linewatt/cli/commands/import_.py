@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt import``: a published table, or a bundle of a result, as a stored result."""
+"""``linewatt import``: files measured by hand, a published table, or a bundle of a result, as a stored
+result."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from linewatt.cli.commands.import_captures import Given, import_captures, is_captures
 from linewatt.cli.options import Results
 from linewatt.cli.sources import read_bytes
 from linewatt.errors import InvalidInput
@@ -19,21 +21,70 @@ if TYPE_CHECKING:
     from linewatt.analysis.tables.kinds import Kind
 
 SCHEMA_VERSION = 1
+_PANEL = "Files measured by hand"
 
 
-def import_command(
+def import_command(  # noqa: PLR0913  each is an option
     table: str = typer.Argument(
         ...,
-        metavar="TABLE|BUNDLE",
-        help="A published table, of which - reads stdin, or a bundle that 'export' wrote.",
+        metavar="DIR|FILE|TABLE|BUNDLE",
+        help="A folder (a folder in it for each host) or a file of what was measured by hand; a published "
+        "table, of which - reads stdin; or a bundle that 'export' wrote.",
     ),
     name: str | None = typer.Option(
-        None, "--name", metavar="NAME", help="Name of a table's result; default TABLE."
+        None, "--name", metavar="NAME", help="Name of the result; default that of the file or folder."
+    ),
+    omit: float | None = typer.Option(
+        None,
+        "--omit",
+        metavar="SECONDS",
+        help="Of a test: left out at its start; default 0.",
+        rich_help_panel=_PANEL,
+    ),
+    tail: float | None = typer.Option(
+        None,
+        "--tail",
+        metavar="SECONDS",
+        help="Of a test: left out at its end; default 0.",
+        rich_help_panel=_PANEL,
+    ),
+    timezone: str | None = typer.Option(
+        None,
+        "--timezone",
+        metavar="ZONE",
+        help="That of clocks of mpstat and sar, such as +02:00 or Europe/Berlin; default: UTC, if they fit.",
+        rich_help_panel=_PANEL,
+    ),
+    host: list[str] = typer.Option(
+        [],
+        "--host",
+        metavar="HOST",
+        help="NAME=FILE: the host that a file is of; repeatable.",
+        rich_help_panel=_PANEL,
+    ),
+    skip: list[str] = typer.Option(
+        [],
+        "--skip",
+        metavar="PATTERN",
+        help="Files to leave out, such as '*.md'; repeatable.",
+        rich_help_panel=_PANEL,
+    ),
+    network: str | None = typer.Option(
+        None,
+        "--network",
+        metavar="NAME",
+        help="What the load went through; default bare.",
+        rich_help_panel=_PANEL,
     ),
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Print what was stored as JSON."),
 ) -> None:
-    """Store a published table, or a bundle, as a result.
+    """Store files measured by hand, a table, or a bundle, as a result.
+
+    Of a folder, every file is told by what is in it: what a load wrote as JSON at clients and servers makes
+    trials (files that overlap in time are instances of one), as flent's do; readings of mpstat, sar, ipmitool
+    and turbostat are put beside them where clocks allow. What is not in the files is missing, with its
+    reason. docs/import.md says how.
 
     A bundle keeps the id that its result has. One that is damaged is refused with the name of the file, and
     so is one whose id another result has; one that is there already, and the same, is left as it is.
@@ -49,9 +100,16 @@ def import_command(
     from linewatt.cli.output import print_json, put, say
     from linewatt.store.bundle.layout import is_bundle
 
-    if table != "-" and is_bundle(Path(table)):
-        _import_bundle(Path(table), name, results, as_json=as_json)
+    given = Given(omit, tail, timezone, host, skip, network)
+    path = Path(table)
+    if table != "-" and not path.is_dir() and is_bundle(path):
+        _refuse(given, "a bundle")
+        _import_bundle(path, name, results, as_json=as_json)
         return
+    if table != "-" and is_captures(path):
+        import_captures(path, _name(name, str(path.resolve())), given, results, as_json=as_json)
+        return
+    _refuse(given, "a table")
     source, data = read_bytes(table)
     called = _name(name, table)
     raw, _ = read_table(data, source, known=RECOGNISED)
@@ -87,7 +145,7 @@ def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bo
     from linewatt.store.bundle.unpack import unpack
 
     if name is not None:
-        raise InvalidInput(f"--name {name}: the result of a bundle keeps its id; --name is of tables")
+        raise InvalidInput(f"--name {name}: the result of a bundle keeps its id")
     found = unpack(bundle, results)
     contents = found.contents
     if as_json:
@@ -116,14 +174,22 @@ def _stored(
     results: Path, called: str, source: str, data: bytes, now_s: float, kind: Kind, found: Imported
 ) -> Path:
     """The result that a table becomes: its trials, if it has any, and the table itself."""
-    from linewatt.store.write import imported_manifest, write_imported
+    from linewatt.store.write import ImportedTrial, imported_manifest, write_imported
 
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     of_kind = None if kind.trials else kind.name
     manifest = imported_manifest(
         called, Path(source).name, text, now_s, found.trials, found.hosts, found.factors, of_kind
     )
-    return write_imported(results, manifest, found.trials)
+    return write_imported(results, manifest, map(ImportedTrial, found.trials))
+
+
+def _refuse(given: Given, what: str) -> None:
+    """Raises InvalidInput for options that are of other things to import."""
+    if given.named:
+        raise InvalidInput(
+            f"{', '.join(given.named)}: {what} is imported, and these are of files measured by hand"
+        )
 
 
 def _name(wanted: str | None, table: str) -> str:

@@ -17,7 +17,7 @@ from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import Load
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import load_of
 from linewatt.model import Case, EndResult, InstanceResult, Role, Window
 
 
@@ -110,7 +110,7 @@ class Seen:
 
     @property
     def load(self) -> Load:
-        return LOADS[self.case.load or DEFAULT]
+        return load_of(self.case.load)
 
     @property
     def setup(self) -> Setup:

@@ -15,6 +15,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
 from linewatt.sensors.counters import counter_delta
+from linewatt.sensors.mpstat import SOURCES, WHOLE_HOST
 
 _CPU = re.compile(r"cpu(\d+)\.idle_ratio")
 _OTHER = ("nice", "guest", "gnice")
@@ -79,7 +80,8 @@ def shares_of(
 
 
 def _mpstat(readings: Sequence[Reading]) -> Reading | None:
-    return next((reading for reading in readings if reading.source == "mpstat"), None)
+    found = {one.source: one for one in reversed(readings)}
+    return next((found[name] for name in SOURCES if name in found), None)
 
 
 def _cpus(host: HostSpec, cpu: Reading | None) -> tuple[int, ...]:
@@ -119,11 +121,15 @@ def _cores(
 ) -> float | None:
     known = [share for share in shares.values() if share is not None]
     if not shares or len(known) < len(shares):
+        whole = mean_over(cpu.samples(WHOLE_HOST), window) if cpu else None
+        if whole is not None and whole.coverage >= COVERAGE_NEEDED:
+            return whole.value
         missing = [number for number, share in shares.items() if share is None]
+        source = cpu.source if cpu else SOURCES[0]
         reasons["cpu_cores"] = (
-            f"mpstat does not cover the window on CPU {format_cpulist(missing)}"
+            f"{source} does not cover the window on CPU {format_cpulist(missing)}"
             if missing
-            else "no mpstat readings"
+            else f"no {source} readings"
         ) + (_cause(cpu, missing, window) if cpu else "")
         return None
     return sum(share.busy_ratio for share in known)

@@ -24,7 +24,8 @@ from linewatt.engine.measuring.checks import (
 from linewatt.engine.measuring.cut import Seen
 from linewatt.model import Flag
 
-CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
+Check = Callable[[Seen], Iterable[Flag]]
+CHECKS: tuple[Check, ...] = (
     layout.check,
     load.check,
     window.check,
@@ -42,6 +43,6 @@ CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
 )
 
 
-def flags(seen: Seen) -> tuple[Flag, ...]:
-    """Everything that makes a figure of this trial doubtful."""
-    return tuple(flag for check in CHECKS for flag in check(seen))
+def flags(seen: Seen, checks: Iterable[Check] | None = None) -> tuple[Flag, ...]:
+    """Everything that makes a figure of this trial doubtful; ``checks`` in place of all of them."""
+    return tuple(flag for check in (CHECKS if checks is None else checks) for flag in check(seen))

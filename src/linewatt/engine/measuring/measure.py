@@ -17,7 +17,7 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.accounts import cores_between, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
-from linewatt.engine.measuring.flags import flags
+from linewatt.engine.measuring.flags import Check, flags
 from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
@@ -91,7 +91,7 @@ def measure(
     dead = dead or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
-    return Measured(trial, (*sensed, *_load_series(run, runs, load.name), *users_series(run)), raw)
+    return Measured(trial, (*sensed, *load_series(run, runs, load.name), *users_series(run)), raw)
 
 
 def _because(dead: str | None, failure: str) -> str:
@@ -106,7 +106,7 @@ def _made(
         return [], *_of_users(run, readings, setup, overhead_s)
     runs = [_instance_run(output, run, load) for output in run.outputs]
     window = _window(run, runs, setup)
-    return runs, window, _done(Cut(run, runs, window, readings, setup), overhead_s)
+    return runs, window, trial_of(Cut(run, runs, window, readings, setup), overhead_s)
 
 
 def _of_users(
@@ -120,7 +120,7 @@ def _of_users(
         raise ParseError(
             f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
         )
-    trial = _done(Cut(run, [], window, readings, setup, done.client_cores), overhead_s)
+    trial = trial_of(Cut(run, [], window, readings, setup, done.client_cores), overhead_s)
     again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in trial.ends)
     return window, replace(
         trial,
@@ -175,12 +175,12 @@ def _ended_s(ended: Ended, clock: Offset) -> float:
     return clock.to_controller(ended.ended_s)
 
 
-def _done(cut: Cut, overhead_s: float) -> Trial:
+def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None = None) -> Trial:
+    """The trial of which a window was cut, with what all checks, or these, found. Raises ParseError."""
     run, case = cut.run, cut.run.planned.case
     instances = tuple(_instance_result(one, cut) for one in cut.runs)
     ends = with_foreign(cut, instances, [_end(cut, host, role) for host, role in case.ends])
     sender, receiver = (next((one for one in ends if _is_whole(one, case, role)), None) for role in _ROLES)
-    starts = [_client_started_s(one.output, run) for one in cut.runs]
     return Trial(
         number=run.planned.number,
         repetition=run.planned.repetition,
@@ -195,11 +195,11 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         line_kind=run.line_kind,
         line_host=run.line_host,
         latency_s=_largest([one.latency_s for one in instances]),
-        start_skew_s=max(starts) - min(starts) if starts else None,
+        start_skew_s=_start_skew_s(cut),
         sender=sender,
         receiver=receiver,
         instances=instances,
-        flags=flags(Seen(cut, instances, tuple(ends))),
+        flags=flags(Seen(cut, instances, tuple(ends)), checks),
         data_ports=port_results(run, instances, {one.role: one for one in ends}),
         flows=tuple(_flow(case, pair, line, ends) for pair, line in zip(case.pairs, run.flows, strict=False))
         if case.flows
@@ -208,6 +208,15 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         overhead_s=overhead_s,
         method=METHOD,
     )
+
+
+def _start_skew_s(cut: Cut) -> float | None:
+    """From the first release of a client to the last; ``None``: no load, or one was not seen."""
+    clients = [one.output.client for one in cut.runs]
+    if not clients or any(one is None or one.started_s is None for one in clients):
+        return None
+    starts = [_client_started_s(one.output, cut.run) for one in cut.runs]
+    return max(starts) - min(starts)
 
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
@@ -365,7 +374,7 @@ def _largest(latencies: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: max(one[name] for one in latencies) for name in names}
 
 
-def _load_series(run: TrialRun, runs: Sequence[InstanceRun], source: str) -> list[Series]:
+def load_series(run: TrialRun, runs: Sequence[InstanceRun], source: str) -> list[Series]:
     """What the loads counted, interval by interval, as samples of both ends."""
     return [
         _one_load_series(run.planned.case.pair_of(one.output.planned.instance).host(role), source, role, one)

@@ -26,7 +26,7 @@ from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import derived, raw, read
 from linewatt.store.corrected import corrected
 from linewatt.store.meters import CODE, Key, known_of, refuting
-from linewatt.store.write import RAW
+from linewatt.store.write import ORIGINALS, RAW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,11 @@ class Rederived:
 def rederive(result: read.Result) -> Rederived:
     """Make every trial again. Raises InvalidInput where a result has no raw output, StoreError."""
     if result.imported_from is not None:
-        raise InvalidInput(f"{result.id}: was imported from {result.imported_from}; import it again instead")
+        where = raw.pack_of(result.path / RAW / ORIGINALS)
+        kept_there = f" (its files are in {where})" if result.manifest.imported_files else ""
+        raise InvalidInput(
+            f"{result.id}: was imported from {result.imported_from}; import it again instead{kept_there}"
+        )
     if result.is_soak:
         raise InvalidInput(f"{result.id}: is a soak, whose figures are computed again whenever it is shown")
     campaign = stored.from_dict(result.manifest.asked.written)

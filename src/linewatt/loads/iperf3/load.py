@@ -16,11 +16,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import KIB, MIB, one_line, read_json
-from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Option, Protocol, Version, version_text
-from linewatt.loads.iperf3.parser import document_of, error_of, load_end
+from linewatt.loads.base import (
+    Exchange,
+    Load,
+    LoadEnd,
+    LoadJob,
+    Option,
+    Protocol,
+    ToldEnd,
+    Version,
+    version_text,
+)
+from linewatt.loads.iperf3.by_hand import ends_of
+from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, document_of, error_of, load_end
 from linewatt.model import TestName
 from linewatt.sizes import ANY_SIZE, MINIMUM_FRAME_BYTES, frame_bytes, too_small
 
@@ -32,8 +44,6 @@ DONT_FRAGMENT_FROM = (3, 10)
 ZEROCOPY_REVERSE_FROM = (3, 11)
 """first that sends without a copy as a server, too"""
 
-MAX_DURATION_S = 86_400
-MAX_STREAMS = 128
 MOST_SAID = 300
 """characters of its own words in a message"""
 
@@ -76,6 +86,8 @@ class Iperf3(Load):
     """its release notes"""
     timer_option = "--pacing-timer"
     busy_waits = ((3, 16), (3, 18))
+    by_hand = "iperf3 --json"
+    both_ends = "iperf3 --server --json, or --get-server-output at the client"
 
     def server_command(self, job: LoadJob, version: Version) -> list[str]:
         """One test, then it ends and prints its JSON. Raises InvalidInput."""
@@ -134,6 +146,9 @@ class Iperf3(Load):
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             shown = one_line(repr(error)[:MOST_SAID])
             raise ParseError(f"iperf3: its JSON has an unknown shape: {shown}") from error
+
+    def ends_of(self, file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
+        return ends_of(file, text, documents)
 
     def complaint(self, stdout: str, stderr: str) -> str:
         return error_of(stdout) or super().complaint(stdout, stderr)

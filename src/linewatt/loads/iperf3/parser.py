@@ -10,6 +10,9 @@ from linewatt.errors import ParseError
 from linewatt.foreign import read_json
 from linewatt.loads.base import LoadEnd, LoadInterval
 
+MAX_DURATION_S = 86_400
+MAX_STREAMS = 128
+
 
 def document_of(text: str) -> dict[str, Any]:
     """The JSON object in ``text``, after any warnings in front of it. Raises ParseError."""
@@ -107,3 +110,57 @@ def first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = [line for line in lines if line.startswith("iperf3:")]
     return (said or lines or [""])[0]
+
+
+def other_end(document: dict[str, Any]) -> LoadEnd | str:
+    """What one end's JSON has of the other, which told it when the test was over; a text says why it has
+    none.
+
+    That is one count, of the whole test but for iperf3's own warm-up; with ``--get-server-output`` it is all
+    that the server counted. A server is told nothing of its client, and a client before 3.10 nothing of
+    the other end of UDP: of these their own count of the other end is 0, or there is none. The other's
+    version is never told.
+    """
+    start, end = document["start"], document["end"]
+    theirs = document.get("server_output_json")
+    if isinstance(theirs, dict) and "intervals" in theirs and "error" not in theirs:
+        return load_end(theirs)
+    is_client = "connecting_to" in start
+    is_sender = is_client == bool(start["test_start"]["reverse"])
+    name = "sum_sent" if is_sender else "sum_received"
+    told = end.get(name)
+    if not is_client:
+        return "iperf3 tells a server nothing of its client"
+    if not isinstance(told, dict) or not told.get("bytes"):
+        return f"iperf3's {name} is {'empty' if isinstance(told, dict) else 'missing'} in the client's file"
+    seconds = float(told["end"]) - float(told["start"])
+    if seconds <= 0:
+        return f"iperf3's {name} is of no time"
+    is_udp = start["test_start"]["protocol"] == "UDP"
+    return LoadEnd(
+        is_sender=is_sender,
+        version="",
+        intervals=(
+            LoadInterval(
+                start_s=0.0,
+                end_s=seconds,
+                transferred_bytes=int(told["bytes"]),
+                retransmits=_counted_once(told, "retransmits") if is_sender else None,
+                packets=_counted_once(told, "packets") if is_udp else None,
+                lost_packets=None if is_sender or not is_udp else _counted_once(told, "lost_packets"),
+            ),
+        ),
+        duration_s=seconds,
+        cpu_cores=_remote_cores(end),
+        congestion=_word(end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion")),
+    )
+
+
+def _counted_once(told: dict[str, Any], key: str) -> int | None:
+    return _total([told], key)
+
+
+def _remote_cores(end: dict[str, Any]) -> float | None:
+    """As the other end said; 0 is said by versions that were told nothing."""
+    percent = end.get("cpu_utilization_percent", {}).get("remote_total")
+    return float(percent) / 100 if percent else None

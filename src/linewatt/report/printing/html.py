@@ -18,7 +18,7 @@ from linewatt import __version__, durable
 from linewatt.analysis.findings import counted
 from linewatt.errors import StoreError
 from linewatt.records import Host
-from linewatt.report.campaign_text import campaign_text
+from linewatt.report.campaign_text import campaign_text, campaign_title
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.machine.map import machine_maps
@@ -53,7 +53,7 @@ def render(view: Digest, pages: Environment | None = None) -> str:
         view=view,
         kind="report",
         complete=view.result.complete,
-        campaign_title="Imported table" if view.result.imported_from else "Campaign file",
+        campaign_title=campaign_title(view.result),
         campaign_words=_campaign_words(view),
         progress=progress(view),
         repeats=repeats_lines(view.result),
@@ -103,8 +103,10 @@ def page(
 
 def _campaign_words(view: Digest) -> str:
     """Where the campaign is from, and in which order its trials ran."""
-    manifest, source = view.result.manifest, view.result.imported_from
+    manifest, source = view.result.manifest, view.result.imported_table
     origin = f"The table that was imported, {source}" if source else "The file that was run"
+    if manifest.imported_files:
+        origin = f"What was imported from {view.result.imported_from}, and how"
     if manifest.order:
         origin += f"; order of the trials: {manifest.order}"
         origin += "" if manifest.seed is None else f", seed {manifest.seed}"

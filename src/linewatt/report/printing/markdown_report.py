@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from linewatt import __version__
-from linewatt.report.campaign_text import campaign_text
+from linewatt.report.campaign_text import campaign_text, campaign_title
 from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.printing import markdown
 from linewatt.report.printing.screen import Screen
@@ -91,7 +91,7 @@ def _top(screen: Screen | None, result: Result, said: tuple[str, ...] | list[str
 
 def _campaign(result: Result) -> Iterator[str]:
     source = result.imported_from
-    yield from ("## Imported table" if source else "## Campaign file", "")
+    yield from (f"## {campaign_title(result)}", "")
     text = campaign_text(result.manifest)
     yield from (
         markdown.fenced(text)

@@ -16,7 +16,7 @@ from linewatt.report.trials.repeats import repeats_lines
 
 def progress(view: Digest) -> str:
     """``12 of 15 trials done, 1 failed, 2 not run``; of a table only how many it has."""
-    if view.result.imported_from is not None:
+    if view.result.imported_table is not None:
         return f"{plural(len(view.result.trials), 'trial')} in the table"
     missing = view.planned - len(view.result.trials)
     parts = [f"{view.done} of {plural(view.planned, 'trial')} done"]
@@ -36,7 +36,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
     if source is not None:
         said.append(
             f"Imported from {source}: linewatt did not measure these figures, and knows of hosts and trials "
-            "only what that table says."
+            f"only what {'that table says' if view.result.imported_table else 'its files say'}."
         )
     lab = [name for name, host in view.hosts.items() if host.lab]
     if lab:

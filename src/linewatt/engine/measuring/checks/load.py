@@ -149,7 +149,7 @@ def versions(seen: Seen) -> Iterator[Flag]:
     """Two versions of the load; whether their threads differ is read back (checks/placement.py)."""
     for run in seen.cut.runs:
         sender, receiver = run.sender.load.version, run.receiver.load.version
-        if sender != receiver:
+        if sender and receiver and sender != receiver:  # an end that is told of by the other has none
             yield Flag(
                 "load-versions-differ",
                 ", ".join(seen.case.pair_of(run.output.planned.instance).hosts),

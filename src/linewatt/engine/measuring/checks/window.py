@@ -158,7 +158,7 @@ def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) 
     The part of the window that a reading covers has the mean over all of that reading, so the part of it
     outside the load goes into the window in proportion.
     """
-    outside = [(_outside(one, window, load), one) for one in readings if not one.optional]
+    outside = [(outside_s(one, window, load), one) for one in readings if not one.optional]
     worst, reading = max(outside, key=lambda pair: sum(pair[0]), default=((0.0, 0.0), None))
     if reading is None or sum(worst) <= EDGE_ERROR * window.seconds:
         return
@@ -175,7 +175,7 @@ def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) 
     )
 
 
-def _outside(reading: Reading, window: Window, load: Window) -> tuple[float, float]:
+def outside_s(reading: Reading, window: Window, load: Window) -> tuple[float, float]:
     """Seconds of the window, at its start and its end, that readings fill with what was outside the load."""
     early = late = 0.0
     for record in reading.records:

@@ -129,7 +129,7 @@ def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
     unit = speed.unit([summary])
     cell = case_cell(speed, summary, unit)
     ci = ci_text(speed, summary, unit)
-    unknown = "one trial: its spread is not known" if view.result.imported_from is None else "CI not known"
+    unknown = "one trial: its spread is not known" if view.result.imported_table is None else "CI not known"
     value = figure(cell, unit.name, view.marks.cell(summary.case, "throughput"))
     return value, f"({ci or unknown})"
 
@@ -196,7 +196,7 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
 
 def means_are(view: Digest, of: str = "") -> str:
     """What figures of a block are; nothing is known of the means of an imported table."""
-    source = view.result.imported_from
+    source = view.result.imported_table
     return f"mean (95 % CI){of}" if source is None else f"as {source} has it"
 
 

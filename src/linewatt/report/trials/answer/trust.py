@@ -103,10 +103,12 @@ def _few(alone: Sequence[str], *, every: bool) -> str:
 
 
 def _joined(said: Sequence[str], view: Digest) -> str:
-    """What holds; of an imported table, which no check can look behind, no more than that it says so."""
-    source = view.result.imported_from
+    """What holds; of an imported table, which no check can look behind, no more than that it says so, and of
+    imported files, where not every check can be made, how far one was."""
+    source = view.result.imported_table
     if source is None:
-        return ", ".join(said) or "no doubt found"
+        partly = " by the files alone" if view.result.imported_from else ""
+        return ", ".join(said) or f"no doubt found{partly}"
     return ", ".join((*(one for one in said if not one.startswith("one trial")), f"as {source} has it"))
 
 

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt import`` of a folder, or a file, of what people measured by hand."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from linewatt.engine.captures.options import Options
+    from linewatt.engine.captures.whole import Whole
+
+SCHEMA_VERSION = 1
+MOST_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Options of the command that are of files that people measured by hand, and of nothing else."""
+
+    omit: float | None = None
+    tail: float | None = None
+    timezone: str | None = None
+    host: Sequence[str] = ()
+    skip: Sequence[str] = ()
+    network: str | None = None
+
+    @property
+    def named(self) -> list[str]:
+        """Those that were given, as they are written."""
+        every = {
+            "--omit": self.omit,
+            "--tail": self.tail,
+            "--timezone": self.timezone,
+            "--host": self.host or None,
+            "--skip": self.skip or None,
+            "--network": self.network,
+        }
+        return [name for name, value in every.items() if value is not None]
+
+
+def is_captures(path: Path) -> bool:
+    """Whether a path is a folder, or a file of a tool rather than a table."""
+    from linewatt.engine.captures.folder import beginning_of
+    from linewatt.engine.captures.formats import begins_capture
+
+    return path.is_dir() or (path.is_file() and begins_capture(beginning_of(path)))
+
+
+def import_captures(path: Path, called: str, given: Given, results: Path, *, as_json: bool) -> None:
+    """Store what is in a folder as a result. Raises InvalidInput, one line; StoreError."""
+    from linewatt.cli.output import print_json, put, say
+    from linewatt.engine.captures.whole import manifest_of, read_folder
+    from linewatt.foreign import one_line
+    from linewatt.store.write import ImportedTrial, write_imported
+
+    options = options_of(given)
+    whole = read_folder(path, given.skip, options)
+    manifest = manifest_of(whole, called, one_line(path.resolve().name), options)
+    trials = [ImportedTrial(one.trial, one.series, one.texts) for one in whole.trials]
+    stored = write_imported(results, manifest, trials, whole.originals, named_s=time.time())
+    failed = sum(one.trial.status == "failed" for one in trials)
+    if as_json:
+        print_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "id": stored.name,
+                "path": str(stored),
+                "kind": "captures",
+                "trials": len(trials),
+                "trials_failed": failed,
+                "files": len(whole.found),
+                "formats": whole.formats,
+                "hosts": list(whole.host_names),
+            }
+        )
+        return
+    say(f"{_files(whole)} stored as {_count(len(trials), 'trial')} of {', '.join(whole.host_names)}")
+    if failed:
+        say(f"{_count(failed, 'trial')} failed; show says why")
+    put(stored.name)
+
+
+def _files(whole: Whole) -> str:
+    return ", ".join(f"{_count(number, 'file')} of {name}" for name, number in whole.formats.items())
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def options_of(given: Given) -> Options:
+    """Raises InvalidInput."""
+    from linewatt.campaign.entries.fields import HOST_NAME
+    from linewatt.engine.captures.options import Options
+    from linewatt.engine.captures.stamps import zone_of
+
+    for name, value in (("--omit", given.omit), ("--tail", given.tail)):
+        if value is not None and not 0 <= value <= MOST_S:
+            raise InvalidInput(f"{name} {value:g}: give seconds from 0 to {MOST_S:g}")
+    network = given.network or "bare"
+    if not re.fullmatch(HOST_NAME, network, re.ASCII):
+        raise InvalidInput(f"--network {network!r}: use letters, digits, dots, underscores and dashes")
+    return Options(
+        omit_s=given.omit or 0.0,
+        tail_s=given.tail or 0.0,
+        zone=None if given.timezone is None else zone_of(given.timezone),
+        hosts=dict(_host_of(one) for one in given.host),
+        network=network,
+    )
+
+
+def _host_of(text: str) -> tuple[str, str]:
+    """File and host of ``NAME=FILE``. Raises InvalidInput."""
+    name, equals, file = text.partition("=")
+    if not (name and equals and file):
+        raise InvalidInput(f"--host {text!r}: write NAME=FILE, the file as it is called below the folder")
+    return file, name

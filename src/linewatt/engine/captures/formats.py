@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which format a file is, told by what is in it and never by its name. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from linewatt.engine.captures import flent, ipmitool, sysstat, turbostat
+from linewatt.engine.captures.folder import GZIP, CaptureFile
+from linewatt.engine.captures.model import Found
+from linewatt.errors import InvalidInput, LinewattError, ParseError
+from linewatt.foreign import contained, one_line, read_each_json
+from linewatt.loads.registry import LOADS
+
+_OF_JSON: tuple[Callable[[CaptureFile, tuple[Any, ...]], Found | None], ...] = (flent.find, sysstat.find_json)
+_OF_TEXT: tuple[Callable[[CaptureFile], Found | None], ...] = (
+    sysstat.find_text,
+    turbostat.find,
+    ipmitool.find,
+)
+KNOWN = (
+    *(load.by_hand for load in LOADS.values() if load.by_hand),
+    "mpstat (text, -o JSON)",
+    "sar (text), sadf -j",
+    "ipmitool sensor, sdr and dcmi power reading behind stamps",
+    "turbostat with Time_Of_Day_Seconds",
+    "flent (.flent.gz)",
+)
+"""in words, for messages"""
+
+
+def find(file: CaptureFile) -> Found:
+    """What a file holds. Raises InvalidInput, one line naming it, for what is damaged or no format that is
+    read."""
+    try:
+        with contained(file.name):
+            found = _find(file)
+    except LinewattError as error:
+        said = one_line(str(error))
+        named = said if said.startswith(file.name) else f"{file.name}: {said}"
+        raise InvalidInput(named if "--skip" in said else f"{named}; --skip leaves it out") from None
+    if found is None:
+        raise InvalidInput(f"{file.name}: is none of {'; '.join(KNOWN)}; --skip leaves it out")
+    return found
+
+
+def begins_capture(beginning: bytes) -> bool:
+    """Whether a file that begins so is what a tool wrote, and no table."""
+    text = beginning.decode(errors="replace").lstrip()
+    return (
+        beginning.startswith(GZIP)
+        or text.startswith(("{", *(f"{name}:" for name in LOADS)))
+        or sysstat.is_top(text.partition("\n")[0])
+        or any(ipmitool.watts(line) is not None or turbostat.is_header(line) for line in text.splitlines())
+    )
+
+
+def _find(file: CaptureFile) -> Found | None:
+    text = _after_warnings(file.text)
+    if not text.strip():
+        raise ParseError("is empty")
+    if text.lstrip().startswith("{"):
+        return _of_json(file, text)
+    return next((found for find_in in _OF_TEXT if (found := find_in(file)) is not None), None)
+
+
+def _of_json(file: CaptureFile, text: str) -> Found | None:
+    try:
+        documents = tuple(read_each_json(text, "its JSON is cut off or damaged"))
+    except ParseError:
+        found = sysstat.find_open_json(file)
+        if found is None:
+            raise
+        return found
+    for load in LOADS.values():
+        ends = load.ends_of(file.name, file.text, documents)
+        if ends is not None:
+            return Found(file, load.name, ends=ends)
+    return next((found for find_in in _OF_JSON if (found := find_in(file, documents)) is not None), None)
+
+
+def _after_warnings(text: str) -> str:
+    """The text without lines of a load's own words in front of its JSON."""
+    start = text.find("\n{\n")
+    before = text[: max(0, start)].strip().splitlines()
+    says = ("warning:", *(f"{name}:" for name in LOADS))
+    return text[start + 1 :] if before and all(line.startswith(says) for line in before) else text

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readings of a BMC as ``ipmitool`` prints them, each with a stamp before it. Pure.
+
+``ipmitool sensor``, ``sdr``, ``sdr elist`` and ``dcmi power reading`` say nothing of when they ran (the IPMI
+timestamp is the BMC's own clock), so whoever read them over time wrote a line of date(1) before each. Lines
+of sensors in no unit of power, and those without a reading, are passed over.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from linewatt.engine.captures.folder import CaptureFile
+from linewatt.engine.captures.model import Found, Track
+from linewatt.engine.captures.stamps import stamp_line
+from linewatt.engine.live.feed import Record
+from linewatt.errors import ParseError
+from linewatt.foreign import number
+from linewatt.model import Channel
+from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, scopes
+
+NAME = "ipmitool"
+MOST_SENSORS = 1000
+MOST_W = 1e5
+"""of one sensor"""
+_DCMI = re.compile(r"\s*Instantaneous power reading\s*:\s*(\d+) Watts\s*")
+_STATE = re.compile(r"\s*Power reading state is\s*:\s*(\w+)\s*")
+_IN_UNIT = re.compile(r"(-?[\d.]+) Watts")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_COLUMNS = re.compile(r"[^|]{1,64}\|[^|]*\|.*")
+HOW = "write a stamp before each reading: while sleep 1; do date +%s.%N; ipmitool sensor; done >bmc.log"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """What was printed behind one stamp."""
+
+    time_s: float
+    resolution_s: float
+    is_unix: bool
+    lines: tuple[str, ...]
+
+
+def find(file: CaptureFile) -> Found | None:
+    """Readings of ipmitool over time; ``None``: nothing of it is in the file. Raises ParseError."""
+    lines = [line for line in file.text.splitlines() if line.strip()]
+    if not any(watts(line) is not None for line in lines):
+        return None
+    sweeps = tuple(_sweeps(lines))
+    if len({one.is_unix for one in sweeps}) > 1:
+        raise ParseError("some of its stamps have a time zone and some have none")
+    for before, after in itertools.pairwise(sweeps):
+        if after.time_s < before.time_s:
+            raise ParseError(f"its stamps go back by {before.time_s - after.time_s:g} s: the clock was set")
+    return Found(file, NAME, tracks=(_track(file, sweeps),))
+
+
+def _sweeps(lines: Sequence[str]) -> Iterator[_Sweep]:
+    """Raises ParseError where readings stand behind no stamp of their own."""
+    stamp: tuple[float, float, bool] | None = None
+    own: list[str] = []
+    for line in lines:
+        found = stamp_line(line)
+        if found is None:
+            if stamp is None and watts(line) is not None:
+                raise ParseError(f"holds readings of ipmitool without a time; {HOW}")
+            own.append(line)
+            continue
+        if stamp is not None:
+            yield _Sweep(*stamp, tuple(own))
+        stamp, own = found, []
+    if stamp is not None:
+        yield _Sweep(*stamp, tuple(own))
+
+
+def _track(file: CaptureFile, sweeps: Sequence[_Sweep]) -> Track:
+    readings = [_readings(one) for one in sweeps]
+    names = list(dict.fromkeys(name for one in readings for name in one))
+    if len(names) > MOST_SENSORS:
+        raise ParseError(f"holds more than {MOST_SENSORS} sensors of power")
+    gaps_s = [after.time_s - before.time_s for before, after in itertools.pairwise(sweeps)]
+    # read at some time between its stamp and the next one
+    resolution_s = max(one.resolution_s for one in sweeps) + (median(gaps_s) if gaps_s else 0.0)
+    records = tuple(
+        Record(one.time_s + resolution_s / 2, _span_s(sweeps, at), "\n".join(one.lines), values)
+        for at, (one, values) in enumerate(zip(sweeps, readings, strict=True))
+    )
+    return Track(
+        file=file,
+        node=None,
+        source=NAME,
+        records=records,
+        channels=_channels(names),
+        clock="unix" if sweeps[0].is_unix else "local",
+        resolution_s=resolution_s,
+        is_power=True,
+        is_dated=True,
+    )
+
+
+def _span_s(sweeps: Sequence[_Sweep], at: int) -> float:
+    return sweeps[at].time_s - sweeps[at - 1].time_s if at else 0.0
+
+
+def _readings(sweep: _Sweep) -> dict[str, float | None]:
+    """Sensor → W. Raises ParseError for two readings behind one stamp: nobody knows when the second was."""
+    values: dict[str, float | None] = {}
+    for line in sweep.lines:
+        state = _STATE.fullmatch(line)
+        if state is not None and state[1] != "activated":
+            values.pop(DCMI, None)
+        found = watts(line)
+        if found is None:
+            continue
+        name, value = found
+        if abs(value) > MOST_W:
+            raise ParseError(f"{name} reads {value:g} W, which no host draws")
+        if name in values:
+            raise ParseError(f"{name} stands twice behind one stamp; {HOW}")
+        values[name] = value
+    return values
+
+
+def watts(line: str) -> tuple[str, float] | None:
+    """The name and the watts of a line, if it is a reading of power."""
+    if match := _DCMI.fullmatch(line):
+        return DCMI, number(match[1], "a reading of DCMI")
+    if not _COLUMNS.fullmatch(line):
+        return None
+    name, *cells = (cell.strip() for cell in line.split("|"))
+    for at, cell in enumerate(cells):
+        match = _IN_UNIT.fullmatch(cell)
+        if match:
+            return name, number(match[1], name)
+        if cell == "Watts" and at and _NUMBER.fullmatch(cells[at - 1]):
+            return name, number(cells[at - 1], name)
+    return None
+
+
+def _channels(names: Sequence[str]) -> Mapping[str, Channel]:
+    """No watt is counted twice where scopes are summed: as for a BMC that linewatt reads itself."""
+    sensors = [name for name in names if name != DCMI]
+    scope_of = dict(zip(sensors, scopes([(name, "W") for name in sensors], DCMI in names), strict=True))
+    if DCMI in names:
+        scope_of[DCMI] = DCMI_SCOPE
+    made = Channel(
+        "",
+        "W",
+        "gauge",
+        "",
+        method="ipmitool, read by hand; the step and tolerance of the sensor are not known",
+    )
+    return {name: replace(made, name=name, scope=scope_of[name]) for name in names}

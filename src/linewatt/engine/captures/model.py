@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What files of others hold, as values: ends of loads, and readings of hosts over time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+
+from linewatt.engine.captures.folder import CaptureFile
+from linewatt.engine.live.feed import Record
+from linewatt.loads.base import ToldEnd
+from linewatt.model import Channel
+
+NOT_SAID = "not in the imported files"
+"""the reason of whatever files of others do not say"""
+
+
+Clock = Literal["unix", "local"]
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """What one source of a host said over time, on that host's clock.
+
+    The time of a record (``received_s``) is Unix seconds where ``clock`` is ``unix``; else the clock on the
+    wall as if that were UTC. Each is the middle of what a stamp can mean: it may be off by ``resolution_s``
+    / 2. ``days`` are the dates that the first record may be of (``11/12/26`` is one of two), none: not said;
+    its times then begin on 1970-01-01.
+    """
+
+    file: CaptureFile
+    node: str | None
+    source: str
+    records: tuple[Record, ...]
+    channels: Mapping[str, Channel]
+    clock: Clock
+    resolution_s: float
+    days: tuple[date, ...] = ()
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    is_power: bool = False
+    is_dated: bool = False
+    """whether each time has its own date"""
+    of_peer: bool = False
+    """whether it is of the other host of the test that is in the same file"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one file holds, and which format it is."""
+
+    file: CaptureFile
+    format: str
+    ends: tuple[ToldEnd, ...] = ()
+    tracks: tuple[Track, ...] = ()
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """The hosts that it names itself."""
+        named = (*(one.node for one in self.ends), *(one.node for one in self.tracks))
+        return frozenset(name for name in named if name)

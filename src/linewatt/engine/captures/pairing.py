@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both ends of each test, and which tests ran at once: those are the instances of one trial. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+from linewatt.engine.captures.hosts import LOOPBACK, Hosts, named
+from linewatt.engine.captures.model import Found
+from linewatt.errors import InvalidInput
+from linewatt.loads.base import Asked, LoadEnd, ToldEnd
+from linewatt.loads.registry import DEFAULT
+from linewatt.model import Case
+
+SLACK_S = 1.3
+"""tests behind one another may seem to overlap by so much: stamps are cut to a second"""
+MOST_TRIALS = 10_000
+TOGETHER_RATIO = 0.5
+"""of the shorter one: tests that overlap by so much ran at once"""
+
+
+@dataclass(frozen=True, slots=True)
+class OneTest:
+    """One test of a load: its hosts, and what the file of either end says; one of the two may be missing."""
+
+    client_host: str
+    server_host: str
+    client: ToldEnd | None
+    server: ToldEnd | None
+
+    @property
+    def line(self) -> ToldEnd:
+        """The end whose clock is that of the trial."""
+        end = self.client or self.server
+        if end is None:
+            raise ValueError("a test without any end")
+        return end
+
+    @property
+    def asked(self) -> Asked:
+        return self.line.asked
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(end.file for end in (self.client, self.server) if end is not None))
+
+    @property
+    def failure(self) -> str | None:
+        said = [end.failure for end in (self.client, self.server) if end is not None and end.failure]
+        return said[0] if said else None
+
+    @property
+    def start_s(self) -> float:
+        """When what is counted begins: the middle of when it can."""
+        return self.line.begun_s + self.line.late_s / 2
+
+    @property
+    def end_s(self) -> float:
+        known = (self.load_end(sender=sends) for sends in (True, False))
+        return self.start_s + min(end.duration_s for end in known if isinstance(end, LoadEnd))
+
+    def end_of(self, host: str) -> ToldEnd | None:
+        """What the file of this host says."""
+        return self.client if host == self.client_host else self.server
+
+    def load_end(self, *, sender: bool) -> LoadEnd | str:
+        """What the sender, or the receiver, counted, or why that is not known."""
+        client_sends = not self.asked.is_reverse
+        own, other = (self.client, self.server) if client_sends == sender else (self.server, self.client)
+        if own is not None:
+            return own.own
+        return other.other if other is not None else "no file of it"
+
+    def is_told(self, *, sender: bool) -> bool:
+        """Whether this end's figures are what it told the other, and not its own file's."""
+        client_sends = not self.asked.is_reverse
+        own = self.client if client_sends == sender else self.server
+        return own is None
+
+
+def tests_of(found: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:
+    """Every test, in the order of time. Raises InvalidInput for a test that is there twice."""
+    ends: dict[str, dict[bool, ToldEnd]] = {}
+    for one in (end for file in found for end in file.ends):
+        both = ends.setdefault(one.key, {})
+        if one.is_client in both:
+            raise InvalidInput(
+                f"{one.file}: the same test as in {both[one.is_client].file}; --skip one of them"
+            )
+        both[one.is_client] = one
+    every = [_test(both.get(True), both.get(False), hosts) for both in ends.values()]
+    return tuple(sorted(every, key=lambda one: one.start_s))
+
+
+def _test(client: ToldEnd | None, server: ToldEnd | None, hosts: Hosts) -> OneTest:
+    names = [None if end is None else hosts.of_file[end.file] for end in (client, server)]
+    if client is None or server is None:
+        known = client or server
+        own = names[0] or names[1]
+        if known is None or own is None:
+            raise ValueError("a test without any end")
+        other = _other(known, own, hosts)
+        names = [own, other] if client is not None else [other, own]
+    client_host, server_host = (name or "" for name in names)
+    if client_host == server_host:
+        server_host = beside(client_host)
+    if client is not None and server is not None:
+        _refuse_unlike(client, server)
+    return OneTest(client_host, server_host, client, server)
+
+
+def _other(known: ToldEnd, own: str, hosts: Hosts) -> str:
+    """The host of an end without a file: the only other one that has any, else its address."""
+    others = [name for name in hosts.names if name != own]
+    if LOOPBACK.fullmatch(known.peer) and not others:
+        return own
+    return others[0] if len(others) == 1 else named(known.peer or "peer")
+
+
+def beside(host: str) -> str:
+    """What the server is called of a test whose ends are one host."""
+    return f"{host[:55]}-server"
+
+
+def _refuse_unlike(client: ToldEnd, server: ToldEnd) -> None:
+    if client.own.is_sender == server.own.is_sender:
+        raise InvalidInput(
+            f"{client.file}, {server.file}: both ends of one test say that they "
+            f"{'send' if client.own.is_sender else 'receive'}; one of the files was changed"
+        )
+
+
+def trials_of(tests: Sequence[OneTest]) -> tuple[tuple[OneTest, ...], ...]:
+    """The tests of each trial, the trials in the order of time.
+
+    Raises InvalidInput for tests that overlap in part, or run at once and are no instances of one case.
+    """
+    groups: list[list[OneTest]] = []
+    running: list[tuple[OneTest, list[OneTest]]] = []
+    for one in tests:
+        running = [(other, own) for other, own in running if other.end_s > one.start_s]
+        mine = next((own for other, own in running if _at_once(one, other)), None)
+        if mine is None:
+            groups.append(mine := [])
+        mine.append(one)
+        running.append((one, mine))
+    if len(groups) > MOST_TRIALS:
+        raise InvalidInput(f"{len(groups)} trials are more than {MOST_TRIALS}; import them in parts")
+    for own in groups:
+        _refuse_no_trial(own)
+    return tuple(tuple(sorted(own, key=_place)) for own in groups)
+
+
+def _place(one: OneTest) -> tuple[int, float]:
+    return one.line.port, one.start_s
+
+
+def _at_once(one: OneTest, other: OneTest) -> bool:
+    """Raises InvalidInput for tests that overlap too little for one trial and too much for two."""
+    shared_s = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
+    if shared_s <= 0:
+        return False
+    shorter_s = min(one.end_s - one.start_s, other.end_s - other.start_s)
+    one_server = one.server_host == other.server_host and one.line.port == other.line.port
+    if one_server and shared_s <= SLACK_S:
+        return False
+    if not one_server and shared_s >= TOGETHER_RATIO * shorter_s:
+        return True
+    if shared_s <= SLACK_S:
+        return False
+    why = (
+        f"ran at one port of {one.server_host} at the same time, which no server does: are their clocks "
+        "right?"
+        if one_server
+        else f"overlap for {shared_s:.1f} s of {shorter_s:.1f} s: too little for instances of one trial, too "
+        "much for two trials"
+    )
+    raise InvalidInput(f"{one.files[0]}, {other.files[0]}: {why}; --skip one of them")
+
+
+def _refuse_no_trial(group: Sequence[OneTest]) -> None:
+    """Raises InvalidInput unless all of it ran at once and was asked the same."""
+    for one, other in combinations(group, 2):
+        if not _at_once(one, other):
+            raise InvalidInput(
+                f"{one.files[0]}, {other.files[0]}: both ran beside a third test, but not beside one "
+                "another; --skip those that are no instances of one trial"
+            )
+    for one, other in pairwise(group):
+        ways = [_way(each) for each in (one, other)]
+        if ways[0] != ways[1]:
+            raise InvalidInput(
+                f"{one.files[0]}, {other.files[0]}: ran at once from {' to '.join(ways[0])} and from "
+                f"{' to '.join(ways[1])}; tests that run at once are read where all go one way"
+            )
+        if replace(one.asked, seconds=None) != replace(other.asked, seconds=None):
+            raise InvalidInput(
+                f"{one.files[0]}, {other.files[0]}: ran at once and were not asked the same: "
+                f"{_differing(one, other)}"
+            )
+
+
+def _way(one: OneTest) -> tuple[str, str]:
+    ends = one.client_host, one.server_host
+    return ends[::-1] if one.asked.is_reverse else ends
+
+
+def _differing(one: OneTest, other: OneTest) -> str:
+    names = ("load", "test", "family", "streams", "is_reverse", "rate_bps", "omit_s", "options", "factors")
+    return ", ".join(name for name in names if getattr(one.asked, name) != getattr(other.asked, name))
+
+
+def case_of(group: Sequence[OneTest], network: str, varied: Iterable[str]) -> Case:
+    """The case that a trial is of; ``varied`` are options that differ between trials, which are factors
+    then."""
+    one = group[0]
+    sender, receiver = _way(one)
+    asked, names = one.asked, set(varied)
+    factors = dict(asked.factors) | dict(_all(asked, names))
+    return Case(
+        test=asked.test,
+        sender=sender,
+        receiver=receiver,
+        instances=len(group),
+        streams=asked.streams,
+        direction="reverse" if asked.is_reverse else "forward",
+        family=asked.family,
+        network=network,
+        rate_bps=asked.rate_bps,
+        factors=tuple(sorted(factors.items())),
+        load=None if asked.load == DEFAULT else asked.load,
+    )
+
+
+def _all(asked: Asked, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    own = dict(asked.options)
+    yield from ((name, own.get(name, "default")) for name in sorted(names))
+
+
+def varied_options(groups: Sequence[Sequence[OneTest]]) -> tuple[str, ...]:
+    """Options that not all trials have alike."""
+    asked = [group[0].asked for group in groups]
+    names = dict.fromkeys(name for one in asked for name, _ in one.options)
+    return tuple(name for name in names if len({dict(one.options).get(name) for one in asked}) > 1)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readings of a host put on the time line of a trial, where its clock allows that. Pure.
+
+The line of a trial is the clock of its client. A load says of itself when it began on the clock of its own
+host, so a host with a file of the load has its readings placed by that, however far its clock is off. A host
+without one is taken to have the client's clock, which is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+
+from linewatt.engine.captures import stamps
+from linewatt.engine.captures.model import Track
+from linewatt.engine.captures.options import Options
+from linewatt.engine.captures.pairing import OneTest
+from linewatt.engine.live.feed import Reading, Record
+from linewatt.hosts.clock import Offset
+from linewatt.model import Window
+
+MOST_APART_S = 1.5
+"""starts of the instances of a trial may differ by so much more on one host's clock than on another's"""
+NEAR_S = 60.0
+"""readings so far from a load are kept with its trial: what was before and after it"""
+
+
+@dataclass(frozen=True, slots=True)
+class HostClock:
+    """A host's clock against the line, and how well its readings lie beside the load.
+
+    ``uncertainty_s`` is of the load's start by that clock. ``is_known``: by a file of the load of that host.
+    """
+
+    offset_s: float
+    uncertainty_s: float
+    is_known: bool
+
+    @property
+    def offset(self) -> Offset:
+        return Offset(self.offset_s, self.uncertainty_s)
+
+
+def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | str:
+    """The clock of a host in a trial; a text says why it cannot be told."""
+    own = [(one, end) for one in group if (end := one.end_of(host)) is not None]
+    late_s = max(one.line.late_s for one in group)
+    if not own:
+        return HostClock(0.0, late_s / 2, is_known=False)
+    apart_s = [end.begun_s + end.late_s / 2 - one.start_s for one, end in own]
+    spread_s = max(apart_s) - min(apart_s)
+    if spread_s > MOST_APART_S:
+        apart = f"{min(apart_s):+.1f} s and {max(apart_s):+.1f} s"
+        return f"its clock is {apart} beside the client's in one trial: it was set"
+    middle_s = (max(apart_s) + min(apart_s)) / 2
+    own_late_s = max(end.late_s for _, end in own)
+    return HostClock(middle_s, max(late_s, own_late_s) / 2 + spread_s / 2, is_known=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A source's readings around a trial. ``uncertainty_s``: by how much they may lie beside the load."""
+
+    file: str
+    reading: Reading
+    uncertainty_s: float = 0.0
+    assumed_utc: bool = False
+
+
+def placed(track: Track, host: str, clock: HostClock | str, load: Window, options: Options) -> Placed:
+    """The readings of a track around a load; those that are none of it say why by their ``failure``."""
+    empty = Reading(host, track.source, (), {}, optional=track.is_power)
+    if isinstance(clock, str):
+        return Placed(track.file.name, replace(empty, failure=f"cannot be placed: {clock}"))
+    times_s = _unix_s(track, load.start_s + clock.offset_s, options.zone or UTC)
+    records = _on_line(track.records, times_s, clock.offset_s)
+    around = [
+        one for one in records if load.start_s - NEAR_S <= one.received_s <= load.end_s + NEAR_S + one.span_s
+    ]
+    uncertainty_s = clock.uncertainty_s + track.resolution_s / 2
+    assumed = track.clock == "local" and options.zone is None
+    if not _covers(records, load):
+        why = _beside(track, records, clock, load, assumed_utc=assumed)
+        return Placed(track.file.name, replace(empty, failure=why), uncertainty_s, assumed)
+    names = {name for one in around for name in one.values}
+    channels = {name: track.channels[name] for name in track.channels if name in names}
+    reading = Reading(host, track.source, tuple(around), channels, optional=track.is_power)
+    return Placed(track.file.name, reading, uncertainty_s, assumed)
+
+
+def _covers(records: Sequence[Record], load: Window) -> bool:
+    """Whether any of it is of the load."""
+    return (
+        bool(records)
+        and records[-1].received_s > load.start_s
+        and records[0].received_s - records[0].span_s < load.end_s
+    )
+
+
+def _on_line(records: Sequence[Record], times_s: Sequence[float], offset_s: float) -> list[Record]:
+    return [replace(one, received_s=time_s - offset_s) for one, time_s in zip(records, times_s, strict=True)]
+
+
+def _unix_s(track: Track, near_s: float, zone: tzinfo) -> list[float]:
+    """Times of a track as Unix seconds of its host; where the day is not sure, that nearest to ``near_s``."""
+    own = [one.received_s for one in track.records]
+    if track.clock == "unix" or not own:
+        return own
+    shifts_s = [stamps.midnight_s(day) - stamps.midnight_s(track.days[0]) for day in track.days]
+    if not track.days and not track.is_dated:
+        middle_s = stamps.unix_s((own[0] + own[-1]) / 2, zone)
+        shifts_s = [stamps.DAY_S * round((near_s - middle_s) / stamps.DAY_S)]
+    shift_s = min(shifts_s or [0.0], key=lambda each: abs(stamps.unix_s(own[0] + each, zone) - near_s))
+    return [stamps.unix_s(one + shift_s, zone) for one in own]
+
+
+def _beside(
+    track: Track, records: Sequence[Record], clock: HostClock, load: Window, *, assumed_utc: bool
+) -> str:
+    """That readings are of another time, and in which zone they would be of this one."""
+    if not records:
+        return "holds no reading"
+    first_s, last_s = (one.received_s + clock.offset_s for one in (records[0], records[-1]))
+    said = (
+        f"has readings from {_words(first_s)} to "
+        f"{_words(last_s)}{', its stamps read as UTC' if assumed_utc else ''}, "
+        f"and the load ran at {_words(load.start_s + clock.offset_s)} by that host's clock"
+    )
+    fits = _fitting(records, load) if assumed_utc else []
+    if len(fits) == 1:
+        said += f"; --timezone {stamps.offset_words(fits[0])} would make them one"
+    return said
+
+
+def _fitting(records: Sequence[Record], load: Window) -> list[float]:
+    """Offsets of zones (s east of UTC) in which readings taken as UTC would be of the load."""
+    first_s, last_s = records[0].received_s - records[0].span_s, records[-1].received_s
+    offsets = range(stamps.MOST_WEST_S, stamps.MOST_EAST_S + 1, stamps.QUARTER_S)
+    return [one for one in offsets if first_s - one <= load.start_s and load.end_s <= last_s - one]
+
+
+def _words(time_s: float) -> str:
+    return f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d %H:%M:%S} UTC"

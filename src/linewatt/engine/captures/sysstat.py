@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPU use as sysstat's tools write it: ``mpstat`` and ``sar`` as text, ``mpstat -o JSON``, ``sadf -j``. Pure.
+
+mpstat and sar stamp the end of an interval with the clock on the wall of their host, cut to a second,
+without a zone; the date stands once, at the top, as the locale has it. sadf has date, time and whether they
+are UTC.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from linewatt.engine.captures import stamps
+from linewatt.engine.captures.folder import CaptureFile
+from linewatt.engine.captures.model import Clock, Found, Track
+from linewatt.engine.live.feed import Record
+from linewatt.errors import ParseError
+from linewatt.foreign import number, read_json
+from linewatt.model import Channel
+from linewatt.sensors.mpstat import SHARES, WHOLE_HOST, Mpstat, reasons_of, values_of
+
+SECOND_S = 1.0
+MOST_CPUS = 8192
+MOST_PERCENT = 100.5
+"""three columns of two decimals each, added up"""
+_ALL = ("all", "-1")
+_NAMES = {"user": "usr", "system": "sys"}
+"""of ``sar -u`` in its short form, in which they contain guests and interrupts"""
+_NEEDED = ("idle", "iowait", "steal")
+"""without these nothing is told of the use of a CPU"""
+_TOP = re.compile(r"(\S+) (\S+) \(([^()]*)\)\s+(\S+)\s+_[^_\s]\S*_\s+\((\d+) CPU\)")
+_ROW = re.compile(r"(\d{1,2}:\d\d:\d\d(?: ?[AaPp][Mm])?)\s+(\S.*)")
+_OPEN_TABLE, _CLOSED_TABLE = re.compile(r'"timestamp": "[^"]*"'), Mpstat()
+
+Row = Mapping[str, float]
+"""column → percent"""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What a tool says of one interval: by CPU, and ``whole`` of all together; ``span_s`` where it is
+    said."""
+
+    end_s: float
+    span_s: float | None
+    cpus: Mapping[int, Row]
+    whole: Row | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What stands at the top of a file."""
+
+    node: str | None
+    kernel: str | None
+    cpus: int | None
+    days: tuple[date, ...]
+
+
+def find_json(file: CaptureFile, documents: Sequence[Any]) -> Found | None:
+    """What ``mpstat -o JSON`` or ``sadf -j`` wrote; ``None``: neither did. Raises ParseError."""
+    if len(documents) != 1 or not isinstance(documents[0], dict) or "sysstat" not in documents[0]:
+        return None
+    hosts = documents[0]["sysstat"]["hosts"]
+    if len(hosts) != 1:
+        raise ParseError(f"holds {len(hosts)} hosts; one file a host is read")
+    every = [one for one in hosts[0]["statistics"] if one]
+    if not every:
+        raise ParseError("holds no interval")
+    if isinstance(every[0].get("timestamp"), dict):
+        return Found(file, "sadf", tracks=(_sadf(file, hosts[0], every),))
+    return Found(file, "mpstat", tracks=(_mpstat(file, hosts[0], every),))
+
+
+def find_open_json(file: CaptureFile) -> Found | None:
+    """JSON of an mpstat that was ended before it could close it; ``None``: it is none. Raises ParseError."""
+    text = file.text
+    if not text.lstrip().startswith('{"sysstat"') or '"cpu-load": [' not in text:
+        return None
+    top = {name: _value(text, name) for name in ("nodename", "release", "number-of-cpus", "date")}
+    every = []
+    for record in _records(text):
+        found = _OPEN_TABLE.findall(record)
+        _, _, table = record.rpartition('"cpu-load": [')
+        rows = read_json(f"[{table.rpartition(']')[0]}]", "a table of mpstat")
+        if not found:
+            raise ParseError("a table of mpstat has no stamp")
+        every.append({"timestamp": json.loads(f"{{{found[-1]}}}")["timestamp"], "cpu-load": rows})
+    if not every:
+        raise ParseError("holds no whole interval of mpstat")
+    return Found(file, "mpstat", tracks=(_mpstat(file, top, every),))
+
+
+def _value(text: str, name: str) -> str | None:
+    match = re.search(rf'"{name}": "?([^",\n]*)', text)
+    return match[1] if match else None
+
+
+def _records(text: str) -> Iterator[str]:
+    """As the sensor cuts the stream of a running mpstat."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        lines.append(line)
+        if _CLOSED_TABLE.ends_record(line):
+            yield "\n".join(lines)
+            lines.clear()
+
+
+def _mpstat(file: CaptureFile, top: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Track:
+    host = Host(
+        _text(top.get("nodename")), _text(top.get("release")), _whole(top.get("number-of-cpus")), _days(top)
+    )
+    own = [one for one in every if "cpu-load" in one]
+    if not own:
+        raise ParseError("holds no use of CPUs; run mpstat -P ALL")
+    ends_s = list(stamps.unwrapped(_clock(str(one["timestamp"])) for one in own))
+    intervals = [
+        Interval(end_s, None, *_rows_of(one["cpu-load"]), json.dumps(one))
+        for end_s, one in zip(ends_s, own, strict=True)
+    ]
+    return _track(file, "mpstat", host, intervals, "local")
+
+
+def _sadf(file: CaptureFile, top: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Track:
+    intervals, utc = [], set()
+    for one in every:
+        stamp, table = one["timestamp"], one.get("cpu-load-all") or one.get("cpu-load")
+        if table is None:
+            continue
+        days = stamps.days_of(str(stamp["date"]))
+        end_s = stamps.midnight_s(days[0]) + stamps.time_of_day_s(str(stamp["time"]))
+        utc.add(bool(stamp.get("utc")))
+        span_s = float(stamp["interval"]) if stamp.get("interval") else None
+        intervals.append(Interval(end_s, span_s, *_rows_of(table), json.dumps(one)))
+    if not intervals:
+        raise ParseError("holds no use of CPUs; run sadf -j FILE -- -u ALL -P ALL")
+    if len(utc) > 1:
+        raise ParseError("some of its times are UTC and some are not")
+    first = stamps.days_of(str(every[0]["timestamp"]["date"]))[:1]
+    host = Host(
+        _text(top.get("nodename")), _text(top.get("release")), _whole(top.get("number-of-cpus")), first
+    )
+    return _track(file, "sar", host, intervals, "unix" if utc == {True} else "local", is_dated=True)
+
+
+def _clock(text: str) -> float:
+    """Some versions write the date before it."""
+    return stamps.time_of_day_s(text.rpartition("T")[2].removesuffix("Z"))
+
+
+def _days(top: Mapping[str, Any]) -> tuple[date, ...]:
+    return stamps.days_of(str(top["date"])) if top.get("date") else ()
+
+
+def _rows_of(table: Iterable[Mapping[str, Any]]) -> tuple[dict[int, Row], Row | None]:
+    cpus: dict[int, Row] = {}
+    whole = None
+    for one in table:
+        row = {
+            _NAMES.get(name, name): float(value) for name, value in one.items() if name not in ("cpu", "node")
+        }
+        if str(one["cpu"]) in _ALL:
+            whole = row
+        else:
+            cpus[int(one["cpu"])] = row
+    return cpus, whole
+
+
+def is_top(line: str) -> bool:
+    """Whether mpstat or sar begins its text so."""
+    return _TOP.match(line) is not None
+
+
+def find_text(file: CaptureFile) -> Found | None:
+    """What mpstat or sar wrote as text; ``None``: neither did. Raises ParseError."""
+    lines = [line for line in file.text.splitlines() if line.strip()]
+    top = _TOP.match(lines[0]) if lines else None
+    if top is None:
+        return None
+    host = Host(top[3] or None, top[2], int(top[5]), stamps.days_of(top[4]))
+    intervals, source = _tables(lines[1:])
+    if not intervals:
+        raise ParseError("holds no use of CPUs over time; run mpstat -P ALL 1, or sar -u ALL -P ALL 1")
+    return Found(file, source, tracks=(_track(file, source, host, intervals, "local"),))
+
+
+def _tables(lines: Iterable[str]) -> tuple[list[Interval], str]:
+    """Tables of CPUs, each line of which has a stamp; others are passed over."""
+    columns: list[str] | None = None
+    source, begun = "mpstat", ""
+    stamped: list[tuple[str, str, dict[int, Row], list[Row], list[str]]] = []
+    for line in lines:
+        match = _ROW.fullmatch(line.rstrip())
+        if match is None:
+            columns = columns if not line.startswith(("Linux", "Average")) else None
+            if _TOP.match(line):
+                raise ParseError("holds several runs, one behind the other; keep one in a file")
+            continue
+        clock, words = match[1], match[2].split()
+        if "CPU" in words:
+            columns = [_column(word) for word in words] if "%idle" in words and words[0] == "CPU" else None
+            source = "sar" if columns and _is_sar(columns, words) else source
+            begun = clock
+            continue
+        if words[0] not in _ALL and not words[0].isdecimal():
+            columns = None  # of another table begin here
+        if columns is None or len(words) != len(columns):
+            continue
+        row = {name: _percent(word) for name, word in zip(columns[1:], words[1:], strict=True)}
+        if not stamped or stamped[-1][1] != clock or words[0] in _ALL:
+            stamped.append((begun, clock, {}, [], []))
+            begun = clock
+        _, _, cpus, whole, texts = stamped[-1]
+        texts.append(line)
+        if words[0] in _ALL:
+            whole.append(row)
+        else:
+            cpus[int(words[0])] = row
+    return list(_intervals(stamped)), source
+
+
+def _intervals(
+    stamped: Sequence[tuple[str, str, dict[int, Row], list[Row], list[str]]],
+) -> Iterator[Interval]:
+    ends_s = stamps.unwrapped(stamps.time_of_day_s(clock) for _, clock, *_ in stamped)
+    for end_s, (begun, clock, cpus, whole, texts) in zip(ends_s, stamped, strict=True):
+        span_s = (stamps.time_of_day_s(clock) - stamps.time_of_day_s(begun)) % stamps.DAY_S
+        yield Interval(end_s, span_s or None, cpus, whole[0] if whole else None, "\n".join(texts))
+
+
+def _column(word: str) -> str:
+    name = word.removeprefix("%")
+    return _NAMES.get(name, name)
+
+
+def _is_sar(columns: Sequence[str], words: Sequence[str]) -> bool:
+    """sar has steal before irq, or user in place of usr."""
+    if "%system" in words:
+        return True
+    return "irq" in columns and "steal" in columns and columns.index("steal") < columns.index("irq")
+
+
+def _percent(word: str) -> float:
+    return number(word.replace(",", "."), "a share of CPU time")
+
+
+def _track(
+    file: CaptureFile,
+    source: str,
+    host: Host,
+    intervals: Sequence[Interval],
+    clock: Clock,
+    *,
+    is_dated: bool = False,
+) -> Track:
+    if any(after.end_s < before.end_s for before, after in pairwise(intervals)):
+        raise ParseError("its times go back: the clock was set, or files were joined")
+    if len({cpu for one in intervals for cpu in one.cpus}) > MOST_CPUS:
+        raise ParseError(f"holds more than {MOST_CPUS} CPUs")
+    first_s = 0.0 if is_dated or not host.days else stamps.midnight_s(host.days[0])
+    records = tuple(
+        _record(one, span_s, host, first_s) for one, span_s in zip(intervals, _spans(intervals), strict=True)
+    )
+    names = dict.fromkeys(name for one in records for name in one.values)
+    cpus = {} if host.cpus is None else {"cpu": {"cpus": host.cpus}}
+    kernel = {} if host.kernel is None else {"kernel": {"release": host.kernel}}
+    return Track(
+        file=file,
+        node=host.node,
+        source=source,
+        records=records,
+        channels={name: _channel(name) for name in names},
+        clock=clock,
+        resolution_s=SECOND_S,
+        days=host.days,
+        facts={**kernel, **cpus},
+    )
+
+
+def _channel(name: str) -> Channel:
+    if name == WHOLE_HOST:
+        return Channel(name, "cores", "mean", "host")
+    return Mpstat().channel(name)
+
+
+def _spans(intervals: Sequence[Interval]) -> Iterator[float]:
+    """How long each interval was: as it is said, else since the one before."""
+    since = [None, *(after.end_s - before.end_s for before, after in pairwise(intervals))]
+    told = [one.span_s or gap for one, gap in zip(intervals, since, strict=True)]
+    usual = [span for span in told if span]
+    if not usual:
+        raise ParseError("holds one interval, and not how long it was; measure several (mpstat -P ALL 1)")
+    for span in told:
+        yield span or median(usual)
+
+
+def _record(one: Interval, span_s: float, host: Host, first_s: float) -> Record:
+    """Shares by CPU where all have all columns; else what the host used, as far as that can be told."""
+    values: dict[str, float | None] = {}
+    reasons: dict[str, str] = {}
+    rows = {cpu: {name: row[name] for name in SHARES if name in row} for cpu, row in one.cpus.items()}
+    full = {"usr", "sys", "irq", "soft", *_NEEDED}
+    if rows and all(full <= row.keys() for row in rows.values()) and len(rows) >= (host.cpus or 1):
+        values, reasons = values_of(rows), reasons_of(rows)
+    else:
+        values[WHOLE_HOST], why = _cores(rows, one.whole, host.cpus)
+        if why:
+            reasons[WHOLE_HOST] = why
+    return Record(first_s + one.end_s + SECOND_S / 2, span_s, one.text, values, reasons)
+
+
+def _cores(rows: Mapping[int, Row], whole: Row | None, cpus: int | None) -> tuple[float | None, str | None]:
+    own = list(rows.values()) if rows and len(rows) == cpus else [whole] * (cpus or 0) if not rows else []
+    if not own:
+        return None, "it does not say how many CPUs there are, or not all of them are told of"
+    used = 0.0
+    for row in own:
+        if row is None or any(name not in row for name in _NEEDED):
+            return None, "columns are missing: idle, iowait and steal are needed"
+        unused = sum(row[name] for name in _NEEDED)
+        if not 0 <= unused <= MOST_PERCENT:
+            return None, f"its idle, iowait and steal add up to {unused:.4g} %"
+        used += max(0.0, 1 - unused / 100)
+    return used, None
+
+
+def _text(value: object) -> str | None:
+    return str(value)[:64] if value else None
+
+
+def _whole(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= MOST_CPUS else None

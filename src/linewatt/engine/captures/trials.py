@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From tests and readings of others to trials, by the code that measures those of campaigns. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from linewatt.analysis.cases.totals import whole_sum
+from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.captures import doubts
+from linewatt.engine.captures.hosts import Hosts
+from linewatt.engine.captures.model import NOT_SAID, Found, Track
+from linewatt.engine.captures.options import Options
+from linewatt.engine.captures.pairing import OneTest, beside, case_of, tests_of, trials_of, varied_options
+from linewatt.engine.captures.placing import HostClock, Placed, clock_of, placed
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
+from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
+from linewatt.engine.measuring.link import silence
+from linewatt.engine.measuring.measure import load_series, trial_of
+from linewatt.engine.measuring.window import Counted
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import understood
+from linewatt.hosts.base import HostSpec
+from linewatt.loads.base import Asked, LoadEnd
+from linewatt.loads.registry import LOADS
+from linewatt.model import METHOD, Case, EndResult, Trial, Window
+from linewatt.sensors.mpstat import SOURCES
+from linewatt.store.samples import Series
+
+LEAST_WINDOW_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A trial with what is stored beside it, and what was asked of its load.
+
+    ``used`` are the files of readings that it has any of; ``beside`` those of its hosts that it has none of,
+    and why.
+    """
+
+    trial: Trial
+    asked: Asked
+    texts: Mapping[str, str]
+    series: tuple[Series, ...] = ()
+    used: frozenset[str] = frozenset()
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Tests that are one trial, with their hosts and readings."""
+
+    number: int
+    repetition: int
+    tests: tuple[OneTest, ...]
+    case: Case
+    clocks: Mapping[str, HostClock | str]
+    tracks: Mapping[str, tuple[Track, ...]]
+    sharing: Mapping[str, tuple[str, ...]]
+
+
+def made_of(found: Sequence[Found], hosts: Hosts, options: Options) -> tuple[Made, ...]:
+    """All trials of what was found. Raises InvalidInput where there is none, or they contradict."""
+    tests = tests_of(found, hosts)
+    if not tests:
+        known = ", ".join(load.by_hand for load in LOADS.values() if load.by_hand)
+        raise InvalidInput(
+            f"no file of a load among them ({known}); readings alone are no result: add what the load wrote"
+        )
+    groups = trials_of(tests)
+    varied = varied_options(groups)
+    repetitions: dict[Case, int] = defaultdict(int)
+    made = []
+    for number, group in enumerate(groups, start=1):
+        case = case_of(group, options.network, varied)
+        repetitions[case] += 1
+        made.append(_made(_group(number, repetitions[case], group, case, found, hosts), options))
+    _refuse_unused(found, hosts, made)
+    return tuple(made)
+
+
+def _group(
+    number: int, repetition: int, tests: tuple[OneTest, ...], case: Case, found: Sequence[Found], hosts: Hosts
+) -> _Group:
+    same = {beside(one.client_host): one.client_host for one in tests}
+    tracks = {name: tuple(_tracks(name, case, found, hosts, same)) for name in case.hosts}
+    sharing = {
+        name: tuple(
+            other
+            for other in case.hosts
+            if other != name
+            and (other in hosts.sharing(name) or same.get(other) == name or same.get(name) == other)
+        )
+        for name in case.hosts
+    }
+    return _Group(
+        number, repetition, tests, case, {name: clock_of(name, tests) for name in case.hosts}, tracks, sharing
+    )
+
+
+def _tracks(
+    name: str, case: Case, found: Sequence[Found], hosts: Hosts, same: Mapping[str, str]
+) -> Iterator[Track]:
+    """Readings of a host: in its own files, or in those of the other host of the case."""
+    others = [host for host in case.hosts if host != name]
+    for one in found:
+        host = hosts.of_file[one.file.name]
+        for track in one.tracks:
+            if host in (others if track.of_peer else (name, same.get(name))):
+                yield track
+
+
+def _made(group: _Group, options: Options) -> Made:
+    load, asked = _load(group.tests), group.tests[0].asked
+    texts = dict(_texts(group.tests))
+    failure = next((one.failure for one in group.tests if one.failure), None)
+    if failure is not None:
+        return Made(_failed(group, load, failure), asked, texts)
+    window = _window(group, load, options)
+    known = doubts.Known(group.tests, _readings(group, load, options), group.clocks, load)
+    readings = {name: tuple(one.reading for one in own) for name, own in known.readings.items()}
+    for name, every in readings.items():
+        texts |= {f"{name}/{one.source}.jsonl": one.raw() for one in every if one.records}
+    runs = list(_runs(group))
+    whole = runs if len(runs) == len(group.tests) else []
+    cut = Cut(_run(group, load), whole, window, readings, _setup(group, options, window))
+    made = Made(_measured(group, cut, known), asked, texts, _series(cut, asked), *_used(group, known))
+    return made if made.trial.status == "done" else replace(made, series=())
+
+
+def _measured(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
+    """The trial, failed where nothing can be told of it, or nothing arrived."""
+    if cut.window.seconds <= 0:
+        return _failed(group, known.load, "it ran for no time")
+    try:
+        trial = understood(lambda: _trial(group, cut, known), "what its files hold")
+    except ParseError as error:
+        return _failed(group, known.load, str(error))
+    why = _nothing(group, trial) or silence(cut.run, cut.runs, cut.window)
+    return trial if why is None else _failed(group, known.load, why)
+
+
+def _series(cut: Cut, asked: Asked) -> tuple[Series, ...]:
+    own = (one for every in cut.readings.values() for one in every)
+    sensed = (Series(one.host, one.source, one.channels, one.samples()) for one in own)
+    return (*sensed, *load_series(cut.run, cut.runs, asked.load))
+
+
+def _used(group: _Group, known: doubts.Known) -> tuple[frozenset[str], dict[str, str]]:
+    """Files of readings of which it has any, and of which it has none with the reason."""
+    every = [one for own in known.readings.values() for one in own]
+    used = {one.file for one in every if one.reading.records}
+    return frozenset(used), {one.file: one.reading.failure or "" for one in every if one.file not in used}
+
+
+def _load(tests: Sequence[OneTest]) -> Window:
+    """When all of them ran, by the client's clock; of tests that failed at once, no time."""
+    start_s = max(one.start_s for one in tests)
+    return Window(start_s, max(start_s, min(one.end_s for one in tests)))
+
+
+def _window(group: _Group, load: Window, options: Options) -> Window:
+    """Raises InvalidInput where omit and tail leave nothing of a test."""
+    window = Window(load.start_s + options.omit_s, load.end_s - options.tail_s)
+    if window.seconds < min(LEAST_WINDOW_S, load.seconds):
+        raise InvalidInput(
+            f"{group.tests[0].files[0]}: all instances ran at once for {load.seconds:.1f} s, of which --omit "
+            f"and --tail leave {max(0.0, window.seconds):.1f} s; name less"
+        )
+    return window
+
+
+def _readings(group: _Group, load: Window, options: Options) -> dict[str, tuple[Placed, ...]]:
+    """By host, those of its sources. Raises InvalidInput."""
+    return {name: _placed(group, name, load, options) for name in group.case.hosts}
+
+
+def _placed(group: _Group, host: str, load: Window, options: Options) -> tuple[Placed, ...]:
+    """One reading a source, of several files that which is of this load. Raises InvalidInput."""
+    by_source: dict[str, list[Placed]] = defaultdict(list)
+    for track in group.tracks[host]:
+        by_source[track.source].append(placed(track, host, group.clocks[host], load, options))
+    for source, every in by_source.items():
+        names = [one.file for one in every if one.reading.records]
+        if len(names) > 1:
+            raise InvalidInput(
+                f"{names[0]}, {names[1]}: both are what {source} said of {host} in one trial; --skip one"
+            )
+    return tuple(max(every, key=lambda one: len(one.reading.records)) for every in by_source.values())
+
+
+def _runs(group: _Group) -> Iterator[InstanceRun]:
+    """Both ends of each instance, where both are known."""
+    for number, one in enumerate(group.tests):
+        ends = [one.load_end(sender=sends) for sends in (True, False)]
+        known = [doubts.end_run(one, end) for end in ends if isinstance(end, LoadEnd)]
+        if len(known) == len(ends):
+            sender, receiver = known
+            yield InstanceRun(_output(one, number), sender, receiver)
+
+
+def _output(one: OneTest, number: int) -> InstanceOutput:
+    planned = PlannedInstance(number, one.line.port, None, None)
+    return InstanceOutput(planned, {"client": [], "server": []}, None, None)
+
+
+def _run(group: _Group, load: Window) -> TrialRun:
+    case = group.case
+    planned = PlannedTrial(
+        group.number,
+        group.repetition,
+        case,
+        tuple(PlannedInstance(number, one.line.port, None, None) for number, one in enumerate(group.tests)),
+    )
+    return TrialRun(
+        planned=planned,
+        started_s=load.start_s,
+        ended_s=load.end_s,
+        load_s=load.seconds,
+        outputs=tuple(_output(one, number) for number, one in enumerate(group.tests)),
+        clocks={name: clock.offset for name, clock in group.clocks.items() if isinstance(clock, HostClock)},
+        target_bps=None,
+    )
+
+
+def _setup(group: _Group, options: Options, window: Window) -> Setup:
+    hosts = {
+        name: HostSpec(name, "unknown", "unknown", shares_cpus_with=group.sharing[name])
+        for name in group.case.hosts
+    }
+    unknown = dict.fromkeys(group.case.hosts)
+    return Setup(options.omit_s, window.seconds, hosts, dict(unknown), dict(unknown))
+
+
+def _trial(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
+    """Raises ParseError."""
+    trial = trial_of(cut, None, doubts.checks_of(known))
+    if not cut.runs:
+        trial = _half_known(trial, doubts.counted(known, cut.window, sender=False), cut.window, known)
+    return replace(trial, reason=NOT_SAID).with_ends(lambda end: _explained(end, known))
+
+
+def _half_known(
+    trial: Trial, received: Sequence[Counted] | None, window: Window, known: doubts.Known
+) -> Trial:
+    """What ends counted that are known, where the other end of an instance is not. Raises ParseError."""
+    sent = doubts.counted(known, window, sender=True)
+    packets = whole_sum(one.packets for one in received or ())
+    lost = whole_sum(one.lost_packets for one in received or ())
+    return replace(
+        trial,
+        throughput_bps=None if received is None else sum(one.rate_bps for one in received),
+        offered_bps=None if sent is None else sum(one.rate_bps for one in sent),
+        packets=packets,
+        lost_packets=lost,
+        lost_ratio=lost / packets if lost is not None and packets else None,
+        retransmits=whole_sum(one.retransmits for one in sent or ()),
+    ).with_ends(_without_load)
+
+
+def _without_load(end: EndResult) -> EndResult:
+    return replace(end, load_cpu_cores=None)
+
+
+def _explained(end: EndResult, known: doubts.Known) -> EndResult:
+    """That no file tells of CPUs, in place of that a sensor does not."""
+    sources = {one.reading.source for one in known.readings[end.host]}
+    if end.cpu_cores is not None or sources & set(SOURCES):
+        return end
+    return replace(end, reasons={**end.reasons, "cpu_cores": doubts.no_cpu_file(end.host)})
+
+
+def _nothing(group: _Group, trial: Trial) -> str | None:
+    if trial.throughput_bps is None or trial.throughput_bps > 0:
+        return None
+    return f"nothing arrived at {group.case.receiver} in the window, though the load ran"
+
+
+def _failed(group: _Group, load: Window, reason: str) -> Trial:
+    return Trial(
+        number=group.number,
+        repetition=group.repetition,
+        case=group.case,
+        case_key=group.case.key,
+        status="failed",
+        started_s=load.start_s,
+        reason=reason,
+        method=METHOD,
+    )
+
+
+def _texts(tests: Sequence[OneTest]) -> Iterator[tuple[str, str]]:
+    """What the load wrote, host by host, whatever its files were called."""
+    for number, one in enumerate(tests):
+        for host, role, end in (
+            (one.client_host, "client", one.client),
+            (one.server_host, "server", one.server),
+        ):
+            if end is not None and end.text:
+                yield f"{host}/{one.asked.load}-{role}-{number}.json", end.text
+
+
+def _refuse_unused(found: Iterable[Found], hosts: Hosts, made: Sequence[Made]) -> None:
+    """Raises InvalidInput for a file of readings that are of no trial."""
+    taking_part = {name for one in made for name in one.trial.case.hosts}
+    used = frozenset().union(*(one.used for one in made))
+    why = {name: said for one in made for name, said in one.beside.items()}
+    for one in found:
+        file, host = one.file.name, hosts.of_file[one.file.name]
+        if one.tracks and host not in taking_part:
+            raise InvalidInput(
+                f"{file}: is of {host}, which is in no test (of {', '.join(sorted(taking_part))}); name it "
+                "with --host, or --skip the file"
+            )
+        if file not in used and file in why:
+            raise InvalidInput(f"{file}: {why[file]}; or --skip the file")

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on what files of others, which were imported, do not say of themselves."""
+
+from __future__ import annotations
+
+from linewatt.findings.kinds import Kind, percent
+from linewatt.findings.window import EDGE_ERROR
+
+KINDS = (
+    Kind(
+        "settings-unknown",
+        "note",
+        "campaign",
+        (),
+        "What a load and a CPU tool wrote says little of hosts: MTU, offloads, governor, where processes and interrupts ran, "
+        "the line's rate and whether anything lay between the hosts are not known. No check that needs them was made.",
+        "The result was imported from files that people measured by hand.",
+        "Compare with care; a campaign reads these facts and compares them.",
+    ),
+    Kind(
+        "told-by-the-other-end",
+        "note",
+        "case",
+        (),
+        "What an end of the load counted is taken from what it told the other end when the test was over: one number for the "
+        "whole test, so that nothing is said of how steady it was there, nor of the end's version.",
+        "There is no file of that end; the evidence says which figure it is.",
+        "Keep what both ends of the load write.",
+    ),
+    Kind(
+        "receiver-not-known",
+        "withheld",
+        "case",
+        ("throughput",),
+        "Only what was sent is on record. What arrived may be less, so there is no throughput.",
+        "No file of the receiver, and its count is not in that of the sender; the evidence says what is missing.",
+        "Keep what the receiver writes, too; the evidence says how.",
+    ),
+    Kind(
+        "stamps-too-coarse",
+        "doubtful",
+        "trial",
+        ("cpu", "power", "above_idle"),
+        "Stamps of the load and of readings are cut to whole seconds, and clocks are not read: readings of CPU or watts may lie "
+        "so far beside the load that a part of the window has none of it.",
+        f"Placed as badly as the stamps allow, more than {percent(EDGE_ERROR)} of what is in the window would be of a time "
+        "without load.",
+        "Leave out as much of the test as the evidence says (--omit, --tail), or measure for longer.",
+    ),
+    Kind(
+        "clock-assumed",
+        "doubtful",
+        "trial",
+        ("cpu", "power", "above_idle"),
+        "A host's clock is taken to be that of the load's client, and nothing shows that it is: its CPU use or watts may be of "
+        "another time.",
+        "There is no file of the load of that host, whose stamp would tell.",
+        "Keep what the load writes at both ends.",
+    ),
+    Kind(
+        "zone-assumed",
+        "note",
+        "campaign",
+        (),
+        "Times of readings stand in no time zone; they are taken for UTC, in which they lie beside the load.",
+        "mpstat, sar and date(1) write the clock on the wall; --timezone was not given.",
+        "Give --timezone if the host's clock was in another one.",
+    ),
+)

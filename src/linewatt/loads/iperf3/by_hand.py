@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``iperf3 --json`` wrote at a client or a server, also several tests one behind the other. Pure.
+
+Stamps: ``timestamp.timesecs`` is the host's clock, cut to a second, when the ends agreed on the test (3.18
+and newer have milliseconds, too). Connections are opened then, and the test begins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import contained, one_line
+from linewatt.loads.base import Asked, LoadEnd, ToldEnd
+from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, load_end, other_end
+from linewatt.model import Family, TestName
+from linewatt.sizes import ETHERNET_BYTES, FULL, FULL_FRAME_BYTES, IP_BYTES, MINIMUM_FRAME_BYTES, UDP_BYTES
+
+NAME = "iperf3"
+SETUP_S = 0.2
+"""that opening the connections of a test may take: some round trips, and up to 128 streams"""
+SECOND_S, MILLISECOND_S = 1.0, 0.001
+DEFAULT_BLOCK_BYTES = 131072
+"""of TCP"""
+LARGEST_PAYLOAD = 65_507
+"""of a datagram (IPv4)"""
+MOST_BPS = 1e15
+LATEST_S = 2.0**33
+"""of a stamp: in the year 2242"""
+MOST_TESTS = 1000
+"""of one file"""
+
+
+def ends_of(file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
+    """The tests of a file of iperf3; ``None``: it is none. Raises ParseError, InvalidInput."""
+    if not documents or not all(_is_test(one) for one in documents):
+        return None
+    if len(documents) > MOST_TESTS:
+        raise InvalidInput(f"more than {MOST_TESTS} tests in one file; import it in parts")
+    return tuple(_ends(file, text, documents))
+
+
+def _is_test(document: object) -> bool:
+    return isinstance(document, dict) and {"start", "intervals", "end"} <= document.keys()
+
+
+def _ends(file: str, text: str, documents: tuple[Any, ...]) -> Iterator[ToldEnd]:
+    for number, document in enumerate(documents, start=1):
+        which = "its JSON" if len(documents) == 1 else f"test {number} of it"
+        with contained(which):
+            yield _end(file, document, text if len(documents) == 1 else json.dumps(document, indent=1))
+
+
+def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
+    start = document["start"]
+    failure = document.get("error")
+    if failure is not None and not ("test_start" in start and "timestamp" in start and "cookie" in start):
+        said = one_line(str(failure))[:200]
+        raise InvalidInput(f"iperf3 says {said!r}, and no test began; --skip leaves the file out")
+    asked = _asked(start)
+    is_client = "connecting_to" in start
+    begun_s, resolution_s = _begun(start["timestamp"])
+    system = str(start.get("system_info", "")).split()
+    peer = start["connecting_to"] if is_client else start.get("accepted_connection", {})
+    return ToldEnd(
+        file=file,
+        node=system[1] if len(system) > 1 else None,
+        kernel=system[2] if len(system) > 2 else None,
+        program=str(start["version"])[:60] if "version" in start else None,
+        is_client=is_client,
+        peer=one_line(str(peer.get("host", "")))[:60],
+        port=_server_port(start, is_client),
+        key=str(start["cookie"])[:64],
+        begun_s=begun_s + asked.omit_s,
+        late_s=resolution_s + SETUP_S,
+        asked=asked,
+        own=_nothing(asked, is_client) if failure is not None else load_end(document),
+        other="the test failed" if failure is not None else other_end(document),
+        told=_told(document, is_client=is_client),
+        text=text,
+        failure=None if failure is None else f"iperf3: {one_line(str(failure))[:300]}",
+    )
+
+
+def _told(document: Mapping[str, Any], *, is_client: bool) -> str:
+    """Where figures of the other end stand."""
+    if isinstance(document.get("server_output_json"), dict):
+        return "server_output_json"
+    is_sender = is_client == bool(document["start"]["test_start"]["reverse"])
+    return f"end.{'sum_sent' if is_sender else 'sum_received'}, one count of the whole test"
+
+
+def _nothing(asked: Asked, is_client: bool) -> LoadEnd:
+    """An end of a test that failed."""
+    return LoadEnd(is_client != asked.is_reverse, "", (), asked.seconds or 0.0, None)
+
+
+def _begun(stamp: Mapping[str, Any]) -> tuple[float, float]:
+    """When a test began at the earliest, and how far the stamp is cut, in seconds."""
+    if "timemillisecs" in stamp:
+        return _within(stamp["timemillisecs"], 0, 1000 * LATEST_S, "as a stamp") / 1000, MILLISECOND_S
+    return _within(stamp["timesecs"], 0, LATEST_S, "as a stamp"), SECOND_S
+
+
+def _server_port(start: Mapping[str, Any], is_client: bool) -> int:
+    """Where the server listens, which tells instances at one host apart."""
+    if is_client:
+        return int(start["connecting_to"]["port"])
+    connected = start.get("connected") or [{}]
+    return int(connected[0].get("local_port", 0))
+
+
+def _asked(start: Mapping[str, Any]) -> Asked:
+    asked = start["test_start"]
+    protocol = str(asked["protocol"])
+    if protocol not in ("TCP", "UDP"):
+        raise InvalidInput(f"is of {one_line(protocol)[:20]}; of iperf3, tests of TCP and UDP are read")
+    if asked.get("bidir"):
+        raise InvalidInput(
+            "was run with --bidir, whose one process works both ways; linewatt has one process a "
+            "direction: measure with two, or --skip the file"
+        )
+    streams = int(_within(asked["num_streams"], 1, MAX_STREAMS, "streams"))
+    rate = asked.get("target_bitrate", start.get("target_bitrate"))
+    by_size = bool(asked.get("bytes") or asked.get("blocks"))
+    family = _family(start)
+    return Asked(
+        load=NAME,
+        test="tcp" if protocol == "TCP" else _udp(int(asked["blksize"]), family),
+        family=family,
+        streams=streams,
+        is_reverse=bool(asked["reverse"]),
+        rate_bps=_within(rate, 1, MOST_BPS, "bit/s") * streams if rate else None,
+        omit_s=_within(asked.get("omit", 0), 0, MAX_DURATION_S, "seconds of omit"),
+        seconds=None if by_size else _within(asked["duration"], 0, MAX_DURATION_S, "seconds"),
+        options=tuple(_options(protocol, start, asked)),
+        factors=tuple(_factors(rate, asked, by_size=by_size)),
+    )
+
+
+def _within(value: Any, least: float, most: float, what: str) -> float:
+    """A number as iperf3 can have it. Raises ParseError."""
+    found = float(value)
+    if not least <= found <= most:
+        raise ParseError(f"iperf3 runs {least:g} to {most:g} {what}, not {found:g}")
+    return found
+
+
+def _family(start: Mapping[str, Any]) -> Family:
+    connected = start.get("connected") or [{}]
+    address = str(connected[0].get("local_host", ""))
+    return "ipv6" if ":" in address and not address.startswith("::ffff:") else "ipv4"
+
+
+def _udp(payload: int, family: Family) -> TestName:
+    """The test of UDP whose frames these are (:mod:`linewatt.sizes`)."""
+    frame = max(MINIMUM_FRAME_BYTES, ETHERNET_BYTES + IP_BYTES[family] + UDP_BYTES + payload)
+    if not 0 < payload <= LARGEST_PAYLOAD:
+        raise ParseError(f"datagrams of {payload} bytes are none")
+    return FULL if frame == FULL_FRAME_BYTES else f"udp-{frame}"
+
+
+def _options(protocol: str, start: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Options that campaigns have, too, as far as iperf3 says that they were used."""
+    if start.get("sock_bufsize"):
+        yield "iperf3.window", _size(int(start["sock_bufsize"]))
+    if protocol == "TCP" and int(asked["blksize"]) != DEFAULT_BLOCK_BYTES:
+        yield "iperf3.length", _size(int(asked["blksize"]))
+    if "tcp_mss" in start:
+        yield "iperf3.mss", str(int(start["tcp_mss"]))
+
+
+def _size(count: int) -> str:
+    for unit, factor in (("M", 1 << 20), ("K", 1 << 10)):
+        if count % factor == 0:
+            return f"{count // factor}{unit}"
+    return str(count)
+
+
+def _factors(rate: object, asked: Mapping[str, Any], *, by_size: bool) -> Iterator[tuple[str, str]]:
+    """What makes it another case than any of a campaign."""
+    if rate is None:
+        yield "asked-rate", "unknown"
+    if by_size:
+        yield "until", f"{asked['bytes']} bytes" if asked.get("bytes") else f"{asked['blocks']} blocks"
+    if asked.get("tos"):
+        yield "tos", str(int(asked["tos"]))
+    if asked.get("fqrate"):
+        yield "fq-rate", str(int(asked["fqrate"]))
