@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings gallery pins clean
+.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings reference gallery docs pins clean
 
 python := .venv/bin/python
 
@@ -64,6 +64,14 @@ mutants:  ## whether a test notices each change of a check: 0 may survive; ARGS=
 findings:  ## write docs/findings.md from the declarations of findings
 	@scripts/setup.sh demo $@
 	$(python) -m linewatt.findings.page >docs/findings.md
+
+reference:  ## write docs/reference from what the code declares
+	@scripts/setup.sh demo $@
+	$(python) -m scripts.reference
+
+docs:  ## the documents as a site in build/site; whatever Sphinx warns of is an error
+	@scripts/setup.sh docs $@
+	$(python) -m sphinx -W --keep-going -q -b html -c docs -d build/doctrees . build/site
 
 gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
 	@scripts/setup.sh demo $@
