@@ -65,9 +65,10 @@ findings:  ## write docs/findings.md from the declarations of findings
 	@scripts/setup.sh demo $@
 	$(python) -m linewatt.findings.page >docs/findings.md
 
-reference:  ## write docs/reference from what the code declares
+reference:  ## write docs/reference, the man page and completions from what the code declares
 	@scripts/setup.sh demo $@
 	$(python) -m scripts.reference
+	$(python) -m linewatt.cli.manual --prefix . >/dev/null
 
 docs:  ## the documents as a site in build/site; whatever Sphinx warns of is an error
 	@scripts/setup.sh docs $@

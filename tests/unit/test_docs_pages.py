@@ -13,6 +13,7 @@ import pytest
 from scripts.reference import FOLDER, pages
 from tests.documents import DOCUMENTS, ROOT, prose, text_of
 
+from linewatt.cli import manual
 from linewatt.findings import CATALOGUE
 
 PACKAGE = ROOT / "src" / "linewatt"
@@ -22,6 +23,11 @@ CODE = re.compile(r"`([\w/]+\.py)`((?:,? `\w+`(?!\.py))*)")
 @pytest.mark.parametrize("name", pages())
 def test_a_reference_page_is_made_of_what_the_code_declares_today(name: str) -> None:
     assert (FOLDER / name).read_text() == pages()[name], "run `make reference`"
+
+
+@pytest.mark.parametrize("name", manual.pages())
+def test_the_man_page_and_completions_that_a_wheel_has_are_those_of_today(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == manual.pages()[name], "run `make reference`"
 
 
 def test_no_other_page_is_in_the_folder_of_references() -> None:
