@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linewatt import __version__
 
@@ -33,7 +33,6 @@ nitpicky = True
 smartquotes = False  # `--json` in a sentence stays what one types
 
 myst_heading_anchors = 4  # the same as on forges
-myst_enable_extensions = ["html_image"]
 
 html_theme = "furo"
 html_title = f"linewatt {__version__}"
@@ -77,12 +76,28 @@ def contents(text: str, every: set[str]) -> str:
     )
 
 
+def reachable(html: str) -> str:
+    """A part of a page, for who uses no mouse: Tab reaches what scrolls sideways, headings have a level."""
+    for before, after in (
+        ("<pre>", '<pre tabindex="0">'),
+        ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+        ('class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'),
+    ):
+        html = html.replace(before, after)
+    return html
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
 
     def read(app: Sphinx, name: str, text: list[str]) -> None:
         if name == INDEX:
             text[0] = contents(text[0], set(app.env.found_docs))
+
+    def reach(app: Sphinx, name: str, template: str, context: dict[str, Any], tree: object) -> None:
+        for part in ("body", "furo_navigation_tree"):
+            if part in context:
+                context[part] = reachable(context[part])
 
     def finish(app: Sphinx, error: Exception | None) -> None:
         if error is None:
@@ -91,4 +106,5 @@ def setup(app: Sphinx) -> None:
             shutil.copytree(ROOT / "docs" / "gallery", out / "docs" / "gallery", dirs_exist_ok=True)
 
     app.connect("source-read", read)
+    app.connect("html-page-context", reach, priority=900)  # after the theme
     app.connect("build-finished", finish)

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from tests.browser.conftest import Open, Scheme
+from tests.browser.test_accessibility import violations
 from tests.documents import DOCUMENTS, ROOT
 
 LOADED = {
@@ -148,13 +149,20 @@ def test_a_link_that_leads_nowhere_fails_the_build(small: Path, tmp_path: Path) 
 def test_pages_open_as_files_and_never_scroll_sideways(
     site: Path, open_file: Open, scheme: Scheme, width: int
 ) -> None:
-    for name in ("index.html", "docs/metrics.html", "docs/gallery.html", "docs/reference/commands.html"):
+    for name in ("index.html", "docs/first-hour.html", "docs/gallery.html", "docs/reference/commands.html"):
         opened = open_file(site / name, scheme, width)
         opened.page.wait_for_selector("article h1")
         wider = opened.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert wider <= 0, name
         assert [url for url in opened.requests if not url.startswith(("file:", "data:", "about:"))] == []
         assert opened.console == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_can_be_read_without_a_mouse_and_by_all(site: Path, open_file: Open, scheme: Scheme) -> None:
+    for name in ("docs/index.html", "docs/first-hour.html"):
+        assert violations(open_file(site / name, scheme).page) == [], name
 
 
 @pytest.mark.browser
