@@ -29,6 +29,7 @@ NEED_HOSTS = {"run", "resume", "restore", "check", "rehearse", "prepare", "calib
 """commands that log in somewhere, or make hosts; all others are run"""
 STATUS = {"compare": {0, 3, 4}, "history": {0, 3, 4}}
 """exit codes that are an answer, where 0 is not the only one"""
+LAB_RESULT = "tests/captures/results/method-1"
 GEN, A, B = "gen", "h2", "h3"
 FROM_GEN = Case("tcp", GEN, A)
 
@@ -91,6 +92,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("two-hosts", "campaign", "lab"):
         shutil.copy(ROOT / "examples" / "two-hosts.yaml", tmp_path / f"{name}.yaml")
     shutil.copy(ROOT / "examples" / "soak.yaml", tmp_path)
+    shutil.copytree(ROOT / LAB_RESULT, tmp_path / LAB_RESULT)
     shutil.copy(ROOT / "tests/captures/topology/2.9.0-v2-devices/topology.xml", tmp_path)
     return tmp_path
 
@@ -228,3 +230,10 @@ def test_the_first_hour_shows_what_is_printed_and_says_the_exit_code(place: Path
     assert [out for out, _ in compared] == printed
     assert [code for _, code in compared] == [4, 3]
     assert "the exit code is 4" in (ROOT / "docs" / "first-hour.md").read_text()
+
+
+def test_what_a_reader_is_shown_of_a_lab_result_is_what_is_printed_of_it(place: Path, run: Run) -> None:
+    printed = "".join(run("show", LAB_RESULT, *more)[1] for more in ((), ("--full",)))
+    shown = blocks("docs/read-a-report.md", "")
+    assert len(shown) > 5
+    assert [block for block in shown if block not in printed] == []
