@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -208,6 +209,9 @@ RUN = {
 
 def answers(document: str, run: Run) -> Iterator[tuple[Shown, int, str, str]]:
     WORLDS.get(document, results)(run)
+    for block in blocks(document, "yaml"):  # a campaign that a reader saves under its name
+        if name := re.match(r"name: (\S+)\n", block):
+            Path(f"{name[1]}.yaml").write_text(block)
     for shown in RUN[document]:
         yield (shown, *run(*shown.words))
         if shown.words[:2] == ("baseline", "set"):
