@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings views gallery schemas pins clean
+.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pins clean
 
 python := .venv/bin/python
 
@@ -72,6 +72,15 @@ views:  ## write docs/sql.md from the declarations of views and columns
 schemas:  ## write docs/schemas.md and docs/schemas/ from the declarations of documents
 	@scripts/setup.sh demo $@
 	$(python) -m linewatt.schemas.page docs
+
+reference:  ## write docs/reference, the man page and completions from what the code declares
+	@scripts/setup.sh demo $@
+	$(python) -m scripts.reference
+	$(python) -m linewatt.cli.manual --prefix . >/dev/null
+
+docs:  ## the documents as a site in build/site; whatever Sphinx warns of is an error
+	@scripts/setup.sh docs $@
+	$(python) -m sphinx -W --keep-going -q -b html -c docs -d build/doctrees . build/site
 
 gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
 	@scripts/setup.sh demo $@

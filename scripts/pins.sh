@@ -23,11 +23,12 @@ compile() {
 }
 
 compile core --build-deps-for editable pyproject.toml
-compile test --build-deps-for editable --extra test --extra meters --extra remote --extra users --extra vm \
-    --constraint "$work/core.txt" pyproject.toml
-compile lint --build-deps-for editable --extra test --extra meters --extra remote --extra users --extra vm --extra lint \
+compile docs --build-deps-for editable --extra docs --constraint "$work/core.txt" pyproject.toml
+every=(--extra docs --extra meters --extra remote --extra test --extra users --extra vm --extra web)
+compile test --build-deps-for editable "${every[@]}" --constraint "$work/docs.txt" pyproject.toml
+compile lint --build-deps-for editable "${every[@]}" --extra lint \
     --constraint "$work/test.txt" pyproject.toml
-for name in core test lint; do
+for name in core docs test lint; do
     sed "s|$work/||" "$work/$name.txt" >"requirements/$name.txt"
 done
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what a stage needs and is missing: system packages, and pinned Python packages in .venv.
 #
-#   scripts/setup.sh demo|bench|test|vm|lint [TARGET]      TARGET: the make target that asks, for messages
+#   scripts/setup.sh demo|bench|docs|test|vm|lint [TARGET]      TARGET: the make target that asks, for messages
 #
 # Run again, it only looks. System packages need root or sudo; everything else belongs to the caller.
 set -euo pipefail
@@ -18,9 +18,10 @@ target=${2:-setup}
 
 case $stage in
     demo) requirements='core' ;;
+    docs) requirements='docs' ;;
     bench | test | vm) requirements='test' ;; # the bench reads meters and runs users too
     lint) requirements='lint' ;;
-    *) die "no such stage: $stage; use demo, bench, test, vm or lint" ;;
+    *) die "no such stage: $stage; use demo, bench, docs, test, vm or lint" ;;
 esac
 
 # --- What is missing ----------------------------------------------------------------------------------
@@ -425,15 +426,17 @@ installed_in_full() {
     [[ -r $stamp && $(<"$stamp") == "$(fingerprint "$1")" ]] || return 1
     case $1 in
         core) [[ -x $venv/bin/linewatt ]] ;;
+        docs) [[ -x $venv/bin/sphinx-build ]] ;;
         test) [[ -x $venv/bin/pytest ]] ;;
         lint) [[ -x $venv/bin/ruff && -x $venv/bin/mypy && -x $venv/bin/lint-imports ]] ;;
     esac && "$venv/bin/python" -c 'import linewatt' 2>/dev/null
 }
 
-# lint.txt holds all of test.txt, and that all of core.txt.
+# lint.txt holds all of test.txt, that all of docs.txt, and that all of core.txt.
 python_packages_are_there() {
     case $requirements in
-        core) installed_in_full core || installed_in_full test || installed_in_full lint ;;
+        core) installed_in_full core || installed_in_full docs || installed_in_full test || installed_in_full lint ;;
+        docs) installed_in_full docs || installed_in_full test || installed_in_full lint ;;
         test) installed_in_full test || installed_in_full lint ;;
         lint) installed_in_full lint ;;
     esac
@@ -480,11 +483,11 @@ write_manual() {
 # --- The stages ---------------------------------------------------------------------------------------
 
 distribution=$(family)
-if [[ $stage != lint ]]; then install_tools; fi
+if [[ $stage != lint && $stage != docs ]]; then install_tools; fi
 install_python_packages
 compile_sources
 write_manual
-if [[ $stage != lint ]]; then install_bmcs; fi
+if [[ $stage != lint && $stage != docs ]]; then install_bmcs; fi
 case $stage in
     bench)
         install_browser

@@ -20,7 +20,7 @@ from tests.unit.conftest import Run
 import linewatt
 from linewatt import cli
 from linewatt.cli.help import GROUPS, records, summary
-from linewatt.cli.manual import _ENVIRONMENT, PAGE, PLACES, pages
+from linewatt.cli.manual import ENVIRONMENT, PAGE, PLACES, pages
 
 VALUE = re.compile(r"(--?[a-z-]+)(?:, (--[a-z-]+))?(?: (.+))?")
 PROGRAM = typer.main.get_command(cli.whole())
@@ -121,7 +121,7 @@ def test_the_man_page_has_every_variable_that_linewatt_reads() -> None:
     source = "\n".join(path.read_text() for path in Path(linewatt.__file__).parent.rglob("*.py"))
     read = re.findall(r"""(?:environ\.get\(|environ\[|envvar=)"(LINEWATT_[A-Z_]+)\"""", source)
     assert len(set(read)) > 2
-    assert set(read) == {name for name in _ENVIRONMENT if name.startswith("LINEWATT_")}
+    assert set(read) == {name for name in ENVIRONMENT if name.startswith("LINEWATT_")}
 
 
 @pytest.mark.skipif(

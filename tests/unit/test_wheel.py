@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.programs import output_of
 
+from linewatt.cli.manual import PAGE, PLACES
+
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = TOP / "src" / "linewatt"
 BUILD = "import sys, setuptools.build_meta as made; print(made.build_wheel(sys.argv[1]))"
@@ -22,6 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree, made = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("wheel")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(TOP / name, tree)
+    shutil.copytree(TOP / "share", tree / "share")
     shutil.copytree(PACKAGE, tree / "src" / "linewatt", ignore=shutil.ignore_patterns("__pycache__"))
     output_of(tree / "src", "-c", BUILD, made, cwd=tree)
     (packed,) = made.glob("linewatt-*.whl")
@@ -44,6 +47,12 @@ def test_a_wheel_has_every_file_of_the_package_and_the_program(wheel: Path) -> N
     assert packed == ours
     (entry,) = wheel.glob("*.dist-info/entry_points.txt")
     assert "linewatt = linewatt.cli:program" in entry.read_text()
+
+
+def test_a_wheel_has_the_man_page_and_the_completion_of_each_shell(wheel: Path) -> None:
+    (data,) = wheel.glob("*.data/data")
+    packed = {str(path.relative_to(data)) for path in data.rglob("*") if path.is_file()}
+    assert packed == {PAGE, *PLACES.values()}
 
 
 def test_the_program_of_a_wheel_imports_shows_and_reports(wheel: Path, tmp_path: Path) -> None:

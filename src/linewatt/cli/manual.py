@@ -20,15 +20,15 @@ PLACES = {
     "fish": "share/fish/vendor_completions.d/linewatt.fish",
 }
 PAGE = "share/man/man1/linewatt.1"
-_STATUS = {
+STATUS = {
     "0": "done",
     "1": "failed, or trials failed or are still to be run, or a host could not be put back",
     "2": "wrong use or an invalid file, before any host is touched",
-    "3": "compare: a change for the worse",
-    "4": "compare: not enough evidence",
+    "3": "compare, history: a change for the worse; rehearse: something was not taken as asked",
+    "4": "compare, history, calibrate: not enough evidence",
     "130": "interrupted",
 }
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "LINEWATT_RESULTS": "directory of results in place of ./results",
     "LINEWATT_STATE": "directory of undo journals in place of ~/.local/state/linewatt",
     "LINEWATT_CHROMIUM": "the Chromium that report --format pdf runs, in place of one on PATH",
@@ -76,7 +76,7 @@ def _page(program: Any) -> Iterator[str]:
         yield f".SH {title.upper()}"
         for one in commands:
             yield from _command(one, f"linewatt {one.name}")
-    for title, words in (("EXIT STATUS", _STATUS), ("ENVIRONMENT", _ENVIRONMENT)):
+    for title, words in (("EXIT STATUS", STATUS), ("ENVIRONMENT", ENVIRONMENT)):
         yield f".SH {title}"
         for word, meaning in words.items():
             yield from (".TP", rf"\fB{_text(word)}\fR", _text(meaning))

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from linewatt.analysis.metrics.of_trial import METRICS
+from linewatt.findings.kinds import percent
+from linewatt.findings.limits import BEYOND_KNEE_GAIN, FULL, LITTLE_GAIN
 
 GLOSSARY: tuple[tuple[str, str], ...] = (
     (
@@ -42,16 +44,18 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "Limited by",
-        "The line, or the CPUs of a role that are at least 98 % busy. “Not found” is no proof of room: shares"
-        " are means over the CPUs of a role.",
+        f"What is nearest to full, if it is at least {percent(FULL)} full in every trial and nothing speaks "
+        "against it: the line, a slot, the busiest CPU of a role, a buffer, a queue, or a limit inside the "
+        "device or path. “No limit found” is no proof of room.",
     ),
 )
 
 POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Regime",
-        "Single: one instance. Multi: more. Saturated: the instances beyond those of the row above bring "
-        "less than a quarter of what one of those did, so something is full. Paced: held to a rate.",
+        "Single: one instance. Saturated: something that the instances share is full, or twice the instances "
+        f"brought less than {percent(LITTLE_GAIN)} (beyond the knee {percent(BEYOND_KNEE_GAIN)}). Multi: "
+        "between. Paced: held to a rate.",
     ),
     (
         "Power",

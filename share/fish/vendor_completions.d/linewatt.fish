@@ -1,0 +1,1 @@
+complete --command linewatt --no-files --arguments "(env _LINEWATT_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) linewatt)" --condition "env _LINEWATT_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) linewatt"

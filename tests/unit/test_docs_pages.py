@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages that are made of the code are current, and what others quote of it is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from scripts.reference import FOLDER, pages
+from tests.doc_pages import DOCUMENTS, ROOT, prose, text_of
+
+from linewatt.cli import manual
+from linewatt.findings import CATALOGUE
+
+PACKAGE = ROOT / "src" / "linewatt"
+CODE = re.compile(r"`([\w/]+\.py)`((?:,? `\w+`(?!\.py))*)")
+
+
+@pytest.mark.parametrize("name", pages())
+def test_a_reference_page_is_made_of_what_the_code_declares_today(name: str) -> None:
+    assert (FOLDER / name).read_text() == pages()[name], "run `make reference`"
+
+
+@pytest.mark.parametrize("name", manual.pages())
+def test_the_man_page_and_completions_that_a_wheel_has_are_those_of_today(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == manual.pages()[name], "run `make reference`"
+
+
+def test_no_other_page_is_in_the_folder_of_references() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(pages())
+
+
+def computed_in() -> Iterator[tuple[str, tuple[str, ...]]]:
+    for file, names in CODE.findall(text_of("docs/method.md")):
+        yield file, tuple(re.findall(r"`(\w+)`", names))
+
+
+def test_every_function_that_the_method_names_is_where_it_says() -> None:
+    named = list(computed_in())
+    assert len(named) > 40
+    for file, names in named:
+        tree = ast.parse((PACKAGE / file).read_text())
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        assert [name for name in names if name not in defined] == [], file
+
+
+def test_the_method_states_no_number_that_could_be_behind_the_code() -> None:
+    """But of years, RFCs and formulas; numbers are in pages where a test holds them."""
+    text = prose("docs/method.md").partition("## Sources")[0]
+    bare = re.sub(
+        r"\(https?://[^)]*\)|RFC [\d, ]+|IEEE 802\.3|§[\d.]+|`[^`]*`|80 PLUS|3 GHz|1[89]\d\d|20\d\d", "", text
+    )
+    bare = (
+        bare.replace("÷ efficiency of 1:", "")
+        .replace("T(1)", "")
+        .replace("(1 − idle", "")
+        .replace("never 0", "")
+    )
+    bare = re.sub(r"Biometrika 34|SPECpower_ssj|7323, 7348, 8926|\[[^]]*\]\([^)]*\)", "", bare)
+    assert re.findall(r"\S*\d\S*", bare) == []
+
+
+@cache
+def said_by_the_code() -> frozenset[str]:
+    """Every text of the program, ``…`` in place of what is put into it."""
+    found: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = (one.value if isinstance(one, ast.Constant) else "…" for one in node.values)
+                found.add(" ".join("".join(map(str, parts)).split()))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(" ".join(node.value.split()))
+    return frozenset(found)
+
+
+def symptoms() -> list[str]:
+    """The messages in the first column of the tables of the page."""
+    rows = re.findall(r"^\| (`+) ?(.+?) ?\1 \| ", text_of("docs/troubleshooting.md"), re.MULTILINE)
+    return [message for _, message in rows]
+
+
+def is_said(message: str) -> bool:
+    parts = [part.strip() for part in message.split("…") if part.strip()]
+    return any(_in_turn(parts, text) for text in said_by_the_code() if parts[0] in text)
+
+
+def _in_turn(parts: list[str], text: str) -> bool:
+    at = 0
+    for part in parts:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def test_every_message_that_troubleshooting_quotes_is_one_of_the_program() -> None:
+    quoted = symptoms()
+    assert len(quoted) > 40
+    assert [message for message in quoted if not is_said(message)] == []
+    assert not is_said("…: no such result beneath …; …"), "a message that is not there would be noticed"
+
+
+def test_every_finding_that_a_page_links_to_is_one() -> None:
+    linked = {
+        code for document in DOCUMENTS for code in re.findall(r"findings\.md#([\w-]+)\)", text_of(document))
+    }
+    assert len(linked) > 20
+    assert linked <= set(CATALOGUE)
+
+
+def test_each_tool_that_linewatt_is_compared_with_was_looked_at_on_a_day() -> None:
+    rows = re.findall(
+        r"^\| \[([\w -]+)\]\(https://github\.com/\S+\) \| .*`[0-9a-f]{7}`, (\d{4}-\d\d-\d\d) \|",
+        text_of("docs/differs.md"),
+        re.MULTILINE,
+    )
+    assert [name for name, _ in rows] == [
+        "flent",
+        "LNST",
+        "Nepta",
+        "crucible",
+        "k8s-netperf",
+        "Phoronix Test Suite",
+    ]
+    headings = re.findall(r"^## (.+)$", text_of("docs/differs.md"), re.MULTILINE)
+    assert {name for name, _ in rows} <= set(headings)
+
+
+def test_every_page_has_a_place_in_the_index() -> None:
+    linked = {
+        str((ROOT / "docs" / link).resolve().relative_to(ROOT))
+        for link in re.findall(r"^- \[.+?\]\(([\w/.-]+\.md)\)", text_of("docs/index.md"), re.MULTILINE)
+    }
+    assert linked <= set(DOCUMENTS)
+    without = set(DOCUMENTS) - linked - {"docs/index.md", "README.md"}
+    assert without <= set(LATER), f"name these in docs/index.md: {sorted(without)}"
+
+
+LATER = ("docs/api.md", "docs/export.md", "docs/import.md", "docs/schemas.md", "docs/serve.md", "docs/sql.md")
+"""pages that may come without a place: until they have one, they stand under More"""
+
+
+def test_pages_are_markdown_that_a_forge_shows_as_it_is() -> None:
+    """No directives or roles of the generator, and no mathematics that needs a script."""
+    marks = re.compile(r"^```\{|^:::|\{[\w:-]+\}`|^\$\$|^\(.*\)=$", re.MULTILINE)
+    assert {name: found for name in DOCUMENTS if (found := marks.findall(text_of(name)))} == {}
+
+
+def test_examples_that_pages_link_to_are_there() -> None:
+    for document in DOCUMENTS:
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose(document)):
+            assert (ROOT / Path(document).parent / link).exists(), f"{document}: {link}"
