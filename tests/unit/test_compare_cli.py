@@ -16,10 +16,10 @@ from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.compare import FAIL_ON, finding
 from linewatt.analysis.comparison.rows import METRICS
-from linewatt.report.comparison.factor import parse_factor
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Flag
 from linewatt.report.comparison import sides
+from linewatt.report.comparison.factor import parse_factor
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.page import MOST_ROWS, rows_of
 from linewatt.report.comparison.tables import tables
