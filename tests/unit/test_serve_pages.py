@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
 from tests.unit.test_over_time import with_samples
 
+from linewatt.errors import StoreError
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.interactive import interactive
 from linewatt.store import baselines, remembered
@@ -348,3 +350,41 @@ def test_what_is_kept_has_a_bound_and_a_failure_is_not_kept() -> None:
         assert again == [1]
 
     asyncio.run(ask())
+
+
+def test_a_page_that_takes_long_holds_up_no_other(site: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    from linewatt.web import result_page as module
+
+    begun, go, answers = threading.Event(), threading.Event(), list[int]()
+
+    def slow(_: Path) -> Body:
+        begun.set()
+        assert go.wait(60)
+        return Body(b"at last", "text/plain")
+
+    monkeypatch.setattr(module, "result_page", slow)
+    asking = threading.Thread(target=lambda: answers.append(site.get(f"/results/{LAB}?slow").status_code))
+    site.app.state.site.making._kept.clear()  # type: ignore[attr-defined]
+    asking.start()
+    assert begun.wait(60)
+    assert site.get("/").status_code == 200
+    assert site.get(f"/results/{DEMO}/files").status_code == 200
+    assert answers == []
+    go.set()
+    asking.join(60)
+    assert answers == [200]
+
+
+def test_a_process_that_ends_over_a_page_is_replaced() -> None:
+    making = Making()
+
+    async def ask() -> None:
+        with pytest.raises(StoreError, match="needed more memory than there is"):
+            await making.once(os._exit, 1)
+        page = await making.page("key", Body, b"x", "text/plain")
+        assert page.data == b"x"
+
+    try:
+        asyncio.run(ask())
+    finally:
+        making.stop()

@@ -23,8 +23,13 @@
 
   async function show(where) {
     const mine = ++asked;
-    const answer = await fetch(where, { headers: { accept: "text/html" } });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    let text;
+    try {
+      text = await (await fetch(where, { headers: { accept: "text/html" } })).text();
+    } catch {
+      return; // the server has ended: what is shown stays
+    }
+    const page = new DOMParser().parseFromString(text, "text/html");
     const fresh = page.getElementById("list");
     if (mine !== asked || !fresh) return;
     const held = document.activeElement;
