@@ -13,7 +13,7 @@ from jsonschema.exceptions import best_match
 
 from linewatt.schemas import schema_of
 
-PRINTED = ("list", "show", "compare", "history")
+PRINTED = ("plan", "list", "show", "compare", "history")
 """commands whose one document with ``--json`` has the schema of their name"""
 RUNS = ("run", "resume")
 """those that print a line an event"""

@@ -167,7 +167,7 @@ def _lifted(node: Any, shared: dict[str, Schema]) -> Any:
 
 
 _STATISTIC = re.compile(
-    r"_(?:mean|sd|low|high|ci95|ci95_low|ci95_high|uncertainty|half_width|as_read|before|after|duration)$"
+    r"_(?:mean|sd|low|high|ci95|ci95_low|ci95_high|uncertainty|half_width|as_read|before|after)$"
 )
 """behind the unit of what it is of"""
 UNITS = {

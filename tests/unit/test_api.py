@@ -295,6 +295,7 @@ def test_a_plan_is_that_of_the_file_and_touches_no_host(nights: Path) -> None:
     assert planned.trials == 120
     assert {case.test for case in planned.cases} == {"tcp", "udp-1500", "udp-60"}
     assert planned.document()["duration_s"] == pytest.approx(planned.duration_s)
+    valid("plan", planned.document())
 
 
 def test_a_wrong_file_is_one_line_with_its_place(tmp_path: Path) -> None:

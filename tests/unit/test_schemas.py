@@ -29,6 +29,7 @@ from tests.report_factories import (
 )
 from tests.unit.conftest import Run
 
+import linewatt
 from linewatt import schemas
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.metrics.metric import Metric
@@ -178,7 +179,9 @@ def free(path: tuple[Any, ...]) -> bool:
     return bool({"job", "repeats", "events"} & set(path))
 
 
+PLAN = linewatt.plan(linewatt.Campaign.load(ROOT / "examples" / "two-hosts.yaml")).document()
 DOCUMENTS: dict[str, tuple[str, Any]] = {
+    "plan": ("plan", slim(json.loads(json.dumps(PLAN)))),
     **{name: (what, slim(document)) for name in PRINTED for what, document in [printed(name)]},
     "trial": ("trial", json.loads(text_of(demo_trials()[0]))),
     **{
@@ -289,7 +292,7 @@ def test_schema_prints_each_that_it_lists(run: Run) -> None:
 def test_a_schema_that_there_is_not_is_refused(run: Run) -> None:
     code, _, err = run("schema", "showy")
     assert code == 2
-    assert err.startswith("linewatt: showy: no such schema; choose campaign, events, list, show")
+    assert err.startswith("linewatt: showy: no such schema; choose campaign, plan, events, list, show")
     with pytest.raises(InvalidInput):
         schemas.schema_of("")
 

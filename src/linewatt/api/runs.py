@@ -60,11 +60,14 @@ class Plan:
     duration_s: float
     changes: Sequence[Change]
     notes: tuple[str, ...]
+    _checked: Checked = field(repr=False)
     _planned: planning.Plan = field(repr=False)
 
     def document(self) -> dict[str, Any]:
-        """All of it, as ``manifest.json`` has it under ``plan``."""
-        return planning.as_dict(self._planned)
+        """The document of ``plan --json``."""
+        from linewatt.campaign.planning.document import document
+
+        return document(self._checked, self._planned)
 
 
 def plan(campaign: Campaign) -> Plan:
@@ -78,7 +81,7 @@ def plan(campaign: Campaign) -> Plan:
     checked = campaign._checked
     made = planning.plan(checked, _seed(checked), sites_of_files(checked))
     trials = sum(1 for _ in made.trials)
-    return Plan(made.cases, trials, made.duration_s, made.changes, made.notes, made)
+    return Plan(made.cases, trials, made.duration_s, made.changes, made.notes, checked, made)
 
 
 def run(

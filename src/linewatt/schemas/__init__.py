@@ -80,6 +80,13 @@ SCHEMAS: dict[str, Declared] = {
     one.name: one
     for one in (
         Declared(
+            "plan",
+            "`plan --json`",
+            "What a campaign would do.",
+            1,
+            partial(_beside, "campaign.planning.document"),
+        ),
+        Declared(
             "events",
             "`run --json`, `resume --json`",
             "A line an event: what a run says while it works.",

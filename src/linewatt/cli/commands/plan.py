@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -40,6 +39,7 @@ def plan_command(
     import secrets
 
     from linewatt.campaign.planning import plan as planning
+    from linewatt.campaign.planning.document import document
     from linewatt.campaign.reading.file import load
     from linewatt.campaign.reading.sites import sites_of_files
 
@@ -50,7 +50,7 @@ def plan_command(
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
     planned = planning.plan(campaign, seed, sites_of_files(campaign))
     if as_json:
-        print_json({**_head(campaign), **planning.as_dict(planned)})
+        print_json(document(campaign, planned))
         return
     put("\n".join(_lines(campaign, planned, trials)))
 
@@ -65,12 +65,13 @@ def with_best_of(campaign: Campaign, results: Path) -> Campaign:
 
 
 def _plan_soak(campaign: Campaign, as_json: bool) -> None:
-    from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said
+    from linewatt.campaign.planning.document import document
+    from linewatt.campaign.planning.soak_plan import plan_soak, said
     from linewatt.campaign.reading.sites import sites_of_files
 
     planned = plan_soak(campaign, sites_of_files(campaign))
     if as_json:
-        print_json({**_head(campaign), **as_dict(planned)})
+        print_json(document(campaign, planned))
         return
     from linewatt.units import format_seconds
 
@@ -80,19 +81,6 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
         put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
     put("\n".join(_host_lines(campaign)))
     put("\n".join(_change_lines(campaign, planned.changes, planned.rounds)))
-
-
-def _head(campaign: Campaign) -> dict[str, Any]:
-    from linewatt.campaign.planning.programs import programs
-
-    return {
-        "campaign": campaign.name,
-        "hosts": {
-            name: {"more_ports": [], "data_weights": [], **host.as_document()}
-            for name, host in campaign.hosts.items()
-        },
-        "programs": [asdict(one) for one in programs(campaign)],
-    }
 
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:

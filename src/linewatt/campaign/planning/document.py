@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``plan --json`` prints: the plan of a campaign behind its hosts and the programs that it names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, get_args
+
+from linewatt.campaign.campaign import Campaign, Order
+from linewatt.campaign.planning import plan, soak_plan
+from linewatt.campaign.planning.cases import Skipped
+from linewatt.campaign.planning.idle import IdleTime
+from linewatt.campaign.planning.programs import Program, programs
+from linewatt.campaign.users.soak import BestOf, Soak, Users
+from linewatt.declare import (
+    BOOLEAN,
+    COUNT,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Keys,
+    Schema,
+    choice,
+    keys_of,
+    listing,
+    maybe,
+    of_class,
+    one_of,
+    record,
+    said,
+    table,
+    version,
+)
+from linewatt.hosts.base import HostSpec
+from linewatt.model import OF_FEW, Case
+from linewatt.tuning.base import Change
+
+OF_SOME_HOSTS = ("limits", "raise_session")
+"""what hosts are without that have none of their own"""
+
+
+def document(campaign: Campaign, planned: plan.Plan | soak_plan.SoakPlan) -> dict[str, Any]:
+    """The whole."""
+    made = soak_plan.as_dict(planned) if isinstance(planned, soak_plan.SoakPlan) else plan.as_dict(planned)
+    return {
+        "campaign": campaign.name,
+        "hosts": {
+            name: {"more_ports": [], "data_weights": [], **host.as_document()}
+            for name, host in campaign.hosts.items()
+        },
+        "programs": [asdict(one) for one in programs(campaign)],
+        **made,
+    }
+
+
+def schema() -> Schema:
+    """Of :func:`document`."""
+    limits = of_class(HostSpec)["$defs"]["Limits"]["properties"]
+    head = {
+        "campaign": TEXT,
+        "hosts": table(of_class(HostSpec, sometimes=(*OF_SOME_HOSTS, *limits))),
+        "programs": listing(of_class(Program), "That the campaign names, to be run as they are."),
+    }
+    soak = {
+        "schema_version": version(soak_plan.SCHEMA_VERSION),
+        "soak": of_class(Soak),
+        "users": maybe(of_class(Users, sometimes=("options",))),
+        "segments": maybe(record(_plan_schema())),
+        "changes": listing(of_class(Change)),
+        "best_of?": of_class(BestOf),
+    }
+    return one_of(record({**head, **_plan_schema()}, "Of trials."), record({**head, **soak}, "Of a soak."))
+
+
+def _plan_schema() -> Keys:
+    changes, index = listing(of_class(Change)), said(COUNT, "By its place in the list, from 0.")
+    trial = {
+        "number": COUNT,
+        "round": COUNT,
+        "repetition": COUNT,
+        "case": index,
+        "placement": index,
+        "changes?": said(COUNT, "By its place in `round_changes`."),
+    }
+    instance = of_class(plan.PlannedInstance, sometimes=("sender_node", "receiver_node", "data_port"))
+    return {
+        "schema_version": version(plan.SCHEMA_VERSION),
+        "order": choice(*get_args(Order)),
+        "seed": said(maybe(INTEGER), "Of a random order."),
+        "duration_s": said(NUMBER, "An estimate; of the longest where cases may stop early."),
+        "idle": of_class(IdleTime, sometimes=("between_windows", "every_rounds")),
+        "least_duration_s?": NUMBER,
+        "ports_alternate": BOOLEAN,
+        "cases": listing(_case_schema()),
+        "placements": listing(listing(instance)),
+        "trials": listing(record(trial)),
+        "changes": said(changes, "What hosts show throughout."),
+        "round_changes?": listing(changes, "What they show beyond that in some rounds."),
+        "skipped": listing(of_class(Skipped)),
+        "notes": listing(TEXT),
+        "places?": listing(TEXT, "What a policy chose on each host, and why."),
+        "profiles?": listing(record({"number": COUNT, "case": index})),
+    }
+
+
+def _case_schema() -> Schema:
+    own = dict(keys_of(of_class(Case, sometimes=OF_FEW | {"search", "users", "factors"})))
+    own |= {"factors?": table(TEXT, "Factor → its level."), "users?": table(TEXT)}
+    return record({"key": TEXT, **own, "client": TEXT, "server": TEXT})
