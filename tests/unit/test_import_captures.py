@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -853,3 +854,12 @@ def test_its_figures_are_those_that_derive_gives_of_what_stands_in_the_files(run
     assert mbps_per_core == pytest.approx(derived["mbps_per_core"], rel=0.02)
     mbps_per_w = case["receiver_system_mbps_per_w_mean"]
     assert mbps_per_w == pytest.approx(derived["system_mbps_per_w"], rel=0.02)
+
+
+def test_a_twelve_hour_clock_and_decimal_commas_are_read_as_any(tmp_path: Path, two: Whole) -> None:
+    """As mpstat writes in other locales: the date's order, AM and PM, 12,34."""
+    shutil.copytree(TWO, tmp_path / "w")
+    path = tmp_path / "w" / "dut" / "mpstat.txt"
+    text = re.sub(r"^22:(\d\d:\d\d) ", r"10:\1 PM ", path.read_text(), flags=re.MULTILINE)
+    path.write_text(re.sub(r"(\d)\.(\d\d)\b", r"\1,\2", text).replace("11/25/26", "25.11.2026"))
+    assert cores_of(imported(tmp_path / "w"), "receiver") == pytest.approx(cores_of(two, "receiver"))
