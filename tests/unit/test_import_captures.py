@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -818,3 +819,47 @@ def test_names_of_files_reach_no_terminal_as_they_are_and_no_path(run: Run) -> N
     shutil.copy(ONE, "in/gen/a b'c.json")
     assert run("import", "in")[0] == 0
     assert texts(next(Path("results").iterdir()) / "raw" / "imported").keys() == {"gen/a b'c.json"}
+
+
+def test_its_figures_are_those_that_derive_gives_of_what_stands_in_the_files(run: Run) -> None:
+    """By hand: bytes of the server's intervals, lines of mpstat, and watts out of both supplies."""
+    folder(Path("in"), *LOAD, "dut/mpstat.txt", "sdr.log:dut/bmc.log", of=WATTS)
+    assert run("import", "in", "--omit", "2", "--tail", "2")[0] == 0
+    (trial,) = load(next(Path("results").iterdir())).trials
+    assert trial.window is not None
+    ends = load_end(document(WATTS / "dut" / "server.json")).intervals
+    zero_s = document(WATTS / "gen" / "client.json")["start"]["timestamp"]["timesecs"] + 0.6
+    inside = [
+        one
+        for one in ends
+        if zero_s + one.start_s > trial.window.start_s - 0.05
+        and zero_s + one.end_s < trial.window.end_s + 0.05
+    ]
+    assert len(inside) >= 3
+    bps = 8 * sum(one.transferred_bytes for one in inside) / (inside[-1].end_s - inside[0].start_s)
+    busy = [
+        200 - 2 * float(line.split()[-1])
+        for line in (WATTS / "dut" / "mpstat.txt").read_text().splitlines()
+        if "all " in line
+        and line[0].isdigit()
+        and trial.window.start_s + 1 <= _of_day(line.split()[0]) + 0.5 <= trial.window.end_s
+    ]
+    assert len(busy) >= 3
+    row = f"1,{bps},{sum(busy) / len(busy)},{2 * 112}"
+    Path("hand.csv").write_text(f"instances,throughput_bps,remote_cpu_pct,psu_out_w\n{row}\n")
+    (derived,) = json.loads(run("derive", "hand.csv", "--json")[1])["rows"]
+    (case,) = json.loads(run("show", "--json")[1])["cases"]
+    assert case["throughput_bps_mean"] == pytest.approx(bps, rel=0.02)
+    mbps_per_core = case["efficiency_receiver_bps_per_core_mean"] / 1e6
+    assert mbps_per_core == pytest.approx(derived["mbps_per_core"], rel=0.02)
+    mbps_per_w = case["receiver_system_mbps_per_w_mean"]
+    assert mbps_per_w == pytest.approx(derived["system_mbps_per_w"], rel=0.02)
+
+
+def test_a_twelve_hour_clock_and_decimal_commas_are_read_as_any(tmp_path: Path, two: Whole) -> None:
+    """As mpstat writes in other locales: the date's order, AM and PM, 12,34."""
+    shutil.copytree(TWO, tmp_path / "w")
+    path = tmp_path / "w" / "dut" / "mpstat.txt"
+    text = re.sub(r"^22:(\d\d:\d\d) ", r"10:\1 PM ", path.read_text(), flags=re.MULTILINE)
+    path.write_text(re.sub(r"(\d)\.(\d\d)\b", r"\1,\2", text).replace("11/25/26", "25.11.2026"))
+    assert cores_of(imported(tmp_path / "w"), "receiver") == pytest.approx(cores_of(two, "receiver"))
