@@ -156,7 +156,8 @@ _KIND = next(at for at, one in enumerate(VIEWS["results"].columns) if one.name =
 def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
     """Of a result its row in ``results``, without which none of it counts, and its rows in these views."""
     source = Source(path)
-    return path, VIEWS["results"].kept(source), [view.kept(source) for view in views]
+    about = VIEWS["results"].kept(source)
+    return path, about, [about if view.name == "results" else view.kept(source) for view in views]
 
 
 @contextmanager
