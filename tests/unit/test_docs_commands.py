@@ -224,11 +224,25 @@ def test_every_command_that_needs_no_host_is_run(document: str, place: Path, run
         assert code in STATUS.get(shown.words[0], {0}), f"{shown.text}: {err}"
 
 
-def test_the_first_hour_shows_what_is_printed_and_says_the_exit_code(place: Path, run: Run) -> None:
+@pytest.fixture
+def terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``run`` on a terminal as wide as a column of the site, whose colours are left out."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "92")
+
+    def call(*words: str) -> tuple[int, str, str]:
+        code, out, err = run(*words)
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
+        return code, "".join(f"{line.rstrip()}\n" for line in lines), err
+
+    return call
+
+
+def test_the_first_hour_shows_what_is_printed_and_says_the_exit_code(place: Path, terminal: Run) -> None:
     printed = blocks("docs/first-hour.md", "")
     compared = [
         (out, code)
-        for shown, code, out, _ in answers("docs/first-hour.md", run)
+        for shown, code, out, _ in answers("docs/first-hour.md", terminal)
         if shown.words[0] == "compare"
     ]
     assert [out for out, _ in compared] == printed
@@ -236,8 +250,8 @@ def test_the_first_hour_shows_what_is_printed_and_says_the_exit_code(place: Path
     assert "the exit code is 4" in (ROOT / "docs" / "first-hour.md").read_text()
 
 
-def test_what_a_reader_is_shown_of_a_lab_result_is_what_is_printed_of_it(place: Path, run: Run) -> None:
-    printed = "".join(run("show", LAB_RESULT, *more)[1] for more in ((), ("--full",)))
+def test_what_a_reader_is_shown_of_a_lab_result_is_what_is_printed_of_it(place: Path, terminal: Run) -> None:
+    printed = "".join(terminal("show", LAB_RESULT, *more)[1] for more in ((), ("--full",)))
     shown = blocks("docs/read-a-report.md", "")
     assert len(shown) > 5
     assert [block for block in shown if block not in printed] == []
