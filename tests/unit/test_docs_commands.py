@@ -26,8 +26,8 @@ from linewatt.profiles.model import Profile
 from linewatt.store import profiles as store
 
 PROGRAM = typer.main.get_command(whole())
-NEED_HOSTS = {"run", "resume", "restore", "check", "rehearse", "prepare", "calibrate", "lab", "demo"}
-"""commands that log in somewhere, or make hosts; all others are run"""
+NEED_HOSTS = {"run", "resume", "restore", "check", "rehearse", "prepare", "calibrate", "lab", "demo", "serve"}
+"""commands that log in somewhere, make hosts, or end when they are ended; all others are run"""
 STATUS = {"compare": {0, 3, 4}, "history": {0, 3, 4}}
 """exit codes that are an answer, where 0 is not the only one"""
 LAB_RESULT = "tests/captures/results/method-1"
@@ -93,7 +93,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("two-hosts", "campaign", "lab"):
         shutil.copy(ROOT / "examples" / "two-hosts.yaml", tmp_path / f"{name}.yaml")
     shutil.copy(ROOT / "examples" / "soak.yaml", tmp_path)
-    shutil.copytree(ROOT / LAB_RESULT, tmp_path / LAB_RESULT)
+    captures = {word for _, shown in ALL for word in shown.words if word.startswith("tests/captures/")}
+    for name in captures:
+        shutil.copytree(ROOT / name, tmp_path / name, dirs_exist_ok=True)
     shutil.copy(ROOT / "tests/captures/topology/2.9.0-v2-devices/topology.xml", tmp_path)
     return tmp_path
 
@@ -203,7 +205,9 @@ WORLDS: dict[str, Callable[[Run], None]] = {
 RUN = {
     document: asked
     for document in DOCUMENTS
-    if (asked := [one for one in commands(document) if one.words[0] not in NEED_HOSTS])
+    if (
+        asked := [one for one in commands(document) if one.words[0] not in NEED_HOSTS and "<" not in one.text]
+    )
 }
 
 
