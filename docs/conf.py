@@ -27,6 +27,7 @@ version = release = __version__
 
 extensions = ["myst_parser"]
 root_doc = INDEX
+highlight_language = "none"  # of blocks that name none: what programs print
 include_patterns = ["*.md", "docs/**.md"]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "results"]
 nitpicky = True
@@ -38,6 +39,7 @@ html_theme = "furo"
 html_title = f"linewatt {__version__}"
 html_static_path = ["site"]
 html_css_files = ["site.css"]
+html_use_index = False
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -6,17 +6,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import subprocess
 import textwrap
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
 import click
 import pytest
 import typer.main
+from tests.documents import DOCUMENTS, blocks, shell_lines
 from tests.stream_helpers import cut_records
 
 import linewatt
@@ -30,10 +31,9 @@ from linewatt.sensors import base as sensors
 from linewatt.sensors.base import Sensor
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".ci", "bench", "docs", "examples", "requirements", "scripts", "src", "tests")
+FOLDERS = (".ci", "bench", "docs", "examples", "requirements", "scripts", "share", "src", "tests")
 GENERATED = {"__pycache__", "linewatt.egg-info", ".hypothesis"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/architecture.md")
 COMMANDS: dict[str, click.Command] = dict(typer.main.get_command(whole()).commands)  # type: ignore[attr-defined]
 PIN = re.compile(
     r"^([A-Za-z0-9._-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
@@ -62,19 +62,6 @@ def _wanted(requirements: list[str]) -> set[str]:
     return {_normal(re.split(r"[<>=!~\[; ]", requirement)[0]) for requirement in requirements}
 
 
-def blocks(document: str, language: str) -> list[str]:
-    text = (ROOT / document).read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
-
-def shell_lines(document: str) -> Iterator[list[str]]:
-    for block in blocks(document, "sh"):
-        for line in block.splitlines():
-            words = shlex.split(line, comments=True)
-            if words:
-                yield words
-
-
 def test_every_source_file_says_its_licence_in_its_first_lines() -> None:
     sources = [path for path in committed_files() if path.suffix in {".py", ".sh"}]
     sources += [ROOT / "Makefile", ROOT / ".ci" / "run"]
@@ -95,7 +82,7 @@ def test_the_licence_is_there_in_full() -> None:
     assert "END OF TERMS AND CONDITIONS" in text
 
 
-@pytest.mark.parametrize("name", ["core", "test", "lint"])
+@pytest.mark.parametrize("name", ["core", "docs", "test", "lint"])
 def test_every_requirement_is_pinned_and_hashed_and_names_no_index(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
     rest = "\n".join(
@@ -114,10 +101,12 @@ def test_requirements_cover_what_the_project_declares() -> None:
     assert _wanted(extras["test"]) | _wanted(extras["meters"]) | _wanted(extras["users"]) <= set(pins("test"))
     assert _wanted(extras["remote"]) <= set(pins("test"))
     assert _wanted(extras["lint"]) <= set(pins("lint"))
+    assert _wanted(extras["docs"]) <= set(pins("docs"))
 
 
 def test_a_later_stage_holds_the_very_pins_of_the_one_before() -> None:
-    assert pins("core").items() <= pins("test").items() <= pins("lint").items()
+    every = [pins(name).items() for name in ("core", "docs", "test", "lint")]
+    assert all(before <= after for before, after in pairwise(every))
 
 
 def test_no_file_knows_the_machine_it_was_written_on() -> None:
@@ -160,26 +149,6 @@ def test_ci_runs_lint_and_the_test_command_of_the_readme_and_nothing_else() -> N
     lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert lines[0] == "set -euo pipefail"
     assert lines[-2:] == ["make lint", "make test"]
-
-
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
-def test_every_linewatt_command_that_a_document_shows_exists(document: str) -> None:
-    for words in shell_lines(document):
-        if words[0].rpartition("/")[2] != "linewatt":
-            continue
-        command: click.Command = COMMANDS[words[1]]
-        rest = words[2:]
-        if isinstance(command, click.Group):
-            command, rest = command.commands[rest[0]], rest[1:]
-        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
-        assert {word.partition("=")[0] for word in rest if word.startswith("-")} <= known, shlex.join(words)
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_links_between_documents_lead_somewhere(document: str) -> None:
-    source = ROOT / document
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", source.read_text())
-    assert [link for link in links if not (source.parent / link).exists()] == []
 
 
 def test_the_campaigns_of_the_readme_can_be_planned(tmp_path: Path) -> None:
