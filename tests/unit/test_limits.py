@@ -202,6 +202,7 @@ def test_a_paced_load_that_did_not_is_limited_by_what_is_full() -> None:
     assert "rate-not-reached" in {flag.code for flag in found.case_flags}
     headroom = summary(paced(14e9))
     assert headroom.limit.kinds == ("not-found",)
+    assert headroom.limit.evidence.startswith("only 71.4 % of the 14.0 Gbps asked for arrived")
     assert "no limit found" in headroom.case_flags[0].evidence
 
 

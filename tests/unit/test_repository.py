@@ -17,7 +17,7 @@ from typing import ClassVar
 import click
 import pytest
 import typer.main
-from tests.documents import DOCUMENTS, blocks, shell_lines
+from tests.doc_pages import DOCUMENTS, blocks, shell_lines
 from tests.stream_helpers import cut_records
 
 import linewatt
