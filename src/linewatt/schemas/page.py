@@ -56,7 +56,7 @@ _SAMPLES = """
 trial. Files that were written before the trial was in them are read with it as NULL:
 
 ```sh
-duckdb -c "SELECT trial, host, scope, avg(value) FROM read_parquet('results/ID/trials/*/samples.parquet', union_by_name=true)
+duckdb -c "SELECT trial, host, scope, avg(value) FROM read_parquet('results/ID/trials/*/samples.parquet', union_by_name=true) \\
   WHERE unit = 'W' GROUP BY ALL"
 duckdb -c "SELECT key::VARCHAR, value::VARCHAR FROM parquet_kv_metadata('results/ID/trials/00001/samples.parquet')"
 ```
