@@ -11,7 +11,9 @@ import json
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +34,7 @@ from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.errors import StoreError
 from linewatt.model import ENDS, Case
-from linewatt.report.data import database
+from linewatt.report.data import database, query
 from linewatt.report.data.page import page
 from linewatt.report.data.query import ask
 from linewatt.report.data.views import VIEWS, Source
@@ -416,6 +418,21 @@ def test_a_query_that_takes_too_long_is_given_up_in_a_line(root: Path, run: Run)
     assert err == "linewatt: sql: took longer than 0.2 s; ask for less, or give it more time with --timeout\n"
 
 
+class Pressed(Future[Any]):
+    """Ctrl-C comes while somebody waits for it."""
+
+    def result(self, timeout: float | None = None) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_a_query_that_nobody_waits_for_any_more_ends(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query, "Future", Pressed)
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        asked(root, LONG)
+    assert set(threading.enumerate()) <= before
+
+
 def test_a_query_that_takes_too_much_memory_is_given_up_and_spills_nothing(
     root: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,11 +488,11 @@ def test_counting_results_reads_no_sample_and_the_second_time_no_result(
         return load(path)
 
     monkeypatch.setattr("linewatt.report.data.query.Source", lambda path: Source(path, noted))
-    for query in ("SELECT count(*) FROM results", "SELECT count(*) FROM cases"):
-        first = asked(root, query)
+    for text in ("SELECT count(*) FROM results", "SELECT count(*) FROM cases"):
+        first = asked(root, text)
         assert seen
         seen.clear()
-        assert asked(root, query) == first
+        assert asked(root, text) == first
         assert set(seen) <= {"20250102-000000-broken"}, "what is damaged is looked at each time"
         seen.clear()
     opened: list[Any] = []

@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from linewatt.errors import InvalidInput, LinewattError, StoreError
 from linewatt.foreign import shortened
@@ -24,6 +24,7 @@ from linewatt.report.data.samples import FILE, sample_files, view_of
 from linewatt.report.data.views import VIEWS, Rows, Source, View
 from linewatt.store.read import Damaged, read_each
 
+T = TypeVar("T")
 _AGAIN_S = 0.1
 """between two interruptions, of which one that comes before the query begins is lost"""
 
@@ -57,11 +58,8 @@ def ask(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float
         made = _make(connection, near(any(view.make is None for view in asked)), asked)
         # a SELECT may still write, WITH x AS (INSERT …), and is refused then
         connection.execute("BEGIN TRANSACTION READ ONLY")
-        with _limited(connection, timeout_s):
-            found = connection.execute(query)  # rows come as they are fetched
-            described = found.description
-            rows = found.fetchmany(limit + 1)
-    except duckdb.InterruptException:
+        described, rows = _within(timeout_s, connection, lambda: _rows(connection, query, limit + 1))
+    except TimeoutError:
         raise LinewattError(
             f"sql: took longer than {timeout_s:g} s; ask for less, or give it more time with --timeout"
         ) from None
@@ -160,25 +158,33 @@ def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
     return path, about, [about if view.name == "results" else view.kept(source) for view in views]
 
 
-@contextmanager
-def _limited(connection: Any, timeout_s: float) -> Iterator[None]:
-    """Interrupt what runs within for longer."""
-    done = threading.Event()
+def _rows(connection: Any, query: Any, most: int) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """What its columns are, and the first rows, which come as they are fetched."""
+    found = connection.execute(query)
+    return found.description, found.fetchmany(most)
 
-    def watch() -> None:
-        wait_s = timeout_s
-        while not done.wait(wait_s):
-            connection.interrupt()
-            wait_s = _AGAIN_S
 
-    watching = threading.Thread(target=watch, daemon=True)
-    watching.start()
+def _within(timeout_s: float, connection: Any, work: Callable[[], T]) -> T:
+    """What is done on the connection, in a thread of its own: a signal would wait for it to end.
+
+    Raises TimeoutError once it takes longer. It is interrupted then, and whenever nobody waits any more.
+    """
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001  told to whoever waits
+            done.set_exception(error)
+
+    running = threading.Thread(target=run, daemon=True)
     try:
-        yield
+        running.start()
+        return done.result(timeout_s)
     finally:
-        done.set()
-        with suppress(RuntimeError):
-            watching.join()
+        while running.is_alive():
+            connection.interrupt()
+            running.join(_AGAIN_S)
 
 
 def _said(error: Exception) -> str:
