@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.wiring import SETUP, Change, both, early, readback, setup
+from tests.wiring import SETUP, Change, Given, afterwards, both, counters, early, readback, setup
 from tests.wiring import told as told_story
 
 from linewatt.engine.live.feed import Reading, Record
@@ -116,6 +116,30 @@ def test_the_notice_of_the_kernel_says_when_also_of_a_host_that_was_asked_once()
     assert said.startswith("eth2 of bond0 lost its link once at 22:13:32 UTC and is up again; ")
     assert told(None, UP, notices=reading).startswith("eth2 of bond0 lost its link at 22:13:32 UTC")
     assert told(None, UP, notices=Reading("h1", "link", (Record(START_S + 1, 1.0, record),))) == ""
+
+
+def test_of_a_load_that_came_to_no_end_the_notices_name_the_ports_of_a_dead_bond() -> None:
+    """Nobody asks its hosts in the tail then: what carried on is not known, and not told."""
+    down = DOWN.replace("eth2", "eth0").replace("3: ", "2: ")
+
+    def dead(given: Given) -> Given:
+        (link,) = [one for one in given.readings["h2"] if one.source == "link"]
+        at_s = given.run.started_s + 9.5
+        record = Record(at_s, 1.0, f"linewatt-link 1 1|count 2|news {down}|news {DOWN}|end 2")
+        readings = (
+            *(one for one in given.readings["h2"] if one is not link),
+            Reading("h2", "link", (record,)),
+        )
+        run = replace(given.run, failure="waited 53 s for h2: the server to end", readback={})
+        return replace(given, run=run, readings={**given.readings, "h2": readings})
+
+    found = told_story(both(counters("h2", "nic.carrier_changes", 1), afterwards(dead))).trial()
+    told, _, rest = str(found.reason).partition("; look at the cable")
+    assert told == (
+        "h2: the carrier of its data interface eth0 changed once in mid-trial (carrier_changes) "
+        "(eth0 of bond0 lost its link at 22:13:29 UTC; eth2 of bond0 lost its link at 22:13:29 UTC)"
+    )
+    assert rest.endswith("(waited 53 s for h2: the server to end)")
 
 
 def failures(own: int, other: int, name: str = "eth0") -> dict[str, str]:

@@ -108,11 +108,44 @@ def shares(*soft: float | None) -> dict[int, CpuShares | None]:
     ],
 )
 def test_receive_work_on_other_cpus_is_flagged(soft: tuple[float | None, ...], flagged: bool) -> None:
-    found = list(checks.receive_work("h1", (1,), shares(*soft)))
+    found = list(checks.receive_work("h1", (1,), shares(*soft), {}))
     assert [flag.code for flag in found] == (["interrupts-elsewhere"] if flagged else [])
     if flagged:
         assert "not on IRQ CPUs 1" in found[0].evidence
 
 
 def test_without_irq_cpus_nothing_is_elsewhere() -> None:
-    assert list(checks.receive_work("h1", (), shares(0.5, 0.5))) == []
+    assert list(checks.receive_work("h1", (), shares(0.5, 0.5), {})) == []
+
+
+def packets(*processed: float | None) -> dict[str, float | None]:
+    return {f"softnet.cpu{cpu}.processed": count for cpu, count in enumerate(processed)}
+
+
+@pytest.mark.parametrize(
+    ("counted", "flagged"),
+    [
+        (packets(0, 3000, 40), False),
+        (packets(0, 3000, 1000), False),
+        (packets(0, 3000, 1001), True),
+        (packets(0, 3000, 9000), True),
+        (packets(0, 0, 0), False),
+        (packets(None, 3000, 40), True),
+        ({}, True),
+    ],
+    ids=[
+        "timers of a slow host",
+        "a quarter of the packets elsewhere",
+        "more than that",
+        "most elsewhere",
+        "no packet at all",
+        "not known of a CPU",
+        "not known",
+    ],
+)
+def test_interrupt_time_without_the_packets_is_no_receive_work(
+    counted: dict[str, float | None], flagged: bool
+) -> None:
+    """Seen on guests: a timer's softirq takes as long there as a packet's, and every CPU has such."""
+    found = list(checks.receive_work("h1", (1,), shares(0.06, 0.10, 0.06), counted))
+    assert [flag.code for flag in found] == (["interrupts-elsewhere"] if flagged else [])

@@ -51,8 +51,16 @@ def test_the_window_begins_after_the_last_start_plus_the_omitted_time() -> None:
 
 
 def test_a_load_that_ends_before_the_window_does_makes_no_window() -> None:
-    with pytest.raises(ParseError, match=r"ended 2\.00 s before the window of 5 s"):
+    with pytest.raises(ParseError, match=r"ended 2\.00 s before the window of 5 s did$"):
         common_window([place(load([1e6] * 5), 100.0, 105.0)], omit_s=2, seconds=5)
+
+
+def test_loads_that_began_too_far_apart_want_a_longer_tail() -> None:
+    early, late = place(load([1e6] * 8), 100.0, 108.0), place(load([1e6] * 8), 102.5, 110.5)
+    with pytest.raises(
+        ParseError, match=r"ended 1\.50 s before .*: the last one began 2\.50 s after .*window\.tail"
+    ):
+        common_window([early, late], omit_s=2, seconds=5)
 
 
 def test_warm_up_before_the_window_does_not_count() -> None:

@@ -177,7 +177,7 @@ LIES: dict[str, Change] = {
     "host-not-idle": setup(idle_cores={"h1": 0.4}),
     "hosts-share-cpus": spec("h1", shares_cpus_with=("h2",)),
     "instances-share-cpu": story(placed=(("0", "0"), ("0", "0"))),
-    "interrupts-elsewhere": cpu("h2", 3, soft=0.4),
+    "interrupts-elsewhere": both(cpu("h2", 3, soft=0.4), counters("h2", "softnet.cpu3.processed", 2e7)),
     "interface-changed": story(notices={"h2": ("3: eth0: mtu 1500 state UP event FEATURE CHANGE \\ link",)}),
     "load-threads-differ": readback(
         "h1", threads=tuple(Thread(1000, 1000 + number, APP, 300, (APP,)) for number in range(2))

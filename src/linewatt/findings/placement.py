@@ -74,7 +74,8 @@ KINDS = (
         ("cpu",),
         "Receive work was done on other CPUs than those it was steered to: figures of the IRQ CPUs are not all of it.",
         f"More than {ELSEWHERE_CORES:g} cores, and more than {percent(ELSEWHERE_RATIO)}, of the receiver's interrupt and "
-        "softirq time fell on other CPUs.",
+        f"softirq time fell on other CPUs; and more than {percent(ELSEWHERE_RATIO)} of its packets, where the kernel counted them "
+        "by CPU (softnet_stat): timers take time on every CPU.",
         "Look at /proc/interrupts and RPS.",
     ),
     Kind(

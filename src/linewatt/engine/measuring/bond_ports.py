@@ -34,13 +34,16 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What is said of each port that lost its link, by its name; and of those that were up throughout."""
+    """What is said of each port that lost its link, by its name; and of those that were up throughout, which
+    is None where it is not known."""
 
     told: Mapping[str, str]
-    carried: tuple[str, ...]
+    carried: tuple[str, ...] | None
 
     @property
     def words(self) -> str:
+        if self.carried is None:
+            return "; ".join(self.told.values())
         rest = (
             f"{' and '.join(self.carried)} carried on" if self.carried else "no other port was up throughout"
         )
@@ -69,7 +72,7 @@ def lost(readback: ReadBack, bonds: set[str], notices: Reading | None, window: W
     kernel gave notice in the window that they were down."""
     late = {key: one for key, one in ports(readback.facts).items() if one.bond in bonds}
     early = ports(readback.before.facts) if readback.before is not None else {}
-    down_s = dict(_down(notices, window))
+    down_s = {port: time_s for port, _, time_s in _down(notices, window)}
     told = {
         one.name: said
         for key, one in late.items()
@@ -83,6 +86,17 @@ def lost(readback: ReadBack, bonds: set[str], notices: Reading | None, window: W
         if one.name not in told and one.is_up
     ]
     return Lost(told, tuple(rest))
+
+
+def noticed(notices: Reading | None, window: Window) -> dict[str, Lost]:
+    """Bond → its ports of which the kernel gave notice in the window that they were down.
+
+    For a host that did not answer at the reads: of the ports that were up throughout nothing is known.
+    """
+    told: dict[str, dict[str, str]] = {}
+    for port, bond, time_s in _down(notices, window):
+        told.setdefault(bond, {})[port] = f"{port} of {bond} lost its link at {_clock(time_s)} UTC"
+    return {bond: Lost(own, None) for bond, own in told.items()}
 
 
 def _said(early: Port | None, late: Port, readback: ReadBack, down_s: float | None) -> str | None:
@@ -100,15 +114,15 @@ def _said(early: Port | None, late: Port, readback: ReadBack, down_s: float | No
     return None if late.is_up else f"{what} was {late.status}"
 
 
-def _down(notices: Reading | None, window: Window) -> Iterator[tuple[str, float]]:
-    """Ports of bonds that the kernel said to be down in the window, each with when first, to the sensor's
-    interval: the last one given of a port is its first."""
+def _down(notices: Reading | None, window: Window) -> Iterator[tuple[str, str, float]]:
+    """Ports of bonds that the kernel said to be down in the window, each with its bond and when first, to the
+    sensor's interval: the last one given of a port is its first."""
     for record in reversed(notices.records if notices is not None else ()):
         if record.time_s > window.start_s and record.time_s - record.span_s < window.end_s:
             for line in news(record.text):
                 port, _, rest = line.partition(" of ")
                 if rest and "state DOWN" in rest:
-                    yield port, record.time_s
+                    yield port, rest.partition(":")[0], record.time_s
 
 
 def _clock(time_s: float) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import TrialRun
-from linewatt.engine.measuring.bond_ports import Lost, at_reads, lost
+from linewatt.engine.measuring.bond_ports import Lost, at_reads, lost, noticed
 from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
@@ -55,13 +55,12 @@ def _bonds(
     run: TrialRun, readings: Iterable[Reading], readback: ReadBack | None, interfaces: Collection[str]
 ) -> dict[str, Lost]:
     """Bond → which of its ports lost their link, of bonds that these are or are ports of."""
-    if readback is None:
-        return {}
     notices = next((one for one in readings if one.source == "link"), None)
+    window = Window(run.started_s, run.ended_s)
+    if readback is None:
+        return noticed(notices, window)
     near = {one.bond for one in at_reads(readback).values() if {one.bond, one.name} & {*interfaces}}
-    found = {
-        bond: lost(readback, {bond}, notices, Window(run.started_s, run.ended_s)) for bond in sorted(near)
-    }
+    found = {bond: lost(readback, {bond}, notices, window) for bond in sorted(near)}
     return {bond: one for bond, one in found.items() if one is not None}
 
 

@@ -49,7 +49,12 @@ def common_window(runs: Iterable[EndRun], omit_s: float, seconds: float) -> Wind
     window = Window(start_s, start_s + seconds)
     short_s = window.end_s - min(run.end_s for run in runs)
     if short_s > (1 - COVERAGE_NEEDED) * seconds:
-        raise ParseError(f"a load ended {short_s:.2f} s before the window of {seconds:g} s did")
+        skew_s = max(run.start_s for run in runs) - min(run.start_s for run in runs)
+        why = f": the last one began {skew_s:.2f} s after the first; lengthen window.tail by as much"
+        raise ParseError(
+            f"a load ended {short_s:.2f} s before the window of {seconds:g} s did"
+            f"{why if skew_s >= short_s else ''}"
+        )
     return window
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.accounts import at_both_reads
@@ -28,7 +28,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     for end in seen.with_role("receiver"):
         spec = seen.spec(end)
         shares = cpu_shares(spec, seen.readings(end), seen.window)
-        yield from receive_work(end.host, spec.irq_cpus or (), shares)
+        yield from receive_work(end.host, spec.irq_cpus or (), shares, end.counters)
 
 
 def processes(
@@ -132,15 +132,26 @@ def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
 
 
 def receive_work(
-    host: str, irq_cpus: Sequence[int], shares: Mapping[int, CpuShares | None]
+    host: str,
+    irq_cpus: Sequence[int],
+    shares: Mapping[int, CpuShares | None],
+    counters: Mapping[str, float | None],
 ) -> Iterator[Flag]:
-    """Interrupt time of a receiver that fell on other CPUs than those it was steered to."""
+    """Interrupt time of a receiver that fell on other CPUs than those it was steered to, with its packets.
+
+    Every CPU has interrupt time of its own, for timers, RCU and the like: where the kernel counted packets by
+    CPU and had them where they were steered to, that is no receive work.
+    """
     spent = {cpu: one.irq_ratio + one.soft_ratio for cpu, one in shares.items() if one is not None}
     if not irq_cpus or not set(irq_cpus) <= spent.keys():
         return
     elsewhere = {cpu: cores for cpu, cores in spent.items() if cpu not in irq_cpus}
     total, strayed = sum(spent.values()), sum(elsewhere.values())
-    if strayed > ELSEWHERE_CORES and strayed > ELSEWHERE_RATIO * total:
+    if (
+        strayed > ELSEWHERE_CORES
+        and strayed > ELSEWHERE_RATIO * total
+        and _packets_strayed(irq_cpus, spent, counters)
+    ):
         most = max(elsewhere, key=elsewhere.__getitem__)
         yield Flag(
             "interrupts-elsewhere",
@@ -149,3 +160,15 @@ def receive_work(
             f"{format_cpulist(irq_cpus)}; most of it on CPU {most}",
             "look at /proc/interrupts and RPS; figures of the IRQ CPUs are not all of the receive work",
         )
+
+
+def _packets_strayed(
+    irq_cpus: Sequence[int], cpus: Collection[int], counters: Mapping[str, float | None]
+) -> bool:
+    """Whether as many packets as matter were processed on other CPUs, as far as is known."""
+    counted = {cpu: counters.get(f"softnet.cpu{cpu}.processed") for cpu in cpus}
+    known = {cpu: packets for cpu, packets in counted.items() if packets is not None}
+    if len(known) < len(counted):
+        return True
+    elsewhere = sum(packets for cpu, packets in known.items() if cpu not in irq_cpus)
+    return elsewhere > ELSEWHERE_RATIO * sum(known.values())
