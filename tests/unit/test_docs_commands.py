@@ -173,6 +173,13 @@ def of_compare(run: Run) -> None:
         with_profiles(name, 61 if name == "old" else 62)
 
 
+def of_imports(_: Run) -> None:
+    """Files of two hosts as somebody measured them by hand, and one of them alone."""
+    kept = ROOT / "tests" / "captures" / "imports" / "two-hosts"
+    shutil.copytree(kept, "DIR")
+    shutil.copy(next((kept / "gen").glob("client-*.json")), "client.json")
+
+
 def of_profiles(run: Run) -> None:
     for day, name in enumerate(("ID", "A", "B"), 1):
         with_profiles(name, day)
@@ -197,6 +204,7 @@ def first_hour(run: Run) -> None:
 WORLDS: dict[str, Callable[[Run], None]] = {
     "docs/compare.md": of_compare,
     "docs/first-hour.md": first_hour,
+    "docs/import.md": of_imports,
     "docs/profiles.md": of_profiles,
     "docs/soak.md": of_soaks,
 }

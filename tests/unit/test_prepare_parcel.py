@@ -24,8 +24,11 @@ PACKAGES = {"locust", "gevent", "hdrh"}
 
 
 def imported(source: bytes) -> Iterator[str]:
-    """Modules that a file imports, wherever in it."""
-    for node in ast.walk(ast.parse(source)):
+    """Modules that a file imports when it runs, wherever in it."""
+    tree = ast.parse(source)
+    for_types = [one for one in ast.walk(tree) if isinstance(one, ast.If) and _is_for_types(one.test)]
+    never = {id(node) for one in for_types for statement in one.body for node in ast.walk(statement)}
+    for node in (one for one in ast.walk(tree) if id(one) not in never):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -33,6 +36,10 @@ def imported(source: bytes) -> Iterator[str]:
             assert node.module is not None
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
 def modules(files: set[str]) -> set[str]:

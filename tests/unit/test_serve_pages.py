@@ -235,7 +235,7 @@ def test_a_soak_has_its_page_and_its_time_can_be_looked_at_in_part(tmp_path: Pat
     spans = [json.loads(one).get("usermeta") for one in re.findall(r'class="spec">([^<]+)<', text)]
     assert any(spans)
     saved = client(tmp_path).get(f"/results/{path.name}/save/cases.csv")
-    assert (saved.status_code, "a soak has no cases" in saved.text) == (400, True)
+    assert (saved.status_code, "is a soak, without cases" in saved.text) == (400, True)
 
 
 # Charts that answer ----------------------------------------------------------------------------------------

@@ -28,7 +28,11 @@ PARAMETERS = (
     Column("zerocopy", "BOOLEAN", "whether the sender sends without a copy"),
     Column("load_level", "DOUBLE", "part of the calibrated maximum; 0 is active idle; NULL: at no level"),
     Column("factors", "VARCHAR", "levels of factors, `gro=off mtu=9000`; NULL: there are none"),
-    Column("load", "VARCHAR", "program that made it; NULL: iperf3, or users"),
+    Column(
+        "load",
+        "VARCHAR",
+        "program that made it; NULL: the default one, or users",
+    ),
     Column("search", "VARCHAR", "what was searched of it: `rate`, `instances`; NULL: nothing"),
     Column("data_ports", "BIGINT", "ports over which instances were dealt; NULL: there is one"),
     Column("port_weights", "VARCHAR", "JSON list of their weights; NULL: in turn"),

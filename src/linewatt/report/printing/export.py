@@ -98,7 +98,10 @@ def case_schema() -> Keys:
         "zerocopy": BOOLEAN,
         "load_level?": said(maybe(NUMBER), "Part (0 to 1) of the calibrated maximum that is offered."),
         "factors?": table(TEXT, "Factor → its level."),
-        "load?": said(TEXT, "The program that makes the load, where it is not iperf3."),
+        "load?": said(
+            TEXT,
+            "The program that makes the load, where it is not the default one.",
+        ),
         "search?": said(choice("rate", "instances"), "What of it is searched: its trials are steps."),
         "data_ports?": said(COUNT, "Over how many ports instances are dealt."),
         "port_weights?": listing(INTEGER, "By which they are dealt."),
