@@ -34,6 +34,7 @@ from linewatt.hosts.facts import parsers as fact_parsers
 from linewatt.loads.base import version_text
 from linewatt.loads.iperf3 import LOAD
 from linewatt.loads.iperf3 import load as iperf3
+from linewatt.loads.iperf3.parser import MAX_DURATION_S
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("none", "one", "two", "three", "four", "five")
@@ -118,7 +119,7 @@ STATED: dict[str, tuple[str, ...]] = {
         f"| {version_text(LOAD.busy_waits[0])}, 3.17 | a rate-limited sender spins",
         f"| {version_text(LOAD.busy_waits[1])} and later | no pacing timer of its own",
         f"linewatt asks for {iperf3.PACING_TIMER_US} µs",
-        f"A process runs {iperf3.MAX_DURATION_S:,} s at most",
+        f"A process runs {MAX_DURATION_S:,} s at most",
     ),
     "check.md": (f"iperf3 {version_text(LOAD.busy_waits[0])} and 3.17 with a rate (they spin)",),
     "soak.md": (
