@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.wiring import (
@@ -26,8 +27,10 @@ from tests.wiring import (
 
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.measuring.accounts import surely_used
+from linewatt.engine.measuring.checks import cpu as cpu_checks
 from linewatt.engine.measuring.checks.cpu import background, stolen, unchecked
-from linewatt.model import CpuShares, EndResult, Flag, Trial
+from linewatt.loads.iperf3.load import Iperf3
+from linewatt.model import CpuShares, EndResult, Flag, Trial, Window
 
 END = EndResult("h1", "sender", 0.5, None, None, 0.5, None)
 SHARES = CpuShares((0,), 0.1, 0.4, 0.0, 0.0, 0.5, 0.0)
@@ -104,6 +107,27 @@ def test_of_a_large_load_others_must_have_used_a_tenth_of_it_and_5_percent_above
     as_iperf3_says = readback("h1", threads=())
     found = codes(shown, load(3.0), as_iperf3_says, setup(idle_cores={"h1": idle_cores}))
     assert ("foreign-load" in found) is is_told
+
+
+@pytest.mark.parametrize(
+    ("host_cores", "disagree"), [(0.2, True), (0.5, False), (None, False)], ids=["less", "as much", "unknown"]
+)
+def test_where_cpus_are_not_told_apart_a_load_is_compared_with_the_whole_host(
+    host_cores: float | None, disagree: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody measured by hand may have the use of a host alone."""
+    end, instance = SimpleNamespace(host="h1", cpu_cores=host_cores), SimpleNamespace(sender_cpu_cores=0.5)
+    seen = SimpleNamespace(
+        cut=None,
+        ends=(),
+        window=Window(0.0, 60.0),
+        load=Iperf3(),
+        processes=lambda _: [(instance, "sender")],
+    )
+    monkeypatch.setattr(cpu_checks, "on_one_machine", lambda *_: [end])
+    monkeypatch.setattr(cpu_checks, "cpus_of", lambda *_: None)
+    found = list(cpu_checks.hidden(cast(Any, seen), cast(Any, end), {}))
+    assert [one.code for one in found] == ["cpu-accounting-disagrees"] * disagree
 
 
 def test_softirqs_on_another_cpu_do_not_make_up_for_what_ticks_hide() -> None:

@@ -99,7 +99,7 @@ def _compared(
         if any(load is None for load in loads) or len(known) < (len(shares) if cpus is None else len(cpus)):
             continue
         if not shares:  # the use of the host is known, if at all, and not that of each CPU
-            if cpus is None and end.cpu_cores is not None:
+            if end.cpu_cores is not None:
                 yield "the whole host", end.cpu_cores, sum(load for load in loads if load is not None)
             continue
         where = "the whole host" if cpus is None else f"CPU {format_cpulist(cpus)}"
