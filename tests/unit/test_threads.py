@@ -6,13 +6,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import threading
 from dataclasses import asdict, replace
 
 import pytest
 
 from linewatt.engine.live.asking import Configuration
-from linewatt.engine.live.readback import Difference, ReadBack, Thread, parse_threads, read_back
+from linewatt.engine.live.readback import _THREADS, Difference, ReadBack, Thread, parse_threads, read_back
 from linewatt.engine.measuring.accounts import cores_between
 from linewatt.engine.measuring.checks import configuration, placement
 from linewatt.engine.measuring.kept import readbacks
@@ -39,6 +41,31 @@ def test_a_line_has_what_the_scheduler_counted_and_older_ones_have_not() -> None
     assert (one.migrations, one.switches, one.preemptions) == (2, 9120, 44)
     (old,) = parse_threads("4711 4711 0 118 0 - - - - -\n")
     assert (old.run_s, old.migrations) == (None, None)
+
+
+TURNS = 600
+BY_TURNS = """
+import time
+while True:
+    begun = time.perf_counter()
+    while time.perf_counter() - begun < 0.0003: pass
+    time.sleep(0.0003)
+"""
+"""runs and sleeps: the text of its state has another length each time"""
+
+
+def test_a_thread_whose_state_changes_while_it_is_read_is_read_whole() -> None:
+    """One or two of a hundred were said to be unreadable: bash read lines that the kernel had moved."""
+    with subprocess.Popen([sys.executable, "-c", BY_TURNS]) as busy:
+        try:
+            asked = ["bash", "-c", _THREADS, "linewatt", *[str(busy.pid)] * TURNS]
+            said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60).stdout
+        finally:
+            busy.kill()
+    threads = parse_threads(said)
+    assert len(threads) == TURNS
+    assert {one.allowed for one in threads} == {tuple(sorted(os.sched_getaffinity(0)))}
+    assert all(one.switches is not None and one.preemptions is not None for one in threads)
 
 
 def test_cpu_use_is_that_between_the_reads() -> None:

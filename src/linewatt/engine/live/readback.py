@@ -28,19 +28,24 @@ LIMIT_S = 10.0
 # A line a thread: process, thread, the CPU it ran on last, its CPU time in ticks, the CPUs it may run on,
 # when it was asked (µs), its CPU time by the scheduler (ns), migrations, switches that it wanted and did not;
 # - is not known. Fields behind the name in parentheses are those of proc(5), which may itself hold blanks and
-# parentheses; schedstat is of CONFIG_SCHED_INFO, sched of CONFIG_SCHED_DEBUG.
+# parentheses; schedstat is of CONFIG_SCHED_INFO, sched of CONFIG_SCHED_DEBUG. A file is taken as a whole: to
+# read lines bash seeks back behind each, the kernel then makes the text anew, and a state that has another
+# length by now ("running", "sleeping") moves what follows. A thread that ends meanwhile is none.
 _THREADS = r"""for pid; do for task in /proc/"$pid"/task/*; do
   read -r stat <"$task/stat" || continue
-  field=(${stat##*) }) allowed= wanted=- unwanted=- run=- migrations=- at=${EPOCHREALTIME:--}
+  field=(${stat##*) }) allowed= wanted=- unwanted=- run=- migrations=- at=${EPOCHREALTIME:--} lines=()
   read -r run _ <"$task/schedstat" || run=-
-  while read -r key value; do case $key in
-    Cpus_allowed_list:) allowed=$value ;;
-    voluntary_ctxt_switches:) wanted=$value ;;
-    nonvoluntary_ctxt_switches:) unwanted=$value ;;
-  esac; done <"$task/status"
-  while read -r key _ value; do
-    [ "$key" = se.nr_migrations ] && { migrations=$value; break; }
-  done <"$task/sched"
+  mapfile -t lines <"$task/status"
+  for line in "${lines[@]}"; do case $line in
+    Cpus_allowed_list:*) allowed=${line##*[[:blank:]]} ;;
+    voluntary_ctxt_switches:*) wanted=${line##*[[:blank:]]} ;;
+    nonvoluntary_ctxt_switches:*) unwanted=${line##*[[:blank:]]} ;;
+  esac; done
+  [ "$allowed" ] || continue
+  lines=(); mapfile -t lines <"$task/sched"
+  for line in "${lines[@]}"; do
+    case $line in se.nr_migrations*) migrations=${line##*[[:blank:]]}; break ;; esac
+  done
   printf '%s %s %s %s %s %s %s %s %s %s\n' "$pid" "${task##*/}" "${field[36]}" \
     "$(( field[11] + field[12] ))" "$allowed" "${at/[.,]/}" "$run" "$migrations" "$wanted" "$unwanted"
 done; done 2>/dev/null; exit 0"""
