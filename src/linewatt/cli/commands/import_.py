@@ -95,9 +95,6 @@ def import_command(  # noqa: PLR0913  each is an option
     such, never as runs. What the table does not say is missing in the result, never 0. docs/report.md has
     the columns.
     """
-    from linewatt.analysis.tables.kinds import RECOGNISED, import_any
-    from linewatt.analysis.tables.table import read_table
-    from linewatt.cli.output import print_json, put, say
     from linewatt.store.bundle.layout import is_bundle
 
     given = Given(omit, tail, timezone, host, skip, network)
@@ -110,6 +107,15 @@ def import_command(  # noqa: PLR0913  each is an option
         import_captures(path, _name(name, str(path.resolve())), given, results, as_json=as_json)
         return
     _refuse(given, "a table")
+    _import_table(table, name, results, as_json=as_json)
+
+
+def _import_table(table: str, name: str | None, results: Path, *, as_json: bool) -> None:
+    """A published table, of whichever kind its columns tell. Raises InvalidInput, StoreError."""
+    from linewatt.analysis.tables.kinds import RECOGNISED, import_any
+    from linewatt.analysis.tables.table import read_table
+    from linewatt.cli.output import print_json, put, say
+
     source, data = read_bytes(table)
     called = _name(name, table)
     raw, _ = read_table(data, source, known=RECOGNISED)
