@@ -214,3 +214,20 @@ def test_only_the_command_on_the_line_is_made_ready_for_a_completion() -> None:
     assert done.stdout.split() == ["--full"]
     assert "linewatt.cli.commands.show" in done.stderr.split()
     assert "linewatt.cli.commands.run" not in done.stderr.split()
+
+
+def test_ctrl_c_ends_a_command_with_a_word_and_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Typer takes the interrupt before the program sees it, and says nothing."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linewatt.store.read.read_each", interrupted)
+    monkeypatch.setattr("linewatt.cli.output.results_near", lambda path, **_: path)
+    monkeypatch.setattr("sys.argv", ["linewatt", "list", "--results", "."])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "linewatt: interrupted\n"

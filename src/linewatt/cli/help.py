@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How ``--help`` looks: commands by what they are for, no description cut, one word for each value."""
+"""How ``--help`` looks: commands by what they are for, no description cut, one word for each value; and what
+all commands have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+from linewatt.cli.output import say
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore", "calibrate"),
@@ -65,6 +69,14 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """Commands by what they are for, each with the whole first paragraph of its description."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Say that Ctrl-C was heard: Typer alone would end without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            say("linewatt: interrupted")
+            raise typer.Exit(130) from error
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, self.commands), default=0)
