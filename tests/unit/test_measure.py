@@ -14,6 +14,7 @@ from tests.wiring import Given, both, cpu, rates, readback, run, told
 
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.line_rate import PortLine
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import end_result
@@ -272,6 +273,33 @@ def test_why_nothing_arrived_is_looked_for_at_the_ends_alone() -> None:
     assert "h3" not in str(trial.reason)
     assert "h4" not in str(trial.reason)
     assert "whether full packets pass" in str(trial.reason)
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ("UP", "h1 (client) ended with status 1"),
+        ("UNKNOWN", "h1 (client) ended with status 1"),
+        (
+            "DOWN",
+            "h2: its data interface eth0 was DOWN when the load had failed; look at the cable, the switch's "
+            "port and dmesg, and measure again (h1 (client) ended with status 1)",
+        ),
+    ],
+)
+def test_a_load_that_failed_over_a_link_that_is_out_names_the_link(state: str, reason: str) -> None:
+    given = told(both(readback("h1", facts={"nic.state": "UP"}), readback("h2", facts={"nic.state": state})))
+    failed = replace(given, run=replace(given.run, failure="h1 (client) ended with status 1"))
+    assert failed.trial().reason == reason
+
+
+def test_a_port_that_a_trial_does_not_use_may_be_without_a_link() -> None:
+    shown = {"nic.state": "UP", "further_nics.eth5.state": "DOWN"}
+    given = told(readback("h2", facts=shown))
+    unused = replace(given.run, failure="refused")
+    assert replace(given, run=unused).trial().reason == "refused"
+    used = replace(unused, data_ports=(PortLine({"h1": "eth0", "h2": "eth5"}, None),))
+    assert "h2: its data interface eth5 was DOWN" in str(replace(given, run=used).trial().reason)
 
 
 def test_a_load_shorter_than_the_window_is_a_failed_trial() -> None:

@@ -118,6 +118,7 @@ class RoundRunner:
                 found = await asking.answers()
             else:
                 asking.cancel()
+                found = await asking.behind()
         except BaseException:
             asking.cancel()
             raise

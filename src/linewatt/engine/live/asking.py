@@ -103,6 +103,13 @@ class Asking:
         """What the hosts showed."""
         return await self._answers
 
+    async def behind(self) -> dict[str, ReadBack]:
+        """What is still to be seen of hosts whose loads have all failed: facts alone, nothing runs there."""
+        hosts = self._session.hosts
+        names = dict.fromkeys(name for live in self._lives for name in live.case.hosts)
+        found = await asyncio.gather(*(read_back(hosts[name], (), (), KNOBS) for name in names))
+        return dict(zip(names, found, strict=True))
+
     def cancel(self) -> None:
         """The round came to nothing: nobody waits for its readings."""
         self._answers.cancel()

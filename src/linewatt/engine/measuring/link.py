@@ -18,6 +18,9 @@ from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, Window
 
 CARRIER = "nic.carrier_changes"
+STATE = "nic.state"
+_WORKING = ("UP", "UNKNOWN")
+"""IF_OPER_UP, and what drivers that do not tell are in: Documentation/networking/operstates.rst"""
 _LOOK = "look at the cable, the switch's port and dmesg, and measure again"
 
 Span = tuple[float, float]
@@ -44,6 +47,20 @@ def lost_carrier(
                 f"{name}: the carrier of its data interface {what} in mid-trial (carrier_changes){ports}; "
                 f"{_LOOK}"
             )
+    return None
+
+
+def down_behind(run: TrialRun, hosts: Mapping[str, HostSpec]) -> str | None:
+    """Which data interface of a trial was down when its load had failed, as one is whose cable stays out."""
+    for name in run.planned.case.hosts:
+        readback, data = run.readback.get(name), hosts[name].data
+        used = {one.interfaces.get(name) for one in run.data_ports} or {data}
+        for fact, state in readback.facts.items() if readback else ():
+            of, port = of_port(fact)
+            if of == STATE and state not in _WORKING and (port or data) in used:
+                return (
+                    f"{name}: its data interface {port or data} was {state} when the load had failed; {_LOOK}"
+                )
     return None
 
 
@@ -166,8 +183,8 @@ def nothing_arrived(run: TrialRun, pair: Case) -> str:
         return f"{said}: {run.path_problem}"
     facts = {name: readback.facts for name, readback in run.readback.items() if name in pair.hosts}
     for name, known in facts.items():
-        if known.get("nic.state", "UP") not in ("UP", "UNKNOWN"):
-            return f"{said}: the data interface of {name} is {known['nic.state']}"
+        if known.get(STATE, "UP") not in _WORKING:
+            return f"{said}: the data interface of {name} is {known[STATE]}"
     mtus = {name: known["nic.mtu"] for name, known in facts.items() if "nic.mtu" in known}
     if len(set(mtus.values())) > 1:
         ends = ", ".join(f"{mtu} on {name}" for name, mtu in mtus.items())

@@ -18,7 +18,7 @@ from linewatt.engine.measuring.accounts import cores_between, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import Check, flags
-from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
+from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.thermal import with_thermal
@@ -73,6 +73,7 @@ def measure(
     )
     dead = lost_carrier(run, readings, setup.hosts)
     if run.failure is not None:
+        dead = dead or down_behind(run, setup.hosts)
         return Measured(_failed(run, _because(dead, run.failure)), sensed, raw)
     try:
         runs, window, trial = understood(
