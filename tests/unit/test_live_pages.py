@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import re
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,18 @@ def test_a_browser_gets_the_whole_and_then_what_happens_and_the_end(
     assert f'<a href="/results/{ID}">' in page
     assert "Ended. 1 of 3 trials are stored." in page
     assert served.ask("/live/20260101T000000Z-never")[0] == 404
+
+
+def test_whoever_only_asks_for_the_head_of_a_stream_is_not_kept_waiting(
+    site: tuple[Served, Path, Path], run: Fed
+) -> None:
+    served, _, _ = site
+    with closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=LIMIT_S)) as connection:
+        for method, path in (("HEAD", f"/live/{ID}/events"), ("GET", "/live")):
+            connection.request(method, path)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200, "on one connection the second waits for the end of the first"
 
 
 def test_a_run_that_goes_without_a_word_is_said_to_be_lost(

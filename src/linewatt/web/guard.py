@@ -50,6 +50,8 @@ HEADERS: Final = {
 """of every answer, unless the page sets one of them itself"""
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 _READS = ("GET", "HEAD")
+HEAD = "linewatt.head"
+"""in the scope of a request that wants no body: what would not end by itself has to end at once"""
 
 
 class Refused(Exception):
@@ -90,7 +92,7 @@ class Guard:
         except Refused as error:
             await _answer(guarded, error)
             return
-        inner = {**scope, "method": "GET"} if is_head else scope
+        inner = {**scope, "method": "GET", HEAD: True} if is_head else scope
         await self._app(inner, receive, guarded)
 
     def _check(self, scope: Scope) -> None:

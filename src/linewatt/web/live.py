@@ -23,6 +23,7 @@ from linewatt.engine.broadcast.view import View
 from linewatt.errors import ParseError, StoreError
 from linewatt.foreign import contained
 from linewatt.web import live_words
+from linewatt.web.guard import HEAD
 from linewatt.web.live_hub import Hub, TooMany
 from linewatt.web.live_words import Words
 from linewatt.web.place import result_at, url_of
@@ -70,8 +71,10 @@ async def show_run(request: Request, result_id: str) -> Response:
 @router.get("/live/{result_id}/events")
 async def events(request: Request, result_id: str) -> Response:
     """What happens in a run, as server-sent events: ``whole``, then ``change``, and ``closed`` at its end."""
-    stream = _events(_hub(request), site_of(request), result_id)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    if HEAD in request.scope:
+        return Response(media_type="text/event-stream", headers=headers)
+    stream = _events(_hub(request), site_of(request), result_id)
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
