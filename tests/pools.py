@@ -10,7 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 
 LONGEST = (
-    *("test_network_matrix", "test_slow_meters", "test_users_experiment", "test_data_ports", "test_groups"),
+    *(
+        "test_network_matrix",
+        "test_calibrate",
+        "test_fans",
+        "test_slow_meters",
+        "test_users_experiment",
+        "test_data_ports",
+        "test_groups",
+    ),
     *("test_instance_search", "test_fit_energy", "test_rate_search", "test_idle", "test_frame_sizes"),
     *("test_sockperf", "test_ledgers", "test_soak", "test_garbage"),
     *("test_faults", "test_lost", "test_networks", "test_users_server", "test_lab", "test_users_fleet"),

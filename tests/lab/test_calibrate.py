@@ -27,6 +27,8 @@ pytestmark = [
 ]
 
 GAIN, OFFSET_W, DELAY_S = 0.04, 6.0, 3.0
+RATE = "300mbit"
+"""What servers draw is no matter of their load here, and other tests want the CPUs."""
 RUN_LIMIT_S = 380.0
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 0.75, 0.5, 0.25, 0.1)
 LEVEL_S, SWING, SWING_S = 11.5, 0.02, 7.0
@@ -76,7 +78,7 @@ def with_a_late_meter(bench: Bench, built: lab.Lab) -> Path:
 
 
 def test_what_is_planted_is_found_and_kept(make_lab: Callable[..., lab.Lab], tmp_path: Path) -> None:
-    built = make_lab(bmc_gain_ratio=GAIN, bmc_offset_w=OFFSET_W, bmc_delay_s=DELAY_S, plug=True)
+    built = make_lab(rate=RATE, bmc_gain_ratio=GAIN, bmc_offset_w=OFFSET_W, bmc_delay_s=DELAY_S, plug=True)
     bench = Bench(built, tmp_path)
     file = bench.campaign(
         hosts=str(with_a_late_meter(bench, built)),

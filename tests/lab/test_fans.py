@@ -59,7 +59,7 @@ def forced(bench: Bench) -> Iterator[None]:
 def test_a_case_whose_power_stands_out_is_told_with_the_fan(
     make_lab: Callable[..., lab.Lab], tmp_path: Path
 ) -> None:
-    bench = Bench(make_lab(), tmp_path)
+    bench = Bench(make_lab(rate="300mbit"), tmp_path)  # its hosts are as busy as said, whatever they send
     file = bench.campaign(
         instances=[1, 2, FORCED, 4, 5],
         trials=1,

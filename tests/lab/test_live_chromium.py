@@ -43,13 +43,17 @@ def of_this_browser() -> list[int]:
 @contextmanager
 def stopped(pids: list[int]) -> Iterator[None]:
     """Processes that run no further meanwhile."""
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    _tell(pids, signal.SIGSTOP)
     try:
         yield
     finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        _tell(pids, signal.SIGCONT)
+
+
+def _tell(pids: list[int], what: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # a browser ends helpers that it no longer needs
+            os.kill(pid, what)
 
 
 def test_a_browser_that_stood_still_comes_back_to_the_present_and_stops_the_run(

@@ -450,12 +450,13 @@ OWN = b"linewatt.cli"
 
 def test_the_search_for_a_password_finds_one_wherever_it_may_be(tmp_path: Path) -> None:
     """So that finding none means something."""
-    secrets = secrets_of(CANARY)
+    planted = "canary-19e6"  # not the other tests', which may run beside this one
+    secrets = secrets_of(planted)
     (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "x.parquet").write_bytes(b"\0\1" + CANARY.encode())
+    (tmp_path / "deep" / "x.parquet").write_bytes(b"\0\1" + planted.encode())
     assert len(leaks(of_files(tmp_path), secrets)) == 1
-    assert leaks([b"Authorization: Basic " + base64.b64encode(b"admin:" + CANARY.encode())], secrets)
-    for argv, env in ((["sleep", "30"], {"P": CANARY}), (["bash", "-c", "read", CANARY], {})):
+    assert leaks([b"Authorization: Basic " + base64.b64encode(b"admin:" + planted.encode())], secrets)
+    for argv, env in ((["sleep", "30"], {"P": planted}), (["bash", "-c", "read", planted], {})):
         process = subprocess.Popen(argv, stdin=subprocess.PIPE, env={"PATH": os.environ["PATH"], **env})
         try:
             end_s = time.monotonic() + START_LIMIT_S

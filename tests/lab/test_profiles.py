@@ -41,7 +41,7 @@ def left() -> set[str]:
 
 def profiled(bench: Bench, name: str, *, more: object = None) -> dict[str, Any]:
     keys = {"tests": ["udp-1500"], "rate": RATE, "trials": 1, "profile": True, "name": name}
-    window = {"seconds": 8, "omit": 0.5, "tail": 1.5}
+    window = {"seconds": 14, "omit": 0.5, "tail": 1.5}
     bench.run("run", placed(bench, **keys, window=window))
     done = bench.run("show", name_of(bench, name), "--profile", "--json")
     document: dict[str, Any] = json.loads(done.stdout)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests import forked
 from tests.ftp_server import why_not
+from tests.lab.rederived import assert_as_stored
 from tests.lab.test_campaign import GONE_LIMIT_S, HANG_LIMIT_S, Bench, await_event, until
 from tests.lab.test_soak import SoakBench, memory  # noqa: F401  a fixture
 
@@ -101,7 +102,10 @@ def test_a_planted_effect_and_a_null_one_are_told_and_the_best_setting_soaks(ben
     told = verdicts(document)
     assert told[SIZE]["kind"] == "better", told[SIZE]
     assert 6 < told[SIZE]["ratio"] < 10.5, "ten times the bytes, and a little more time for them"
-    assert told[NOTHING]["kind"] in ("same", "small", "undecided"), told[NOTHING]
+    null = told[NOTHING]
+    assert null["ratio"] == pytest.approx(1, abs=0.1), (
+        "what it is called may be a false alarm, once in twenty"
+    )
     assert _best(document)[SIZE] == "200k"
 
     (experiment,) = bench.experiments
@@ -147,7 +151,7 @@ def test_kill_dash_nine_in_an_experiment_is_restored_and_resumed(bench: UsersBen
         assert {one["end"]["host"] for one in trial["flows"]} == {"h2", "h3"}
         assert trial["receiver"]["host"] == "h1"
     document = json.loads(bench.run("rederive", "last", "--json").stdout)
-    assert {(one["same"], one["problem"]) for one in document["trials"]} == {(True, None)}
+    assert_as_stored(document, 4)
 
 
 @pytest.mark.parametrize(
