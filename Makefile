@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pins clean
+.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pythons pins clean
 
 python := .venv/bin/python
 
@@ -85,6 +85,11 @@ docs:  ## the documents as a site in build/site; whatever Sphinx warns of is an 
 gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
 	@scripts/setup.sh demo $@
 	$(python) -m scripts.gallery.page
+
+pythons:  ## the wheel, by pipx, in each Python from 3.11 on that is here, and there the demo; ARGS names others
+	@scripts/root.sh $@
+	@scripts/setup.sh demo $@
+	@scripts/root.sh $@ scripts/pythons.sh $(ARGS)
 
 pins:  ## resolve pyproject.toml's dependencies anew into requirements/
 	scripts/pins.sh
