@@ -154,7 +154,7 @@ def test_json_plan_has_a_version_the_hosts_and_every_trial() -> None:
     assert plan["campaign"] == "demo"
     assert plan["hosts"]["gen"]["app_cpus"] == list(range(8))
     assert len(plan["trials"]) == 15
-    assert plan["duration_s"] == pytest.approx(2 + 15 * 6.6)
+    assert plan["duration_s"] == pytest.approx(2 + 15 * 7.6)
     assert plan["cases"][0]["rate_bps"] == 3.5e9
 
 
