@@ -55,7 +55,7 @@ class Word(Fake):
 
 NAMES = (
     *("channels", "rps_cpus", "sysctl", "mtu", "nmstate", "cpus_online"),
-    *("irq_affinity", "irqbalance", "interrupts"),
+    *("irq_affinity", "irqbalance", "interrupts", "offload", "network"),
 )
 KNOBS = {name: Fake(name) for name in NAMES}
 
@@ -458,6 +458,46 @@ def test_memory_that_the_kernel_keeps_free_for_huge_pages_comes_back_after_a_pro
     assert [one.knob for one in rig.journal.read()[1]] == ["sysctl", "tuned"]
     asyncio.run(settings.to([], ("h1",)))
     assert (host.state, rig.journal.read()[1]) == (found, ())
+
+
+@pytest.mark.parametrize(
+    ("knob", "target", "bases"),
+    [
+        ("network", "need:eth1 link:eth1.5 up:eth1.5", ["eth1"]),
+        ("network", "need:eth0 need:eth1 link:bond0 master:eth0 master:eth1", ["eth0", "eth1"]),
+        ("network", "need:eth1 address:eth1/198.18.9.1/24", []),
+        ("nmstate", "eth0/vlan5", ["eth0"]),
+        ("sysctl", "net.ipv4.ip_forward", ["eth0"]),
+        ("sysctl", "net/ipv6/conf/all/forwarding", ["eth0"]),
+        ("sysctl", "net.ipv4.tcp_rmem", []),
+    ],
+)
+def test_lro_that_the_kernel_turns_off_below_a_network_and_for_forwarding_comes_back(
+    rig: Rig, knob: str, target: str, bases: list[str]
+) -> None:
+    """Seen on vmxnet3, Linux 6.1: a VLAN turns it off, and it stays off when the VLAN is gone."""
+    host = rig.hosts["h1"]
+    host.state |= {(knob, target): "{}"}
+    host.state |= {("offload", f"{name} large-receive-offload"): "lro=on" for name in ("eth0", "eth1")}
+    found = dict(host.state)
+    knobs = {**KNOBS, knob: Word(knob)}
+    change = Change("h1", knob, target, '{"up:eth1":true}', "asked for")
+    for undo in (lambda settings: asyncio.run(settings.to([], ("h1",))), lambda _: rig.undo()):
+        settings = Settings(rig.hosts, knobs, rig.journal)  # type: ignore[arg-type]
+        asyncio.run(settings.to([change], ("h1",)))
+        kept = [one.target.split()[0] for one in rig.journal.read()[1] if one.knob == "offload"]
+        assert kept == bases
+        host.state |= {("offload", f"{name} large-receive-offload"): "lro=off" for name in bases}
+        undo(settings)
+        assert (host.state, rig.journal.read()[1]) == (found, ())
+
+
+def test_lro_that_is_off_is_no_matter_of_a_network(rig: Rig) -> None:
+    host, target = rig.hosts["h1"], "need:eth0 link:eth0.5"
+    host.state |= {("network", target): "{}", ("offload", "eth0 large-receive-offload"): "lro=off[fixed]"}
+    settings = Settings(rig.hosts, {**KNOBS, "network": Word("network")}, rig.journal)  # type: ignore[arg-type]
+    asyncio.run(settings.to([Change("h1", "network", target, '{"up:eth1":true}', "asked for")], ("h1",)))
+    assert [one.knob for one in rig.journal.read()[1]] == ["network"]
 
 
 def test_the_discipline_that_netem_replaced_is_made_again_by_the_mtu_that_was_found(rig: Rig) -> None:

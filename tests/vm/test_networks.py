@@ -110,6 +110,8 @@ GONE = "interfaces:" + "".join(
 QUESTIONS = ("-d link show", "-d address show", "-4 -d route show table all", "-6 -d route show table all",
     "-4 rule show", "-6 rule show")  # fmt: skip
 SHOW = "; ".join(f"ip -j {words}; echo" for words in QUESTIONS) + "; tc -j qdisc show"
+FEATURES = "ethtool -k data0; ethtool -k data1"
+"""of which the kernel turns off LRO below a VLAN, a bond or a bridge, and leaves it off"""
 
 
 def on_both(one: lab.Lab, commands: dict[str, str]) -> dict[str, str]:
@@ -135,9 +137,11 @@ def left_as_found(
     """What ``make`` has done on both guests is there unchanged in the end, and then undone."""
     hosts = {host.name: host for host in one.hosts}
     before = everything(on_both(one, {name: f"{make(host)}\n{SHOW}" for name, host in hosts.items()}))
+    features = on_both(one, dict.fromkeys(hosts, FEATURES))
     try:
         yield
         assert everything(on_both(one, dict.fromkeys(hosts, SHOW))) == before
+        assert on_both(one, dict.fromkeys(hosts, FEATURES)) == features
     finally:
         on_both(one, {name: undo(host) for name, host in hosts.items()})
 
@@ -159,7 +163,8 @@ def somebodys(host: lab.HostLayout) -> str:
 def nobodys(host: lab.HostLayout) -> str:
     """As they were before :func:`somebodys`."""
     lines = [f"address add {port.ipv6}/64 dev {port.interface} nodad" for port in host.ports]
-    return batch([*lines, *(f"link del {name}" for name in OLD_KINDS)])
+    lines += [f"link del {name}" for name in OLD_KINDS]
+    return batch(lines) + "\nfor name in data0 data1; do ethtool -K $name lro on; done 2>/dev/null; true"
 
 
 def batch(lines: Sequence[str]) -> str:

@@ -4,9 +4,13 @@ interrupts go."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from linewatt.hosts.journal.journal import Entry
+from linewatt.network.description import KNOB as NETWORK_KNOB
+from linewatt.network.items import parse_key
+from linewatt.network.nmstatectl import KNOB as NMSTATE_KNOB
 from linewatt.network.registry import KNOBS as NETWORK
 from linewatt.tuning.base import Knob
 from linewatt.tuning.registry import KNOBS as TUNING
@@ -34,6 +38,24 @@ TOP = len(_LAYERS)
 def layer(knob: str) -> int:
     """From 0, the ground, to ``TOP``."""
     return next((i for i, own in enumerate(_LAYERS) if knob in own), TOP)
+
+
+LRO = "large-receive-offload"
+_FORWARDS = re.compile(r"net[./]ipv[46][./](ip_forward|conf[./].+[./]forwarding)")
+
+
+def without_lro(entry: Entry, interfaces: Iterable[str]) -> Iterator[str]:
+    """Interfaces on which the kernel turns LRO off with an entry, and leaves it off when that is put back.
+
+    Those that interfaces of a network stand on, and on a host that forwards all: it would join packets that
+    go further (net/core/dev.c, netdev_sync_lower_features and dev_disable_lro). ``interfaces`` are those of a
+    host's data, where an entry does not say on which it stands.
+    """
+    keys = [parse_key(word) for word in entry.target.split()] if entry.knob == NETWORK_KNOB else []
+    if any(key.kind in ("link", "master") for key in keys):
+        yield from dict.fromkeys(key.interface for key in keys if key.kind == "need")
+    elif entry.knob == NMSTATE_KNOB or (entry.knob == "sysctl" and _FORWARDS.fullmatch(entry.target)):
+        yield from interfaces
 
 
 def apart(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

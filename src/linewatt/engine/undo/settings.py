@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, 
 from contextlib import aclosing
 from dataclasses import replace
 
-from linewatt.engine.undo.knobs import TOP, apart
+from linewatt.engine.undo.knobs import LRO, TOP, apart, without_lro
 from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
@@ -298,14 +298,14 @@ class Settings:
         keys = sorted({key for entry in entries for key in self._moved(entry)} - self._kept.keys())
         texts = await self._try_read_all([key for key in keys if key[1] in self._knobs])
         number = self._journal.next_number()
-        found = [(key, text) for key, text in texts.items() if isinstance(text, str)]  # not all have all
+        found = [(key, text) for key, text in texts.items() if isinstance(text, str) and _may_move(key, text)]
         kept = [Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(found)]
         if kept:
             self._journal.intend(kept)
         self._kept |= {_key(entry): entry for entry in kept}
 
     def _moved(self, entry: Entry) -> Iterator[Key]:
-        """What of a host an entry may move for good: settings of queues, where interrupts go, memory."""
+        """What of a host an entry may move for good: what queues have, where interrupts go, memory, LRO."""
         if entry.knob == "channels":
             yield from ((entry.host, knob, entry.target) for knob in _BY_QUEUE)
         if entry.knob == "cpus_online":
@@ -315,6 +315,8 @@ class Settings:
             yield entry.host, interrupts.NAME, HOST
         if entry.knob == "tuned":
             yield entry.host, "sysctl", tuned.RAISED
+        for name in without_lro(entry, self._hosts[entry.host].spec.interfaces):
+            yield entry.host, "offload", f"{name} {LRO}"
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""
@@ -386,6 +388,11 @@ def _values(changes: Iterable[Change], scope: Collection[str]) -> dict[str, dict
         if change.host in found:
             found[change.host][_key(change)] = change.value
     return found
+
+
+def _may_move(key: Key, text: str) -> bool:
+    """Whether what a host shows can become something else: LRO that is off, or fixed, does not."""
+    return key[1] != "offload" or text.endswith("=on")
 
 
 def _key(one: Entry | Change) -> Key:
