@@ -94,6 +94,7 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
     bench.run("report", "last", "-o", bench.tmp / "r.html")
 
 
+@pytest.mark.measures
 def test_a_generator_that_is_slow_on_purpose_is_named(bench: Bench) -> None:
     """A shaper of a tenth of the others' lines on h2."""
     slow = ("tc", "qdisc", "replace", "dev", "data0", "root", "tbf", "rate", "20mbit")
