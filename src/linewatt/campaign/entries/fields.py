@@ -11,15 +11,15 @@ import ipaddress
 import re
 import unicodedata
 from itertools import pairwise
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
+    GetJsonSchemaHandler,
     Tag,
-    TypeAdapter,
     WithJsonSchema,
 )
 
@@ -31,6 +31,10 @@ from linewatt.sensors.power.base import FilePath as FilePath
 from linewatt.sensors.power.base import text_like
 from linewatt.sizes import OTHER_TESTS, SIZED, checked_test
 from linewatt.units import parse_rate
+
+if TYPE_CHECKING:  # a fiftieth of a second
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 T = TypeVar("T")
 
@@ -461,16 +465,25 @@ def _one_or_several(value: object) -> object:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
+class _OneOrSeveral:
+    """Shown as one text or a list of them; made where a schema is asked for, as a kind's own takes time."""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        one = handler(core_schema)["items"]
+        several = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_DATA_PORTS}
+        return {"anyOf": [one, several | {"uniqueItems": True}]}
+
+
 def _of_ports(kind: Any) -> Any:
     """One text, or a list of different ones: one for each data port."""
-    one = TypeAdapter(kind).json_schema()
-    several = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_DATA_PORTS, "uniqueItems": True}
     return Annotated[
         tuple[kind, ...],
         Field(min_length=1, max_length=MAX_DATA_PORTS),
         BeforeValidator(_one_or_several),
         AfterValidator(_unique),
-        WithJsonSchema({"anyOf": [one, several]}),
+        _OneOrSeveral(),
     ]
 
 
