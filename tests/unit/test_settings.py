@@ -495,7 +495,8 @@ def test_lro_that_the_kernel_turns_off_below_a_network_and_for_forwarding_comes_
 def test_lro_that_is_off_is_no_matter_of_a_network(rig: Rig) -> None:
     host, target = rig.hosts["h1"], "need:eth0 link:eth0.5"
     host.state |= {("network", target): "{}", ("offload", "eth0 large-receive-offload"): "lro=off[fixed]"}
-    settings = Settings(rig.hosts, {**KNOBS, "network": Word("network")}, rig.journal)  # type: ignore[arg-type]
+    knobs = {**KNOBS, "network": Word("network")}
+    settings = Settings(rig.hosts, knobs, rig.journal)  # type: ignore[arg-type]
     asyncio.run(settings.to([Change("h1", "network", target, '{"up:eth1":true}', "asked for")], ("h1",)))
     assert [one.knob for one in rig.journal.read()[1]] == ["network"]
 
