@@ -21,8 +21,9 @@ class Stopwatch:
 
     @property
     def took_s(self) -> float:
-        """Seconds so far."""
-        return time.monotonic() - _queued_s() - self._began_s
+        """Seconds so far; never too few, since a wait between the two looks counts."""
+        queued_s = _queued_s()
+        return time.monotonic() - queued_s - self._began_s
 
 
 def _queued_s() -> float:
