@@ -74,7 +74,8 @@ def _bonds(
     """Bond → which of its ports lost their link, of bonds that these are or are ports of."""
     notices = next((one for one in readings if one.source == "link"), None)
     window = Window(run.started_s, run.ended_s)
-    if readback is None:
+    behind = run.failure is not None and readback is not None and readback.before is None
+    if readback is None or behind:  # asked once it had failed: what was up throughout is not known
         return noticed(notices, window)
     near = {one.bond for one in at_reads(readback).values() if {one.bond, one.name} & {*interfaces}}
     found = {bond: lost(readback, {bond}, notices, window) for bond in sorted(near)}
