@@ -25,6 +25,9 @@ LONG_RUN_S = 600.0
 SIZE, NOTHING = "users.file_size", "users.cycle_transfers"
 """what is planted, and what users do not even look at with one login a session"""
 
+FALSE_ALARM_P = 0.005
+"""Of no effect one in twenty is told by its statistics, one in two hundred below this."""
+
 
 class UsersBench(SoakBench):
     """h1 is the server, h2 and h3 are clients."""
@@ -104,9 +107,9 @@ def test_a_planted_effect_and_a_null_one_are_told_and_the_best_setting_soaks(ben
     assert told[SIZE]["kind"] == "better", told[SIZE]
     assert 6 < told[SIZE]["ratio"] < 10.5, "ten times the bytes, and a little more time for them"
     null = told[NOTHING]
-    assert null["ratio"] == pytest.approx(1, abs=0.1), (
-        "what it is called may be a false alarm, once in twenty"
-    )
+    assert null["ratio"] == pytest.approx(1, abs=0.1), null
+    alarm = null["kind"] not in ("same", "small", "undecided")
+    assert not alarm or null["p_holm"] > FALSE_ALARM_P, null
     assert _best(document)[SIZE] == "200k"
 
     (experiment,) = bench.experiments
