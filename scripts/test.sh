@@ -10,6 +10,9 @@ python=.venv/bin/python
 if (( $# )); then
     exec "$python" -m pytest "$@"
 fi
+if [[ -z ${LINEWATT_TESTS_RUN-} ]]; then  # what else runs on this machine waits: tests/preferred.py
+    exec "$python" -m tests.preferred "${BASH_SOURCE[0]}"
+fi
 # What is rewritten to say why an assertion failed is kept: by the first run for the workers of the second.
 unset PYTHONDONTWRITEBYTECODE
 export LINEWATT_TESTS_AGAIN=1  # tests/again.py

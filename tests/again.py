@@ -7,6 +7,10 @@ for a CPU, and what a hypervisor gave to other machines. Where one was much whil
 and the test is run again with nothing beside it; what fails there has failed. More than a few are no noise,
 nor is one that only computes, one of seconds (``timed``) whose like it waited for, or a host that was left
 changed.
+
+Beside processes of others on this machine, no second try helps. Tests have the first turn at its CPUs
+(:mod:`tests.preferred`), but a CPU that others keep busy looks busy all the same: a test that says by its
+mark that it measures, and failed meanwhile, is skipped, and what others used is its reason.
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.truth.others import stolen_s
+from tests import preferred
+from tests.truth.others import Others, stolen_s
 
 PRESSURE = Path("/proc/pressure/cpu")
 WHILE = "while"
@@ -36,6 +41,10 @@ BUSY = 0.25
 """of the time something waited for a CPU; a campaign on a machine that is quiet otherwise comes to 0.05"""
 TAKEN_CORES = 0.1
 """by a hypervisor; on a machine of two CPUs that nobody else needs it is 0.03 and less"""
+OTHERS_CORES = 0.2
+"""that processes of neither a lab nor the tests used; where nobody else works it is 0.03 and less"""
+MEASURING = ("measures", "timed", "idle_machine")
+"""marks of tests that say what a machine shows on which nobody else works"""
 
 
 def waited_s() -> float | None:
@@ -65,6 +74,13 @@ def chosen(failed: Mapping[str, str | None], waits: Callable[[str], bool]) -> li
     return disturbed if len(disturbed) == len(failed) <= MOST else []
 
 
+def noise(others_cores: float) -> str | None:
+    """Why a test that measures says nothing by failing beside others; None where it does."""
+    if others_cores < OTHERS_CORES:
+        return None
+    return f"too noisy to measure: others used {others_cores:.2f} cores of this machine, and it failed"
+
+
 def watch(config: pytest.Config, waits: Callable[[str], bool]) -> None:
     """Where tests run side by side, or all do; ``waits``: whether a test waits for processes, by its name."""
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -81,6 +97,12 @@ class Look:
 
     def __init__(self) -> None:
         self._began_s, self._waited_s, self._stolen_s = time.monotonic(), waited_s(), stolen_s()
+        run = os.environ.get(preferred.RUN)
+        self._others = Others(int(run)) if run else None
+
+    def others_cores(self) -> float:
+        """Used since then by who has nothing to do with a whole run; 0 where this is none."""
+        return self._others.cores() if self._others else 0.0
 
     def disturbance(self, *, beside: bool) -> str | None:
         """Since then; ``beside``: tests that wait for each other count too."""
@@ -108,11 +130,22 @@ class Witness:
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
+        began = self._began[item.nodeid.partition("::")[0]]
+        measures = report.when != "teardown" and any(map(item.get_closest_marker, MEASURING))
+        if report.failed and measures and (why := noise(began.others_cores())):
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), item.location[1] or 0, f"{why}: {_said(report)}")
         if report.failed:
             beside = item.get_closest_marker("timed") is None
-            disturbed = self._began[item.nodeid.partition("::")[0]].disturbance(beside=beside)
+            disturbed = began.disturbance(beside=beside)
             report.user_properties.append((WHILE, None if report.when == "teardown" else disturbed))
         return report
+
+
+def _said(report: pytest.TestReport) -> str:
+    """How a test failed, in one line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return (crash.message if crash else report.longreprtext).strip().partition("\n")[0]
 
 
 class Again:

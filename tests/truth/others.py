@@ -37,14 +37,15 @@ class Look:
 
 
 class Others:
-    """From when it is made on."""
+    """From when it is made on; ``ours`` is the process from which all comes that is none of theirs."""
 
-    def __init__(self) -> None:
-        self._began_s, self._before = time.monotonic(), _look()
+    def __init__(self, ours: int | None = None) -> None:
+        self._ours = ours or os.getpid()
+        self._began_s, self._before = time.monotonic(), _look(self._ours)
 
     def seconds(self) -> float:
         """CPU time that they used since then."""
-        return max(0.0, _look().since(self._before))
+        return max(0.0, _look(self._ours).since(self._before))
 
     def cores(self) -> float:
         """The same a second."""
@@ -124,9 +125,9 @@ def _skipped(tries: Sequence[tuple[float, float]]) -> BaseException:
     return pytest.skip.Exception(f"cores taken in each of {TRIES} tries: {each}")
 
 
-def _look() -> Look:
+def _look(ours: int) -> Look:
     """What runs now; a lab's processes are in networks of its own."""
-    ours, here, clock_hz = os.getpid(), Path("/proc/self/ns/net").readlink(), os.sysconf("SC_CLK_TCK")
+    here, clock_hz = Path("/proc/self/ns/net").readlink(), os.sysconf("SC_CLK_TCK")
     parents: dict[int, int] = {}
     used_s: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*"):

@@ -27,6 +27,7 @@ class Clock:  # what is waited is of the time that was read, however long it tak
 again.time = Clock()
 again.waited_s = lambda: {share} * again.time.now_s
 again.stolen_s = lambda: {stolen} * again.time.now_s
+again.Look.others_cores = lambda _: {others}
 
 def pytest_configure(config):
     again.watch(config, lambda test: "computes" not in test)
@@ -61,16 +62,23 @@ TIMED = "import pytest\n\npytestmark = pytest.mark.timed\n"
 
 
 def ends(
-    folder: Path, tests: str, share: float = 0.0, stolen: float = 0.0, *, workers: bool = True
+    folder: Path,
+    tests: str,
+    share: float = 0.0,
+    stolen: float = 0.0,
+    *,
+    others: float = 0.0,
+    workers: bool = True,
 ) -> tuple[int, str]:
-    """How a run ended, and what it said, where that much was waited for a CPU, or taken by a hypervisor."""
-    (folder / "conftest.py").write_text(CONFTEST.format(share=share, stolen=stolen))
+    """How a run ended, and what it said, where that much was waited for a CPU, or taken by a hypervisor, or
+    used by others."""
+    (folder / "conftest.py").write_text(CONFTEST.format(share=share, stolen=stolen, others=others))
     (folder / "test_example.py").write_text(tests)
     outer = ("PYTEST_", again.RUN)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
     if not workers:
         environment[again.RUN] = "1"
-    options = ("-q", "-p", "xdist", "-n", "1" if workers else "0", "-p", "no:cacheprovider")
+    options = ("-q", "-rs", "-p", "xdist", "-n", "1" if workers else "0", "-p", "no:cacheprovider")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, folder],
         cwd=folder,
@@ -120,6 +128,26 @@ def test_one_after_the_other_they_are_met_again_too(tmp_path: Path, tests: str, 
     ended, told = ends(tmp_path, tests, stolen=0.2, workers=False)
     assert ended == status, told
     assert told.count("met again") == 1
+
+
+@pytest.mark.parametrize(
+    ("tests", "busy", "status"),
+    [
+        (TIMED + FAILS, True, 0),
+        (TIMED + FAILS, False, 1),
+        (TIMED + LEAVES_A_CHANGE.replace("import pytest\n", ""), True, 1),
+        (FAILS, True, 1),
+        (TIMED + "def test_is_right(): pass", True, 0),
+    ],
+    ids=["measures", "on a quiet machine", "left changed", "measures nothing", "right"],
+)
+def test_what_measures_beside_others_is_no_failure_and_its_reason_is_told(
+    tmp_path: Path, tests: str, busy: bool, status: int
+) -> None:
+    ended, told = ends(tmp_path, tests, others=0.98 if busy else 0.0)
+    assert ended == status, told
+    skipped = busy and tests == TIMED + FAILS
+    assert ("others used 0.98 cores of this machine, and it failed: assert False" in told) == skipped
 
 
 def waits(test: str) -> bool:
