@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from linewatt.campaign.campaign import (
     Policy,
     PowerSource,
     TestSpec,
-    power_config,
 )
 from linewatt.campaign.entries.energy import (
     check_energy,
@@ -30,15 +28,11 @@ from linewatt.campaign.entries.energy import (
     tests_of,
 )
 from linewatt.campaign.entries.factors import LabelEntry
-from linewatt.campaign.entries.fields import HOST_NAME, parse_pair
-from linewatt.campaign.entries.limits import limits_of
+from linewatt.campaign.entries.fields import parse_pair
 from linewatt.campaign.entries.networks import as_entry, check_network_names, name_of
 from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
     CampaignFile,
-    HostEntry,
-    InventoryHostEntry,
-    InventoryRef,
     TestEntry,
     levels_of,
     sensors_of,
@@ -58,9 +52,10 @@ from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, pr
 from linewatt.campaign.planning.cases import impossible
 from linewatt.campaign.planning.idle import default_s
 from linewatt.campaign.reading import checks
-from linewatt.campaign.reading.calibrations import calibration_of, check_calibrations
+from linewatt.campaign.reading.calibrations import check_calibrations
 from linewatt.campaign.reading.checks import check_meters, check_secrets
 from linewatt.campaign.reading.groups import Entry, check_groups, hosts_of
+from linewatt.campaign.reading.hosts import Hosts, Locator, hosts_of_file, path_text, power_of, spec_of
 from linewatt.campaign.reading.named_files import (
     check_hooks,
     check_host_files,
@@ -72,25 +67,12 @@ from linewatt.campaign.reading.named_files import (
 from linewatt.campaign.reading.ways import check_used
 from linewatt.campaign.users.experiment import check_experiment
 from linewatt.campaign.users.soak import BestOf
-from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
-from linewatt.hosts.base import DataPort, HostSpec
-from linewatt.hosts.inventory.read import InventoryHost, is_yaml, read_inventory
+from linewatt.document import Document, read_yaml
+from linewatt.hosts.base import HostSpec
 from linewatt.network.description import HostNetwork
 from linewatt.records import Component, Supplies
-from linewatt.units import hz_from_ghz
 
 Pairs = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Hosts:
-    """The hosts a campaign may use, and where each value of them stands."""
-
-    entries: Mapping[str, HostEntry]
-    names: tuple[str, ...]
-    base: Path
-    inventory: Path | None = None
-    listed: Mapping[str, InventoryHost] | None = None
 
 
 def load(
@@ -115,7 +97,7 @@ def load(
         value["hosts"] = {}
     if edit is not None:
         value = edit(value)
-    locate = _Locator(document)
+    locate = Locator(document)
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)
     raise_first(_problems(check_energy(entry), locate), document.file)
@@ -123,8 +105,8 @@ def load(
     listed = None if entry.pairs in (None, "all") else tuple(map(parse_pair, entry.pairs or ()))
     if hosts_override is None:
         raise_first(_problems(check_inventory(entry.hosts, path.parent), locate), document.file)
-    hosts = _hosts(entry, path, hosts_override, _named(entry, listed))
-    locate = _Locator(document, hosts.listed or {}, hosts.inventory)
+    hosts = hosts_of_file(entry, path, hosts_override, _named(entry, listed))
+    locate = Locator(document, hosts.listed or {}, hosts.inventory)
     everyone = entry.pairs == "all"
     raise_first(_problems(checks.check_all(everyone, hosts.entries), locate), document.file)
     pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
@@ -176,45 +158,7 @@ def load(
     return campaign
 
 
-class _Locator:
-    """Finds the place of a value: in the campaign file, or for a host in the inventory it came from."""
-
-    def __init__(
-        self,
-        document: Document,
-        listed: Mapping[str, InventoryHost] | None = None,
-        inventory: Path | None = None,
-    ) -> None:
-        self.document = document
-        self.listed = listed or {}
-        self.inventory = inventory
-
-    def __call__(self, path: KeyPath, key: bool) -> tuple[Place, str]:
-        host = self.listed.get(str(path[1])) if len(path) > 1 and path[0] == "hosts" else None
-        if host is not None:
-            return locate_in_inventory(host, path[2:])
-        if self.inventory is not None and path == ("hosts",):
-            return Place(str(self.inventory)), "hosts"
-        return self.document.place(path, key=key), show_path(path)
-
-    def key(self, at: KeyPath, name: str) -> str:
-        """How a key below ``at`` is written: an inventory has names and signs of its own."""
-        if self.inventory is None or not at or at[0] != "hosts":
-            return f"{name}: "
-        return f"linewatt_{name}{': ' if is_yaml(self.inventory) else '='}"
-
-
-def locate_in_inventory(host: InventoryHost, path: KeyPath) -> tuple[Place, str]:
-    """Place of a host's value in its inventory, and the variable it was written as."""
-    if not path:
-        return host.place, host.name
-    source = host.sources.get(str(path[0]))
-    if source is None:
-        return host.place, f"{host.name}: linewatt_{show_path(path)}"
-    return source.place, f"{host.name}: {source.name}"
-
-
-def _problems(findings: Iterable[checks.Finding], locate: _Locator) -> list[Problem]:
+def _problems(findings: Iterable[checks.Finding], locate: Locator) -> list[Problem]:
     missing = "is missing;"
     return [problem(locate, path, text, key=text.startswith(missing)) for path, text in findings]
 
@@ -224,33 +168,6 @@ def _named(entry: CampaignFile, listed: Sequence[Entry] | None) -> set[str] | No
     if listed is None and (entry.tests or entry.users is None):
         return None
     return named_hosts(entry.users).union(*map(hosts_of, listed or ()))
-
-
-def _hosts(entry: CampaignFile, path: Path, override: Path | None, wanted: set[str] | None) -> _Hosts:
-    if override is not None:
-        return _from_inventory(override, "all", wanted)
-    if isinstance(entry.hosts, dict):
-        return _Hosts(entry.hosts, tuple(entry.hosts), path.parent)
-    reference = entry.hosts if isinstance(entry.hosts, InventoryRef) else InventoryRef(inventory=entry.hosts)
-    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, wanted)
-
-
-def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> _Hosts:
-    """Hosts of an inventory; it may hold machines that nothing names, and those are not looked at."""
-    found = read_inventory(path, group, wanted)
-    used = {name: host for name, host in found.items() if wanted is None or name in wanted}
-    locate = _Locator(Document(str(path), "", None), used, path)
-    problems: list[Problem] = []
-    for name, host in used.items():
-        if not re.fullmatch(HOST_NAME, name, re.ASCII):
-            text = (
-                f"{show_value(name)} cannot be a host name here: letters, digits, dots, underscores, dashes"
-            )
-            problems.append(Problem(host.place, text))
-        problems += find_problems(InventoryHostEntry, dict(host.values), ("hosts", name), locate)
-    raise_first(problems, str(path))
-    entries = {name: InventoryHostEntry.model_validate(host.values) for name, host in used.items()}
-    return _Hosts(entries, tuple(found), path.parent, path, used)
 
 
 def _pairs(listed: Sequence[Entry] | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
@@ -292,7 +209,7 @@ def _check_possible(entry: CampaignFile, tests: Iterable[TestSpec]) -> Iterator[
 
 
 def _described(
-    entry: CampaignFile, document: Document, used: tuple[str, ...], hosts: _Hosts
+    entry: CampaignFile, document: Document, used: tuple[str, ...], hosts: Hosts
 ) -> dict[str, dict[str, HostNetwork]]:
     if all(as_entry(network) is None for network in entry.networks):
         return {}
@@ -306,12 +223,12 @@ def _described(
 def _campaign(
     entry: CampaignFile,
     document: Document,
-    hosts: _Hosts,
+    hosts: Hosts,
     used: tuple[str, ...],
     pairs: Pairs,
     tests: tuple[TestSpec, ...],
 ) -> Campaign:
-    specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
+    specs = {name: spec_of(name, host, hosts.base) for name, host in hosts.entries.items()}
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
     users = users_of(entry.users, _password_file(entry.users, hosts.base))
     server = users.server_host if users else None
@@ -398,11 +315,11 @@ def _idle_s(entry: CampaignFile, power: Mapping[str, Mapping[str, PowerSource]])
     return max(usual_s, math.ceil(idle_needed_s(entry.energy.idle_share, load_s)))
 
 
-def _parts(hosts: _Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
+def _parts(hosts: Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
     """What the file says of the hosts' own parts, by host."""
     entries = {name: hosts.entries[name] for name in used}
     return {
-        "power": {name: _power(entry, used[name], hosts.base) for name, entry in entries.items()},
+        "power": {name: power_of(entry, used[name], hosts.base) for name, entry in entries.items()},
         "components": {
             name: tuple(Component(**one.model_dump()) for one in entry.components)
             for name, entry in entries.items()
@@ -431,7 +348,7 @@ def _labels(entry: CampaignFile) -> dict[str, Label]:
 
 def _password_file(users: UsersEntry | None, base: Path) -> str | None:
     own = users.server if users is not None else None
-    return _path_text(base, own.password_file) if isinstance(own, ServerEntry) else None
+    return path_text(base, own.password_file) if isinstance(own, ServerEntry) else None
 
 
 def _levels(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
@@ -442,60 +359,3 @@ def _levels(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
         else tuple(factors.check(name, level) for level in levels)
         for name, levels in levels_of(entry).items()
     }
-
-
-def _power(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSource]:
-    """A host's sources; what a lab's host shows is simulated, whoever says otherwise."""
-    sources = {}
-    for name, written in entry.power.items():
-        settings = written.model_dump(mode="json", exclude_unset=True)
-        driver = settings.pop("driver")
-        settings.pop("calibration", None)
-        for key in ("password_file", "ca_file"):
-            if settings.get(key) is not None:
-                settings[key] = _path_text(base, settings[key])
-        if spec.lab is not None:
-            settings["simulated"] = True
-        by = calibration_of(spec.name, entry, name, base)
-        sources[name] = PowerSource(driver, power_config(driver, settings), by)
-    return sources
-
-
-def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
-    in_lab = host if isinstance(host, InventoryHostEntry) else None
-    return HostSpec(
-        name=name,
-        address=host.address,
-        data=host.data[0],
-        port=host.port,
-        user=host.user,
-        key_file=_path_text(base, host.key_file),
-        known_hosts=_path_text(base, host.known_hosts),
-        jump=host.jump,
-        sudo=host.sudo,
-        data_ipv4=host.data_ipv4 and host.data_ipv4[0],
-        data_ipv6=host.data_ipv6 and host.data_ipv6[0],
-        cpus=host.cpus,
-        app_cpus=host.app_cpus,
-        irq_cpus=host.irq_cpus,
-        base_frequency_hz=None if host.base_frequency_ghz is None else hz_from_ghz(host.base_frequency_ghz),
-        lab=in_lab.lab if in_lab else None,
-        emulated=in_lab is not None and in_lab.emulated,
-        shares_cpus_with=in_lab.shares_cpus_with if in_lab else (),
-        more_ports=tuple(
-            DataPort(
-                data,
-                host.data_ipv4 and host.data_ipv4[number],
-                host.data_ipv6 and host.data_ipv6[number],
-            )
-            for number, data in enumerate(host.data)
-            if number
-        ),
-        data_weights=host.data_weights,
-        limits=limits_of(host.limits),
-        raise_session=host.raise_session,
-    )
-
-
-def _path_text(base: Path, text: str | None) -> str | None:
-    return None if text is None else str(resolve(base, text).absolute())
