@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from linewatt.campaign.entries.networks import as_entry, check_network_names, na
 from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
     CampaignFile,
+    HostEntry,
     TestEntry,
     levels_of,
     sensors_of,
@@ -98,64 +99,97 @@ def load(
     if edit is not None:
         value = edit(value)
     locate = Locator(document)
-    raise_first(find_problems(CampaignFile, value, (), locate), document.file)
-    entry = CampaignFile.model_validate(value)
-    raise_first(_problems(check_energy(entry), locate), document.file)
-    entry = _with_sweep(entry)
+    entry = _entry(value, locate)
     listed = None if entry.pairs in (None, "all") else tuple(map(parse_pair, entry.pairs or ()))
     if hosts_override is None:
-        raise_first(_problems(check_inventory(entry.hosts, path.parent), locate), document.file)
+        _refuse(check_inventory(entry.hosts, path.parent), locate)
     hosts = hosts_of_file(entry, path, hosts_override, _named(entry, listed))
     locate = Locator(document, hosts.listed or {}, hosts.inventory)
+    _refuse(checks.check_all(entry.pairs == "all", hosts.entries), locate)
+    asked = _asked(entry, listed, hosts)
+    findings = _findings(asked, path.parent, will_connect=will_connect)
+    _refuse(((placed(entry.energy, at), text) for at, text in findings), locate)
+    campaign = _campaign(asked, document)
+    _refuse(_findings_of(campaign), locate)
+    return campaign
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a file asks for, its shape checked, and what that is of the hosts that there are.
+
+    ``used``: those that take part, by name.
+    """
+
+    entry: CampaignFile
+    listed: tuple[Entry, ...] | None
+    hosts: Hosts
+    pairs: Pairs
+    groups: tuple[Group, ...]
+    tests: tuple[TestSpec, ...]
+    used: Mapping[str, HostEntry]
+
+
+def _entry(value: dict[str, Any], locate: Locator) -> CampaignFile:
+    """Raises InvalidInput."""
+    raise_first(find_problems(CampaignFile, value, (), locate), locate.document.file)
+    entry = CampaignFile.model_validate(value)
+    _refuse(check_energy(entry), locate)
+    return _with_sweep(entry)
+
+
+def _asked(entry: CampaignFile, listed: tuple[Entry, ...] | None, hosts: Hosts) -> _Asked:
     everyone = entry.pairs == "all"
-    raise_first(_problems(checks.check_all(everyone, hosts.entries), locate), document.file)
     pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
     groups = tuple(one for one in listed or () if isinstance(one, Group)) if entry.tests else ()
     tests = tuple(_test(entry, test) for test in entry.tests)
     taking_part = named_hosts(entry.users).union(*pairs, *map(hosts_of, groups))
     used = {name: host for name, host in hosts.entries.items() if name in taking_part}
-    findings = itertools.chain(
-        checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)]),
-        check_soak(entry, hosts.names),
-        check_experiment(entry, hosts.names),
-        check_groups(entry, listed or (), used, tests),
-        checks.check_data_ports(entry, used, pairs),
-        checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
-        checks.check_tests(entry, tests),
-        check_search(entry, tests),
-        checks.check_load(entry, tests),
-        checks.check_factors(entry),
-        checks.check_online(entry, used),
-        checks.check_irqbalance(entry),
-        check_network_names(entry.networks),
-        checks.check_profile(entry),
-        check_rest(entry),
-        checks.check_size(entry, tests, [1] * len(pairs) + [len(one.flows) for one in groups]),
-        checks.check_sensors(entry),
-        _check_possible(entry, tests),
-        check_network_files(entry.networks, path.parent),
-        check_calibrations(entry, used, hosts.base),
-        check_host_files(used, hosts.base, secrets=will_connect),
-        check_ssh_files(used, hosts.base) if will_connect else (),
-        check_hooks(entry.factors) if will_connect else (),
-    )
-    in_file = ((placed(entry.energy, path), text) for path, text in findings)
-    raise_first(_problems(in_file, locate), document.file)
-    campaign = replace(_campaign(entry, document, hosts, tuple(used), pairs, tests), groups=groups)
-    raise_first(
-        _problems(
-            itertools.chain(
-                check_used(campaign),
-                check_meters(campaign),
-                check_secrets(campaign),
-                check_idle_share(campaign),
-                check_temperatures(campaign),
-            ),
-            locate,
-        ),
-        document.file,
-    )
-    return campaign
+    return _Asked(entry, listed, hosts, pairs, groups, tests, used)
+
+
+def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[checks.Finding]:
+    """What is wrong with it, what stands first in the file's order of ideas first."""
+    entry, listed, hosts, tests, used = asked.entry, asked.listed, asked.hosts, asked.tests, asked.used
+    yield from checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)])
+    yield from check_soak(entry, hosts.names)
+    yield from check_experiment(entry, hosts.names)
+    yield from check_groups(entry, listed or (), used, tests)
+    yield from checks.check_data_ports(entry, used, asked.pairs)
+    yield from checks.check_hosts(used, explicit_pinning=entry.placement == "pinned")
+    yield from checks.check_tests(entry, tests)
+    yield from check_search(entry, tests)
+    yield from checks.check_load(entry, tests)
+    yield from checks.check_factors(entry)
+    yield from checks.check_online(entry, used)
+    yield from checks.check_irqbalance(entry)
+    yield from check_network_names(entry.networks)
+    yield from checks.check_profile(entry)
+    yield from check_rest(entry)
+    flows = [1] * len(asked.pairs) + [len(one.flows) for one in asked.groups]
+    yield from checks.check_size(entry, tests, flows)
+    yield from checks.check_sensors(entry)
+    yield from _check_possible(entry, tests)
+    yield from check_network_files(entry.networks, base)
+    yield from check_calibrations(entry, used, hosts.base)
+    yield from check_host_files(used, hosts.base, secrets=will_connect)
+    if will_connect:
+        yield from check_ssh_files(used, hosts.base)
+        yield from check_hooks(entry.factors)
+
+
+def _findings_of(campaign: Campaign) -> Iterator[checks.Finding]:
+    """What is wrong with what a file comes to."""
+    yield from check_used(campaign)
+    yield from check_meters(campaign)
+    yield from check_secrets(campaign)
+    yield from check_idle_share(campaign)
+    yield from check_temperatures(campaign)
+
+
+def _refuse(findings: Iterable[checks.Finding], locate: Locator) -> None:
+    """Raises InvalidInput for the first by its place."""
+    raise_first(_problems(findings, locate), locate.document.file)
 
 
 def _problems(findings: Iterable[checks.Finding], locate: Locator) -> list[Problem]:
@@ -220,14 +254,8 @@ def _described(
     return read_networks(entry.networks, document, list(used), hosts.names)
 
 
-def _campaign(
-    entry: CampaignFile,
-    document: Document,
-    hosts: Hosts,
-    used: tuple[str, ...],
-    pairs: Pairs,
-    tests: tuple[TestSpec, ...],
-) -> Campaign:
+def _campaign(asked: _Asked, document: Document) -> Campaign:
+    entry, hosts, tests, used = asked.entry, asked.hosts, asked.tests, tuple(asked.used)
     specs = {name: spec_of(name, host, hosts.base) for name, host in hosts.entries.items()}
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
     users = users_of(entry.users, _password_file(entry.users, hosts.base))
@@ -242,7 +270,8 @@ def _campaign(
         hosts=taking_part,
         unused_hosts=tuple(name for name in specs if name not in used),
         inventory=hosts.inventory,
-        pairs=pairs,
+        pairs=asked.pairs,
+        groups=asked.groups,
         tests=tests,
         networks=tuple(map(name_of, entry.networks)),
         described=_described(entry, document, used, hosts),
