@@ -20,12 +20,8 @@ status=0
 mapfile -t measuring < <(grep -lr --include='test_*.py' 'mark\.measures' tests/lab tests/truth tests/unit)
 "$python" -m pytest -m "measures and not idle_machine" --durations=10 "${measuring[@]}" || status=$?
 
-# Guests take both CPUs while they boot, and are slow enough without others beside them; what takes minutes of
-# theirs is left to make test-vm.
-"$python" -m pytest -m "not thorough" --durations=5 tests/vm || status=$?
-
-# What only computes gives way: to what is timed as far as it can, then to labs, whose heartbeats may not come
-# late. Each kind has workers of its own, so that none collects, or imports, what it does not run.
+# What only computes gives way: to guests and to what is timed as far as it can, then to labs, whose heartbeats
+# may not come late. Each kind has workers of its own, so that none collects, or imports, what it does not run.
 mapfile -t talking < <("$python" -m tests.pools)
 computed=$(mktemp)
 setsid nice -n 19 "$python" -m pytest -m "not measures and not timed" -n "$(nproc)" --dist loadscope \
@@ -33,6 +29,10 @@ setsid nice -n 19 "$python" -m pytest -m "not measures and not timed" -n "$(npro
     >"$computed" 2>&1 &
 computing=$!
 trap 'kill -INT "$computing" 2>/dev/null || true; cat "$computed"; rm -f "$computed"' EXIT
+
+# Guests take both CPUs while they boot; what takes minutes of theirs is left to make test-vm.
+"$python" -m pytest -m "not thorough" --durations=5 tests/vm || status=$?
+
 "$python" -m pytest -m timed -n "$(($(nproc) + 2))" --dist loadscope --no-loadscope-reorder \
     --durations=5 tests/lab tests/truth || status=$?
 renice -n 10 -g "$computing" >/dev/null 2>&1 || true  # it may have ended; and only root may give it more
