@@ -120,9 +120,22 @@ KIND_OF = {
 }
 
 
+@pytest.fixture(scope="module")
+def printed() -> dict[tuple[str, int], tuple[str, str]]:
+    """Kind and width of a screen → the screen and its document, of those that were printed."""
+    return {}
+
+
 @pytest.fixture
-def screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
+def screen(run: Run, monkeypatch: pytest.MonkeyPatch, printed: dict[tuple[str, int], tuple[str, str]]) -> Any:
     """The lines that a command prints in a terminal of so many columns, and its document."""
+
+    def asked(kind: str, width: int) -> tuple[list[str], dict[str, Any]]:
+        if (kind, width) not in printed:
+            lines, document = made(kind, width)
+            printed[kind, width] = "\n".join(lines), json.dumps(document)
+        text, document_text = printed[kind, width]
+        return text.split("\n"), json.loads(document_text)
 
     def made(kind: str, width: int) -> tuple[list[str], dict[str, Any]]:
         paths = KINDS[kind]()
@@ -139,7 +152,7 @@ def screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
             monkeypatch.setattr(name, lambda render: output.put(render(width).plain))
         return run(*words)[1].removesuffix("\n").split("\n"), document
 
-    return made
+    return asked
 
 
 @pytest.mark.parametrize(("kind", "width"), EVERY)
