@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -43,10 +44,15 @@ class Entry:
     after: str | None = None
 
 
-_HOSTS = TypeAdapter(list[HostSpec])
-_ENTRY = TypeAdapter(Entry)
-_NUMBER = TypeAdapter(int)
-_TEXT = TypeAdapter(str)
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    """Made when a journal is read, which few runs do."""
+    return TypeAdapter(kind)
+
+
+def _read_as(kind: Any, value: object) -> Any:
+    """A part of a line. Raises ValidationError."""
+    return _reader(kind).validate_python(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ class _Reader:
                 raise _Damaged("has no checksum")
             self.written += 1
             return
-        number = _NUMBER.validate_python(event["line"])
+        number = _read_as(int, event["line"])
         expected, self.written = self.written + 1, number
         if number != expected:
             self.damage.append(f"line {self.at}: is line {number} where line {expected} belongs")
@@ -137,13 +143,13 @@ class _Reader:
     def _take(self, event: dict[str, Any]) -> None:
         kind = event.get("event")
         if kind == "hosts":
-            hosts = _HOSTS.validate_python(event["hosts"])
+            hosts = _read_as(list[HostSpec], event["hosts"])
             self.hosts |= {spec.name: spec for spec in hosts}
             self.places |= {(spec.address, spec.port) for spec in hosts}
         elif kind == "intend":
             self._intend(event)
         elif kind == "applied":
-            number, after = self._known(event), _TEXT.validate_python(event["after"])
+            number, after = self._known(event), _read_as(str, event["after"])
             if number in self.entries:
                 self.entries[number] = replace(self.entries[number], after=after)
         elif kind == "undone":
@@ -152,19 +158,19 @@ class _Reader:
             raise _Damaged(f"event {kind!r:.40} is none that this linewatt knows")
 
     def _intend(self, event: dict[str, Any]) -> None:
-        entry = _ENTRY.validate_python(event)
+        entry = _read_as(Entry, event)
         if entry.number in self.seen:
             raise _Damaged(f"change {entry.number} is there twice")
         self.seen.add(entry.number)
         self.entries[entry.number] = entry
         if "address" in event:
-            self.places.add((_TEXT.validate_python(event["address"]), _NUMBER.validate_python(event["port"])))
+            self.places.add((_read_as(str, event["address"]), _read_as(int, event["port"])))
         else:
             self.placed = False
 
     def _known(self, event: dict[str, Any]) -> int:
         """The number of the change that an event is about. Raises _Damaged: there was none."""
-        number = _NUMBER.validate_python(event["number"])
+        number: int = _read_as(int, event["number"])
         if number not in self.seen:
             raise _Damaged(f"change {number} is not there")
         return number
