@@ -29,8 +29,15 @@ make_wheel() {
     cp -r "$top"/{pyproject.toml,README.md,LICENSE,share,src} "$tree"
     find "$tree" -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
     "$top/.venv/bin/python" -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir "$work" "$tree"
-    python3 -m venv "$work/pipx"
+    "$top/.venv/bin/python" -m venv "$work/pipx"
     "$work/pipx/bin/python" -m pip --quiet --disable-pip-version-check install pipx
+}
+
+# What was measured and what came back of it elsewhere are the same to the last digit, and something at all.
+same_cases() {
+    "$python" -c 'import json, sys
+measured, imported = (json.load(open(name))["cases"] for name in sys.argv[1:])
+sys.exit(None if measured and measured == imported else "its cases are others after export and import")' "$@"
 }
 
 # Every command but the first two stands on what the ones before it wrote.
@@ -52,6 +59,7 @@ try() {
     "$linewatt" export last --format bundle -o result.tar.zst
     "$linewatt" import result.tar.zst --results elsewhere
     "$linewatt" show last --json --results elsewhere >again.json
+    same_cases shown.json again.json
     "$linewatt" sql 'SELECT count(*) AS trials FROM trials'
 }
 
@@ -61,8 +69,8 @@ mapfile -t pythons < <(if (($#)); then printf '%s\n' "$@"; else pythons_here; fi
 ((${#pythons[@]})) || die "no Python from 3.$oldest to 3.$newest is on the PATH; name one"
 make_wheel
 wheels=("$work"/linewatt-*.whl)
-for python in "${pythons[@]}"; do
-    say "$("$python" --version) ($python)"
-    (try "$python" "$work/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')")
+for at in "${!pythons[@]}"; do
+    say "$("${pythons[at]}" --version) (${pythons[at]})"
+    (try "${pythons[at]}" "$work/$at")
 done
 say "the wheel works with all of ${#pythons[@]}"

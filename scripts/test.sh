@@ -10,21 +10,20 @@ python=.venv/bin/python
 if (( $# )); then
     exec "$python" -m pytest "$@"
 fi
-if [[ -z ${LINEWATT_TESTS_RUN-} ]]; then  # what else runs on this machine waits: tests/preferred.py
-    exec "$python" -m tests.preferred "${BASH_SOURCE[0]}"
-fi
 # What is rewritten to say why an assertion failed is kept: by the first run for the workers of the second.
 unset PYTHONDONTWRITEBYTECODE
-export LINEWATT_TESTS_AGAIN=1  # tests/again.py
+export LINEWATT_TESTS_RUN=$$  # tests/again.py
 status=0
 mapfile -t measuring < <(grep -lr --include='test_*.py' 'mark\.measures' tests/lab tests/truth tests/unit)
 "$python" -m pytest -m "measures and not idle_machine" --durations=10 "${measuring[@]}" || status=$?
 
 # What only computes gives way: to guests and to what is timed as far as it can, then to labs, whose heartbeats
-# may not come late. Each kind has workers of its own, so that none collects, or imports, what it does not run.
+# may not come late. Where the kernel shares out CPUs by session (sched(7), autogroup), nice counts within one only.
+# Each kind has workers of its own, so that none collects, or imports, what it does not run.
 mapfile -t talking < <("$python" -m tests.pools)
 computed=$(mktemp)
-setsid nice -n 19 "$python" -m pytest -m "not measures and not timed" -n "$(nproc)" --dist loadscope \
+setsid bash -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 19 "$@"' computing \
+    "$python" -m pytest -m "not measures and not timed" -n "$(nproc)" --dist loadscope \
     --no-loadscope-reorder --durations=15 tests/unit tests/fuzz "${talking[@]/#/--ignore=}" \
     >"$computed" 2>&1 &
 computing=$!
@@ -36,6 +35,7 @@ trap 'kill -INT "$computing" 2>/dev/null || true; cat "$computed"; rm -f "$compu
 "$python" -m pytest -m timed -n "$(($(nproc) + 2))" --dist loadscope --no-loadscope-reorder \
     --durations=5 tests/lab tests/truth || status=$?
 renice -n 10 -g "$computing" >/dev/null 2>&1 || true  # it may have ended; and only root may give it more
+{ echo 10 >"/proc/$computing/autogroup"; } 2>/dev/null || true
 LINEWATT_TESTS_BESIDE=$computing "$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 3))" \
     --dist loadscope --no-loadscope-reorder --durations=15 tests/faults tests/lab tests/browser "${talking[@]}" ||
     status=$?

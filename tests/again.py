@@ -8,9 +8,8 @@ and the test is run again with nothing beside it; what fails there has failed. M
 nor is one that only computes, one of seconds (``timed``) whose like it waited for, or a host that was left
 changed.
 
-Beside processes of others on this machine, no second try helps. Tests have the first turn at its CPUs
-(:mod:`tests.preferred`), but a CPU that others keep busy looks busy all the same: a test that says by its
-mark that it measures, and failed meanwhile, is skipped, and what others used is its reason.
+Beside processes of others on this machine no second try helps: a CPU that others keep busy looks busy. A test
+that says by its mark that it measures, and failed meanwhile, is skipped, and what others used is its reason.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests import preferred
 from tests.truth.others import Others, stolen_s
 
 PRESSURE = Path("/proc/pressure/cpu")
 WHILE = "while"
-RUN = "LINEWATT_TESTS_AGAIN"
-"""set where tests of a whole run are met again though they run one after the other"""
+RUN = "LINEWATT_TESTS_RUN"
+"""names the process that all tests of a whole run come from; they are met again though they run one after the
+other"""
 BESIDE = "LINEWATT_TESTS_BESIDE"
 """names the process of other tests that run beside these; its end is waited for"""
 BESIDE_LIMIT_S = 900
@@ -97,7 +96,7 @@ class Look:
 
     def __init__(self) -> None:
         self._began_s, self._waited_s, self._stolen_s = time.monotonic(), waited_s(), stolen_s()
-        run = os.environ.get(preferred.RUN)
+        run = os.environ.get(RUN)
         self._others = Others(int(run)) if run else None
 
     def others_cores(self) -> float:
