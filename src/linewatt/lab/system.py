@@ -99,9 +99,20 @@ def run_batch(
     )
     if strict and done.returncode != 0:
         complaint = " ".join(done.stderr.split())
-        raise LabError(
-            f"{what}: {' '.join(argv[:4])} failed: {complaint}; is this kernel without veth, bridge or tbf?"
-        )
+        raise LabError(f"{what}: {' '.join(argv[:4])} failed: {complaint}{_advice(complaint)}")
+
+
+_ADVICE = {
+    "; this kernel has no veth, bridge or tbf, or may not load them": (
+        *("Unknown device type", "not supported", "qdisc kind is unknown", "qdisc not found"),
+    ),
+    "; a container must be privileged for that (CAP_NET_ADMIN, CAP_SYS_ADMIN)": ("not permitted",),
+}
+"""what to do about it → what ip(8) and tc(8) say then"""
+
+
+def _advice(complaint: str) -> str:
+    return next((advice for advice, signs in _ADVICE.items() if any(map(complaint.__contains__, signs))), "")
 
 
 def usable_cores(root: Path = Path("/")) -> Cores:
