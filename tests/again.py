@@ -123,6 +123,8 @@ class Witness:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """What tests of a file look at together was made when the first of them began."""
         self._began.setdefault(item.nodeid.partition("::")[0], Look())
+        if _measures(item):
+            self._began[item.nodeid] = Look()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -130,8 +132,9 @@ class Witness:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         began = self._began[item.nodeid.partition("::")[0]]
-        measures = report.when != "teardown" and any(map(item.get_closest_marker, MEASURING))
-        if report.failed and measures and (why := noise(began.others_cores())):
+        measured = report.failed and report.when != "teardown" and _measures(item)
+        since = (began, self._began[item.nodeid]) if measured else ()
+        if since and (why := noise(max(one.others_cores() for one in since))):
             report.outcome = "skipped"
             report.longrepr = (str(item.path), item.location[1] or 0, f"{why}: {_said(report)}")
         if report.failed:
@@ -139,6 +142,10 @@ class Witness:
             disturbed = began.disturbance(beside=beside)
             report.user_properties.append((WHILE, None if report.when == "teardown" else disturbed))
         return report
+
+
+def _measures(item: pytest.Item) -> bool:
+    return any(map(item.get_closest_marker, MEASURING))
 
 
 def _said(report: pytest.TestReport) -> str:
