@@ -41,7 +41,9 @@ BUSY = 0.25
 TAKEN_CORES = 0.1
 """by a hypervisor; on a machine of two CPUs that nobody else needs it is 0.03 and less"""
 OTHERS_CORES = 0.2
-"""that processes of neither a lab nor the tests used; where nobody else works it is 0.03 and less"""
+"""that processes of neither a lab nor the tests used; where nobody else works the timed tests count 0.001"""
+OTHERS_LEAST_S = 1.0
+"""of CPU time, below which they disturbed nothing: a test that fails at once has failed"""
 MEASURING = ("measures", "timed", "idle_machine")
 """marks of tests that say what a machine shows on which nobody else works"""
 
@@ -100,8 +102,10 @@ class Look:
         self._others = Others(int(run)) if run else None
 
     def others_cores(self) -> float:
-        """Used since then by who has nothing to do with a whole run; 0 where this is none."""
-        return self._others.cores() if self._others else 0.0
+        """Used since then by who is no part of a whole run; 0 where this is none, or it was little."""
+        if self._others is None or self._others.seconds() < OTHERS_LEAST_S:
+            return 0.0
+        return self._others.cores()
 
     def disturbance(self, *, beside: bool) -> str | None:
         """Since then; ``beside``: tests that wait for each other count too."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shutil
 import threading
 import time
@@ -96,9 +95,8 @@ def test_what_is_planted_is_found_and_kept(make_lab: Callable[..., lab.Lab], tmp
     assert found["gain"]["value"] == pytest.approx(GAIN, abs=0.005), found
     assert found["offset_w"]["value"] == pytest.approx(OFFSET_W, abs=1.0), found
     assert found["delay_s"]["value"] == pytest.approx(DELAY_S, abs=0.3), found
-    shown = re.search(r"late reads .* above plug, ([\d.]+) s", bench.run("show").stdout)
-    assert shown is not None
-    assert float(shown[1]) == pytest.approx(DELAY_S, abs=0.3)
+    assert "late reads " in (shown := bench.run("show").stdout)
+    assert " above plug, 3.0" in shown or " above plug, 2.9" in shown, shown
 
     bench.run("calibrate", "last", "--reference", "plug", "--meter", "bmc", "--host", "h2")
     late, bmc = read.load(bench.result).calibrations

@@ -27,7 +27,15 @@ class Clock:  # what is waited is of the time that was read, however long it tak
 again.time = Clock()
 again.waited_s = lambda: {share} * again.time.now_s
 again.stolen_s = lambda: {stolen} * again.time.now_s
-again.Look.others_cores = lambda _: {others}
+
+class Look(again.Look):
+    asked = 0
+
+    def others_cores(self):  # since the file began, since the test did
+        Look.asked += 1
+        return {others}[Look.asked - 1]
+
+again.Look = Look
 
 def pytest_configure(config):
     again.watch(config, lambda test: "computes" not in test)
@@ -67,11 +75,11 @@ def ends(
     share: float = 0.0,
     stolen: float = 0.0,
     *,
-    others: float = 0.0,
+    others: tuple[float, float] = (0.0, 0.0),
     workers: bool = True,
 ) -> tuple[int, str]:
     """How a run ended, and what it said, where that much was waited for a CPU, or taken by a hypervisor, or
-    used by others."""
+    used by others since the file began and since the test did."""
     (folder / "conftest.py").write_text(CONFTEST.format(share=share, stolen=stolen, others=others))
     (folder / "test_example.py").write_text(tests)
     outer = ("PYTEST_", again.RUN)
@@ -131,22 +139,23 @@ def test_one_after_the_other_they_are_met_again_too(tmp_path: Path, tests: str, 
 
 
 @pytest.mark.parametrize(
-    ("tests", "busy", "status"),
+    ("tests", "others", "status"),
     [
-        (TIMED + FAILS, True, 0),
-        (TIMED + FAILS, False, 1),
-        (TIMED + LEAVES_A_CHANGE.replace("import pytest\n", ""), True, 1),
-        (FAILS, True, 1),
-        (TIMED + "def test_is_right(): pass", True, 0),
+        (TIMED + FAILS, (0.98, 0.0), 0),
+        (TIMED + FAILS, (0.0, 0.98), 0),
+        (TIMED + FAILS, (0.19, 0.19), 1),
+        (TIMED + LEAVES_A_CHANGE.replace("import pytest\n", ""), (0.98, 0.98), 1),
+        (FAILS, (0.98, 0.98), 1),
+        (TIMED + "def test_is_right(): pass", (0.98, 0.98), 0),
     ],
-    ids=["measures", "on a quiet machine", "left changed", "measures nothing", "right"],
+    ids=["before", "meanwhile", "on a quiet machine", "left changed", "measures nothing", "right"],
 )
 def test_what_measures_beside_others_is_no_failure_and_its_reason_is_told(
-    tmp_path: Path, tests: str, busy: bool, status: int
+    tmp_path: Path, tests: str, others: tuple[float, float], status: int
 ) -> None:
-    ended, told = ends(tmp_path, tests, others=0.98 if busy else 0.0)
+    ended, told = ends(tmp_path, tests, others=others)
     assert ended == status, told
-    skipped = busy and tests == TIMED + FAILS
+    skipped = max(others) == 0.98 and tests == TIMED + FAILS
     assert ("others used 0.98 cores of this machine, and it failed: assert False" in told) == skipped
 
 

@@ -99,20 +99,22 @@ def run_batch(
     )
     if strict and done.returncode != 0:
         complaint = " ".join(done.stderr.split())
-        raise LabError(f"{what}: {' '.join(argv[:4])} failed: {complaint}{_advice(complaint)}")
+        raise LabError(f"{what}: {' '.join(argv[:4])} failed: {complaint}; {_advice(complaint)}")
 
 
 _ADVICE = {
-    "; this kernel has no veth, bridge or tbf, or may not load them": (
+    "is this kernel without veth, bridge or tbf?": (
         *("Unknown device type", "not supported", "qdisc kind is unknown", "qdisc not found"),
     ),
-    "; a container must be privileged for that (CAP_NET_ADMIN, CAP_SYS_ADMIN)": ("not permitted",),
+    "root may not: in a container, run it privileged (CAP_NET_ADMIN, CAP_SYS_ADMIN)": ("not permitted",),
 }
 """what to do about it → what ip(8) and tc(8) say then"""
+_ELSE = "what an earlier lab may have left is taken away by: linewatt lab down --name NAME"
 
 
 def _advice(complaint: str) -> str:
-    return next((advice for advice, signs in _ADVICE.items() if any(map(complaint.__contains__, signs))), "")
+    said = (advice for advice, signs in _ADVICE.items() if any(sign in complaint for sign in signs))
+    return next(said, _ELSE)
 
 
 def usable_cores(root: Path = Path("/")) -> Cores:

@@ -149,7 +149,7 @@ def _asked(entry: CampaignFile, listed: tuple[Entry, ...] | None, hosts: Hosts) 
 
 
 def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[checks.Finding]:
-    """What is wrong with it, what stands first in the file's order of ideas first."""
+    """What is wrong with it; ``base``: from where the files that it names are looked for."""
     entry, listed, hosts, tests, used = asked.entry, asked.listed, asked.hosts, asked.tests, asked.used
     yield from checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)])
     yield from check_soak(entry, hosts.names)
