@@ -121,6 +121,12 @@ def test_digits_without_end_enter_as_their_count() -> None:
     assert entered(b"9" * 100) == "9" * 100
 
 
+@given(st.integers(0, 170), st.integers(95, 210), st.integers(0, 170))
+def test_digits_without_end_are_found_wherever_they_begin(before: int, digits: int, behind: int) -> None:
+    told = f"({digits} digits)" if digits > 100 else "7" * digits
+    assert entered(b"x" * before + b"7" * digits + b"y" * behind) == "x" * before + told + "y" * behind
+
+
 def test_what_is_shown_on_a_terminal_has_lines_and_no_control_sequences() -> None:
     assert shown("a\n\tb\u00a0±\x1b]0;x\x07\r\u202e\ud800") == "a\n\tb\u00a0±\\x1b]0;x\\x07\\r\\u202e\\ud800"
     assert one_line("a\nb\x1b") == "a\\nb\\x1b"

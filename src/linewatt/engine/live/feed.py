@@ -115,6 +115,7 @@ class Feed:
         self.essential = essential
         self.source = source or sensor.name
         self.sensor = sensor
+        self._stamped = sensor if isinstance(sensor, Stamped) else None
         self.updates_s: dict[str, float] = {}
         self.failure: str | None = None
         self.refused: InvalidInput | None = None
@@ -209,9 +210,9 @@ class Feed:
 
     def _read_s(self, text: str) -> float | None:
         """A record's own stamp, put on the controller's time line."""
-        if self._host is None or not isinstance(self.sensor, Stamped):
+        if self._host is None or self._stamped is None:
             return None
-        host_s = self.sensor.time_s(text)
+        host_s = self._stamped.time_s(text)
         return None if host_s is None else self._host.clock.to_controller(host_s)
 
     def _misplaced(self, read_s: float, received_s: float) -> str | None:
