@@ -26,7 +26,8 @@ from tests.wiring import told
 
 from linewatt.campaign import stored
 from linewatt.campaign.planning import soak_plan
-from linewatt.campaign.planning.plan import as_dict, plan
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3

@@ -30,7 +30,8 @@ from linewatt.analysis.limits.ports import lines_apart
 from linewatt.analysis.limits.verdict import verdict
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import PlannedTrial, Round, as_dict, plan
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import PlannedTrial, Round, plan
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.reading.sites import site
 from linewatt.engine.live.asking import Configuration

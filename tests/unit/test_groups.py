@@ -29,8 +29,9 @@ from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, Group
-from linewatt.campaign.entries.fields import parse_pair
-from linewatt.campaign.planning.plan import as_dict, plan
+from linewatt.campaign.entries.pairs import parse_pair
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial_run import together

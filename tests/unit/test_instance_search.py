@@ -36,7 +36,8 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import as_dict, plan
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading import file
 from linewatt.cli.commands.plan import _lines as plan_lines
 from linewatt.cli.commands.run import _refuse_other_searches

@@ -14,7 +14,8 @@ from linewatt.campaign import stored
 from linewatt.campaign.campaign import Label
 from linewatt.campaign.factors import load_options
 from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import Plan, as_dict, plan
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import Plan, plan
 from linewatt.campaign.reading.sites import site
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3 import LOAD

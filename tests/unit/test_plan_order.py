@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.campaign import TestSpec as Spec
-from linewatt.campaign.planning.plan import Plan, as_dict, plan
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import Plan, plan
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case

@@ -24,8 +24,9 @@ from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.power.energy_rows import end_energies
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Group
-from linewatt.campaign.entries.fields import parse_pair
-from linewatt.campaign.planning.plan import as_dict, plan
+from linewatt.campaign.entries.pairs import parse_pair
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import plan
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import kept

@@ -18,7 +18,8 @@ from tests import forked
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.campaign import factors, stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import PlannedTrial, as_dict, plan
+from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plan import PlannedTrial, plan
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.users import factors as users_factors
 from linewatt.campaign.users.soak import OwnServer, Users

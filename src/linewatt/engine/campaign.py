@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan
-from linewatt.campaign.planning.plan import as_dict as plan_dict
 from linewatt.engine import events, labels
 from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.networks.port_routes import said

@@ -56,11 +56,6 @@ class _Object:
     tag: str | None
 
 
-def is_remote(results: Path) -> bool:
-    """Whether results are on a store, not in a directory."""
-    return str(results).startswith(SCHEME)
-
-
 def mirrored(results: Path, *, samples: bool = False) -> Mirror:
     """Have what is read of the results of a store in the cache; with ``samples`` these, too.
 

@@ -7,10 +7,8 @@ leading ``-`` never get further than this file. The checks raise ``ValueError("m
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import unicodedata
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -23,10 +21,10 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from linewatt.campaign.campaign import AUTO, Group
+from linewatt.campaign.campaign import AUTO
+from linewatt.campaign.entries.addresses import IPv4, IPv6
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
-from linewatt.hosts.ssh.jumps import parse_jumps
 from linewatt.sensors.power.base import FilePath as FilePath
 from linewatt.sensors.power.base import text_like
 from linewatt.sizes import OTHER_TESTS, SIZED, checked_test
@@ -51,11 +49,6 @@ PORT_SPAN = 1024
 """how many ports a single number stands for"""
 
 HOST_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
-_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_DNS_NAME = rf"{_LABEL}(?:\.{_LABEL})*\.?"
-_HOSTS = rf"{HOST_NAME}(?:\s*\+\s*{HOST_NAME})*"
-_PAIR = rf"({_HOSTS})\s*(<?->)\s*({_HOSTS})"
-_RING = rf"{HOST_NAME}(?:\s*->\s*{HOST_NAME}){{2,}}"
 _PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
 
 
@@ -105,73 +98,6 @@ ResultId: Any = text_like(
     "must be the id of a stored result, its beginning, or last",
     "20261122-215421-preliminary",
 )
-
-
-def _address(text: str) -> str:
-    if is_ip(text):
-        return str(_ip(text, ""))
-    name = re.fullmatch(_DNS_NAME, text, re.ASCII) and len(text) <= 253
-    if not name or text.replace(".", "").isdigit():
-        more = "; user, port and jump are keys of their own" if re.search(r"[@/]|:[0-9]+$", text) else ""
-        raise ValueError(f"must be an IP address, a DNS name, or local for this machine{more}")
-    return text
-
-
-def is_ip(text: str) -> bool:
-    """Whether a text is an IP address of either family."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return "%" not in text
-
-
-def _ip(text: str, family: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    wanted = f"must be an {family} address such as {'192.0.2.10' if family == 'IPv4' else '2001:db8::10'}"
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        raise ValueError(wanted) from None
-    if (family and f"IPv{address.version}" != family) or "%" in text:
-        raise ValueError(wanted)
-    if address.is_multicast or address.is_unspecified:
-        raise ValueError("must be the address of one host, not a multicast or empty address")
-    return address
-
-
-def _ipv4(text: str) -> str:
-    return str(_ip(text, "IPv4"))
-
-
-def _ipv6(text: str) -> str:
-    address = _ip(text, "IPv6")
-    if address.is_link_local:
-        raise ValueError("must not be link-local (fe80::/10); give the interface a global or ULA address")
-    return str(address)
-
-
-Address = Annotated[
-    str,
-    AfterValidator(_address),
-    Field(examples=["192.0.2.10", "local"], json_schema_extra={"pattern": "^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$"}),
-]
-
-
-def _jump(text: str) -> str:
-    parse_jumps(text)
-    return text
-
-
-JumpHosts = Annotated[
-    str,
-    AfterValidator(_jump),
-    Field(
-        examples=["perf@bastion.example:22"],
-        json_schema_extra={"pattern": r"^[A-Za-z0-9_\[][A-Za-z0-9_.:@,\[\] -]*$"},
-    ),
-]
-IPv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
-IPv6 = Annotated[str, AfterValidator(_ipv6), Field(json_schema_extra={"format": "ipv6"})]
 
 
 Test = Annotated[
@@ -307,63 +233,6 @@ Ports = Annotated[
     tuple[int, int],
     BeforeValidator(_ports),
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": r"^[0-9]+\s*-\s*[0-9]+$"}, _PORT_NUMBER]}),
-]
-
-
-def parse_pair(text: str) -> tuple[str, str] | Group:
-    """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"``,
-    ``"a <-> b"`` and ``"a -> b -> c -> a"``. Raises ValueError."""
-    if re.fullmatch(_RING, text.strip(), re.ASCII):
-        return _ring([one.strip() for one in text.split("->")])
-    match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
-    if match is None:
-        raise ValueError('must be a pair of hosts, sender first: "gen -> dut"')
-    senders, receivers = ([one.strip() for one in match[side].split("+")] for side in (1, 3))
-    named = [*senders, *receivers]
-    for host in named:
-        if named.count(host) > 1:
-            raise ValueError(
-                f"pairs {host} with itself; name two hosts" if len(named) == 2 else f"names {host} twice"
-            )
-    if match[2] == "<->":
-        if len(named) > 2:
-            raise ValueError("both ways (<->) is between two hosts")
-        return Group("both-ways", ((named[0], named[1]), (named[1], named[0])))
-    if len(named) == 2:
-        return named[0], named[1]
-    if len(senders) > 1 and len(receivers) > 1:
-        raise ValueError("sends from several hosts to several; one side must be one host")
-    return Group(
-        "many-to-one" if len(senders) > 1 else "one-to-many",
-        tuple((sender, receiver) for sender in senders for receiver in receivers),
-    )
-
-
-def _ring(hosts: list[str]) -> Group:
-    """Each host sends to the next one, the last to the first."""
-    first, *others = hosts
-    if others.pop() != first:
-        raise ValueError(f"is no ring: it ends with the host that it begins with, {first}")
-    if len(others) < 2:
-        raise ValueError(f'is a ring of two hosts; write "{first} <-> {others[0]}"')
-    for host in others:
-        if others.count(host) > 1 or host == first:
-            raise ValueError(f"names {host} twice")
-    return Group("ring", tuple(pairwise(hosts)))
-
-
-def _pair(text: str) -> str:
-    parse_pair(text)
-    return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text).split())
-
-
-Pair = Annotated[
-    str,
-    AfterValidator(_pair),
-    Field(
-        examples=["gen -> dut", "gen1 + gen2 -> dut", "gen <-> dut", "a -> b -> c -> a"],
-        json_schema_extra={"pattern": f"^({_PAIR}|{_RING})$"},
-    ),
 ]
 
 

@@ -22,10 +22,12 @@ from pydantic import (
 from linewatt.campaign.campaign import Order, Policy
 from linewatt.campaign.design import Design
 from linewatt.campaign.entries import fields as f
+from linewatt.campaign.entries.addresses import Address, JumpHosts
 from linewatt.campaign.entries.energy import EnergyEntry
 from linewatt.campaign.entries.factors import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.entries.limits import LimitsEntry
 from linewatt.campaign.entries.networks import BARE, Network
+from linewatt.campaign.entries.pairs import Pair
 from linewatt.campaign.entries.power import Components, PsuEntry
 from linewatt.campaign.entries.rest import RestField
 from linewatt.campaign.entries.search import SearchEntry
@@ -61,7 +63,7 @@ PowerEntry: Any = Annotated[Union[_ENTRIES], Field(discriminator="driver")]  # n
 class HostEntry(Part):
     """A host: how it is reached, and which of its parts take part."""
 
-    address: f.Address = Field(
+    address: Address = Field(
         description="Management address (IP or DNS name) for SSH, or `local` for this machine."
     )
     data: f.Interfaces = Field(
@@ -83,7 +85,7 @@ class HostEntry(Part):
         default=None,
         description="Known hosts file; left out: `~/.ssh/known_hosts`. Host keys are always checked.",
     )
-    jump: f.JumpHosts | None = Field(
+    jump: JumpHosts | None = Field(
         default=None,
         description="SSH servers on the way to it, as `ssh -J` takes them: `user@host:port`, more with "
         "commas between; left out: as `~/.ssh/config` says. Their host keys are checked, too.",
@@ -265,7 +267,7 @@ Hosts = Annotated[
 ]
 Pairs = Annotated[
     Annotated[f.All, Tag("all")]
-    | Annotated[tuple[f.Pair, ...], Field(min_length=1), f.AsTuple, f.Unique, Tag("list")],
+    | Annotated[tuple[Pair, ...], Field(min_length=1), f.AsTuple, f.Unique, Tag("list")],
     Discriminator(lambda value: "all" if isinstance(value, str) else "list"),
 ]
 Test = Annotated[

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
 
 from linewatt.campaign.entries import fields as f
+from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.entries.quantities import Duration, Share, Size
 from linewatt.campaign.messages import suggest
 from linewatt.campaign.users.soak import Group, OtherServer, OwnServer, Sizes, Soak, Users
@@ -363,7 +364,7 @@ def _check_other(users: UsersEntry, server: ServerEntry) -> Iterator[tuple[KeyPa
     if users.get_share > 0 and not users.get.paths:
         yield ("users", "get"), "paths is missing; name files of the server, or set get_share to 0%"
     for group in groups_of(users):
-        if group.server is not None and not f.is_ip(group.server):
+        if group.server is not None and not is_ip(group.server):
             text = "must be an address of the server: which interfaces it has is not looked at beside a url"
             yield ("users", "groups", group.name, "server"), text
     for name in _OF_OWN_SERVER:

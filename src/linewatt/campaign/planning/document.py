@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from linewatt.campaign.campaign import Campaign, Order
-from linewatt.campaign.planning import plan, soak_plan
+from linewatt.campaign.planning import plain, plan, soak_plan
 from linewatt.campaign.planning.cases import Skipped
 from linewatt.campaign.planning.idle import IdleTime
 from linewatt.campaign.planning.programs import Program, programs
@@ -41,7 +41,7 @@ OF_SOME_HOSTS = ("limits", "raise_session")
 
 def document(campaign: Campaign, planned: plan.Plan | soak_plan.SoakPlan) -> dict[str, Any]:
     """The whole."""
-    made = soak_plan.as_dict(planned) if isinstance(planned, soak_plan.SoakPlan) else plan.as_dict(planned)
+    made = soak_plan.as_dict(planned) if isinstance(planned, soak_plan.SoakPlan) else plain.as_dict(planned)
     return {
         "campaign": campaign.name,
         "hosts": {
@@ -84,7 +84,7 @@ def _plan_schema() -> Keys:
     }
     instance = of_class(plan.PlannedInstance, sometimes=("sender_node", "receiver_node", "data_port"))
     return {
-        "schema_version": version(plan.SCHEMA_VERSION),
+        "schema_version": version(plain.SCHEMA_VERSION),
         "order": choice(*get_args(Order)),
         "seed": said(maybe(INTEGER), "Of a random order."),
         "duration_s": said(NUMBER, "An estimate; of the longest where cases may stop early."),

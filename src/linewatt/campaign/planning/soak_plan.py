@@ -10,8 +10,8 @@ from typing import Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.places import Places, Site
+from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, Round, plan
-from linewatt.campaign.planning.plan import as_dict as plan_dict
 from linewatt.campaign.users.soak import BestOf, OwnServer, Sizes, Soak, Users
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.job import lognormal_sizes

@@ -28,8 +28,8 @@ from linewatt.campaign.entries.energy import (
     tests_of,
 )
 from linewatt.campaign.entries.factors import LabelEntry
-from linewatt.campaign.entries.fields import parse_pair
 from linewatt.campaign.entries.networks import as_entry, check_network_names, name_of
+from linewatt.campaign.entries.pairs import parse_pair
 from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
     CampaignFile,

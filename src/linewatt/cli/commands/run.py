@@ -81,7 +81,8 @@ def resume(
     Trials that it lacks are run, none is lost or repeated; of a soak, what is left of its time.
     """
     from linewatt.campaign import stored
-    from linewatt.campaign.planning.plan import as_dict, plan
+    from linewatt.campaign.planning.plain import as_dict
+    from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.planning.programs import programs, refuse
     from linewatt.errors import StoreError
     from linewatt.store.read import find, load, readable

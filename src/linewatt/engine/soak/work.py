@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.entries.fields import is_ip
+from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.campaign.planning.soak_plan import sizes
 from linewatt.campaign.users.factors import applied

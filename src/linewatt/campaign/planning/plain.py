@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan as plain values, as it is printed and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from linewatt.campaign.planning.plan import Plan, PlannedInstance
+from linewatt.model import OF_FEW, Case
+from linewatt.tuning.base import Change
+
+SCHEMA_VERSION = 1
+
+
+def as_dict(planned: Plan) -> dict[str, Any]:
+    """The plan as plain values for JSON; units are in the keys.
+
+    Trials name their case, their placement and their changes by index: ``placements[i]`` lists instance,
+    port and CPUs, ``round_changes[i]`` what the hosts show beyond ``changes`` (the key is left out where no
+    round has any).
+    """
+    case_index = {case: i for i, case in enumerate(planned.cases)}
+    placements: dict[tuple[PlannedInstance, ...], int] = {}
+    changes: dict[tuple[Change, ...], int] = {}
+    trials = [
+        {
+            "number": trial.number,
+            "round": round_number,
+            "repetition": trial.repetition,
+            "case": case_index[trial.case],
+            "placement": placements.setdefault(trial.instances, len(placements)),
+            **({"changes": changes.setdefault(round_.changes, len(changes))} if round_.changes else {}),
+        }
+        for round_number, round_ in enumerate(planned.rounds, start=1)
+        for trial in round_.trials
+    ]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "order": planned.order,
+        "seed": planned.seed,
+        "duration_s": round(planned.duration_s, 3),
+        "idle": {name: round(value, 3) for name, value in asdict(planned.idle).items() if value is not None},
+        **({} if planned.least_s is None else {"least_duration_s": round(planned.least_s, 3)}),
+        "ports_alternate": planned.ports_alternate,
+        "cases": [_case_dict(case) for case in planned.cases],
+        "placements": [[_instance(one) for one in instances] for instances in placements],
+        "trials": trials,
+        "changes": [_slots(change) for change in planned.changes],
+        **({"round_changes": [[_slots(one) for one in own] for own in changes]} if changes else {}),
+        "skipped": [_slots(skip) for skip in planned.skipped],
+        "notes": list(planned.notes),
+        **({"places": list(planned.places)} if planned.places else {}),
+        **({"profiles": _profile_dicts(planned, case_index)} if planned.profiles else {}),
+    }
+
+
+def _profile_dicts(planned: Plan, case_index: Mapping[Case, int]) -> list[dict[str, Any]]:
+    return [
+        {"number": trial.number, "case": case_index[trial.case]}
+        for round_ in planned.profiles
+        for trial in round_.trials
+    ]
+
+
+def _instance(one: PlannedInstance) -> dict[str, Any]:
+    bound = {
+        name: node
+        for name in ("sender_node", "receiver_node", "data_port")
+        if (node := getattr(one, name)) is not None
+    }
+    return {
+        "instance": one.instance,
+        "port": one.port,
+        "sender_cpu": one.sender_cpu,
+        "receiver_cpu": one.receiver_cpu,
+        **bound,
+    }
+
+
+def _case_dict(case: Case) -> dict[str, Any]:
+    of_few = OF_FEW | {"search", "users"}
+    own = {name: one for name, one in _slots(case).items() if name not in of_few or one not in (None, ())}
+    values = {"key": case.key, **own, "client": case.client, "server": case.server}
+    if case.users:
+        values["users"] = dict(case.users)
+    factors = values.pop("factors")
+    if case.flows:
+        values["flows"] = [list(flow) for flow in case.flows]
+    if case.port_weights:
+        values["port_weights"] = list(case.port_weights)
+    return {**values, "factors": dict(factors)} if factors else values
+
+
+def _slots(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
