@@ -107,6 +107,7 @@ def server(lab2: lab.Lab, tmp_path: Path) -> Iterator[Server]:
 
 def job_of(server: Server, **changed: Any) -> UsersJob:
     values: dict[str, Any] = {"users": 5, "duration_s": 3.0, "spread_s": 0.2, "limits": LIMITS}
+    values |= {"think_s": 0.05}  # other tests want the CPUs
     values |= {"files": tuple(map(server.file, FILES)), "put_sizes": (PutSize(2 * MIB + 5), PutSize(100, 2))}
     return UsersJob(**{**USUAL, "target": server.target(), "checked_share": 0.2, **values, **changed})
 
