@@ -157,7 +157,7 @@ def test_kill_dash_nine_in_an_experiment_is_restored_and_resumed(bench: UsersBen
     document = json.loads(bench.run("rederive", "last", "--json").stdout)
     assert [one["problem"] for one in document["trials"]] == [None] * 4
     changed = [change for one in document["trials"] for change in one["changes"]]
-    assert all(one["why"] == LEARNED and ".power[" in one["figure"] for one in changed), changed
+    assert [one for one in changed if one["why"] != LEARNED or ".power[" not in one["figure"]] == []
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.live_runs import CASE
+from tests.report_factories import end
+from tests.report_factories import trial as done
 from tests.unit.conftest import Run
 from tests.unit.test_wiring import HEALTHY, LIES
 from tests.wiring import START_S, Change, counters, story, told
@@ -22,9 +25,10 @@ from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.rederive import run as again
+from linewatt.engine.rederive.differences import LEARNED, changes, of_meters
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import METHOD, Window
+from linewatt.model import METHOD, FlowResult, Window
 from linewatt.records import Look
 from linewatt.store import raw, read
 from linewatt.store.write import write_idle, write_trial
@@ -212,6 +216,29 @@ def test_power_that_a_meter_seemed_too_slow_for_is_made_once_later_loads_refute_
     code, _, _ = run("rederive", "last", "--write")
     assert code == 0
     assert again.rederive(read.load(path)).trials[0].changes == ()
+
+
+def test_what_was_learned_of_a_meter_explains_its_figures_at_every_end() -> None:
+    """Of a group's trial, too: hosts that are in one pair have their figures below it."""
+    trial = replace(
+        done(1, CASE, 9.1e9, 0.5), flows=(FlowResult("h3", "h2", end=end("h3", "sender", 0.3, 0.5, 0.0)),)
+    )
+    assert (trial.sender and trial.sender.host, trial.receiver and trial.receiver.host) == ("h1", "h2")
+    meters = [(host, "bmc", "PSU1") for host in ("h1", "h2", "h3", "elsewhere")]
+    known = list(of_meters(trial, meters))
+    assert known == [f"{at}.power[bmc PSU1]." for at in ("sender", "receiver", "flows[0].end")]
+    watts = [
+        {"source": "bmc", "channel": "PSU1", "power_w": 50.0},
+        {"source": "bmc", "channel": "PSU2", "power_w": 50.0},
+    ]
+    flow = {"sender": "h3", "end": {"host": "h3", "power": watts}}
+    unread = [{**one, "power_w": None} for one in watts]
+    then = {"method": METHOD, "flows": [{**flow, "end": {"host": "h3", "power": unread}}]}
+    found = {one.figure: one.why for one in changes(1, then, {"method": METHOD, "flows": [flow]}, known)}
+    assert found == {
+        "flows[0].end.power[bmc PSU1].power_w": LEARNED,
+        "flows[0].end.power[bmc PSU2].power_w": why("flows[0].end.power[bmc PSU2].power_w", METHOD, METHOD),
+    }
 
 
 def test_a_figure_that_changes_is_told_with_both_values(tmp_path: Path, run: Run) -> None:

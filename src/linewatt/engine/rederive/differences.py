@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
 from linewatt.analysis.methods import why
-from linewatt.model import METHOD
+from linewatt.model import METHOD, Trial
 
 A = TypeVar("A")
 ROUNDED = 1e-5
@@ -61,6 +61,16 @@ class Again(Generic[A]):
 
 
 LEARNED = "later loads showed how its meter follows the power"
+
+
+def of_meters(trial: Trial, meters: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """How the figures of these meters (host, source, channel) begin, at each end that was recorded."""
+    ends = {"sender": trial.sender, "receiver": trial.receiver}
+    ends |= {f"flows[{place}].end": flow.end for place, flow in enumerate(trial.flows)}
+    for host, source, channel in meters:
+        for name, end in ends.items():
+            if end is not None and end.host == host:
+                yield f"{name}.power[{source} {channel}]."
 
 
 def changes(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.kept import Kept
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.rederive import older
-from linewatt.engine.rederive.differences import Again, Told, changes, told
+from linewatt.engine.rederive.differences import Again, Told, changes, of_meters, told
 from linewatt.engine.rederive.idle import IdleAgain, idle_again, readings_of
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.foreign import STORED, contained, read_json, understood
@@ -99,7 +99,7 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
         method=method,
         after=after,
         same=json.dumps(now) == json.dumps(before),  # whatever its lines were when it was stored
-        changes=tuple(changes(number, before, now, list(_begin(after, learned)))),
+        changes=tuple(changes(number, before, now, list(of_meters(after, learned)))),
         told=tuple(told(number, before, now)),
     )
 
@@ -122,12 +122,6 @@ def _refuting(result: read.Result, directory: Path) -> Mapping[Key, Dynamics]:
     if CODE not in raw.text_of(directory / "trial.json"):
         return {}
     return refuting(read.read_trial(directory), known_of(result.meters))
-
-
-def _begin(trial: Trial, learned: Iterable[Key]) -> Iterator[str]:
-    """How the figures of such meters begin."""
-    for host, source, channel in learned:
-        yield from (f"{end.role}.power[{source} {channel}]." for end in trial.ends if end.host == host)
 
 
 def _with_meters(found: Kept, learned: Mapping[Key, Dynamics]) -> Kept:
