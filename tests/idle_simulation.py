@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from linewatt.engine.beside import Beside
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
@@ -101,6 +102,7 @@ class FakeSession:
         self.specs = {name: HostSpec(name, "192.0.2.1", "eth0", cpus=(0,)) for name in self.feeds}
         self.hosts: dict[str, object] = dict.fromkeys(self.specs)
         self.gone: dict[str, str] = {}
+        self.beside = Beside()
 
     def lost(self) -> dict[str, str]:
         return self.gone

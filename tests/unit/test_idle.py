@@ -494,3 +494,17 @@ def test_cores_that_were_busy_are_those_of_the_shares_of_each_cpu(clock: Clock, 
     if busy is not None:
         assert busy[0] == pytest.approx(sum(one.busy_ratio for one in shares.values() if one))
         assert busy[1] == len(shares)
+
+
+def test_nothing_is_imported_in_an_idle_window(clock: Clock) -> None:
+    session = FakeSession(mpstat("h1", clock, lambda _: 0.1, cpus=4))
+    open_windows: list[int] = []
+    wait_past = session.feeds["h1"][0].wait_past
+
+    async def waited(*words: Any, **more: Any) -> None:
+        open_windows.append(session.beside._windows)
+        await wait_past(*words, **more)
+
+    session.feeds["h1"][0].wait_past = waited  # type: ignore[method-assign]
+    asyncio.run(idle.measure(cast(Any, session), 5.0, {"h1": ()}, set()))
+    assert set(open_windows) == {1}

@@ -9,9 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -20,8 +18,8 @@ import typer
 
 from linewatt.cli.commands.run import _Heard
 from linewatt.engine import events
+from linewatt.engine.beside import Beside
 from linewatt.engine.campaign import CampaignRun
-from linewatt.engine.run import Places
 from linewatt.errors import InvalidInput
 
 HUNG_UP = """
@@ -88,34 +86,16 @@ def test_hosts_that_were_put_back_leave_the_end_as_it_was() -> None:
         heard.until_done(_refused())
 
 
-def test_the_answer_is_made_ready_once_nothing_is_measured_any_more() -> None:
-    ready = threading.Event()
-    heard = _Heard(lambda _: None, ready.set)
-    heard(events.Phase("starting sensors"))
-    heard(events.Ended("id", "results/id", done=0, failed=1, pending=0))
-    names = {thread.name for thread in threading.enumerate()}
-    assert not ready.is_set()
-    assert "make-ready" not in names, "there is no answer without a trial that is done"
-    heard(events.Ended("id", "results/id", done=1, failed=0, pending=0))
-    assert ready.wait(5), "waited 5 s for it to be made ready"
-
-
-def test_what_is_there_before_the_first_load_is_not_looked_at_for_garbage_while_one_runs(
-    tmp_path: Path,
-) -> None:
-    class Measuring(CampaignRun):
-        async def _measure(self, *_: object) -> events.Ended:
+def test_what_is_there_before_the_first_load_is_not_looked_at_for_garbage_while_one_runs() -> None:
+    async def measured() -> None:
+        async with run._measuring():
             frozen.append(gc.get_freeze_count())
-            return events.Ended("id", "results/id", done=0, failed=0, pending=0)
 
     frozen = [gc.get_freeze_count()]
-    run = object.__new__(Measuring)
-    run._say = lambda _: None
-    run._places = Places(tmp_path, tmp_path)
-    run._campaign = cast("Any", SimpleNamespace(hosts={}))
-    run._session = cast("Any", SimpleNamespace(hosts={}, holder=None, paces={}, slower=list))
+    run = object.__new__(CampaignRun)
+    run._session = cast("Any", SimpleNamespace(beside=Beside()))
     try:
-        asyncio.run(run._changed(tmp_path / "id", [], None))
+        asyncio.run(measured())
     finally:
         gc.unfreeze()
     assert frozen[0] < frozen[1]

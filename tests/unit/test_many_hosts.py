@@ -213,7 +213,7 @@ def test_what_is_slow_to_import_is_imported_while_hosts_are_connected_to(
         assert await asyncio.to_thread(imported.wait, 60), "it was not begun before"
         raise HostError("h1: far enough")
 
-    monkeypatch.setattr(run, "_warm_up", imported.set)
+    monkeypatch.setattr(run, "_needed", lambda: [imported.set])
     monkeypatch.setattr(run._session, "connect", connect)
     with pytest.raises(HostError, match="far enough"):
         asyncio.run(run.start())

@@ -16,11 +16,9 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan
 from linewatt.engine import events, labels
+from linewatt.engine.beside import Step, importing
 from linewatt.engine.live.sensing import Restarts, tried
-from linewatt.engine.networks.port_routes import said
-from linewatt.engine.repeats import Remaining
 from linewatt.engine.run import Places, Run
-from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
@@ -28,16 +26,29 @@ from linewatt.model import Case
 from linewatt.store import read
 from linewatt.tuning.base import Change
 
-if TYPE_CHECKING:  # the others are imported while hosts are asked what they are
+if TYPE_CHECKING:  # the others are imported while hosts answer
     from linewatt.engine.idle import Setting
+    from linewatt.engine.repeats import Remaining
     from linewatt.engine.rounds import RoundRunner
     from linewatt.engine.soak.trials import UsersAtWork
     from linewatt.engine.stage import Stage, ToCome
+    from linewatt.engine.undo.settings import Settings
 
 PAUSES_S = (0.0, 1.0, 1.0, 1.0, 1.0)
 """before each attempt at a host that was lost"""
 READY_ATTEMPTS = 3
 """at what is done before a round, while hosts that went away meanwhile come back"""
+OF_TRIALS = (
+    "linewatt.engine.repeats",
+    "linewatt.engine.stage",
+    "linewatt.engine.soak.trials",
+    "linewatt.engine.live.trial",
+    "linewatt.engine.measuring.measure",
+    "linewatt.engine.rounds",
+    "numpy",
+    "duckdb",
+)
+"""modules that rounds are run, measured and stored with, those first that others of them import"""
 _FOR_RESUME = "left for `linewatt resume`"
 
 
@@ -53,10 +64,11 @@ class CampaignRun(Run[events.Ended]):
         ask: labels.Ask | None = None,
         *,
         waits: bool = False,
+        later: Iterable[str] = (),
     ) -> None:
         """``ask`` has somebody set what only hands can. Raises InvalidInput where it is needed and None."""
         labels.check(campaign, ask)
-        super().__init__(campaign, places, on_event, waits=waits)
+        super().__init__(campaign, places, on_event, waits=waits, later=later)
         self._labels = labels.Labels(campaign, ask)
         self._plan = self._first_plan = plan
         self._restarts = Restarts(
@@ -69,15 +81,15 @@ class CampaignRun(Run[events.Ended]):
 
     async def resume(self, result: read.Result) -> events.Ended:
         """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
+        from linewatt.engine.repeats import Remaining
+
         remaining = Remaining(self._campaign, self._plan, result.trials, result.manifest.hosts)
         if not remaining.to_run and not self._unprofiled(result.path):
             return self._ended(result.path, remaining)
         return await self._run(result)
 
-    def _warm_up(self) -> None:
-        from linewatt.engine.rounds import warm_up
-
-        warm_up(self._campaign)
+    def _needed(self) -> list[Step]:
+        return [*super()._needed(), *importing(OF_TRIALS), partial(_warm_up, self._campaign)]
 
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
         self._plan = plan(self._campaign, self._first_plan.seed or 0, sites)
@@ -86,6 +98,8 @@ class CampaignRun(Run[events.Ended]):
         return self._plan.rounds, self._plan.every_change
 
     def _set_apart(self, changes: Sequence[Change]) -> None:
+        from linewatt.engine.networks.port_routes import said
+
         lines, known = said(changes), self._plan
         for line in lines:
             self._tell(line)
@@ -103,6 +117,7 @@ class CampaignRun(Run[events.Ended]):
     async def _measure(
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.Ended:
+        from linewatt.engine.repeats import Remaining
         from linewatt.engine.soak.trials import UsersAtWork
         from linewatt.engine.stage import Stage
 
@@ -115,8 +130,9 @@ class CampaignRun(Run[events.Ended]):
         try:
             profiles = self._unprofiled(path)
             await self._opened(stage, (*rounds, *profiles)[0])
-            await self._rounds(path, rounds, stage, remaining)
-            await self._profiles(path, profiles, stage)
+            async with self._measuring():
+                await self._rounds(path, rounds, stage, remaining)
+                await self._profiles(path, profiles, stage)
             return self._ended(path, remaining)
         except HostError as error:
             if self._campaign.is_passing or not any(read.trial_dirs(path)):
@@ -312,6 +328,13 @@ class CampaignRun(Run[events.Ended]):
         hosts go with its command is not resumed."""
         kept = self._path is not None and any(read.trial_dirs(self._path)) and not self._campaign.is_passing
         return f"its trials are {_FOR_RESUME if kept else 'not run'}"
+
+
+def _warm_up(campaign: Campaign) -> None:
+    """What is slow to import and is wanted once a trial has ended."""
+    from linewatt.engine.rounds import warm_up
+
+    warm_up(campaign)
 
 
 def _to_come(remaining: Remaining, rounds: Sequence[Round]) -> set[tuple[str, Setting]]:

@@ -61,6 +61,18 @@ async def measure(
     of these by host; ``server`` as for :func:`linewatt.campaign.factors.at_host`. The window begins when
     every source has been read: a gauge covers nothing before that.
     """
+    async with session.beside.still():  # this machine may be one of them
+        return await _measure(session, seconds, settings, powered, known, server)
+
+
+async def _measure(
+    session: Session,
+    seconds: float,
+    settings: Mapping[str, Setting],
+    powered: Collection[str],
+    known: Mapping[str, Meters],
+    server: str | None,
+) -> list[Measured]:
     names = list(settings)
     feeds = [feed for name in names for feed in session.feeds[name]]
     meters = [feed for feed in feeds if not feed.essential]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from linewatt import __version__
 from linewatt.campaign import stored
@@ -23,29 +23,37 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
 from linewatt.campaign.reading.sites import read_topologies, site
 from linewatt.engine import events
+from linewatt.engine.beside import Step, importing
 from linewatt.engine.broadcast.broadcast import Broadcast
-from linewatt.engine.live.connections import ConnectionBook
 from linewatt.engine.live.now import CpuNow, cpu_now
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session, identity
-from linewatt.engine.networks.port_routes import port_changes
-from linewatt.engine.networks.ports import refuse_shared_ports
-from linewatt.engine.networks.proof import refuse_wrong_ways
-from linewatt.engine.networks.reach import check_reach
-from linewatt.engine.readiness.congestion import check_congestion
-from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.leftover import refuse_leftovers
 from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
-from linewatt.engine.undo.settings import Settings
 from linewatt.errors import InvalidInput, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.records import SCHEMA_VERSION
-from linewatt.store import read, samples, write
 from linewatt.tuning.base import Change
 
+if TYPE_CHECKING:  # what is done with hosts that are connected to is imported while they answer
+    from linewatt.engine.live.connections import ConnectionBook
+    from linewatt.engine.undo.settings import Settings
+    from linewatt.store import read
+
+OF_EVERY_RUN = (
+    "linewatt.engine.networks.port_routes",
+    "linewatt.engine.networks.ports",
+    "linewatt.engine.networks.reach",
+    "linewatt.engine.readiness.congestion",
+    "linewatt.store.write",
+    "linewatt.engine.live.connections",
+    "linewatt.engine.undo.knobs",
+    "linewatt.engine.undo.settings",
+)
+"""modules, as a run comes to need them"""
 NAMED = 8
 """hosts that are all named; of more the first ones are"""
 
@@ -64,14 +72,24 @@ class Run(ABC, Generic[E]):
     """One run, new or resumed. What is measured in it, and by which plan, is its subclass's business."""
 
     def __init__(
-        self, campaign: Campaign, places: Places, on_event: events.OnEvent, *, waits: bool = False
+        self,
+        campaign: Campaign,
+        places: Places,
+        on_event: events.OnEvent,
+        *,
+        waits: bool = False,
+        later: Iterable[str] = (),
     ) -> None:
-        """``waits``: for other controllers. Raises InvalidInput for a password that is not there."""
+        """``waits``: for other controllers. ``later``: modules that are wanted when it is over.
+
+        Raises InvalidInput for a password that is not there.
+        """
         self._campaign = campaign
         self._places = places
         self._broadcast = Broadcast(on_event, self._cpu_now)
         self._say: events.OnEvent = self._broadcast.say
         self._waits = waits
+        self._later = tuple(later)
         self._topologies = read_topologies(campaign)
         self._session = Session(campaign, passwords(campaign))
         self._settings: Settings | None = None
@@ -106,9 +124,9 @@ class Run(ABC, Generic[E]):
         """Whether its plan is none on a host whose CPUs cannot be chosen."""
         return self._campaign.chooses_cpus
 
-    def _warm_up(self) -> None:
-        """Import what is slow to import while nothing is measured."""
-        samples.warm_up()
+    def _needed(self) -> list[Step]:
+        """What it needs from its first look at the hosts to its end, in that order."""
+        return importing(OF_EVERY_RUN)
 
     def _tell(self, text: str) -> None:
         self._say(events.Phase(text))
@@ -120,31 +138,47 @@ class Run(ABC, Generic[E]):
         return cpu_now(every, feeds, self._session.specs)
 
     async def _run(self, result: read.Result | None) -> E:
-        session, resumable = self._session, not self._campaign.is_passing
-        # now, while hosts answer, and not beside the idle window: this machine may be one of them
-        warming = asyncio.ensure_future(asyncio.to_thread(self._warm_up))
+        session = self._session
+        session.beside.begin(self._needed(), [_warm_up, *importing(self._later)])
         try:
             await self._open(result.id if result else None)
-            await asyncio.gather(session.learn(), warming)
-            await check_reach(self._campaign.described, session.hosts)
-            rounds, asked = self._place(dict(self._sites()))
-            changes = list(dict.fromkeys(asked))
-            await check_congestion(changes, session.hosts)
-            crossed = await refuse_wrong_ways(session, rounds)
-            apart = port_changes(session, rounds, crossed, changes)
-            self._set_apart(apart)
-            changes += apart
-            routed = {change.host for change in apart}
-            await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
+            session.begin_sensors()
+            await session.learn()
+            changes = await self._to_change()
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
-                async with self._broadcast.offered(result.path, self._places.state, resumable=resumable):
-                    return await self._changed(result.path, changes, result)
+                return await self._offered(result.path, changes, result)
             with _kept_if_measured(self._new_result(), self._tell) as path:
-                async with self._broadcast.offered(path, self._places.state, resumable=resumable):
-                    return await self._changed(path, changes, None)
+                return await self._offered(path, changes, None)
         finally:
             await completed(session.close())
+            await completed(session.beside.close())
+
+    async def _to_change(self) -> list[Change]:
+        """Plan with what the hosts are like: all that they are to show. Raises what they cannot show."""
+        from linewatt.engine.networks.port_routes import port_changes
+        from linewatt.engine.networks.ports import refuse_shared_ports
+        from linewatt.engine.networks.proof import refuse_wrong_ways
+        from linewatt.engine.networks.reach import check_reach
+        from linewatt.engine.readiness.congestion import check_congestion
+
+        session = self._session
+        await check_reach(self._campaign.described, session.hosts)
+        rounds, asked = self._place(dict(self._sites()))
+        changes: list[Change] = list(dict.fromkeys(asked))
+        await check_congestion(changes, session.hosts)
+        crossed = await refuse_wrong_ways(session, rounds)
+        apart: tuple[Change, ...] = port_changes(session, rounds, crossed, changes)
+        self._set_apart(apart)
+        routed = {change.host for change in apart}
+        await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
+        return [*changes, *apart]
+
+    async def _offered(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E:
+        """With whoever wants to watch it told what happens."""
+        resumable = not self._campaign.is_passing
+        async with self._broadcast.offered(path, self._places.state, resumable=resumable):
+            return await self._changed(path, changes, result)
 
     async def _open(self, resumed: str | None) -> None:
         """Connect to the hosts, keep other controllers away, and put back what a killed part left.
@@ -175,6 +209,10 @@ class Run(ABC, Generic[E]):
 
     async def _changed(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E:
         """With every change made before, and undone after, whatever happens in between."""
+        from linewatt.engine.live.connections import ConnectionBook
+        from linewatt.engine.undo.knobs import KNOBS
+        from linewatt.engine.undo.settings import Settings
+
         session = self._session
         journal = Journal(journal_path(self._places.state, path.name), create=True)
         journal.begin(self._campaign.hosts.values())
@@ -183,12 +221,19 @@ class Run(ABC, Generic[E]):
             await settings.check(changes)
             self._connections = ConnectionBook(path, session)
             self._note_slow_hosts()
-            gc.freeze()  # looking at what is there by now would take 50 ms of a load's time
             ended = await self._measure(path, settings, journal, result)
             self._note_slow_hosts()
             return ended
         finally:
             await completed(undo_and_tell(journal, session.hosts, session.holder, self._say))
+
+    @asynccontextmanager
+    async def _measuring(self) -> AsyncIterator[None]:
+        """From before the first load until after the last: all that it needs is there, and no more comes."""
+        await self._session.beside.ready()
+        async with self._session.beside.still():
+            gc.freeze()  # looking at what is there by now would take 50 ms of a load's time
+            yield
 
     async def _reopened(self, name: str) -> None:
         """Connect to a lost host again and have its settings in force. Raises LinewattError."""
@@ -205,6 +250,8 @@ class Run(ABC, Generic[E]):
 
     def _new_result(self) -> Path:
         """Make the result with its manifest. Raises StoreError."""
+        from linewatt.store import write
+
         campaign, facts = self._campaign, self._session.facts
         manifest = {
             "schema_version": SCHEMA_VERSION,
@@ -227,9 +274,18 @@ def _kept_if_measured(path: Path, tell: Callable[[str], None]) -> Iterator[Path]
     try:
         yield path
     except BaseException:
+        from linewatt.store import write
+
         if write.remove_if_empty(path):
             tell(f"nothing was measured, so {path.name} is not kept")
         raise
+
+
+def _warm_up() -> None:
+    """What the end of a run reads its trials with."""
+    from linewatt.store import read
+
+    read.warm_up()
 
 
 def refuse_other_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> None:

@@ -50,6 +50,11 @@ def _trial_shape() -> TypeAdapter[Trial]:
     return TypeAdapter(Trial)
 
 
+def warm_up() -> None:
+    """Make what trials are read with, in good time."""
+    _trial_shape()
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A stored campaign run. ``idle`` are all idle windows in the order of time, ``meters`` what was known of

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -217,30 +216,22 @@ def restore(
 class _Heard:
     """Passes events on, and remembers whether hosts were left changed, and what is stored."""
 
-    def __init__(
-        self, show: OnEvent, make_ready: Callable[[], None] | None = None, *, passing: bool = False
-    ) -> None:
-        """``make_ready`` is called once nothing is measured any more, beside what hosts are put back with.
-
-        ``passing``: its hosts go with this command.
-        """
+    def __init__(self, show: OnEvent, *, passing: bool = False) -> None:
+        """``passing``: its hosts go with this command."""
         self._show = show
         self._passing = passing
-        self._make_ready = make_ready
         self.left_changed = False
         self._started: Started | None = None
         self._stored = 0
 
     def __call__(self, event: Event) -> None:
-        from linewatt.engine.events import Ended, LeftChanged, Started, TrialStored
+        from linewatt.engine.events import LeftChanged, Started, TrialStored
 
         self.left_changed = self.left_changed or isinstance(event, LeftChanged)
         if isinstance(event, Started):
             self._started, self._stored = event, event.trials_stored
         self._stored += isinstance(event, TrialStored)
         self._show(event)
-        if isinstance(event, Ended) and event.done and self._make_ready is not None:
-            threading.Thread(target=self._make_ready, name="make-ready").start()
 
     @property
     def how_to_go_on(self) -> str:
@@ -283,7 +274,7 @@ def execute(
     How it ended, and whether hosts were left changed. ``state``: where the undo journal is, if not in the
     user's own directory.
     """
-    from linewatt.cli.commands.show import make_ready
+    from linewatt.cli.commands.show import OF_THE_ANSWER
     from linewatt.cli.progress import chosen
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.live.secrets import open_files
@@ -295,9 +286,10 @@ def execute(
             for note in (*planned.notes, *open_files(campaign)):
                 say(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
-        heard = _Heard(progress, None if as_json else make_ready, passing=campaign.is_passing)
+        heard = _Heard(progress, passing=campaign.is_passing)
         places = Places(results, state or state_dir())
-        one = CampaignRun(campaign, planned, places, heard, ask, waits=wait)
+        later = () if as_json else OF_THE_ANSWER
+        one = CampaignRun(campaign, planned, places, heard, ask, waits=wait, later=later)
         ended = heard.until_done(one.start() if result is None else one.resume(result))
         return ended, heard.left_changed
 

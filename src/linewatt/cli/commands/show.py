@@ -16,6 +16,27 @@ from linewatt.errors import InvalidInput
 if TYPE_CHECKING:
     from linewatt.store.read import Result
 
+OF_THE_ANSWER = (
+    "rich.text",
+    "rich.console",
+    "linewatt.report.table",
+    "linewatt.report.section",
+    "linewatt.report.printing.screen",
+    "linewatt.report.calibration.words",
+    "linewatt.analysis.flags.case",
+    "linewatt.analysis.cases.summary",
+    "linewatt.report.columns",
+    "linewatt.analysis.comparison.differences",
+    "linewatt.report.machine.environment",
+    "linewatt.analysis.comparison.effects",
+    "linewatt.store.profiles",
+    "linewatt.report.trials.digest",
+    "linewatt.report.trials.subject",
+    "linewatt.report.trials.answer.first_screen",
+)
+"""modules that the answer of a campaign is made with, those first that others of them import: a run imports
+them while it waits for its hosts"""
+
 
 def list_results(results: Read = Path("results"), as_json: Json = False) -> None:
     """List stored results, one per line with its answer.
@@ -162,13 +183,6 @@ def _show_markdown(result: Result, *, full: bool) -> None:
 
     text = None if full else first(result)
     put((render(result) if text is None else text).rstrip("\n"))
-
-
-def make_ready() -> None:
-    """Import what the answer of a campaign is made with: a run has its hosts to wait for at its end."""
-    import linewatt.report.printing.screen
-    import linewatt.report.trials.answer.first_screen
-    import linewatt.report.trials.digest  # noqa: F401  all three, for whoever shows it next
 
 
 def _show_first(result: Result) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.ways import Ways
+from linewatt.engine.beside import Beside
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.line_rate import (
     LineLimit,
@@ -93,6 +94,9 @@ class Session:
         self._held: dict[str, lock.Held] = {}
         self._tell: OnText = lambda _: None
         self._connector = Connector()
+        self._starting: asyncio.Task[None] | None = None
+        self.beside = Beside()
+        """what is imported while hosts are waited for, and while nothing is measured on them"""
         self.facts: dict[str, dict[str, dict[str, Any]]] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
         self.feeds: dict[str, list[LiveFeed]] = {
@@ -282,8 +286,20 @@ class Session:
         """Whether the host's kernel charges CPU time by the tick; ``None`` where it cannot be told."""
         return self.facts[name]["kernel"].get("tick_accounting")
 
+    def begin_sensors(self) -> None:
+        """Have every sensor start beside what hosts are asked: on hosts that are ours, which have no other
+        controller and on which no change is being made. :meth:`start_sensors` tells what comes of it."""
+        self._starting = asyncio.create_task(self._start(None))
+
     async def start_sensors(self, names: Iterable[str] | None = None) -> None:
-        """Start every sensor; readings come later. Raises HostError, WaitTimeout."""
+        """Start every sensor, or wait until those that were begun are; readings come later.
+
+        Raises HostError, WaitTimeout.
+        """
+        begun, self._starting = self._starting, None
+        await (self._start(names) if begun is None else begun)
+
+    async def _start(self, names: Iterable[str] | None) -> None:
         await _all(feed.start(self.hosts[feed.host]) for feed in self.all_feeds(names))
 
     async def first_readings(self, names: Iterable[str] | None = None, *, ever: bool = False) -> None:
@@ -340,6 +356,10 @@ class Session:
 
     async def close(self) -> None:
         """Stop the sensors, let others work on the hosts, and close the connections."""
+        begun, self._starting = self._starting, None
+        if begun is not None:  # the way to where they are wanted has failed
+            begun.cancel()
+            await asyncio.gather(begun, return_exceptions=True)
         await asyncio.gather(*(feed.stop() for feed in self.all_feeds()))
         await asyncio.gather(*(held.release() for held in self._held.values()))
         self._held.clear()

@@ -18,6 +18,7 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
 from linewatt.campaign.planning.soak_plan import SoakPlan, as_dict, plan_soak
 from linewatt.engine import events
+from linewatt.engine.beside import Step
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.secrets import server_password
 from linewatt.engine.live.sensing import Restarts, start_sensors, tried
@@ -36,7 +37,7 @@ from linewatt.errors import DiskFull, HostError, LinewattError, ParseError, Stor
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
-from linewatt.store import read
+from linewatt.store import read, samples
 from linewatt.store.soak import soak as store
 from linewatt.tuning.base import Change
 
@@ -86,6 +87,9 @@ class SoakRun(Run[events.SoakEnded]):
             return self._ended(result.path)
         return await self._run(result)
 
+    def _needed(self) -> list[Step]:
+        return [*super()._needed(), samples.warm_up]
+
     def _needs_cpus(self) -> bool:
         return self._first_plan.segments is not None and super()._needs_cpus()
 
@@ -111,7 +115,8 @@ class SoakRun(Run[events.SoakEnded]):
         left_s = self._left_s(path)
         try:
             await self._prepare(folder, left_s)
-            await self._part(path, settings, left_s)
+            async with self._measuring():
+                await self._part(path, settings, left_s)
         finally:
             await completed(self._stop())
         if self._unstored is not None:
