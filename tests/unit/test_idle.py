@@ -25,6 +25,8 @@ from linewatt.campaign.planning.plan import Plan, Round, plan
 from linewatt.engine import events, idle
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.idle import BusyCores, moving, slope
+from linewatt.engine.networks.proof import Leg
+from linewatt.engine.readiness.checkup_probes import Way
 from linewatt.engine.stage import Stage
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case, Window
@@ -508,3 +510,13 @@ def test_nothing_is_imported_in_an_idle_window(clock: Clock) -> None:
     session.feeds["h1"][0].wait_past = waited  # type: ignore[method-assign]
     asyncio.run(idle.measure(cast(Any, session), 5.0, {"h1": ()}, set()))
     assert set(open_windows) == {1}
+
+
+def test_ways_known_to_be_good_are_so_until_something_is_changed(tmp_path: Path) -> None:
+    wanted = campaign()
+    stage = staged_with(FakeSession(), wanted, plan(wanted, 1), tmp_path, lambda _: None)
+    leg = Leg("bare", "eth0", Way("h1", "h2", "ipv4", "192.0.2.1", "192.0.2.2", 1500))
+    stage.good = frozenset({leg})
+    for untouched in (True, False):
+        stage.settings = cast(Any, SimpleNamespace(untouched=untouched))
+        assert stage._known_good() == (stage.good if untouched else frozenset())

@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import cast
 
@@ -127,6 +128,25 @@ def test_ports_are_only_set_apart_where_both_are_in_the_peers_subnet(prefix: int
     assert problem.through == ("eth1" if crossed else None)
     assert ("name data of a and b in one order" in problem.text) is not crossed
     assert "a subnet of its own" in problem.text
+
+
+def test_ways_that_were_good_before_any_change_are_tried_again_only_after_one() -> None:
+    own = session(answers())
+    looked = asyncio.run(refuse_wrong_ways(own, rounds(CASE)))
+    assert len(looked.good) == 2
+    told = cast(Told, own.hosts["a"])
+    known = {"before": looked.good, "after": frozenset[Leg]()}
+    for when, more in (("before", 0), ("after", 1)):
+        asked = told.asked
+        each = Proofs(own, lambda _: None, lambda _: False, partial(known.__getitem__, when))
+        asyncio.run(each.of(rounds(CASE)))
+        assert each.proven(rounds(CASE)[0])
+        assert told.asked == asked + more
+
+
+def test_a_way_that_was_not_good_before_any_change_is_none_that_need_not_be_tried() -> None:
+    looked = asyncio.run(refuse_wrong_ways(session(SMALL_ONLY), rounds(CASE)))
+    assert {leg.way.host for leg in looked.good} == {"b"}
 
 
 def test_an_address_of_another_interface_is_refused_before_any_change() -> None:

@@ -15,12 +15,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.fake_batches import answered, is_batch
 
-from linewatt.engine.undo import restore
+from linewatt.engine.undo import restore, shown
 from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, InvalidInput, WaitTimeout
 from linewatt.hosts.base import Completed, HostSpec
-from linewatt.hosts.clock import Offset
+from linewatt.hosts.clock import Offset, now_s
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.tuning.base import Change, Command
 
@@ -273,6 +273,45 @@ def test_all_that_will_be_asked_is_checked_before_anything_is_changed(rig: Rig) 
         asyncio.run(rig.settings.check([Change("h1", "sysctl", "b", "1", "a test")]))
     assert rig.hosts["h1"].log == []
     assert rig.journal.read()[1] == ()
+
+
+def test_what_was_just_read_is_not_asked_for_again(rig: Rig) -> None:
+    asyncio.run(rig.settings.check([made("h1 sysctl=1"), made("h1 rps_cpus=0")]))
+    asked = rig.hosts["h1"].batches
+    rig.to("h1 sysctl=1", "h1 rps_cpus=0")
+    rig.to("h1 sysctl=1")
+    assert rig.hosts["h1"].batches == asked == 1
+    assert rig.settings.untouched
+
+
+def test_what_was_read_a_while_ago_is_asked_for_again_because_others_may_change_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(rig.settings.check([made("h1 sysctl=1")]))
+    rig.hosts["h1"].state["sysctl", "a"] = "5"
+    later_s = now_s() + shown.HOLDS_S + 1.0
+    monkeypatch.setattr(shown, "now_s", lambda: later_s)
+    rig.to("h1 sysctl=1")
+    assert rig.hosts["h1"].state["sysctl", "a"] == "1"
+    assert [(entry.before, entry.wanted) for entry in rig.journal.read()[1]] == [("5", "1")]
+
+
+def test_what_was_read_before_something_was_written_is_asked_for_again(rig: Rig) -> None:
+    asyncio.run(rig.settings.check([made("h1 sysctl=1"), made("h1 mtu=900")]))
+    rig.to("h1 mtu=900")
+    assert not rig.settings.untouched
+    rig.hosts["h1"].state["sysctl", "a"] = "5"
+    rig.to("h1 mtu=900", "h1 sysctl=1")
+    assert [one.before for one in rig.journal.read()[1] if one.knob == "sysctl"] == ["5"]
+
+
+def test_what_was_read_before_something_was_put_back_is_asked_for_again(rig: Rig) -> None:
+    rig.to("h1 mtu=900")
+    asyncio.run(rig.settings.check([made("h1 sysctl=1")]))
+    rig.to()
+    rig.hosts["h1"].state["sysctl", "a"] = "5"
+    rig.to("h1 sysctl=1")
+    assert [one.before for one in rig.journal.read()[1] if one.knob == "sysctl"] == ["5"]
 
 
 def test_a_refused_setting_says_so_and_all_before_it_can_be_undone(rig: Rig) -> None:

@@ -45,7 +45,6 @@ OF_TRIALS = (
     "linewatt.engine.live.trial",
     "linewatt.engine.measuring.measure",
     "linewatt.engine.rounds",
-    "numpy",
     "duckdb",
 )
 """modules that rounds are run, measured and stored with, those first that others of them import"""
@@ -124,6 +123,7 @@ class CampaignRun(Run[events.Ended]):
         self._path = path
         self._users = await UsersAtWork.of(self._session, self._campaign, journal, self._say)
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
+        stage.good = self._good
         hosts = read.load_manifest(path).hosts
         remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
         rounds = remaining.rounds()

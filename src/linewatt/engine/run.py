@@ -40,6 +40,7 @@ from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:  # what is done with hosts that are connected to is imported while they answer
     from linewatt.engine.live.connections import ConnectionBook
+    from linewatt.engine.networks.proof import Leg
     from linewatt.engine.undo.settings import Settings
     from linewatt.store import read
 
@@ -94,6 +95,8 @@ class Run(ABC, Generic[E]):
         self._session = Session(campaign, passwords(campaign))
         self._settings: Settings | None = None
         self._connections: ConnectionBook | None = None
+        self._good: frozenset[Leg] = frozenset()
+        """ways of data that were good before anything was changed"""
 
     async def start(self) -> E:
         """Run it from its beginning. Raises LinewattError; what was changed is undone first."""
@@ -167,8 +170,9 @@ class Run(ABC, Generic[E]):
         rounds, asked = self._place(dict(self._sites()))
         changes: list[Change] = list(dict.fromkeys(asked))
         await check_congestion(changes, session.hosts)
-        crossed = await refuse_wrong_ways(session, rounds)
-        apart: tuple[Change, ...] = port_changes(session, rounds, crossed, changes)
+        looked = await refuse_wrong_ways(session, rounds)
+        self._good = looked.good
+        apart: tuple[Change, ...] = port_changes(session, rounds, looked.crossed, changes)
         self._set_apart(apart)
         routed = {change.host for change in apart}
         await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
@@ -282,7 +286,9 @@ def _kept_if_measured(path: Path, tell: Callable[[str], None]) -> Iterator[Path]
 
 
 def _warm_up() -> None:
-    """What the end of a run reads its trials with."""
+    """What trials are stored with, and read at the end."""
+    import numpy  # noqa: F401  whoever stores first would import it
+
     from linewatt.store import read
 
     read.warm_up()

@@ -22,7 +22,7 @@ from linewatt.engine.live.session import Session
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.networks.port_routes import routed_hosts
 from linewatt.engine.networks.ports import refuse_shared_ports
-from linewatt.engine.networks.proof import Proofs
+from linewatt.engine.networks.proof import Leg, Proofs
 from linewatt.engine.resting import cooled, refuse_without_temperature
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
@@ -52,7 +52,9 @@ class Stage:
         self.idle = IdleBook(path)
         self.meters = MeterBook(path, campaign.power)
         self.settings = settings
-        self.proofs = Proofs(session, on_event, self._asks_mtu)
+        self.proofs = Proofs(session, on_event, self._asks_mtu, self._known_good)
+        self.good: frozenset[Leg] = frozenset()
+        """ways of which that was known before anything was changed"""
         self._session = session
         self._campaign = campaign
         self._plan = plan
@@ -121,6 +123,10 @@ class Stage:
 
     def _asks_mtu(self, case: Case) -> bool:
         return "mtu" in self._campaign.settings or "mtu" in dict(case.factors)
+
+    def _known_good(self) -> frozenset[Leg]:
+        """The ways that need not be tried again, because nothing was changed since."""
+        return self.good if self.settings.untouched else frozenset()
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""
@@ -259,6 +265,7 @@ class Stage:
         await self.settings.to((), self._session.hosts)
         self.settings.forget()
         self.proofs.forget()
+        self.good = frozenset()
         await self._session.close()
         self._sensing = False
         await self._labels.set(levels)

@@ -7,7 +7,7 @@ A path is proven once for each setting of its hosts, before its first trial.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,6 +58,17 @@ class Crossed:
     through: str
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look at the ways of bare interfaces found, before anything was changed.
+
+    ``crossed``: ways of data ports in one subnet, which a run sets apart; ``good``: nothing is wrong there.
+    """
+
+    crossed: tuple[Crossed, ...] = ()
+    good: frozenset[Leg] = frozenset()
+
+
 State = tuple[tuple[tuple[str, str], ...], Leg]
 """the setting of the hosts, and one way"""
 
@@ -65,11 +76,21 @@ State = tuple[tuple[tuple[str, str], ...], Leg]
 class Proofs:
     """What is known of the ways of a campaign, each in every setting of its hosts."""
 
-    def __init__(self, session: Session, on_event: events.OnEvent, asks_mtu: Callable[[Case], bool]) -> None:
-        """``asks_mtu``: whether the campaign sets the MTU of a case; else it is as the hosts have it."""
+    def __init__(
+        self,
+        session: Session,
+        on_event: events.OnEvent,
+        asks_mtu: Callable[[Case], bool],
+        good: Callable[[], Collection[Leg]] = frozenset,
+    ) -> None:
+        """``asks_mtu``: whether the campaign sets the MTU of a case; else it is as the hosts have it.
+
+        ``good``: the ways of which it is known already that nothing is wrong with them, as hosts are now.
+        """
         self._session = session
         self._say = on_event
         self._asks_mtu = asks_mtu
+        self._good = good
         self._found: dict[State, Problem | None] = {}
 
     def forget(self) -> None:
@@ -83,6 +104,8 @@ class Proofs:
         """
         cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
         states = {state: case for case in cases for state in self._states(case)}
+        good = self._good()
+        self._found |= dict.fromkeys(state for state in states if state[1] in good)
         new = [state for state in states if state not in self._found]
         problems = await prove(self._session.hosts, [leg for _, leg in new])
         for state, problem in zip(new, problems, strict=True):
@@ -122,12 +145,11 @@ class Proofs:
         return [(setting_of_hosts(case), leg) for leg in _legs(self._session, case)]
 
 
-async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> tuple[Crossed, ...]:
+async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> Looked:
     """Whether data of bare interfaces leaves through them, before anything is changed.
 
-    Returns the ways of data ports in one subnet, which a run sets apart. Raises HostError: an interface
-    without an address of the family, or a route through another interface; InvalidInput: frames for which an
-    interface has no room.
+    Raises HostError: an interface without an address of the family, or a route through another interface;
+    InvalidInput: frames for which an interface has no room.
     """
     cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
     for case in cases:
@@ -136,7 +158,8 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> tuple[
     for leg in own:
         _on_its_interface(session, leg)
     crossed = []
-    for leg, problem in zip(own, await prove(session.hosts, list(own), search=False), strict=True):
+    problems = dict(zip(own, await prove(session.hosts, list(own), search=False), strict=True))
+    for leg, problem in problems.items():
         if problem is None or problem.kind != "way":
             continue
         if problem.through is None:
@@ -144,7 +167,8 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> tuple[
         if not session.may_change(leg.way.host):
             raise HostError(f"{problem.text}, or let the run do it (sudo: true)")
         crossed.append(Crossed(leg, problem.through))
-    return tuple(crossed)
+    good = frozenset(leg for leg, problem in problems.items() if problem is None)
+    return Looked(tuple(crossed), good)
 
 
 def _refuse_large_frames(session: Session, case: Case) -> None:

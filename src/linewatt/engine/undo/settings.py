@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from linewatt.engine.undo.knobs import LRO, TOP, apart, without_lro
 from linewatt.engine.undo.knobs import layer as layer_of
+from linewatt.engine.undo.shown import Key, Shown
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
 from linewatt.hosts.batch import Short
@@ -45,8 +46,6 @@ for name; do
   done
 done 2>/dev/null"""
 
-Key = tuple[str, str, str]
-"""host, knob, target"""
 Link = tuple[str, str]
 """host, interface"""
 
@@ -70,14 +69,18 @@ class Settings:
         """host → the values that were asked of it and are in force"""
         self._one_by_one = asyncio.Lock()
         """of what changes hosts: in a soak a host may come back while the next segment's settings are made"""
-        self._just_read: dict[Key, str] = {}
-        """what hosts showed behind the last changes that were made there"""
+        self._shown = Shown()
         self._seen_up: dict[str, frozenset[str]] = {}
         """host → links that were up behind the last changes that were made there"""
 
     def of(self, host: str) -> list[tuple[str, str, str]]:
         """Knob, target and text of everything that a host is to show now."""
         return [(knob, target, text) for (_, knob, target), text in self._asked.get(host, {}).items()]
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was ever written, so that hosts are as they were found."""
+        return self._shown.untouched and not self._in_force
 
     def made(self, change: Change) -> Entry | None:
         """The entry of a change that is in force; ``None``: its host showed it already."""
@@ -107,7 +110,6 @@ class Settings:
         for name in scope:
             self._values.pop(name, None)
         await self._look(set(wanted))
-        self._just_read.clear()
         self._seen_up.clear()
         stale = self._stale(wanted, scope)
         touched = self._links((entry, entry.before) for entry in stale)
@@ -136,6 +138,7 @@ class Settings:
     def forget(self) -> None:
         """Look at everything anew: hosts may have been rebooted. Nothing may be in force."""
         self._found.clear()
+        self._shown.forget()
         self._kept.clear()
         self._values.clear()
         self._asked.clear()
@@ -144,6 +147,7 @@ class Settings:
         """Make changes again that a host which was away no longer shows. Raises ChangeError."""
         async with self._one_by_one:
             own = [entry for entry in self._in_force.values() if entry.host == name]
+            self._shown.writes()
             await apply.reassert(self._hosts[name], own, self._knobs)
 
     async def _look(self, keys: set[Key]) -> None:
@@ -161,6 +165,7 @@ class Settings:
             by_host.setdefault(key[0], []).append(key)
         texts = await asyncio.gather(*(self._look_at(name, own) for name, own in by_host.items()))
         found = {key: text for own in texts for key, text in own.items()}
+        self._shown.read(found)
         return {key: found[key] for key in keys}
 
     async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
@@ -192,6 +197,8 @@ class Settings:
 
     async def _put_back(self, entries: Sequence[Entry], touched: Collection[Link]) -> None:
         """Undo these, on each host the newest first."""
+        if entries:
+            self._shown.writes()
         by_host: dict[str, list[Entry]] = {}
         for entry in reversed(entries):
             by_host.setdefault(entry.host, []).append(entry)
@@ -224,6 +231,8 @@ class Settings:
         for key, entry in self._kept.items():
             if key in moved:
                 by_host.setdefault(entry.host, []).append(entry)
+        if by_host:
+            self._shown.writes()
         await self._each(self._put_kept_back_on(name, own, standing) for name, own in by_host.items())
 
     async def _put_kept_back_on(self, name: str, kept: Sequence[Entry], standing: Collection[Key]) -> None:
@@ -244,14 +253,15 @@ class Settings:
         ``touched`` are the links that may have been reset until now.
         """
         fresh = [_key(change) for change in changes if _key(change) not in self._in_force]
-        self._found |= {key: self._just_read[key] for key in fresh if key in self._just_read}
-        self._found |= await self._read_all([key for key in fresh if key not in self._just_read])
+        known = self._shown.still(fresh)
+        self._found |= known | await self._read_all([key for key in fresh if key not in known])
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
         await self._keep(entries)
         number = self._journal.next_number()
         entries = [replace(entry, number=number + i) for i, entry in enumerate(entries)]
         if entries:
             self._journal.intend(entries)
+            self._shown.writes()
         by_host: dict[str, list[Entry]] = {}
         for entry in entries:
             by_host.setdefault(entry.host, []).append(entry)
@@ -336,7 +346,7 @@ class Settings:
         behind = apply.Behind(settings, _look_at_links(links))
         outcomes = await apply.make(self._hosts[name], self._knobs, entries, self._journal, behind)
         read = zip(following, behind.texts or (), strict=False)
-        self._just_read |= {key: text for key, text in read if isinstance(text, str)}
+        self._shown.read(dict(read))
         self._see_links(name, links, behind)
         for entry, after in zip(entries, outcomes, strict=True):
             if isinstance(after, str):
