@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from linewatt.report.charts.figure import DrawnFigure
 from linewatt.report.table import Note, Table
+
+if TYPE_CHECKING:  # a screen in a terminal has sections and no figure
+    from linewatt.report.charts.figure import DrawnFigure
 
 
 @dataclass(frozen=True, slots=True)

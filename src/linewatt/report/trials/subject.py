@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from linewatt.analysis.cases.matrix import Matrix
 from linewatt.analysis.cases.summary import CaseSummary, mean_bps
-from linewatt.analysis.comparison.compare import compare
 from linewatt.analysis.comparison.effects import GroupEffects, MainEffect, ResponseEffects, without_factors
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels
-from linewatt.analysis.comparison.rows import Options
-from linewatt.analysis.comparison.rows import Row as Compared
 from linewatt.analysis.comparison.runs import by_case
 from linewatt.analysis.metrics.metric import Response
 from linewatt.campaign.factors import is_of_clients_too
@@ -38,11 +36,13 @@ from linewatt.report.trials.answer.answer import (
 )
 from linewatt.report.trials.answer.limits import limit_forms, limit_words
 from linewatt.report.trials.answer.trust import Best, Spot
-from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.settings.effects import best_words, beyond_chance, experiment
 from linewatt.report.trials.settings.matrix import PairCases, pair_cases
 from linewatt.units import first_of
+
+if TYPE_CHECKING:  # few answers compare networks
+    from linewatt.analysis.comparison.rows import Row as Compared
 
 MOST_GRIDS = 2
 MOST_LEVELS = 4
@@ -213,6 +213,9 @@ def networks_subject(view: Digest) -> Subject | None:
     result, best = view.result, best_cases(view)
     if len({summary.case.network for summary in view.summaries}) < 2 or not best:
         return None
+    from linewatt.analysis.comparison.compare import compare
+    from linewatt.analysis.comparison.rows import Options
+
     cases = by_case(result.trials)
     side = Side("A", result.id, result.manifest.asked, view.hosts, cases, result.created_s)
     base, *_ = levels_of(side, "network")
@@ -308,6 +311,8 @@ def matrix_subject(view: Digest) -> Subject | None:
     extremes = [one for cases in pairs for one in _extremes(cases, view)]
     if not extremes:
         return None
+    from linewatt.report.trials.charts.heat_map import grid, heat_maps
+
     entries = with_limits(extremes)
     entries += [(Line(about, prose=words),) for cases in pairs for about, words in _absent(cases)]
     drawn = {
