@@ -14,8 +14,9 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, NoReturn
 
 import typer
 
@@ -96,6 +97,7 @@ def _prepare(modules: Iterable[str]) -> None:
         if name not in _ready:
             _ready.add(name)
             add(app, name)
+            _parser.cache_clear()
 
 
 def add(program: typer.Typer, name: str) -> None:
@@ -113,6 +115,13 @@ def whole() -> typer.Typer:
     """The program with every command."""
     _prepare(MODULES)
     return app
+
+
+@cache
+def _parser() -> Callable[..., Any]:
+    """What reads a command line: made of the commands' functions, and kept for the next one of a process."""
+    made: Callable[..., Any] = typer.main.get_command(app)
+    return made
 
 
 def _prepare_for(arguments: list[str]) -> None:
@@ -171,7 +180,7 @@ def main() -> None:
     completed = _completed()
     _prepare_for(sys.argv[1:] if completed is None else completed)
     try:
-        status = app(prog_name="linewatt", standalone_mode=False)
+        status = _parser()(prog_name="linewatt", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except LinewattError as error:
