@@ -24,7 +24,7 @@ from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.comparison.terminal import ENDS
 from linewatt.report.comparison.words import lab_words_of
 from linewatt.report.printing.export import when
-from linewatt.report.printing.html import environment_of_pages
+from linewatt.report.printing.html import pages_of_files
 from linewatt.report.section import Lines, Section, listed
 from linewatt.report.series import plural
 from linewatt.report.table import Table
@@ -41,7 +41,7 @@ _LEGEND = (
 
 def render(found: History, pages: Environment | None = None) -> str:
     """The whole page; ``pages`` are templates of a server in place of those of a file."""
-    page = (pages or environment_of_pages()).get_template("history.html.j2")
+    page = (pages or pages_of_files()).get_template("history.html.j2")
     return page.render(
         version=__version__,
         kind="history",

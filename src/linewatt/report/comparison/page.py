@@ -17,7 +17,7 @@ from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.tables import SOAKS, ResponseTable, tables
 from linewatt.report.comparison.words import factor_words, lab_words, lists
-from linewatt.report.printing.html import environment_of_pages
+from linewatt.report.printing.html import pages_of_files
 from linewatt.report.section import Section, listed
 
 MOST_ROWS = 60
@@ -33,7 +33,7 @@ def render(
 ) -> str:
     """The whole page; ``profiles`` is what was asked of those of both sides; ``pages``: of a server."""
     sections = [*_verdicts(found), *((profiles,) if profiles else ()), _differences(found)]
-    page = (pages or environment_of_pages()).get_template("comparison.html.j2")
+    page = (pages or pages_of_files()).get_template("comparison.html.j2")
     return page.render(
         version=__version__,
         kind="comparison",

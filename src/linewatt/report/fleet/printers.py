@@ -25,7 +25,7 @@ from linewatt.report.fleet.words import (
     trade_words,
     warnings,
 )
-from linewatt.report.printing.html import environment_of_pages
+from linewatt.report.printing.html import pages_of_files
 from linewatt.report.printing.text_table import render, titled
 from linewatt.report.section import Section, listed
 
@@ -75,7 +75,7 @@ def page(advice: FleetAdvice, source: FleetSource) -> str:
         Section(_SUPPLIES, "supplies", notes=(listed("", supply_lines(advice)),)),
     )
     made: str = (
-        environment_of_pages()
+        pages_of_files()
         .get_template("fleet.html.j2")
         .render(
             version=__version__,

@@ -8,6 +8,7 @@ they are.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def page(
     """
     manifest = result.manifest
     made: str = (
-        (pages or environment_of_pages())
+        (pages or pages_of_files())
         .get_template(template)
         .render(
             name=manifest.name or result.id,
@@ -128,6 +129,12 @@ def write(target: Path, page: str | bytes, mode: int | None = None) -> None:
 def _nothing(_: object) -> str:
     """What a file has of what only a server can lead to."""
     return ""
+
+
+@cache
+def pages_of_files() -> Environment:
+    """Templates of pages that are files: a process that writes several reads and compiles each once."""
+    return environment_of_pages()
 
 
 def environment_of_pages(*before: Path) -> Environment:
