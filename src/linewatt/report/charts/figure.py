@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -26,6 +28,9 @@ _AS_IT_IS = re.compile(
 )
 """defaults; what the parts of a chart say to screen readers: it is one image with words of its own; names of
 what axes are made of; the font, which the whole has"""
+_MOST_KEPT, _LARGEST_KEPT = 200, 50_000
+"""charts that are kept for who asks for the same again, as a server is asked, and characters of one's
+specification: together a few ten MiB at most"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +58,19 @@ class DrawnFigure:
 
 def render_svg(spec: Spec) -> str:
     """The chart as SVG text. Nothing is ever loaded from elsewhere."""
+    words = json.dumps(_drawable(spec))
+    return _kept_svg(words) if len(words) <= _LARGEST_KEPT else _svg(words)
+
+
+def _svg(words: str) -> str:
+    """The chart of a specification in JSON, of which vl-convert is given the values."""
     import vl_convert  # starts a JavaScript engine: only whoever draws pays for it
 
-    svg: str = vl_convert.vegalite_to_svg(_drawable(spec), vl_version=specs.VEGA_LITE, allowed_base_urls=[])
+    svg: str = vl_convert.vegalite_to_svg(json.loads(words), vl_version=specs.VEGA_LITE, allowed_base_urls=[])
     return svg
+
+
+_kept_svg = lru_cache(_MOST_KEPT)(_svg)
 
 
 def _drawable(value: Any) -> Any:
