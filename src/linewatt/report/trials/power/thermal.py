@@ -71,26 +71,36 @@ class _Line:
         return heat_of(self.ends)
 
 
+_Ends = dict[Case, list[tuple[Trial, EndResult]]]
+"""trials of one host by case, each with its end of it"""
+
+
 def thermal_tables(view: Digest, *, trials: bool = False) -> tuple[Table, ...]:
     """One a host of which anything is told beside watts: a row a case, or with ``trials`` one of each."""
-    by_host = {host: list(_lines(view, host, trials=trials)) for host in view.hosts}
+    lines_by_host = {host: list(_lines(view, own, trials=trials)) for host, own in _ends(view).items()}
     return tuple(
         _table(host, lines, trials=trials)
-        for host, lines in by_host.items()
+        for host, lines in lines_by_host.items()
         if any(is_told(end) for line in lines for end in line.ends)
     )
 
 
-def _lines(view: Digest, host: str, *, trials: bool) -> Iterator[_Line]:
-    by_case: dict[Case, list[tuple[Trial, EndResult]]] = {}
+def _ends(view: Digest) -> dict[str, _Ends]:
+    """What each host measured, by case: one walk through all trials, however many hosts there are."""
+    by_host: dict[str, _Ends] = {host: {} for host in view.hosts}
     for trial in view.result.trials:
-        if (end := end_of(trial, host)) is not None:
-            by_case.setdefault(trial.case, []).append((trial, end))
-    for summary in view.summaries:
-        name, own = view.describe(summary.case), by_case.get(summary.case, [])
+        for host in {end.host for end in trial.ends} & by_host.keys():
+            if (end := end_of(trial, host)) is not None:
+                by_host[host].setdefault(trial.case, []).append((trial, end))
+    return by_host
+
+
+def _lines(view: Digest, ends: _Ends, *, trials: bool) -> Iterator[_Line]:
+    for case in (one.case for one in view.summaries if one.case in ends):
+        name, own = view.describe(case), ends[case]
         if trials:
             yield from (_Line((f"{trial.number}", name), [end]) for trial, end in own)
-        elif own:
+        else:
             yield _Line((name,), [end for _, end in own])
 
 
