@@ -87,12 +87,13 @@ class Reading:
 
     def samples(self, *channels: str) -> Iterator[Sample]:
         """The samples of some channels, or of all."""
-        means = {name for name, channel in self.channels.items() if channel.kind == "mean"}
         for name in channels or self.channels:
+            channel = self.channels.get(name)
+            is_mean = channel is not None and channel.kind == "mean"
             for record in self.records:
                 if name in record.values:
                     value = record.values[name]
-                    span_s = record.span_s if name in means else 0.0
+                    span_s = record.span_s if is_mean else 0.0
                     reason = None if value is not None else _reason(record.reasons, name)
                     yield Sample(record.time_s, name, value, span_s, reason)
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.engine.measuring.power import POWER_UNITS
-from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, overlap_s
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
@@ -22,6 +22,7 @@ _OTHER = ("nice", "guest", "gnice")
 _WAITING = ("idle", "iowait")
 """a CPU that waits for a disk has nothing to run"""
 USED, UNUSED = ("usr", "sys", "irq", "soft", *_OTHER), (*_WAITING, "steal")
+_COLUMNS = (*USED, *UNUSED)
 
 
 def end_result(
@@ -68,7 +69,7 @@ def _hottest(cpus: tuple[int, ...], shares: dict[int, CpuShares | None]) -> CpuS
 def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> dict[int, CpuShares | None]:
     """Shares of each of the host's CPUs; ``None`` where samples do not cover the window."""
     cpu = _mpstat(readings)
-    return {one: _one_cpu(one, cpu, window) for one in _cpus(host, cpu)} if cpu else {}
+    return _by_cpu(_cpus(host, cpu), cpu, window) if cpu else {}
 
 
 def shares_of(
@@ -76,7 +77,7 @@ def shares_of(
 ) -> dict[int, CpuShares | None]:
     """Shares of these CPUs, whether they are the host's own or another's on the same machine."""
     cpu = _mpstat(readings)
-    return {one: _one_cpu(one, cpu, window) for one in cpus} if cpu else {}
+    return _by_cpu(cpus, cpu, window) if cpu else {}
 
 
 def _mpstat(readings: Sequence[Reading]) -> Reading | None:
@@ -96,24 +97,37 @@ def cpus_of(reading: Reading) -> tuple[int, ...]:
     return tuple(sorted(int(match[1]) for name in reading.channels if (match := _CPU.fullmatch(name))))
 
 
-def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
-    """Shares of one CPU over the window; ``None`` unless the samples cover it."""
+def _by_cpu(cpus: Iterable[int], reading: Reading, window: Window) -> dict[int, CpuShares | None]:
+    """Shares of each CPU over the window; ``None`` unless the samples cover it."""
+    parts = [
+        (share_s, record.values)
+        for record in reading.records
+        if (share_s := overlap_s(record.time_s - record.span_s, record.time_s, window)) > 0
+    ]  # once: hundreds of CPUs have a dozen columns each
 
-    def mean(*columns: str) -> float | None:
-        total = 0.0
-        for column in columns:
-            mean_ratio = mean_over(reading.samples(f"cpu{cpu}.{column}_ratio"), window)
-            if mean_ratio is None or mean_ratio.coverage < COVERAGE_NEEDED:
-                return None
-            total += mean_ratio.value
-        return total
+    def mean(name: str) -> float | None:
+        if name not in reading.channels or reading.channels[name].kind != "mean":
+            return None
+        weighted = covered_s = 0.0
+        for share_s, values in parts:
+            if (value := values.get(name)) is not None:
+                weighted += share_s * value
+                covered_s += share_s
+        if covered_s <= 0 or covered_s / window.seconds < COVERAGE_NEEDED:
+            return None
+        return weighted / covered_s
 
-    columns = (("usr",), ("sys",), ("irq",), ("soft",), _WAITING, (*_OTHER, "steal"), ("steal",))
-    values = [value for names in columns if (value := mean(*names)) is not None]
-    if len(values) < len(columns):
+    return {cpu: _one_cpu(cpu, mean) for cpu in cpus}
+
+
+def _one_cpu(cpu: int, mean: Callable[[str], float | None]) -> CpuShares | None:
+    """Shares of one CPU, of the means of its columns."""
+    ratios = {name: value for name in _COLUMNS if (value := mean(f"cpu{cpu}.{name}_ratio")) is not None}
+    if len(ratios) < len(_COLUMNS):
         return None
-    *shares, stolen = values
-    return CpuShares((cpu,), *shares, steal_ratio=stolen)
+    waiting, other = (sum(ratios[name] for name in names) for names in (_WAITING, (*_OTHER, "steal")))
+    usr, system, irq, soft = (ratios[name] for name in ("usr", "sys", "irq", "soft"))
+    return CpuShares((cpu,), usr, system, irq, soft, waiting, other, steal_ratio=ratios["steal"])
 
 
 def _cores(
