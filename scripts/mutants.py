@@ -389,6 +389,9 @@ class Mutating:
         started_s, running, done = monotonic(), dict[int, Mutant](), 0
         for name in SLOW if any(one.file.is_relative_to(ROOT) for one in self._mutants) else ():
             import_module(name)
+        for file in _checks():
+            module_of(file)
+        _elsewhere()
         gc.freeze()  # what is collected stays shared with the copies
         for mutant in chain(self._mutants, [None] * self._jobs):
             if mutant is None or len(running) >= self._jobs:
@@ -474,6 +477,7 @@ def _tests(files: Sequence[Path]) -> list[str]:
     ]
 
 
+@cache
 def _elsewhere() -> dict[str, str]:
     """Codes of findings that the wiring has elsewhere → the file of their test."""
     tree = ast.parse((ROOT / "tests" / "unit" / WIRING).read_text())
