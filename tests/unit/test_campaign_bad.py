@@ -307,7 +307,10 @@ EVERY_TEXT_OF_A_REST = with_host() | {"rest": {"until": "cool"}}
 
 
 CAMPAIGNS = {
-    "cases": EVERY_TEXT | {"hosts": {host: its | {"power": {}} for host, its in EVERY_TEXT["hosts"].items()}},
+    "hosts": with_host()
+    | {"hosts": {host: its | {"power": {}} for host, its in EVERY_TEXT["hosts"].items()}},
+    "networks": with_host() | {"networks": EVERY_TEXT["networks"]},
+    "cases": {key: its for key, its in EVERY_TEXT.items() if key != "networks"} | {"hosts": _TWO_HOSTS},
     **{f"meter {name}": with_host(power={name: meter}) for name, meter in METERS.items()},
     "users": EVERY_TEXT_OF_USERS,
     "server": EVERY_TEXT_OF_A_SERVER,
@@ -400,7 +403,7 @@ PLACES = [
     for name, campaign in CAMPAIGNS.items()
     for path in places(campaign)
     if path != ("description",) and not PROGRAMS & set(path)
-    if name == "cases" or path[:3] == ("hosts", "a", "power") or path[0] != "hosts"
+    if name == "hosts" or path[:3] == ("hosts", "a", "power") or path[0] != "hosts"
     if not name.startswith("meter") or path[0] == "hosts"
 ]
 """all but free text and the programs that a user names, which are argument lists and for no shell"""
@@ -480,6 +483,14 @@ def test_hostile_text_is_refused_where_an_inventory_is_named(tmp_path: Path, key
     file.write_text(as_yaml({"name": "n", "hosts": hosts, "tests": ["tcp"]}))
     with pytest.raises(InvalidInput, match=r"bad\.yaml:1:"):
         load(file)
+
+
+@pytest.mark.parametrize("of", CAMPAIGNS)
+def test_each_part_of_the_hostile_tests_is_good_itself(with_files: Path, of: str) -> None:
+    """So that what is refused there is the text."""
+    file = with_files / "good.yaml"
+    file.write_text(as_yaml(CAMPAIGNS[of]))
+    assert load(file).name == "n"
 
 
 @pytest.mark.parametrize("of", ["users", "server", "password"])
