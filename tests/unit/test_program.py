@@ -17,6 +17,8 @@ from linewatt import cli
 
 RESULT = Path(__file__).parent.parent / "captures" / "results" / "method-1"
 PROGRAM = "from linewatt.cli import program; program()"
+SLOW = "sys.settrace(lambda *_: None)"
+"""what Python itself must end: a program that somebody looks into; of each call of a function only"""
 
 
 def run(*arguments: str, before: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
@@ -81,7 +83,7 @@ def test_the_quick_end_has_the_status_and_all_of_the_output(
     tmp_path: Path, arguments: list[str], status: int
 ) -> None:
     options = ["--results", str(tmp_path)] if len(arguments) and arguments[-1] != "--wrong" else []
-    slow = run(*arguments, *options, before="sys.setprofile(lambda *_: None)")
+    slow = run(*arguments, *options, before=SLOW)
     quick = run(*arguments, *options)
     assert (quick.returncode, quick.stdout, quick.stderr) == (status, slow.stdout, slow.stderr)
 
@@ -126,7 +128,7 @@ def test_a_full_disk_and_a_reader_that_is_gone_end_as_before() -> None:
     os.close(read)
     ends = [
         run("schema", stdout=write, stderr=subprocess.PIPE, capture_output=False, before=before)
-        for before in ("", "sys.setprofile(lambda *_: None)")
+        for before in ("", SLOW)
     ]
     os.close(write)
     assert (ends[0].returncode, ends[0].stderr) == (ends[1].returncode, ends[1].stderr)
