@@ -73,13 +73,12 @@ def _array(column: Column, values: Sequence[Any]) -> Any:
     import numpy as np
 
     if column.type in ("DOUBLE", "BOOLEAN"):
-        return np.array(values, dtype=float)  # None becomes NaN
+        numbers = np.array(values, dtype=float)  # None becomes NaN
+        return np.ma.array(numbers, mask=np.isnan(numbers))  # and this NULL, with no condition in SQL
     if column.type == "BIGINT":
         return np.array([None if value is None else str(value) for value in values], dtype=object)
     return np.array(values, dtype=object)
 
 
 def _read(name: str, column: Column) -> str:
-    if column.type in ("DOUBLE", "BOOLEAN"):
-        return f"CAST(if(isnan({name}), NULL, {name}) AS {column.type})"
-    return f"CAST({name} AS {column.type})"
+    return name if column.type == "DOUBLE" else f"CAST({name} AS {column.type})"
