@@ -28,6 +28,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
@@ -433,11 +434,18 @@ def _sensed(one: Story, host: str) -> Iterator[Reading]:
 
 def _feed(one: Story, host: str, source: str, text: Callable[[Story, str, int], str]) -> Reading:
     """A record a second, the first where the trial begins."""
+    return _read(
+        host, source, tuple(text(one, host, second) for second in range(-1, SECONDS + 1)), one.late_s
+    )
+
+
+@lru_cache(maxsize=100)  # most stories change what one sensor says, and the others say the same
+def _read(host: str, source: str, texts: Sequence[str], late_s: float) -> Reading:
     feed = Feed(host, SENSORS[source], None)
-    for second in range(-1, SECONDS + 1):
-        for line in text(one, host, second).splitlines():
-            feed.take(Line(START_S + second + 0.02 + one.late_s, line))
-    return feed.reading(START_S, START_S + SECONDS + one.late_s)
+    for second, text in enumerate(texts, start=-1):
+        for line in text.splitlines():
+            feed.take(Line(START_S + second + 0.02 + late_s, line))
+    return feed.reading(START_S, START_S + SECONDS + late_s)
 
 
 def _mpstat(one: Story, host: str, second: int) -> str:
