@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from statistics import median
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics
 
@@ -76,17 +76,6 @@ class Model(NamedTuple):
         """The moving average that is as old."""
         return self.averaging_s * (1 if self.shape == "window" else 2)
 
-    def shown(self, after_s: float) -> float:
-        """The part of a step that shows so long after it, 0 to 1."""
-        since_s = after_s - self.delay_s
-        if since_s <= 0:
-            return 0.0
-        if self.averaging_s == 0:
-            return 1.0
-        if self.shape == "window":
-            return min(1.0, since_s / self.averaging_s)
-        return 1.0 - math.exp(-since_s / self.averaging_s)
-
 
 @cache
 def models() -> tuple[Model, ...]:
@@ -99,6 +88,19 @@ def models() -> tuple[Model, ...]:
         for shape in shapes
         if averaging_s > 0 or shape == "window"
     )
+
+
+def shown(among: Sequence[Model], after_s: Any) -> Any:
+    """[model, time] → the part of a step that shows so long after it, 0 to 1."""
+    import numpy as np
+
+    delays_s = np.array([[one.delay_s] for one in among])
+    spans_s = np.array([[one.averaging_s] for one in among])
+    is_window = np.array([[one.shape == "window"] for one in among])
+    since_s = np.maximum(np.asarray(after_s) - delays_s, 0.0)
+    spans = since_s / np.where(spans_s > 0, spans_s, 1.0)
+    averaged = np.where(is_window, np.minimum(1.0, spans), -np.expm1(-spans))
+    return np.where(spans_s > 0, averaged, since_s > 0)
 
 
 def interval_s(times_s: Sequence[float]) -> float:
@@ -193,7 +195,7 @@ def fit_step(
     noise = math.hypot(noise, 0.02 * reached_w)
     read_every_s = interval_s([time_s for time_s, _ in readings])
     response = [(time_s - step_at_s, value - level_w) for time_s, value in after]
-    errors = [_misfit(one, response, read_every_s, noise) for one in models()]
+    errors = _misfits(response, read_every_s, noise)
     least = min(errors)
     scale = max(1.0, least / len(response))  # power that no model explains is noise to all of them
     return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors), response[-1][0])
@@ -206,19 +208,22 @@ def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [*head, *rest[::stride]]
 
 
-def _misfit(model: Model, rises: Points, read_every_s: float, noise_w: float) -> float:
-    """Squared errors beyond what not knowing a sample's time to the interval of readings explains."""
-    bounds = [(model.shown(after_s - read_every_s), model.shown(after_s)) for after_s, _ in rises]
-    shown = [(low + high) / 2 for low, high in bounds]
-    weight = math.fsum(part * part for part in shown)
-    if weight == 0:
-        return math.fsum((rise / noise_w) ** 2 for _, rise in rises)
-    height_w = math.fsum(part * rise for part, (_, rise) in zip(shown, rises, strict=True)) / weight
-    total = 0.0
-    for (low, high), (_, rise_w) in zip(bounds, rises, strict=True):
-        least, most = sorted((low * height_w, high * height_w))
-        total += (max(least - rise_w, 0.0, rise_w - most) / noise_w) ** 2
-    return total
+def _misfits(rises: Points, read_every_s: float, noise_w: float) -> list[float]:
+    """Of each model the squared errors beyond what not knowing a sample's time to the interval of readings
+    explains."""
+    import numpy as np
+
+    after_s, rises_w = np.array(rises).T
+    low, high = shown(models(), after_s - read_every_s), shown(models(), after_s)
+    middle = (low + high) / 2
+    weights = (middle * middle).sum(axis=1)
+    heights_w = (middle @ rises_w / np.where(weights > 0, weights, 1.0))[
+        :, None
+    ]  # of no weight: nothing shows
+    ends_w = low * heights_w, high * heights_w
+    beyond_w = np.maximum(np.minimum(*ends_w) - rises_w, rises_w - np.maximum(*ends_w))
+    errors: list[float] = ((np.maximum(beyond_w, 0.0) / noise_w) ** 2).sum(axis=1).tolist()
+    return errors
 
 
 def _noise_w(points: Points) -> float:
