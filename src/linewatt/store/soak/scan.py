@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +72,21 @@ class Missing:
         return self.start_s - slack_s <= gap.start_s and gap.end_s <= self.end_s + slack_s
 
 
+@cache
+def _database() -> Any:
+    """Of the whole process: to make one takes longer than to read a short soak, and nothing stays in it."""
+    import duckdb
+
+    made = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
+    made.execute("SET threads = least(4, current_setting('threads'))")
+    return made
+
+
 class Chunks:
     """The chunks of a soak. ``damaged`` has those that cannot be read, and why; the others are read."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        import duckdb
-
-        self._database = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
-        self._database.execute("SET threads = least(4, current_setting('threads'))")
+        self._database = _database().cursor()
         self.parts = tuple(parts)
         self.damaged: dict[Path, str] = {}
         for part in parts:
