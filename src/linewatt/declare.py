@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
+import sys
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -262,17 +263,29 @@ def _docs(kind: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in reversed(kind.__mro__):
         if one.__module__.startswith(f"{__package__}."):
-            found |= dict(_documented(one))
+            found |= _documented(one.__module__).get(one.__qualname__, {})
     return found
 
 
-def _documented(kind: type) -> Iterator[tuple[str, str]]:
+@cache
+def _documented(module: str) -> dict[str, dict[str, str]]:
+    """Class of a module → field → the text below it: for one class, too, Python reads the whole module."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
     except OSError:  # a program without its sources
-        return
-    body = getattr(tree.body[0], "body", [])
-    for field, below in pairwise(body):
+        return {}
+    return dict(_classes(tree, ""))
+
+
+def _classes(node: ast.AST, within: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, ast.ClassDef):
+            yield f"{within}{one.name}", dict(_fields(one))
+            yield from _classes(one, f"{within}{one.name}.")
+
+
+def _fields(kind: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, below in pairwise(kind.body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and (text := _text(below)):
             yield field.target.id, plain(text)
 
