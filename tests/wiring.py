@@ -28,7 +28,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
@@ -168,7 +168,7 @@ class Story:
     run: Mapping[str, Any] = field(default_factory=dict)
     afterwards: tuple[Callable[[Given], Given], ...] = ()
 
-    @property
+    @cached_property
     def the_case(self) -> Case:
         usual = Case("udp-1500" if self.udp else "tcp", "h1", "h2", instances=len(self.placed))
         return replace(usual, **self.case)
@@ -180,10 +180,24 @@ class Story:
     def sent_bps(self, second: int) -> float:
         """What one instance sends in a second of the load."""
         if self.rates is None:
-            noise = random.Random(second).gauss(0, 0.001)  # noqa: S311
             line_bps = LINE_BPS * self.payload / ON_WIRE
-            return 0.995 * line_bps / max(1, len(self.placed)) * (1 + min(0.003, noise))
+            return 0.995 * line_bps / max(1, len(self.placed)) * (1 + min(0.003, _noise(second)))
         return at(self.rates, second)
+
+    @cached_property
+    def moved(self) -> Sequence[tuple[int, int]]:
+        """Packets that were sent, and that arrived, until each second."""
+        moved = [(0, 0)]
+        for second in range(SECONDS):
+            packets = round(self.sent_bps(second) / 8 / self.payload) * len(self.placed)
+            sent, arrived = moved[-1]
+            moved.append((sent + packets, arrived + packets - round(packets * at(self.lost, second))))
+        return moved
+
+
+@cache
+def _noise(second: int) -> float:
+    return random.Random(second).gauss(0, 0.001)  # noqa: S311
 
 
 Change = Callable[[Story], Story]
@@ -494,11 +508,7 @@ def _part_of_window(second: int) -> float:
 
 def _traffic(one: Story, host: str, second: int) -> dict[str, int]:
     """What the load's own packets make of the counters until a second, from any base."""
-    sent = arrived = 0
-    for number in range(max(0, second)):
-        packets = round(one.sent_bps(number) / 8 / one.payload) * len(one.placed)
-        sent += packets
-        arrived += packets - round(packets * at(one.lost, number))
+    sent, arrived = one.moved[max(0, second)]
     packets = sent if host == one.the_case.sender else arrived
     acks = 0 if one.udp else packets // 2
     ways = ("tx", "rx") if host == one.the_case.sender else ("rx", "tx")

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,14 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src" / "linewatt").rglob("*.py"))
 
 
-def raised() -> Iterator[tuple[str, Path]]:
-    """The code of each ``Flag(…)`` in the sources, named constants looked up in their own file."""
+@cache
+def raised() -> Sequence[tuple[str, Path]]:
+    """The code of each ``Flag(…)`` in the sources."""
+    return tuple(_raised())
+
+
+def _raised() -> Iterator[tuple[str, Path]]:
+    """Named constants are looked up in their own file."""
     for path in SOURCES:
         tree = ast.parse(path.read_text())
         names = {
