@@ -85,18 +85,26 @@ def test_a_command_that_does_not_exist_would_be_noticed(words: tuple[str, ...]) 
     assert {word for word in rest if word.startswith("-")} - options(command)
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with the files that documents name."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "docs" / "published", tmp_path / "docs" / "published")
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the files that documents name, to be looked at only."""
+    root = tmp_path_factory.mktemp("files")
+    shutil.copytree(ROOT / "docs" / "published", root / "docs" / "published")
     for name in ("two-hosts", "campaign", "lab"):
-        shutil.copy(ROOT / "examples" / "two-hosts.yaml", tmp_path / f"{name}.yaml")
-    shutil.copy(ROOT / "examples" / "soak.yaml", tmp_path)
+        shutil.copy(ROOT / "examples" / "two-hosts.yaml", root / f"{name}.yaml")
+    shutil.copy(ROOT / "examples" / "soak.yaml", root)
     captures = {word for _, shown in ALL for word in shown.words if word.startswith("tests/captures/")}
     for name in captures:
-        shutil.copytree(ROOT / name, tmp_path / name, dirs_exist_ok=True)
-    shutil.copy(ROOT / "tests/captures/topology/2.9.0-v2-devices/topology.xml", tmp_path)
+        shutil.copytree(ROOT / name, root / name, dirs_exist_ok=True)
+    shutil.copy(ROOT / "tests/captures/topology/2.9.0-v2-devices/topology.xml", root)
+    return root
+
+
+@pytest.fixture
+def place(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, in which commands are run."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -104,8 +112,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("document", "shown"), ALL, ids=lambda one: one.text if isinstance(one, Shown) else one
 )
 def test_every_command_that_is_to_be_typed_is_one_that_the_program_takes(
-    document: str, shown: Shown, place: Path
+    document: str, shown: Shown, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(files)
     command, rest = resolved(shown.words)
     assert not hasattr(command, "commands"), f"{document}: {shown.text} is not whole"
     command.make_context(shown.words[0], rest)  # raises a usage error
