@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -78,8 +79,25 @@ def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.pyc.*")))
 
 
-def linewatt(copy: Path, *arguments: str) -> str:
-    return output_of(copy, "-m", "linewatt", *arguments, cwd=copy, COLUMNS="300")
+EACH = """
+import contextlib, io, json, sys
+from linewatt.cli import main
+
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["linewatt", *words]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, words
+    print(json.dumps(out.getvalue()))
+"""
+
+
+def linewatt(copy: Path, *commands: Sequence[str]) -> list[str]:
+    """What each printed: one process for all of them, as none changes what another reads."""
+    said = output_of(copy, "-c", EACH, json.dumps(commands), cwd=copy, COLUMNS="300")
+    return [json.loads(line) for line in said.splitlines()]
 
 
 def campaign(copy: Path, more: str) -> str:
@@ -96,15 +114,17 @@ def test_a_new_sensor_is_one_file(copy: Path) -> None:
     head += "from linewatt.hosts.base import HostSpec\nfrom linewatt.model import Channel\n"
     head += "from linewatt.sensors.base import SensorConfig\n"
     (copy / "linewatt" / "sensors" / "uptime.py").write_text(head + "\n".join(lines))
-    assert "uptime" in json.dumps(json.loads(linewatt(copy, "schema")))
-    plan = json.loads(linewatt(copy, "plan", campaign(copy, "sensors: {uptime: {interval_s: 2}}"), "--json"))
-    assert "uptime" in json.dumps(plan)
+    file = campaign(copy, "sensors: {uptime: {interval_s: 2}}")
+    schema, plan = linewatt(copy, ["schema"], ["plan", file, "--json"])
+    assert "uptime" in json.dumps(json.loads(schema))
+    assert "uptime" in json.dumps(json.loads(plan))
 
 
 def test_a_new_knob_is_one_file(copy: Path) -> None:
     (copy / "linewatt" / "tuning" / "nic" / "txqueuelen.py").write_text(KNOB)
     file = campaign(copy, "factors: {txqueuelen: [500, 1000]}")
-    assert "txqueuelen" in linewatt(copy, "plan", file)
+    (plan,) = linewatt(copy, ["plan", file])
+    assert "txqueuelen" in plan
 
 
 def test_a_new_metric_or_column_is_one_declaration(copy: Path) -> None:
@@ -113,15 +133,19 @@ def test_a_new_metric_or_column_is_one_declaration(copy: Path) -> None:
     at = text.index('    Metric(\n        "packets_per_s"')
     declarations.write_text(text[:at] + METRIC.lstrip("\n") + text[at:])
     stored = Path(shutil.copytree(OLD, copy / "results" / "20261122-031105-demo")).name
-    shown = linewatt(copy, "show", stored, "--full")
-    assert re.search(r"Lost\s", shown)
-    document = json.loads(linewatt(copy, "show", stored, "--json"))
-    assert any(case["packets_lost_mean"] for case in document["cases"] if case["test"] != "tcp")
-    assert "packets_lost_sd" in linewatt(copy, "show", stored, "--csv").splitlines()[0]
-    linewatt(copy, "report", stored, "--output", "x.html")
-    assert "Datagrams that never came." in (copy / "x.html").read_text()
     shutil.copytree(OLD, copy / "results" / "20261123-031105-demo")
-    compared = linewatt(
-        copy, "compare", stored, "last", "--metric", "packets", "--fail-on", "nothing", "--full"
+    compare = ["compare", stored, "last", "--metric", "packets", "--fail-on", "nothing", "--full"]
+    shown, document, table, _, compared = linewatt(
+        copy,
+        ["show", stored, "--full"],
+        ["show", stored, "--json"],
+        ["show", stored, "--csv"],
+        ["report", stored, "--output", "x.html"],
+        compare,
     )
+    assert re.search(r"Lost\s", shown)
+    cases = json.loads(document)["cases"]
+    assert any(case["packets_lost_mean"] for case in cases if case["test"] != "tcp")
+    assert "packets_lost_sd" in table.splitlines()[0]
+    assert "Datagrams that never came." in (copy / "x.html").read_text()
     assert "Lost packets" in compared

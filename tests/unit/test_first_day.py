@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests import forked
 from tests.report_factories import manifest_of
 from tests.unit.conftest import Run
 
@@ -324,16 +325,11 @@ def test_a_demo_that_cannot_be_run_builds_no_lab(
 @pytest.mark.parametrize("command", [("schema",), ("plan", "c.yaml"), ("list",)])
 def test_a_full_disk_behind_standard_output_is_one_line(write: Write, command: tuple[str, ...]) -> None:
     write(CAMPAIGN)
-    argv = [
-        sys.executable,
-        "-c",
-        "from linewatt.cli import main; main()",
-        *command,
-        *(["--json"] * (command[0] == "list")),
-    ]
+    words = [*command, *(["--json"] * (command[0] == "list"))]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (
+        done = forked.Forked(words, stdout=full, stderr=subprocess.PIPE, text=True)
+        _, said = done.communicate(timeout=60)
+    assert (done.returncode, said) == (
         1,
         "linewatt: standard output cannot be written: No space left on device\n",
     )

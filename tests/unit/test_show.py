@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests import forked
 from tests.report_factories import (
     DISAGREE,
     SHARED,
@@ -103,9 +104,9 @@ def test_a_common_table_fits_120_columns(run: Run) -> None:
 def on_a_terminal(columns: int, *options: str, **environment: str) -> str:
     """What ``linewatt show`` writes to a real (pseudo) terminal."""
     controller, terminal = pty.openpty()
-    command = [sys.executable, "-c", "from linewatt.cli import main; main()", "show", "last", *options]
     given = {**os.environ, "COLUMNS": str(columns), "LINES": "50", "TERM": "xterm-256color", **environment}
-    process = subprocess.Popen(command, stdout=terminal, stderr=subprocess.DEVNULL, env=given)
+    words = ["show", "last", *options]
+    process = forked.Forked(words, stdout=terminal, stderr=subprocess.DEVNULL, env=given)
     os.close(terminal)
     written = b""
     try:
