@@ -3,10 +3,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+EACH = """
+import contextlib, io, json, sys
+from linewatt.cli import main
+
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["linewatt", *words]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, words
+    print(json.dumps(out.getvalue()))
+"""
 
 
 def python(
@@ -29,3 +45,11 @@ def output_of(package_parent: Path, *words: str | Path, cwd: Path, **environment
     ended = python(package_parent, *words, cwd=cwd, **environment)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
+
+
+def outputs_of(
+    package_parent: Path, commands: Sequence[Sequence[str]], *, cwd: Path, **environment: str
+) -> list[str]:
+    """What each command of linewatt printed, all in one process; each must succeed."""
+    said = output_of(package_parent, "-c", EACH, json.dumps(commands), cwd=cwd, **environment)
+    return [json.loads(line) for line in said.splitlines()]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.programs import output_of
+from tests.programs import outputs_of
 
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests" / "captures" / "results" / "method-1"
@@ -79,25 +79,8 @@ def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.pyc.*")))
 
 
-EACH = """
-import contextlib, io, json, sys
-from linewatt.cli import main
-
-for words in json.loads(sys.argv[1]):
-    sys.argv = ["linewatt", *words]
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        try:
-            main()
-        except SystemExit as end:
-            assert not end.code, words
-    print(json.dumps(out.getvalue()))
-"""
-
-
 def linewatt(copy: Path, *commands: Sequence[str]) -> list[str]:
-    """What each printed: one process for all of them, as none changes what another reads."""
-    said = output_of(copy, "-c", EACH, json.dumps(commands), cwd=copy, COLUMNS="300")
-    return [json.loads(line) for line in said.splitlines()]
+    return outputs_of(copy, commands, cwd=copy, COLUMNS="300")
 
 
 def campaign(copy: Path, more: str) -> str:

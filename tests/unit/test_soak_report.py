@@ -287,10 +287,11 @@ def test_what_a_missing_chunk_in_between_counted_is_in_the_total_and_in_no_slice
 @pytest.mark.parametrize("gone", [(1,), (2,), (4, 5), (8,), (1, 3, 5)], ids=str)
 @pytest.mark.parametrize("way", ["missing", "cut"])
 def test_a_slice_that_has_a_rate_has_the_one_it_had_with_all_chunks(
-    tmp_path: Path, way: str, gone: tuple[int, ...], interval_s: int
+    results: Path, tmp_path: Path, way: str, gone: tuple[int, ...], interval_s: int
 ) -> None:
-    path, _ = write(tmp_path, replace(CALM, interval_s=interval_s))
-    whole = digest(read.load(path))
+    shape = replace(CALM, interval_s=interval_s)
+    whole, _ = soak_of(results, shape)
+    path, _ = write(tmp_path, shape)
     for number in gone:
         chunk = path / "soak" / "part-001" / f"chunk-{number:06d}.parquet"
         chunk.unlink() if way == "missing" else chunk.write_bytes(chunk.read_bytes()[:900])

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.programs import output_of
+from tests.programs import output_of, outputs_of
 
 from linewatt.cli.manual import PAGE, PLACES
 
@@ -56,13 +56,11 @@ def test_a_wheel_has_the_man_page_and_the_completion_of_each_shell(wheel: Path) 
 
 
 def test_the_program_of_a_wheel_imports_shows_and_reports(wheel: Path, tmp_path: Path) -> None:
-    def linewatt(*words: str) -> str:
-        return output_of(wheel, "-m", "linewatt", *words, cwd=tmp_path)
-
     imported = output_of(wheel, "-c", "import linewatt; print(linewatt.__file__)", cwd=tmp_path)
     assert Path(imported.strip()).is_relative_to(wheel)
-    linewatt("import", str(TOP / "docs" / "published" / "x64_scaling.csv"))
-    assert "RESULT" in linewatt("show")
-    linewatt("report", "-o", "page.html")
+    table = str(TOP / "docs" / "published" / "x64_scaling.csv")
+    commands = [["import", table], ["show"], ["report", "-o", "page.html"]]
+    _, shown, _ = outputs_of(wheel, commands, cwd=tmp_path)
+    assert "RESULT" in shown
     assert "<svg" in (tmp_path / "page.html").read_text()
-    assert "$schema" in linewatt("schema")
+    assert "$schema" in output_of(wheel, "-m", "linewatt", "schema", cwd=tmp_path)
