@@ -78,7 +78,7 @@ def end(host: str, role: Role, cpu_cores: float | None, app: float, irq: float, 
         load_cpu_cores=cpu_cores,
         base_frequency_hz=3.2e9,
     )
-    return replace(base, **changes)
+    return replace(base, **changes) if changes else base
 
 
 def watts(
@@ -158,7 +158,7 @@ def trial(number: int, case: Case, bps: float, receiver_cores: float | None, **c
         overhead_s=0.07,
         method=METHOD,
     )
-    return replace(base, **changes)
+    return replace(base, **changes) if changes else base
 
 
 def failed(number: int, case: Case, reason: str, **changes: Any) -> Trial:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import typer
+from tests import forked
 
 from linewatt import cli
 
@@ -39,6 +40,27 @@ def test_each_command_of_the_table_is_made_by_its_module(module: str) -> None:
     commands = [one.name for one in program.registered_commands]
     groups = [one.name for one in program.registered_groups]
     assert tuple(name for name in (*commands, *groups)) == tuple(cli.MODULES[module])
+
+
+class After(forked.Forked):
+    """A command whose process has read another command line before."""
+
+    before = """
+import sys
+from linewatt.cli import main
+words, sys.argv = sys.argv, ["linewatt", "schema", "no such"]
+try:
+    main()
+except SystemExit as end:
+    assert end.code == 2
+sys.argv = words
+"""
+
+
+def test_a_process_that_knows_one_command_knows_the_next_one_too(tmp_path: Path) -> None:
+    done = forked.run(["list", "--results", str(tmp_path)], kind=After)
+    assert (done.returncode, done.stdout) == (0, forked.run(["list", "--results", str(tmp_path)]).stdout)
+    assert "no such schema" in done.stderr
 
 
 def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:

@@ -285,3 +285,20 @@ def test_hostile_names_are_text_in_a_chart() -> None:
 def test_a_chart_never_loads_data_from_elsewhere() -> None:
     with pytest.raises(ValueError, match="not allowed"):
         render_svg({"data": {"url": "https://192.0.2.1/data.json"}, "mark": "point"})
+
+
+@pytest.mark.parametrize(("words", "times"), [(10, 1), (60_000, 2)], ids=["small", "too large to be kept"])
+def test_of_equal_charts_one_is_drawn_and_another_is_another(
+    monkeypatch: pytest.MonkeyPatch, words: int, times: int
+) -> None:
+    drawn: list[object] = []
+
+    def draw(spec: object, **_: object) -> str:
+        drawn.append(spec)
+        return f"{spec}"
+
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", draw)
+    one = {"title": "a" * words, "values": (1.5, None), "name": f"made for this test, of {words}"}
+    assert render_svg(one) == render_svg(dict(one)) == str({**one, "values": [1.5, None]})
+    assert len(drawn) == times
+    assert render_svg({**one, "values": (1.5, 2)}) != render_svg(one)
