@@ -417,7 +417,9 @@ def test_an_interval_holds_its_mean(one: OperatingPoint, spare: int) -> None:
 
 def per_watt_then_core(one: OperatingPoint) -> tuple[float, float]:
     """Of points that are alike per W the front has the one that is best per core."""
-    return tuple(each.mean if each else 0.0 for each in (one.bps_per_w, one.bps_per_core))  # type: ignore[return-value]
+    assert one.bps_per_w is not None
+    assert one.bps_per_core is not None
+    return one.bps_per_w.mean, one.bps_per_core.mean
 
 
 @given(first=any_point(1), second=any_point(2), third=any_point(4))

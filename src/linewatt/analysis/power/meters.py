@@ -217,10 +217,8 @@ def _misfits(rises: Points, read_every_s: float, noise_w: float) -> list[float]:
     low, high = shown(models(), after_s - read_every_s), shown(models(), after_s)
     middle = (low + high) / 2
     weights = (middle * middle).sum(axis=1)
-    heights_w = (middle @ rises_w / np.where(weights > 0, weights, 1.0))[
-        :, None
-    ]  # of no weight: nothing shows
-    ends_w = low * heights_w, high * heights_w
+    heights_w = middle @ rises_w / np.where(weights > 0, weights, 1.0)  # 0 where nothing shows
+    ends_w = low * heights_w[:, None], high * heights_w[:, None]
     beyond_w = np.maximum(np.minimum(*ends_w) - rises_w, rises_w - np.maximum(*ends_w))
     errors: list[float] = ((np.maximum(beyond_w, 0.0) / noise_w) ** 2).sum(axis=1).tolist()
     return errors
