@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from linewatt.hosts.clock import now_s
 
-HOLDS_S = 5.0
-"""that what a host showed is taken for what it shows: others may change it, too"""
+HOLDS_S = 1.0
+"""that what a host showed is taken for what it shows: others, as irqbalance and tuned, change it, too, and
+what is put back at the end is what was seen here"""
 
 Key = tuple[str, str, str]
 """host, knob, target"""
