@@ -95,9 +95,14 @@ def feed(*degrees: float | None) -> Feed:
     return one
 
 
-def say(one: Feed, degrees: float | None) -> None:
+def say(one: Feed, degrees: float | None, at_s: float | None = None) -> None:
     sensors = "" if degrees is None else f" k10temp_Tctl={degrees * 1000:.0f}"
-    one.take(Line(now_s(), f"linewatt-cpufreq 1 5|frequency 0=2100000|temperature{sensors}|end 6"))
+    one.take(
+        Line(
+            now_s() if at_s is None else at_s,
+            f"linewatt-cpufreq 1 5|frequency 0=2100000|temperature{sensors}|end 6",
+        )
+    )
 
 
 def rested(one: Feed, idle: IdleHost | None, later: Sequence[float | None], limit_s: float) -> dict[str, str]:
@@ -128,21 +133,29 @@ def test_fans_that_follow_late_are_seen_although_the_first_reading_is_cool() -> 
     assert said == "waited 1 s, and still: cpufreq k10temp Tctl 61 °C, awaited 43 (idle 40)"
 
 
-def test_a_meter_that_refreshes_slowly_may_show_what_was_before_the_load() -> None:
+def test_a_meter_that_refreshes_slowly_may_show_what_was_before_the_load(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It is looked at for as long as it may take to follow, here a second; then fans are still fast."""
     meter = PowerResult("bmc", "CPU", "cpu", "measured", "IPMI", 100.0, refresh_s=0.6, averaging_s=0.4)
     own = IdleHost(thermal=(COOL,), power=(meter,))
     assert follows_s(own) == 1.0
     assert follows_s(IdleHost(thermal=(COOL,))) == 0.0
-    session: Any = SimpleNamespace(feeds={"h1": [one := feed(40.0)]}, specs={"h1": None})
+    session: Any = SimpleNamespace(feeds={"h1": [one := feed()]}, specs={"h1": None})
+    time_s = 1000.0
+    monkeypatch.setattr(resting, "now_s", lambda: time_s)
+    say(one, 40.0, time_s)
 
     async def told() -> dict[str, str]:
+        nonlocal time_s
         waiting = asyncio.create_task(cooled(session, {"h1": own}, 3.0))
         for value in [*[40.0] * 25, *[61.0] * 400]:
             if waiting.done():
                 break
-            say(one, value)
-            await asyncio.sleep(0.02)
+            for _ in range(5):  # each lets those wait that are awaited one within the other
+                await asyncio.sleep(0)
+            time_s += 0.02
+            say(one, value, time_s)
         return await waiting
 
     assert "k10temp Tctl 61" in asyncio.run(told())["h1"]
