@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from linewatt.engine.beside import Beside, importing
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live.session import Session
 from linewatt.engine.run import Places
+from linewatt.engine.soak.run import SoakRun
 from linewatt.errors import HostError, HostInUse
 
 LIMIT_S = 60
@@ -215,9 +217,40 @@ def test_from_the_first_load_to_the_last_nothing_is_imported(
         await one._measure(tmp_path, cast(Any, None), cast(Any, None), None)
         await steps.until("last")
 
-    asyncio.run(whole())
+    try:
+        asyncio.run(whole())
+    finally:
+        gc.unfreeze()
     assert len(set(seen)) == 1, "what was not there by the first load comes after the last"
     assert seen[0] < len(more)
+
+
+def test_nothing_is_imported_in_a_soaks_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, seen = object.__new__(SoakRun), list[bool]()
+    beside = Beside()
+
+    async def nothing(*_: object, **__: object) -> tuple[()]:
+        return ()
+
+    async def part(*_: object) -> None:
+        seen.append(beside._may_go_on.is_set())
+
+    planned = SimpleNamespace(rounds=(), changes_in=lambda _: ())
+    session = SimpleNamespace(hosts={}, beside=beside, first_readings=nothing)
+    made: dict[str, Any] = {"_session": session, "_plan": planned, "_unstored": None, "_part": part}
+    made |= {"_prepare": nothing, "_stop": nothing, "_left_s": lambda _: 1.0, "_ended": lambda _: None}
+    made["_say"] = lambda _: None
+    for name, value in made.items():
+        setattr(one, name, value)
+    monkeypatch.setattr("linewatt.engine.soak.run.Settings", lambda *_: None)
+    for name in ("start_sensors", "prove"):
+        monkeypatch.setattr(f"linewatt.engine.soak.run.{name}", nothing)
+    monkeypatch.setattr("linewatt.engine.soak.run.legs", lambda *_: ())
+    try:
+        asyncio.run(one._measure(tmp_path, cast(Any, SimpleNamespace(to=nothing)), cast(Any, None), None))
+    finally:
+        gc.unfreeze()
+    assert (seen, beside._may_go_on.is_set()) == ([False], True)
 
 
 # --- sensors, which begin beside what hosts are asked ------------------------------------------------------

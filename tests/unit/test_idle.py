@@ -512,11 +512,12 @@ def test_nothing_is_imported_in_an_idle_window(clock: Clock) -> None:
     assert set(open_windows) == {1}
 
 
-def test_ways_known_to_be_good_are_so_until_something_is_changed(tmp_path: Path) -> None:
+def test_ways_known_to_be_good_are_so_once_and_until_something_is_changed(tmp_path: Path) -> None:
     wanted = campaign()
     stage = staged_with(FakeSession(), wanted, plan(wanted, 1), tmp_path, lambda _: None)
     leg = Leg("bare", "eth0", Way("h1", "h2", "ipv4", "192.0.2.1", "192.0.2.2", 1500))
-    stage.good = frozenset({leg})
     for untouched in (True, False):
+        stage.good = frozenset({leg})
         stage.settings = cast(Any, SimpleNamespace(untouched=untouched))
-        assert stage._known_good() == (stage.good if untouched else frozenset())
+        assert stage._known_good() == (frozenset({leg}) if untouched else frozenset())
+        assert stage._known_good() == frozenset()

@@ -150,7 +150,7 @@ def test_a_full_disk_and_a_reader_that_is_gone_end_as_before() -> None:
     os.close(read)
     ends = [
         run("schema", stdout=write, stderr=subprocess.PIPE, capture_output=False, before=before)
-        for before in ("", SLOW)
+        for before in ("", "sys.setprofile(lambda *_: None)")
     ]
     os.close(write)
     assert (ends[0].returncode, ends[0].stderr) == (ends[1].returncode, ends[1].stderr)

@@ -125,8 +125,10 @@ class Stage:
         return "mtu" in self._campaign.settings or "mtu" in dict(case.factors)
 
     def _known_good(self) -> frozenset[Leg]:
-        """The ways that need not be tried again, because nothing was changed since."""
-        return self.good if self.settings.untouched else frozenset()
+        """The ways that need not be tried again, because nothing was changed since; for the first proof only,
+        as others may change them later."""
+        known, self.good = self.good, frozenset()
+        return known if self.settings.untouched else frozenset()
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""
