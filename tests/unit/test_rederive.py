@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from tests.unit.test_wiring import HEALTHY, LIES
 from tests.wiring import START_S, Change, counters, story, told
 
 from linewatt.analysis.methods import why
+from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.measuring import flags as registry
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import host_values
@@ -198,14 +201,19 @@ def test_a_mended_check_mends_a_result_that_is_stored(
     assert "1 trial of 1 as stored, to the byte" in run("rederive", "last")[1]
 
 
-def test_power_that_a_meter_seemed_too_slow_for_is_made_once_later_loads_refute_it(
-    tmp_path: Path, run: Run
-) -> None:
-    """A load that begins unevenly makes its meter look slow, of which the next ones show that it is quick."""
-    path = fresh(tmp_path / "results", [LIES["power-window-too-short"], HEALTHY["tcp"]])
+def judged_too_slow(root: Path) -> Path:
+    """A load that began unevenly makes its meter look slow, of which the next ones show that it is quick."""
+    path = fresh(root, [LIES["power-window-too-short"], HEALTHY["tcp"]])
     meter = {"host": "h2", "source": "bmc", "channel": "PSU1 Power In", "read_every_s": 1.0, "steps": 4}
     quick = {"refresh_s": 1.0, "averaging_s": 1.0, "delay_s": 0.0, "settle_s": 1.0}
     (path / "meters.json").write_text(json.dumps({"schema_version": 1, "meters": [meter | quick]}))
+    return path
+
+
+def test_power_that_a_meter_seemed_too_slow_for_is_made_once_later_loads_refute_it(
+    tmp_path: Path, run: Run
+) -> None:
+    path = judged_too_slow(tmp_path / "results")
     slow, healthy = again.rederive(read.load(path)).trials
     assert healthy.same
     assert [(one.added, one.code) for one in slow.told] == [(False, "power-window-too-short")]
@@ -216,6 +224,52 @@ def test_power_that_a_meter_seemed_too_slow_for_is_made_once_later_loads_refute_
     code, _, _ = run("rederive", "last", "--write")
     assert code == 0
     assert again.rederive(read.load(path)).trials[0].changes == ()
+
+
+def test_at_its_end_a_campaign_makes_the_power_that_its_later_loads_made_known(tmp_path: Path) -> None:
+    path = judged_too_slow(tmp_path)
+    before = everything(path)
+    (wanted, _) = again.rederive(read.load(path)).trials
+    assert again.settle(path) == (1,)
+    assert read.load(path).trials[0] == wanted.after
+    found = again.rederive(read.load(path))
+    assert [one.same for one in found.trials] == [True, True]
+    assert again.settle(path) == ()
+    written = everything(path)
+    assert sorted(set(written) - set(before)) == [
+        "derived/0001/SHA256SUMS",
+        "derived/0001/derived.json",
+        "derived/0001/trials/00001.json",
+    ]
+    assert {name: written[name] for name in before} == before, "what was measured is as it was"
+
+
+def test_what_a_part_before_had_made_again_stays_made(tmp_path: Path) -> None:
+    """Readers take the last folder of these alone."""
+    path = judged_too_slow(tmp_path)
+    (first, _) = again.rederive(read.load(path)).trials
+    assert again.settle(path) == (1,)
+    given = told(LIES["power-window-too-short"])
+    planned = replace(given.run.planned, number=3)
+    made = measure(replace(given.run, planned=planned), given.readings, given.setup, Iperf3(), 0.05)
+    write_trial(path, made.trial, (), made.raw)
+    assert again.settle(path) == (3,)
+    trials = read.load(path).trials
+    assert trials[0] == first.after
+    assert replace(trials[2], number=1) == replace(trials[0], number=1)
+
+
+def test_a_campaign_at_its_end_settles_what_looked_too_short(tmp_path: Path) -> None:
+    path = judged_too_slow(tmp_path)
+    said: list[Any] = []
+    ended = SimpleNamespace(record=lambda _: None, stored=set(), to_run=0)
+    campaign_run = SimpleNamespace(_say=said.append, _tell=said.append)
+    campaign_run._settled = lambda path: CampaignRun._settled(campaign_run, path)  # type: ignore[arg-type]
+    asyncio.run(CampaignRun._ended(campaign_run, path, ended))  # type: ignore[arg-type]
+    assert said[0] == "power made again in trial 1: later loads show its meter quick enough"
+    (one, _) = read.load(path).trials
+    assert one.receiver is not None
+    assert one.receiver.power[0].power_w is not None
 
 
 def test_what_was_learned_of_a_meter_explains_its_figures_at_every_end() -> None:

@@ -24,6 +24,7 @@ from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
 from linewatt.model import Case
 from linewatt.store import read
+from linewatt.store.meters import CODE as TOO_SHORT
 from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
@@ -84,7 +85,7 @@ class CampaignRun(Run[events.Ended]):
 
         remaining = Remaining(self._campaign, self._plan, result.trials, result.manifest.hosts)
         if not remaining.to_run and not self._unprofiled(result.path):
-            return self._ended(result.path, remaining)
+            return await self._ended(result.path, remaining)
         return await self._run(result)
 
     def _needed(self) -> list[Step]:
@@ -133,7 +134,7 @@ class CampaignRun(Run[events.Ended]):
             async with self._measuring():
                 await self._rounds(path, rounds, stage, remaining)
                 await self._profiles(path, profiles, stage)
-            return self._ended(path, remaining)
+            return await self._ended(path, remaining)
         except HostError as error:
             if self._campaign.is_passing or not any(read.trial_dirs(path)):
                 raise
@@ -204,11 +205,13 @@ class CampaignRun(Run[events.Ended]):
         finally:
             await completed(bench.close())
 
-    def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
+    async def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
         """How it ended; why each case stopped is on disk, and what is said to be done. Raises StoreError."""
         read.load_manifest(path)
         remaining.record(path)
         stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
+        if any(flag.code == TOO_SHORT for trial in stored_trials for flag in trial.flags):
+            await self._settled(path)
         gone = remaining.stored - {trial.number for trial in stored_trials}
         if gone:
             self._say(events.Warned(f"{path}: {len(gone)} trials that were stored are not there any more"))
@@ -217,6 +220,14 @@ class CampaignRun(Run[events.Ended]):
         ended = events.Ended(path.name, str(path), done, failed, remaining.to_run + len(gone))
         self._say(ended)
         return ended
+
+    async def _settled(self, path: Path) -> None:
+        """Power that only later loads show to be known, made. Raises StoreError."""
+        from linewatt.engine.rederive.run import settle
+
+        made = await asyncio.get_running_loop().run_in_executor(None, settle, path)
+        if made:
+            self._tell(f"power made again in {_trials(made)}: later loads show its meter quick enough")
 
     async def _opened(self, stage: Stage, first: Round) -> None:
         """What all rounds have in common, made. Raises what ``stage.open`` does."""
@@ -328,6 +339,11 @@ class CampaignRun(Run[events.Ended]):
         hosts go with its command is not resumed."""
         kept = self._path is not None and any(read.trial_dirs(self._path)) and not self._campaign.is_passing
         return f"its trials are {_FOR_RESUME if kept else 'not run'}"
+
+
+def _trials(numbers: Sequence[int]) -> str:
+    """``trial 1``, ``trials 1, 2``."""
+    return f"trial{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
 
 
 def _warm_up(campaign: Campaign) -> None:

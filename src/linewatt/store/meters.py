@@ -55,6 +55,11 @@ def _trial(trial: Trial, known: Mapping[Key, Meter]) -> Trial:
     return replace(now, flags=(*kept, *taken))
 
 
+def looked_slow(trial: Trial) -> bool:
+    """Whether a trial, read with what was learned by the end, lacks power that can be made by now."""
+    return any(one.reason == LOOKED_SLOW for end in trial.ends for one in end.power)
+
+
 def refuting(trial: Trial, known: Mapping[Key, Meter]) -> dict[Key, Dynamics]:
     """What was learned of the meters that a trial was wrongly called too short for."""
     if trial.window is None:

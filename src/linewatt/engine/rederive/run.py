@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from linewatt.model import METHOD, Trial
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import derived, raw, read
 from linewatt.store.corrected import corrected
-from linewatt.store.meters import CODE, Key, known_of, refuting
+from linewatt.store.meters import CODE, Key, known_of, looked_slow, refuting
 from linewatt.store.write import ORIGINALS, RAW
 
 
@@ -65,11 +65,27 @@ def rederive(result: read.Result) -> Rederived:
     if result.is_soak:
         raise InvalidInput(f"{result.id}: is a soak, whose figures are computed again whenever it is shown")
     campaign = stored.from_dict(result.manifest.asked.written)
-    directories = read.trial_dirs(result.path)
-    files = derived.files(result.path, [directory.name for directory in directories])
-    pairs = zip(directories, files, strict=True)
-    trials = tuple(_again(result, campaign, one, Path(file)) for one, file in pairs)
+    trials = _each(result, campaign, read.trial_dirs(result.path))
     return Rederived(result, trials, tuple(idle_again(result.path, campaign)))
+
+
+def settle(path: Path) -> tuple[int, ...]:
+    """Make the power again that a first load made a meter look too slow for; the trials that have it now.
+
+    At the end of a campaign, whose later loads say so. Raises StoreError; DiskFull.
+    """
+    result = read.load(path)
+    refuted = {one.number for one in result.trials if looked_slow(one)}
+    if not refuted:
+        return ()
+    if derived.newest(path) is not None:  # of a part before, which the next such folder must have, too
+        found = rederive(result)
+    else:
+        campaign = stored.from_dict(result.manifest.asked.written)
+        folders = [one for one in read.trial_dirs(path) if int(one.name) in refuted]
+        found = Rederived(result, _each(result, campaign, folders))
+    write(found)
+    return tuple(one.number for one in found.trials if one.number in refuted and one.after is not None)
 
 
 def write(found: Rederived) -> Path | None:
@@ -82,6 +98,12 @@ def write(found: Rederived) -> Path | None:
     trials = [one.after for one in found.trials if one.after is not None]
     idle = {one.name: one.after for one in found.idle if one.after is not None}
     return derived.write(found.result.path, about, trials, idle)
+
+
+def _each(result: read.Result, campaign: Campaign, directories: Sequence[Path]) -> tuple[TrialAgain, ...]:
+    files = derived.files(result.path, [directory.name for directory in directories])
+    pairs = zip(directories, files, strict=True)
+    return tuple(_again(result, campaign, one, Path(file)) for one, file in pairs)
 
 
 def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> TrialAgain:
