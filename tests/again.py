@@ -6,7 +6,7 @@ product that is late from a machine that is. The kernel counts for how long some
 for a CPU, and what a hypervisor gave to other machines. Where one was much while a test failed, it is said,
 and the test is run again with nothing beside it; what fails there has failed. More than a few are no noise,
 nor is one that only computes, one of seconds (``timed``) whose like it waited for, or a host that was left
-changed.
+changed. A guest one of whose CPUs stands still, as its own kernel says, excuses the tests on it likewise.
 
 Beside processes of others on this machine no second try helps: a CPU that others keep busy looks busy. A test
 that says by its mark that it measures, and failed meanwhile, is skipped, and what others used is its reason.
@@ -44,6 +44,8 @@ OTHERS_CORES = 0.2
 """that processes of neither a lab nor the tests used; where nobody else works the timed tests count 0.001"""
 OTHERS_LEAST_S = 1.0
 """of CPU time, below which they disturbed nothing: a test that fails at once has failed"""
+HUNG = pytest.StashKey[str]()
+"""of a test on a machine that itself stood still meanwhile: in words, how it is known"""
 MEASURING = ("measures", "timed", "idle_machine")
 """marks of tests that say what a machine shows on which nobody else works"""
 
@@ -143,8 +145,8 @@ class Witness:
             report.longrepr = (str(item.path), item.location[1] or 0, f"{why}: {_said(report)}")
         if report.failed:
             beside = item.get_closest_marker("timed") is None
-            disturbed = began.disturbance(beside=beside)
-            report.user_properties.append((WHILE, None if report.when == "teardown" else disturbed))
+            disturbed = None if report.when == "teardown" else began.disturbance(beside=beside)
+            report.user_properties.append((WHILE, item.stash.get(HUNG, disturbed)))
         return report
 
 

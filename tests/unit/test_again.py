@@ -131,6 +131,34 @@ def test_what_a_hypervisor_took_counts_for_what_is_timed_too(
     assert ("test_is_late failed while a hypervisor took 0.20 cores" in told) == (not status)
 
 
+HANGS = """
+import pytest
+from tests import again
+
+@pytest.fixture(autouse=True)
+def stood_still(request):
+    request.node.stash[again.HUNG] = "a CPU of guest h1 stood still"
+    yield
+"""
+
+
+@pytest.mark.parametrize(
+    ("tests", "status"),
+    [
+        (HANGS + FAILS_ONCE, 0),
+        (HANGS + LEAVES_A_CHANGE.replace("def host()", "def host(stood_still)"), 0),
+        (HANGS + FAILS, 1),
+    ],
+    ids=["once", "left changed", "wrong"],
+)
+def test_on_a_guest_that_stood_still_they_are_met_again_on_a_new_one(
+    tmp_path: Path, tests: str, status: int
+) -> None:
+    ended, told = ends(tmp_path, tests, workers=False)
+    assert ended == status, told
+    assert "failed while a CPU of guest h1 stood still" in told
+
+
 @pytest.mark.parametrize(("tests", "status"), [(FAILS_ONCE, 0), (FAILS, 1)], ids=["late", "wrong"])
 def test_one_after_the_other_they_are_met_again_too(tmp_path: Path, tests: str, status: int) -> None:
     ended, told = ends(tmp_path, tests, stolen=0.2, workers=False)

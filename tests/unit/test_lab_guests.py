@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import Guest, LabRequest, Nic
+from linewatt.lab import Guest, LabRequest, Nic, processes
 from linewatt.lab.bmc_recipe import lan_conf
 from linewatt.lab.guests import meter, recipe, start, tools
 from linewatt.lab.guests.spec import MODELS, parse_nic, same_guests
@@ -390,3 +390,35 @@ def test_a_kernel_that_is_no_use_is_named(present: bool, tmp_path: Path) -> None
     image = kernel(tmp_path, "6.1", modules=False) if present else tmp_path / "boot" / "vmlinuz-6.1"
     with pytest.raises(InvalidInput, match="its modules are not in" if present else "no kernel image"):
         tools._kernel(Guest(kernel=str(image)), None)
+
+
+STUCK = "[  {at}.538676] watchdog: BUG: soft lockup - CPU#1 stuck for {for_s}s! [swapper/1:0]\n"
+"""as a guest with Linux 6.1.0-55 said under QEMU 7.2, until it was taken down"""
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (
+            "".join(STUCK.format(at=at, for_s=at - 238) for at in (264, 696)),
+            "h1 does not answer: its kernel says that CPU 1 has stood still for 458 s",
+        ),
+        (STUCK.format(at=264, for_s=26), "sshd of guest h1 does not answer on 198.18.1.1:22"),
+        (
+            STUCK.format(at=696, for_s=458) + STUCK.format(at=990, for_s=22),
+            "sshd of guest h1 does not answer on 198.18.1.1:22",
+        ),
+        ("", "sshd of guest h1 does not answer on 198.18.1.1:22"),
+    ],
+    ids=["for-minutes", "a-moment", "went-on", "says-nothing"],
+)
+def test_a_guest_whose_cpu_stands_still_is_not_waited_for(
+    log: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "answering", lambda addresses: [False] * len(addresses))
+    monkeypatch.setattr(processes, "is_inside", lambda _pid, _namespace: True)
+    monkeypatch.setattr(start, "_UP_LIMIT_S", -1.0)
+    hosts = layout_of(Guest()).hosts
+    start.log_of(hosts[0], tmp_path).write_text(log)
+    with pytest.raises(LabError, match=said):
+        start.wait_for_guests(hosts, tmp_path, {"h1": 1}, "lab x")

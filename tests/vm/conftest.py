@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests import again
 from tests.lab.conftest import _reason
 
 from linewatt import lab
 from linewatt.lab import Guest, Nic
+from linewatt.lab.guests import start
 from linewatt.lab.guests.tools import kernels, why_no_guests
-from linewatt.lab.state import ROOT
+from linewatt.lab.state import ROOT, Registry
 
 SMALL = Guest(nics=(Nic(), Nic("virtio-net-pci")))
 """h1: two NICs, as a bond needs them"""
@@ -39,6 +41,44 @@ def write_knobs(request: pytest.FixtureRequest) -> bool:
 def _possible() -> None:
     if reason := _reason() or why_no_guests():
         pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Within what watches failures: they are told before it that a guest stands still."""
+    report = yield
+    one = getattr(item, "funcargs", {}).get("guests")
+    if report.failed and one is not None and (host := stuck(one)):
+        item.stash[again.HUNG] = f"a CPU of guest {host} stood still"
+    return report
+
+
+def stuck(one: lab.Lab) -> str | None:
+    """A guest that does not answer and whose kernel says that one of its CPUs stands still."""
+    for host in one.hosts:
+        if "soft lockup" in start._end_of(start.log_of(host, ROOT / one.name)):
+            (answers,) = start.answering([host.address])
+            if not answers:
+                return host.name
+    return None
+
+
+@pytest.fixture(autouse=True)
+def _renewed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The next test has guests that go on."""
+    yield
+    one = getattr(request.node, "funcargs", {}).get("guests")
+    if one is not None and stuck(one):
+        renew(one)
+
+
+def renew(one: lab.Lab) -> None:
+    """Its guests once more, by the same names and addresses."""
+    state = Registry(ROOT).read(one.name)
+    assert state is not None
+    _show_logs(ROOT / one.name)
+    lab.down(one.name)
+    assert lab.up(state.request).hosts == one.hosts
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 from tests.lab.test_lab import LINEWATT, Parts, output, until
+from tests.vm.conftest import renew, stuck
 from tests.vm.machine import Machine
 
 from linewatt import lab
@@ -24,12 +25,14 @@ from linewatt.errors import InvalidInput
 from linewatt.lab import processes
 from linewatt.lab.guests import start
 from linewatt.lab.guests.tools import kernels
+from linewatt.lab.layout import HostLayout
 from linewatt.lab.state import ROOT, Registry
 
 pytestmark = pytest.mark.vm
 
 RUN_LIMIT_S = 400.0
 STAGE_LIMIT_S = 60.0
+BOOT = "cat /proc/sys/kernel/random/boot_id"
 
 
 def ssh(one: lab.Lab, host: str, command: str, status: int = 0) -> str:
@@ -75,7 +78,7 @@ def campaign(one: lab.Lab, tmp: Path) -> Path:
 
 def test_each_guest_is_a_host_with_a_kernel_of_its_own(guests: lab.Lab) -> None:
     assert [ssh(guests, host, "hostname") for host in ("h1", "h2")] == ["h1", "h2"]
-    boots = {ssh(guests, host, "cat /proc/sys/kernel/random/boot_id") for host in ("h1", "h2")}
+    boots = {ssh(guests, host, BOOT) for host in ("h1", "h2")}
     assert len(boots | {Path("/proc/sys/kernel/random/boot_id").read_text().strip()}) == 3
 
 
@@ -245,21 +248,47 @@ def test_up_again_finds_the_guests_and_another_shape_is_refused(guests: lab.Lab)
         lab.up(lab.LabRequest(name=guests.name, rate="1gbit", guests=(lab.Guest(), lab.Guest())))
 
 
+def emulator_of(host: HostLayout) -> int:
+    """The process of a guest's QEMU."""
+    (qemu,) = (
+        pid
+        for pid, _ in processes._inside(set(processes._identities([host.namespace]).values()))
+        if _bytes(Path(f"/proc/{pid}/comm")).startswith(b"qemu-system")
+    )
+    return qemu
+
+
 def test_a_guest_that_is_silent_is_waited_for(guests: lab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine whose CPUs others have: QEMU runs, and its guest does not answer in time."""
     state = Registry(ROOT).read(guests.name)
     assert state is not None
-    (qemu,) = (
-        pid
-        for pid, _ in processes._inside(set(processes._identities([guests.hosts[1].namespace]).values()))
-        if _bytes(Path(f"/proc/{pid}/comm")).startswith(b"qemu-system")
-    )
+    qemu = emulator_of(guests.hosts[1])
     os.kill(qemu, signal.SIGSTOP)
     try:
         with monkeypatch.context() as hasty:
             hasty.setattr(start, "answering", partial(start.answering, limit_s=1.0))
+            assert stuck(guests) is None, "its kernel says nothing of a CPU that stands still"
             (status,) = lab.status(guests.name)
         assert (status.state, status.hosts[1].answers) == ("slow", False)
         assert lab.up(state.request, tell=lambda _: os.kill(qemu, signal.SIGCONT)).was_up
     finally:
         os.kill(qemu, signal.SIGCONT)
+
+
+@pytest.mark.thorough
+def test_guests_that_stand_still_make_room_for_new_ones(
+    guests: lab.Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the tests after this one need them: by the same names, keys and addresses."""
+    boots = [ssh(guests, host.name, BOOT) for host in guests.hosts]
+    qemu = emulator_of(guests.hosts[0])
+    with start.log_of(guests.hosts[0], ROOT / guests.name).open("a") as log:
+        log.write("watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [swapper/1:0]\n")
+    assert stuck(guests) is None, "it answers"
+    os.kill(qemu, signal.SIGSTOP)
+    with monkeypatch.context() as hasty:
+        hasty.setattr(start, "answering", partial(start.answering, limit_s=1.0))
+        assert stuck(guests) == "h1"
+    renew(guests)
+    assert stuck(guests) is None
+    assert not set(boots) & {ssh(guests, host.name, BOOT) for host in guests.hosts}
