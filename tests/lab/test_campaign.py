@@ -11,8 +11,10 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -213,10 +215,26 @@ def end(
     process: subprocess.Popen[str], status: int, limit_s: float = HANG_LIMIT_S
 ) -> tuple[dict[str, Any], str]:
     """Wait for a running command's end: its last event, and what it said on stderr."""
-    out, err = process.communicate(timeout=limit_s)
+    out, err = rest_of(process, limit_s)
     assert process.returncode == status, out[-2000:] + err
     valid_output(("run", "--json"), out)
     return json.loads(out.splitlines()[-1]), err
+
+
+def rest_of(process: subprocess.Popen[str], limit_s: float) -> tuple[str, str]:
+    """What a command says until it ends; ``communicate`` would lose what was read ahead of a line."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    hangs = threading.Timer(limit_s, process.kill)
+    hangs.start()
+    try:
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            err = beside.submit(process.stderr.read)
+            out = process.stdout.read()
+        process.wait()
+    finally:
+        hangs.cancel()
+    return out, err.result()
 
 
 @pytest.fixture

@@ -28,6 +28,9 @@ def marks(plant: Plant) -> list[pytest.MarkDecorator]:
     return [pytest.mark.measures] if plant.findings else [pytest.mark.timed]
 
 
+CROWDED_CORES = 0.5
+"""that others used: of two CPUs, both of which a load needs"""
+CROWDED_LOOKS = 3
 Document = Mapping[str, Any]
 
 
@@ -78,11 +81,11 @@ def stands(
 ) -> None:
     """Plant a truth, run its campaign on it and judge what is said, with what others may raise.
 
-    Again if it is wrong while a hypervisor took CPUs; and others, where the truth needs them idle.
+    Again if it is wrong while a hypervisor took CPUs; and others, where the truth needs them idle. Where it
+    does not, others that had half a CPU are a reason to look again and no excuse: the last look decides.
     """
 
-    def met(attempt: int) -> None:
-        place = tmp_path / f"try-{attempt + 1}"
+    def once(place: Path) -> None:
         place.mkdir(parents=True)
         others, stolen_before_s = Others(), stolen_s()
         said = meet(plant, ground, place)
@@ -91,6 +94,18 @@ def stands(
         noisy = noise_cores > NOISE_CORES and not plant.idle_machine
         foreign = FOREIGN - plant.findings if noisy else frozenset()
         judge(said, foreign | (STOLEN if stolen_s() > stolen_before_s else frozenset()))
+
+    def met(attempt: int) -> None:
+        looks = 1 if plant.idle_machine else CROWDED_LOOKS
+        for look in range(1, looks + 1):
+            others = Others()
+            try:
+                once(tmp_path / f"try-{attempt + 1}-{look}")
+            except AssertionError:
+                if look == looks or others.cores() < CROWDED_CORES:
+                    raise
+            else:
+                return
 
     holds(met, Disturbance.begin if plant.idle_machine else Disturbance.begin_stolen)
 

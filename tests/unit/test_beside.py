@@ -207,7 +207,10 @@ def test_from_the_first_load_to_the_last_nothing_is_imported(
 
     async def profiles(*_: object) -> None:
         seen.append(len(steps.done))
-        monkeypatch.setattr(one, "_ended", lambda *_: None)
+        monkeypatch.setattr(one, "_ended", ended)
+
+    async def ended(*_: object) -> None:
+        pass
 
     monkeypatch.setattr(one, "_opened", opened)
     monkeypatch.setattr(one, "_rounds", rounds)
