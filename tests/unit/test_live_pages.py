@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.live_runs import CASE, WATTS, Fed, started
 from tests.live_server import Served, serving
-from tests.report_factories import end, failed, trial
+from tests.report_factories import end, failed, result, stored, trial
 
 from linewatt.engine import events
 from linewatt.engine.broadcast import sockets
@@ -76,6 +76,30 @@ def test_the_list_has_all_runs_also_those_with_results_elsewhere(
     assert "0 of 3 trials stored" in page
     run.end()
     assert "No campaign runs now" in served.ask("/live")[1]
+
+
+def test_a_result_whose_run_goes_on_has_the_way_there_in_the_list_and_on_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which goes with the run: also one that a kill -9 ended and left its socket."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    results, state = tmp_path / "results", tmp_path / "state"
+    for name in (ID, OTHER):
+        stored(results, result([DONE], id=name))
+    with serving(Settings(results, state)) as served:
+        fed = Fed(state, results / ID)
+        left = sockets._unix()
+        sockets._bind(left, state / sockets.FOLDER, f"{OTHER}{sockets.SUFFIX}")
+        left.close()
+        served.ask("/list.json")  # waits until all are read
+        running = [served.ask(path)[1] for path in ("/", f"/results/{ID}")]
+        assert sockets.path_of(state, OTHER).is_socket() is False, "nobody listened there"
+        fed.end()
+        over = [served.ask(path)[1] for path in ("/", f"/results/{ID}")]
+    way = f'href="/live/{ID}"'
+    assert [page.count(way) for page in running] == [1, 1]
+    assert [page.count("/live/2026") for page in running] == [1, 1]
+    assert [page.count("/live/2026") for page in over] == [0, 0]
 
 
 def test_a_page_tells_case_throughput_cpu_by_role_and_watts_of_which_simulated_ones_are_marked(

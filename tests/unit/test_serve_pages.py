@@ -357,7 +357,7 @@ def test_a_page_that_takes_long_holds_up_no_other(site: TestClient, monkeypatch:
 
     begun, go, answers = threading.Event(), threading.Event(), list[int]()
 
-    def slow(_: Path) -> Body:
+    def slow(*_: object) -> Body:
         begun.set()
         assert go.wait(60)
         return Body(b"at last", "text/plain")

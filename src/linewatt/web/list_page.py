@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
+from linewatt.engine.broadcast.sockets import listened
 from linewatt.report import listing
 from linewatt.report.listing import Listed
 from linewatt.report.table import Cell, Note, Table
@@ -40,6 +41,8 @@ class Line:
     said: tuple[str, ...]
     damaged: bool
     unfinished: bool
+    live: bool
+    """whether it can be watched, as it runs now"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def every_result(request: Request) -> Response:
     at = min(wanted.page, pages)
     shown = found[(at - 1) * asked.ROWS : at * asked.ROWS]
     table = listing.table_of([one for _, one in shown])
+    live = listened(site.settings.state)
     return site.page(
         request,
         "list.html.j2",
@@ -71,7 +75,7 @@ def every_result(request: Request) -> Response:
         states=asked.STATES,
         finding_kinds=asked.FINDINGS,
         columns=[_column(head.title, head.kind, wanted) for head in (*table.keys, *table.heads)],
-        lines=[_line(site, one, table, at) for at, one in enumerate(shown)],
+        lines=[_line(site, one, table, at, live) for at, one in enumerate(shown)],
         notes=_short(table.notes),
         found=len(found),
         seen=seen,
@@ -99,7 +103,7 @@ def _column(title: str, kind: str, wanted: Asked) -> Column:
     return Column(title, "" if kind == "number" else "text", wanted.sorted_by(key), turned)
 
 
-def _line(site: Site, found: Found, table: Table, at: int) -> Line:
+def _line(site: Site, found: Found, table: Table, at: int, live: frozenset[str]) -> Line:
     path, one = found
     row = table.rows[at]
     glance = one.glance if isinstance(one, Listed) else None
@@ -111,6 +115,7 @@ def _line(site: Site, found: Found, table: Table, at: int) -> Line:
         tuple(site.without_root(line) for line in listing.remarks(one)),
         isinstance(one, Damaged),
         isinstance(one, Listed) and not one.heading["complete"],
+        path.name in live,
     )
 
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
+from linewatt.engine.broadcast.sockets import listened
 from linewatt.model import Trial
 from linewatt.report.whole import page_of
 from linewatt.store import read
@@ -35,7 +36,8 @@ async def result(request: Request, name: str) -> Response:
     if path.name != name:  # last, or a baseline: what it stands for has a URL that stays
         return RedirectResponse(url_of(path), 302)
     key = await run_in_threadpool(key_of, path)
-    return made(request, await site.making.page(("result", *key), result_page, path))
+    live = path.name in await run_in_threadpool(listened, site.settings.state)
+    return made(request, await site.making.page(("result", live, *key), result_page, path, live))
 
 
 @router.get("/results/{name}/trials/{number}")
@@ -54,12 +56,12 @@ def of_result(path: Path, make: Callable[[Result], T], only: Sequence[int] | Non
         return make(read.load(path, only))
 
 
-def result_page(path: Path) -> Body:
-    """The page of a result. Raises StoreError."""
+def result_page(path: Path, live: bool) -> Body:
+    """The page of a result; ``live``: its run can be watched now. Raises StoreError."""
 
     def render(found: Result) -> str:
         kind = {"soak": found.is_soak, "table": found.imported_kind is not None}
-        above = rendered("beside.html.j2", url=url_of(path), id=path.name, **kind)
+        above = rendered("beside.html.j2", url=url_of(path), id=path.name, live=live, **kind)
         beside = Markup(above)  # noqa: S704  our own template
         with within(Within(url_of(path), beside, _findings(found.trials))):
             return page_of(found, templates())

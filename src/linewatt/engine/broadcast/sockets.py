@@ -34,6 +34,11 @@ def ids(state: Path) -> list[str]:
     return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX) and name[0] != ".")
 
 
+def listened(state: Path) -> frozenset[str]:
+    """Of these, the results whose runs can be watched now."""
+    return frozenset(one for one in ids(state) if _answers(path_of(state, one)))
+
+
 def path_of(state: Path, result_id: str) -> Path:
     """Where a run is to be watched. ``result_id``: one of :func:`ids`, or of a result that is there."""
     return state / FOLDER / f"{result_id}{SUFFIX}"
