@@ -24,7 +24,7 @@ from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
 from linewatt.model import Case
 from linewatt.store import read
-from linewatt.store.meters import CODE as TOO_SHORT
+from linewatt.store.meters import known_of, looked_slow, with_meters
 from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
@@ -210,7 +210,7 @@ class CampaignRun(Run[events.Ended]):
         read.load_manifest(path)
         remaining.record(path)
         stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
-        if any(flag.code == TOO_SHORT for trial in stored_trials for flag in trial.flags):
+        if any(map(looked_slow, with_meters(stored_trials, known_of(read.meters(path))))):
             await self._settled(path)
         gone = remaining.stored - {trial.number for trial in stored_trials}
         if gone:
