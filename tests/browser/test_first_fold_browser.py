@@ -7,14 +7,17 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.browser.conftest import Open, Scheme
-from tests.first_screens import KINDS
+from tests.first_screens import KINDS, LINE_BPS
+from tests.report_factories import demo_trials, powered, result, stored
 from typer.testing import CliRunner
 
 from linewatt.cli import whole
+from linewatt.model import Flag
 
 pytestmark = pytest.mark.browser
 FIGURE = re.compile(r"\d[\d.,]* (?:Gbps|Mbps|Mbps/W|%)|\d+ of \d+ comparisons")
@@ -66,3 +69,21 @@ def test_a_bar_is_as_long_as_its_part_of_the_line(pages: dict[str, Path], open_f
         assert whole_box is not None
         assert bar is not None
         assert bar["width"] / whole_box["width"] == pytest.approx(part, abs=0.01)
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_what_limits_each_series_is_read_without_scrolling_to_the_side(
+    open_file: Open, tmp_path: Path, width: int
+) -> None:
+    """Also where watts of both ends are simulated and doubtful, and several findings are told."""
+    codes = ("idle-drift", "host-not-idle", "app-irq-share-cpu", "instances-share-cpu", "throughput-dips")
+    flags = tuple(Flag(code, "h1", "as it was", "") for code in codes)
+    trials = powered(demo_trials(), provenance="simulated", ends=("sender", "receiver"))
+    shown = tmp_path / "page.html"
+    told = [replace(one, flags=(*one.flags, *flags), line_goodput_bps=LINE_BPS) for one in trials]
+    path = stored(tmp_path, result(told))
+    done = CliRunner().invoke(whole(), ["report", str(path), "-o", str(shown)])
+    assert shown.is_file(), done.output
+    table = open_file(shown, "light", width).page.locator(".scroll:has(table.first)").first
+    assert "limited by" in table.inner_text().lower()
+    assert table.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
