@@ -532,25 +532,46 @@ def test_the_page_of_hostile_names_escapes_them(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in text
 
 
-def test_a_soak_of_iperf3_alone_has_its_rate_and_bytes(tmp_path: Path) -> None:
+def line_soak(root: Path, *more: Series, seconds: int = 60) -> Soak:
+    """1e8 B/s from a to b, of iperf3 alone, with further series."""
     manifest = {
         "schema_version": 1,
         "name": "line",
         "created_s": STARTED_S,
-        "campaign": {"soak": {"duration_s": 60.0, "interval_s": 1.0, "segment_s": 30.0}, "users": None},
+        "campaign": {
+            "soak": {"duration_s": float(seconds), "interval_s": 1.0, "segment_s": 30.0},
+            "users": None,
+        },
         "trials_planned": 0,
         "hosts": {"a": {}, "b": {}},
     }
-    path = new_result(tmp_path, "line", STARTED_S, manifest)
+    path = new_result(root, "line", STARTED_S, manifest)
     part = store.new_part(path, STARTED_S)
-    chunks = []
+    chunks = [*more]
     for host, way in (("a", "sent"), ("b", "received")):
         name = f"load.{way}_bytes"
-        samples = [Sample(STARTED_S + at, name, 1e8 * at) for at in range(61)]
+        samples = [Sample(STARTED_S + at, name, 1e8 * at) for at in range(seconds + 1)]
         chunks.append(Series(host, "iperf3", {name: Channel(name, "B", "counter", "host")}, samples))
     store.write_chunk(part, 1, chunks)
-    store.end_part(part, STARTED_S + 60, "done")
-    soak = digest(read.load(path))
+    store.end_part(part, STARTED_S + seconds, "done")
+    return digest(read.load(path))
+
+
+def test_energy_that_wraps_is_no_counter_of_the_ledger_that_went_back(tmp_path: Path) -> None:
+    readings = [
+        Sample(STARTED_S + at, "psys-0", (1_000.0 + 300.0 * at) % 65_500.0) for at in range(0, 601, 10)
+    ]
+    rapl = Series("b", "rapl", {"psys-0": Channel("psys-0", "J", "counter", "psys:0")}, readings)
+    soak = line_soak(tmp_path, rapl, seconds=600)
+    (watts,) = soak.power
+    assert watts.total is not None
+    assert watts.total.power_w == pytest.approx(300.0)
+    assert watts.covered == pytest.approx(580 / 600)
+    assert codes(soak) == {"power-incomplete"}
+
+
+def test_a_soak_of_iperf3_alone_has_its_rate_and_bytes(tmp_path: Path) -> None:
+    soak = line_soak(tmp_path)
     assert soak.total_bytes == 6e9
     assert soak.rates is not None
     assert soak.rates.peak_bps == pytest.approx(8e8)

@@ -224,3 +224,19 @@ def test_energy_counters_give_the_mean_power_of_the_time_that_was_read(tmp_path:
     total = scan.totals[1, 0]
     assert total.weighted / total.seconds == pytest.approx(50.0)
     assert total.seconds == pytest.approx(19.0)
+
+
+@pytest.mark.parametrize("cell_s", [10.0, 60.0])
+def test_a_wrap_of_energy_leaves_its_step_out_and_lowers_no_mean_power(tmp_path: Path, cell_s: float) -> None:
+    every_s, range_j = 30, 23_000.0  # of 300 W, with a range that chunks do not have
+    counted = {float(at): (1_000.0 + 300.0 * at) % range_j for at in range(0, 601, every_s)}
+    wraps = sum(after < before for before, after in pairwise(counted.values()))
+    joules = counter(counted, "package")
+    one_part(tmp_path, [[series(joules, [channel("package", unit="J")], source="rapl")]])
+    _, scan = scanned(tmp_path, cell_s)
+    total = scan.totals[1, 0]
+    assert total.resets == wraps
+    assert total.weighted / total.seconds == pytest.approx(300.0)
+    assert total.seconds == pytest.approx(600.0 - every_s * wraps)
+    seen = scan.tracks["package"]
+    assert seen.spread.sum() / seen.seconds.sum() == pytest.approx(300.0)

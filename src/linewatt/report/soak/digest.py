@@ -144,7 +144,7 @@ class Soak:
 
     @cached_property
     def totals(self) -> tuple[Total, ...]:
-        """Each counter over all parts."""
+        """Each counter over all parts, but for those of energy, which is told as mean power."""
         return self._totals(self.parts)
 
     def _totals(self, parts: Sequence[Part]) -> tuple[Total, ...]:
@@ -154,7 +154,9 @@ class Soak:
             if part in numbers:
                 by_number.setdefault(number, []).append(one)
         return tuple(
-            _total(one, by_number.get(one.number, [])) for one in self.series if one.kind == "counter"
+            _total(one, by_number.get(one.number, []))
+            for one in self.series
+            if one.kind == "counter" and one.unit != "J"
         )
 
     @cached_property

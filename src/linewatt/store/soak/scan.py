@@ -213,15 +213,17 @@ class Chunks:
         return max(runs, key=len)
 
     def _again(self, batch: Sequence[Path], start_s: float, cell_s: float) -> Callable[..., Any]:
-        def rows(numbers: Sequence[int], cells: Sequence[int]) -> dict[tuple[int, int], list[float]]:
+        def rows(
+            numbers: Sequence[int], cells: Sequence[int]
+        ) -> dict[tuple[int, int], list[tuple[float, float]]]:
             import numpy as np
 
             asked = {"number": np.asarray(numbers, np.int64), "cell": np.asarray(cells, np.int64)}
             self._database.register("asked", asked)
-            found: dict[tuple[int, int], list[float]] = {}
+            found: dict[tuple[int, int], list[tuple[float, float]]] = {}
             values = {"start": start_s, "cell": cell_s}
-            for number, cell, value in self._rows(_AGAIN, batch, values):
-                found.setdefault((number, cell), []).append(value)
+            for number, cell, *reading in self._rows(_AGAIN, batch, values):
+                found.setdefault((number, cell), []).append((reading[0], reading[1]))
             return found
 
         return rows
@@ -346,7 +348,7 @@ SELECT host, source, min(usual_s) FROM (
 ) WHERE usual_s > 0 GROUP BY ALL
 """
 _AGAIN = f"""
-SELECT number, cell, value FROM (
+SELECT number, cell, time_s, value FROM (
     SELECT number, {_CELL} AS cell, time_s, value
     FROM read_parquet($files) JOIN wanted USING (host, source, channel) WHERE value IS NOT NULL
 ) SEMI JOIN asked USING (number, cell) ORDER BY number, time_s

@@ -28,8 +28,8 @@ _PARTIAL = 0.1
 _NO_TRACK = ""
 _NARROW = ("softnet.", "qdisc.")
 """channels of 32 bits"""
-Again = Callable[[Sequence[int], Sequence[int]], Mapping[tuple[int, int], Sequence[float]]]
-"""(series, cells) → the readings of each (series, cell) in order of time"""
+Again = Callable[[Sequence[int], Sequence[int]], Mapping[tuple[int, int], Sequence[tuple[float, float]]]]
+"""(series, cells) → time and value of the readings of each (series, cell), in order of time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class Counted:
     """One series in one part, with the times of its first and last reading, Unix seconds.
 
     A counter has its ``increase`` in its unit, and how often it was reset: each cost what was counted in one
-    step. A level, or a counter in J, has ``weighted`` / ``seconds`` as its mean over the time with readings.
+    step. A level, or a counter in J, has ``weighted`` / ``seconds`` as its mean over the time with readings,
+    of which a step that went back is none: a counter of energy may wrap at a range that is not stored.
     """
 
     first_s: float
@@ -97,7 +98,8 @@ class Cells:
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """A row for each series and cell: places in the arrays of series, cells, readings by name, and the time
-    since the reading before (NaN: there is none), what was counted since, and what within the cell."""
+    since the reading before (NaN: there is none), what was counted since, and what within the cell, and the
+    seconds of steps, gaps aside, that went back."""
 
     at: Array
     cell: Array
@@ -105,6 +107,7 @@ class _Batch:
     step_s: Array
     crossing: Array
     inside: Array
+    hidden_s: Array
 
 
 class Steps:
@@ -169,8 +172,8 @@ class Steps:
         cell = np.minimum(np.asarray(table["cell"]), self._count - 1)
         readings = {name: np.asarray(table[name], float) for name in _COLUMNS}
         step_s, before = self._before(at, readings)
-        crossing, inside, resets = self._counted(at, cell, readings, before, again)
-        batch = _Batch(at, cell, readings, step_s, crossing, inside)
+        crossing, inside, resets, hidden_s = self._counted(at, cell, readings, (step_s, before), again)
+        batch = _Batch(at, cell, readings, step_s, crossing, inside, hidden_s)
         self._seen[at] = True
         np.fmin.at(self._first_s, at, readings["first_s"])
         np.add.at(self._resets, at, np.where(self._is_counter[at], resets, 0))
@@ -238,24 +241,33 @@ class Steps:
         return gaps
 
     def _counted(
-        self, at: Array, cell: Array, columns: Mapping[str, Array], before: Array, again: Again
-    ) -> tuple[Array, Array, Array]:
-        """What counters counted up to a cell's first reading, and from there to its last; and resets."""
+        self,
+        at: Array,
+        cell: Array,
+        columns: Mapping[str, Array],
+        since: tuple[Array, Array],
+        again: Again,
+    ) -> tuple[Array, Array, Array, Array]:
+        """What counters counted up to a cell's first reading, and from there to its last; resets, and the
+        seconds of their steps. ``since`` has the time since the reading before, and that reading."""
         np, wraps = self._np, self._wraps[at]
+        step_s, before = since
         crossing, reset = _increase(np, before, columns["first"], wraps)
         inside = columns["last"] - columns["first"]
         resets = reset.astype(np.int64)
+        hidden_s = np.where(reset & (step_s <= self._silence_s[at]), step_s, 0.0)
         counts = self._is_counter[at]
         odd = (columns["least"] < columns["first"]) | (columns["greatest"] > columns["last"])
         rows = np.flatnonzero(odd & counts)
         if len(rows):
             readings = again(self._places[at[rows]].tolist(), cell[rows].tolist())
             for row in rows:
-                values = np.array(readings[int(self._places[at[row]]), int(cell[row])])
+                times_s, values = np.array(readings[int(self._places[at[row]]), int(cell[row])]).T
                 wrap = np.full(len(values) - 1, wraps[row])
                 steps, was_reset = _increase(np, values[:-1], values[1:], wrap)
                 inside[row], resets[row] = steps.sum(), resets[row] + was_reset.sum()
-        return crossing, inside, resets
+                hidden_s[row] += np.diff(times_s)[was_reset].sum()
+        return crossing, inside, resets, hidden_s
 
     def _put_counts(self, batch: _Batch, gaps: Sequence[Gap]) -> None:
         np, own = self._np, self._is_counter[batch.at]
@@ -289,6 +301,7 @@ class Steps:
         near = batch.step_s[own] <= self._silence_s[at]
         counted = batch.inside[own] + np.where(near, batch.crossing[own], 0.0)
         lasted_s = readings["last_s"] - readings["first_s"] + np.where(near, batch.step_s[own], 0.0)
+        lasted_s -= batch.hidden_s[own]
         each_s = np.where(self._has_span[at], 1.0, self._usual_s[at])
         weighted = np.where(energy, counted, readings["weighted"] * each_s)
         seconds = np.where(energy, lasted_s, readings["seconds"] * each_s)
