@@ -570,6 +570,34 @@ def test_energy_that_wraps_is_no_counter_of_the_ledger_that_went_back(tmp_path: 
     assert codes(soak) == {"power-incomplete"}
 
 
+def watts_of(host: str, source: str, values_w: dict[str, tuple[float, int]]) -> Series:
+    """A channel each: scope → watts, read once a second, and for how many seconds."""
+    samples = [
+        Sample(STARTED_S + at, scope, watts)
+        for scope, (watts, seconds) in values_w.items()
+        for at in range(1, seconds + 1)
+    ]
+    return Series(host, source, {scope: Channel(scope, "W", "gauge", scope) for scope in values_w}, samples)
+
+
+@pytest.mark.parametrize(
+    "readings",
+    [
+        [watts_of("b", "bmc", {"psu-out": (200.0, 6)}), watts_of("b", "hwmon", {"package": (90.0, 60)})],
+        [watts_of("b", "bmc", {"psu-out:1": (100.0, 60), "psu-out:2": (100.0, 6)})],
+    ],
+)
+def test_how_long_power_was_read_is_that_of_the_watts_that_are_shown(
+    tmp_path: Path, readings: list[Series]
+) -> None:
+    soak = line_soak(tmp_path, *readings)
+    (watts,) = soak.power
+    assert watts.total is not None
+    assert watts.total.power_w == 200.0
+    assert watts.covered == pytest.approx(0.1)
+    assert "power-incomplete" in codes(soak)
+
+
 def test_a_soak_of_iperf3_alone_has_its_rate_and_bytes(tmp_path: Path) -> None:
     soak = line_soak(tmp_path)
     assert soak.total_bytes == 6e9

@@ -35,7 +35,7 @@ Cells = list[float | None]
 @dataclass(frozen=True, slots=True)
 class HostPower:
     """Mean power of a host over the soak, of one scope, or why there is none; ``covered`` is the part of the
-    time that has readings."""
+    time that has readings of each of its channels, without power those of any."""
 
     host: str
     total: power.Total | None
@@ -278,7 +278,8 @@ class Soak:
         return tuple(self._host_power(host) for host in hosts)
 
     def _host_power(self, host: str) -> HostPower:
-        results, seconds = [], 0.0
+        results: list[PowerResult] = []
+        read_s: dict[tuple[str, str], float] = {}
         for one in self.series:
             if one.host != host or one.unit not in ("W", "J"):
                 continue
@@ -289,12 +290,16 @@ class Soak:
             results.append(
                 PowerResult(one.source, one.channel, one.scope, one.provenance, "", mean_w, reason=why)
             )
-            seconds = max(seconds, lasted_s)
+            read_s[one.source, one.channel] = lasted_s
         total = power.system(results)
-        covered = min(1.0, seconds / self.ran_s) if self.ran_s > 0 else 0.0
         if isinstance(total, str):
-            return HostPower(host, None, total, covered)
-        return HostPower(host, total, None, covered)
+            return HostPower(host, None, total, self._covered(max(read_s.values())))
+        least_s = min(read_s[total.source, channel] for channel in total.channels)
+        return HostPower(host, total, None, self._covered(least_s))
+
+    def _covered(self, seconds: float) -> float:
+        """The part of the soak that so many seconds are."""
+        return min(1.0, seconds / self.ran_s) if self.ran_s > 0 else 0.0
 
     @property
     def groups(self) -> list[GroupTotals]:
