@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from pathlib import Path
 
@@ -84,6 +85,40 @@ def test_a_drift_of_ten_percent_a_day_is_found_and_flat_noise_is_none() -> None:
     flat = figures.drift(noisy(1e9, two_days), 10.0)
     assert isinstance(flat, figures.Drift)
     assert not flat.matters
+
+
+def wandering(seed: int, count: int, apart: float, rise: float = 0.0) -> list[float | None]:
+    """Rates that follow those before, by 3 %: correlated over ``apart`` cells, and ``rise`` in all."""
+    draw, stays = random.Random(seed), math.exp(-1 / apart)  # noqa: S311
+    cells: list[float | None] = []
+    off = draw.gauss(0, 0.03)
+    for at in range(count):
+        cells.append(1e9 * (1 + off + rise * at / count))
+        off = stays * off + math.sqrt(1 - stays**2) * draw.gauss(0, 0.03)
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("count", "cell_s", "apart"),
+    [(360, 10.0, 6), (1440, 10.0, 30), (4320, 20.0, 90), (8640, 20.0, 180)],
+    ids=["1 h, 1 min", "4 h, 5 min", "24 h, 30 min", "48 h, 1 h"],
+)
+def test_a_rate_that_only_wanders_is_rarely_said_to_drift(count: int, cell_s: float, apart: float) -> None:
+    found = [figures.drift(wandering(seed, count, apart), cell_s) for seed in range(100)]
+    sure = sum(isinstance(one, figures.Drift) and one.is_sure for one in found)
+    assert sure <= 11  # 5 are expected of 95 % intervals, and more than 11 in 1 of 200 such hundreds
+
+
+def test_a_rate_that_wanders_and_rises_is_said_to_drift() -> None:
+    found = [figures.drift(wandering(seed, 4320, 30, rise=0.05), 20.0) for seed in range(50)]
+    assert sum(isinstance(one, figures.Drift) and one.matters and one.per_day > 0 for one in found) >= 40
+
+
+def test_a_rate_that_fell_at_once_has_still_drifted() -> None:
+    cells = [value and value * (0.9 if at > 2000 else 1.0) for at, value in enumerate(noisy(1e9, 4320))]
+    found = figures.drift(cells, 20.0)
+    assert isinstance(found, figures.Drift)
+    assert found.matters
 
 
 def test_an_hour_of_slices_has_a_drift() -> None:

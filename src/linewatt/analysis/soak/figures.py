@@ -9,8 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from linewatt.units import format_seconds
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
 
 STALL_SHARE = 0.1
 """of the median rate: below it users stall"""
@@ -18,6 +24,15 @@ FEWEST_FOR_DRIFT = 24
 LEAST_DRIFT_S = 3600.0
 MOST_FOR_DRIFT = 200
 """means of so many slices: the test looks at every pair, and neighbouring cells are alike"""
+ALIKE = 0.3
+"""correlation of neighbouring slices above which they are made twice as long, as far as enough are left"""
+MOST_ALIKE = 0.9
+"""correlation above which none is believed: with more the interval would have no end"""
+STEP_SHARE = 0.5
+"""of what a line leaves: where one step leaves less, slices are alike as they are about the step, for a rate
+that fell once does not wander"""
+STEP_ENDS = 0.1
+"""of the slices, on either side of a step at least"""
 VISIBLE_DRIFT = 0.02
 """of the median rate over the whole soak: less is told, but no reason for a flag"""
 SATURATED = 0.9
@@ -141,10 +156,11 @@ def stalls(cells: Sequence[float | None], running: Sequence[float | None] | None
 def drift(cells: Sequence[float | None], cell_s: float) -> Drift | str:
     """The slow change of the rate, or why it is not known.
 
-    Theil–Sen slope with its interval: H. Theil (1950), P. K. Sen, JASA 63 (1968) 1379–1389.
+    Theil–Sen slope with its interval: H. Theil (1950), P. K. Sen, JASA 63 (1968) 1379–1389. Where
+    neighbouring slices are alike it is as wide as so many fewer slices would make it: its variance is
+    multiplied by (1 + r) / (1 − r), r their correlation (S. Yue, C. Y. Wang, Water Resources Management 18
+    (2004) 201–218).
     """
-    import numpy as np
-
     known = [(at, value) for at, value in enumerate(cells) if value is not None]
     if not known:
         return "no slice of time has a rate"
@@ -153,18 +169,65 @@ def drift(cells: Sequence[float | None], cell_s: float) -> Drift | str:
         return f"less than {format_seconds(LEAST_DRIFT_S)} of readings"
     if len(known) < FEWEST_FOR_DRIFT:
         return f"fewer than {FEWEST_FOR_DRIFT} slices of time have a rate"
+    size = -(-len(known) // MOST_FOR_DRIFT)
+    found = _slope(known, size, cell_s)
+    while found.alike > ALIKE and len(known) // (2 * size) >= FEWEST_FOR_DRIFT:
+        size *= 2
+        found = _slope(known, size, cell_s)
+    if found.middle <= 0:
+        return "the median of the rate is 0"
+    scale, wider = DAY_S / found.middle, math.sqrt((1 + found.alike) / (1 - found.alike))
+    low, high = (found.slope + wider * (end - found.slope) for end in (found.low, found.high))
+    return Drift(found.slope * scale, low * scale, high * scale, found.slope * span_s / found.middle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slope:
+    """Theil–Sen slope with its 95 % interval as if slices were independent, bit/s a second; the median of the
+    slices, and the correlation of neighbours about the line or a step, 0 to :data:`MOST_ALIKE`."""
+
+    slope: float
+    low: float
+    high: float
+    middle: float
+    alike: float
+
+
+def _slope(known: Sequence[tuple[int, float]], size: int, cell_s: float) -> _Slope:
+    """Of slices of ``size`` cells."""
+    import numpy as np
     from scipy.stats import theilslopes
 
-    size = -(-len(known) // MOST_FOR_DRIFT)
     parts = [known[start : start + size] for start in range(0, len(known), size)]
     times_s = np.array([np.mean([at for at, _ in part]) * cell_s for part in parts])
     values = np.array([np.mean([value for _, value in part]) for part in parts])
-    middle = float(np.median(values))
-    if middle <= 0:
-        return "the median of the rate is 0"
-    slope, _, low, high = (float(each) for each in theilslopes(values, times_s, 0.95))
-    scale = DAY_S / middle
-    return Drift(slope * scale, low * scale, high * scale, slope * span_s / middle)
+    slope, level, low, high = (float(each) for each in theilslopes(values, times_s, 0.95))
+    line, step = values - level - slope * times_s, _about_step(values)
+    is_step = float(step @ step) < STEP_SHARE * float(line @ line)
+    alike = _alike(step, 3) if is_step else _alike(line, 2)
+    return _Slope(slope, low, high, float(np.median(values)), min(max(0.0, alike), MOST_ALIKE))
+
+
+def _about_step(values: Array) -> Array:
+    """What the one step that explains the most leaves of values."""
+    import numpy as np
+
+    count = len(values)
+    before = np.arange(1, count)
+    explained = np.cumsum(values - values.mean())[:-1] ** 2 / (before * (count - before))
+    ends = math.ceil(STEP_ENDS * count)
+    at = ends + int(explained[ends - 1 : count - ends].argmax())
+    return np.concatenate([values[:at] - values[:at].mean(), values[at:] - values[at:].mean()])
+
+
+def _alike(rest: Array, parameters: int) -> float:
+    """The correlation of neighbours, without what fitting so many parameters takes from it.
+
+    F. H. C. Marriott, J. A. Pope, Biometrika 41 (1954) 390-402.
+    """
+    squares = float(rest @ rest)
+    seen = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
+    return seen + parameters * (1 + 3 * max(0.0, seen)) / len(rest)
 
 
 def rate_disagrees(
