@@ -277,3 +277,33 @@ def test_iperf3_beside_the_users_is_payload_of_the_nics_too() -> None:
     assert balance(ledger([*changed, *rows], ENDS), DURATION_S).verdict == "balanced"
     found = balance(ledger(changed, ENDS), DURATION_S)
     assert found.verdict == "off", "without it the NICs have too much"
+
+
+@pytest.mark.parametrize("unread", [("nic.rx_missed_errors",), ("nic.rx_missed_errors", "softnet.dropped")])
+def test_drops_of_one_client_are_told_though_another_was_not_read(unread: tuple[str, ...]) -> None:
+    lacking = {("c2", name): None for name in unread}
+    book = ledger(totals({("c1", "nic.rx_missed_errors"): 5000.0, **lacking}), ENDS)
+    assert book.dropped == 5000
+    assert book.dropped_lacks == "c2: no reading of nic.rx_missed_errors"
+    assert book.value("nic_rx_missed", CLIENTS).value is None
+
+
+def test_an_end_whose_drops_nobody_counts_leaves_the_least_of_the_other() -> None:
+    lacking = {
+        (name, key): None for name in ENDS.clients for key in ("nic.rx_missed_errors", "softnet.dropped")
+    }
+    book = ledger(totals({("dut", "softnet.dropped"): 7.0, **lacking}), ENDS)
+    assert (book.dropped, book.dropped_lacks) == (7, "no reading of nic.rx_missed_errors")
+
+
+def test_a_cause_that_no_host_of_an_end_counts_lacks_nothing() -> None:
+    lacking = {(name, "softnet.dropped"): None for name in ENDS.clients}
+    book = ledger(totals({("dut", "softnet.dropped"): 7.0, **lacking}), ENDS)
+    assert (book.dropped, book.dropped_lacks) == (7, None)
+
+
+def test_what_is_left_over_of_drops_that_are_not_all_counted_is_not_unexplained() -> None:
+    changes = {("dut", "nstat.TcpRetransSegs"): 600.0, ("c2", "nic.rx_missed_errors"): None}
+    found = balance(ledger(totals({**changes, ("dut", "nic.tx_packets"): None}), ENDS), DURATION_S)
+    assert found.unexplained is None
+    assert found.unexplained_words == "drops are not all counted: c2: no reading of nic.rx_missed_errors"

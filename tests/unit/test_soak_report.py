@@ -598,6 +598,24 @@ def test_how_long_power_was_read_is_that_of_the_watts_that_are_shown(
     assert "power-incomplete" in codes(soak)
 
 
+def test_drops_that_are_not_all_counted_are_shown_as_the_least_wherever_they_stand(tmp_path: Path) -> None:
+    missed = "nic.rx_missed_errors"
+    counts = [Sample(STARTED_S + at, missed, 100.0 * at) for at in range(61)]
+    soak = line_soak(tmp_path, Series("a", "netcounters", {missed: _nic(missed)}, counts))
+    why = f"at least: b: no reading of {missed}"
+    (fact,) = (one for one in summary(soak) if one.title == "Dropped or overrun")
+    assert (fact.value, fact.note) == ("≥ 6,000", why)
+    shown = first_screen_text(first_screen(soak), 160)
+    assert f"≥ 6,000 packets  {why}" in shown
+    told = as_json(soak)["summary"]
+    assert (told["dropped_count"], told["dropped_ratio"]) == (6000, None)
+    assert told["dropped_lacks"] == f"b: no reading of {missed}"
+
+
+def _nic(name: str) -> Channel:
+    return Channel(name, "count", "counter", "nic:data")
+
+
 def test_a_soak_of_iperf3_alone_has_its_rate_and_bytes(tmp_path: Path) -> None:
     soak = line_soak(tmp_path)
     assert soak.total_bytes == 6e9

@@ -250,7 +250,8 @@ def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str
     if known is None:
         return None, "drops: no counter of them was read"
     again, counts = _sent_again(book)
-    counts += f"{known:,} drops counted at the ends"
+    lacks = book.dropped_lacks
+    counts += f"{'at least ' if lacks else ''}{known:,} drops counted at the ends"
     between = [check for check in checks if check.key.endswith("_packets") and check.verdict is not None]
     missing = round(sum(max(0.0, check.difference or 0.0) for check in between))
     if len(between) == 2 and missing <= FEW_PACKETS:
@@ -263,6 +264,8 @@ def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str
     rest = min(rest, missing) if len(between) == 2 else rest
     if rest == 0:
         return 0, f"no unexplained drops: {counts}"
+    if lacks:
+        return None, f"drops are not all counted: {lacks}"
     return rest, f"{rest:,} unexplained drops: {counts}; {_LOOK}"
 
 

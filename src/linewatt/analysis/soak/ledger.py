@@ -32,11 +32,18 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A sum of totals. ``value`` is a least value where ``resets`` are not 0; None has a reason."""
+    """A sum of totals. ``value`` is a least value where ``resets`` are not 0; None has a reason, and
+    ``least`` where some of it is known."""
 
     value: float | None
     reason: str | None = None
     resets: int = 0
+    least: float | None = None
+
+    @property
+    def known(self) -> float | None:
+        """The sum, or of it what is known."""
+        return self.least if self.value is None else self.value
 
     def __add__(self, other: Figure) -> Figure:
         if self.value is None or other.value is None:
@@ -66,7 +73,7 @@ class Line:
     @property
     def total(self) -> float:
         """Over both ends, of what is known."""
-        return sum(one.value for one in self.figures.values() if one.value is not None)
+        return sum(one.known for one in self.figures.values() if one.known is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +118,30 @@ class Ledger:
 
     @property
     def dropped(self) -> int | None:
-        """Packets dropped or overrun at either end, of every cause; None where nothing was read."""
-        drops = [line for line in self.lines if line.is_drop]
-        if all(figure.value is None for line in drops for figure in line.figures.values()):
+        """Packets dropped or overrun at either end, of every cause; None where nothing was read, and the
+        least where ``dropped_lacks`` says what was not."""
+        if all(one.known is None for column in COLUMNS for one in self._drops(column)):
             return None
         twice = sum(self._twice(column) for column in COLUMNS)
-        return round(sum(line.total for line in drops) - twice)
+        return round(sum(line.total for line in self.lines if line.is_drop) - twice)
+
+    @property
+    def dropped_lacks(self) -> str | None:
+        """Why drops of an end are not all counted: nothing counts them there, or not on each of its hosts."""
+        for drops in map(self._drops, COLUMNS):
+            lacking = [one for one in drops if one.value is None]
+            partly = [one for one in lacking if one.least is not None]
+            if partly or (lacking and len(lacking) == len(drops)):
+                return (partly or lacking)[0].reason
+        return None
+
+    def _drops(self, column: str) -> list[Figure]:
+        """Of one end, by cause."""
+        return [line.figures[column] for line in self.lines if line.is_drop and column in line.figures]
 
     def _twice(self, column: str) -> float:
         """What two lines of one end both count."""
-        return sum(min(self.value(key, column).value or 0.0 for key in pair) for pair in COUNTED_TWICE)
+        return sum(min(self.value(key, column).known or 0.0 for key in pair) for pair in COUNTED_TWICE)
 
 
 class Book:
@@ -152,11 +173,14 @@ class Book:
             return Figure(None, f"no reading of {channels[0]}")
         lacking = [first for first in totals if first.value is None]
         silent = [host for host in hosts if not any((host, name) in self._totals for name in channels)]
+        known = [first.value for first in totals if first.value is not None]
+        least = sum(known) if known else None
         if lacking:
             first = lacking[0]
-            return Figure(None, f"{first.host}: {first.channel}: {first.reason or 'not read'}")
+            why = f"{first.host}: {first.channel}: {first.reason or 'not read'}"
+            return Figure(None, why, least=least)
         if silent:
-            return Figure(None, f"{silent[0]}: no reading of {channels[0]}")
+            return Figure(None, f"{silent[0]}: no reading of {channels[0]}", least=least)
         return Figure(
             sum(first.value or 0.0 for first in totals), None, sum(first.resets for first in totals)
         )
@@ -340,9 +364,9 @@ def _drops(book: Book) -> list[Line]:
     lines = []
     for cause in CAUSES:
         figures = _ends(book, *cause.channels)
-        line = Line("Drops", cause.key, cause.title, "count", figures, cause.is_drop and cause.is_packets)
-        if _is_there(line, (CLIENTS, SERVER)):
-            lines.append(line)
+        if any(one.known is not None for one in figures.values()):
+            is_drop = cause.is_drop and cause.is_packets
+            lines.append(Line("Drops", cause.key, cause.title, "count", figures, is_drop))
     return lines
 
 

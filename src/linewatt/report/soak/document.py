@@ -42,6 +42,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
     """The document of ``show --json`` for a soak."""
     found = soak.rates
     dropped, every = soak.ledger.dropped, packets(soak).value
+    lacks = soak.ledger.dropped_lacks
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "soak",
@@ -65,7 +66,8 @@ def as_json(soak: Soak) -> dict[str, Any]:
             "transfers_count": transfers(soak).value if soak.roles.has_users else None,
             "packets_count": every,
             "dropped_count": dropped,
-            "dropped_ratio": dropped / every if dropped is not None and every else None,
+            "dropped_ratio": dropped / every if dropped is not None and every and not lacks else None,
+            **({"dropped_lacks": lacks} if lacks else {}),
             "total_bytes": soak.moved_bytes,
         },
         "stalls": [_stall(soak, one) for one in soak.stalls],
@@ -222,6 +224,7 @@ def _summary_schema() -> Schema:
             "packets_count": maybe(COUNT),
             "dropped_count": maybe(COUNT),
             "dropped_ratio": maybe(NUMBER),
+            "dropped_lacks?": said(TEXT, "Why the drops are not all counted: the count is the least."),
             "total_bytes": maybe(NUMBER),
         }
     )

@@ -25,8 +25,9 @@ from linewatt.report.soak.summary import (
     bytes_text,
     count_text,
     cpu_facts,
+    dropped_note,
+    dropped_text,
     energy_j,
-    of_packets,
     packets,
     transfers,
     users_facts,
@@ -126,12 +127,12 @@ def _steadiness(soak: Soak) -> str:
 
 def _ledger(soak: Soak) -> Iterator[Entry]:
     every, dropped = packets(soak), soak.ledger.dropped
-    ratio = dropped / every.value if dropped is not None and every.value else None
     moved = ["bytes not read" if soak.moved_bytes is None else f"{bytes_text(soak.moved_bytes)} in all"]
     moved += [_counted(transfers(soak).value, "transfers", " done")] if soak.roles.has_users else []
     yield (Line("moved", tuple(moved), _counted(every.value, "packets")),)
-    share = "" if ratio is None else of_packets(ratio)
-    lost = Line("dropped", (f"{count_text(dropped)} packets" if dropped is not None else "not counted",))
+    share = dropped_note(soak)
+    counted = f"{dropped_text(soak.ledger)} packets" if dropped is not None else "not counted"
+    lost = Line("dropped", (counted,))
     unexplained = soak.balance.unexplained
     short = (
         "whether any is unexplained is not known"

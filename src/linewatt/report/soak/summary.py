@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linewatt.analysis.metrics.of_soak import J_PER_GB
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
-from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure
+from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure, Ledger
 from linewatt.analysis.tables.quantities import Published
 from linewatt.model import Provenance
 from linewatt.report.provenance import mark
@@ -99,8 +99,7 @@ def summary(soak: Soak) -> list[Fact]:
     """Rate, transfers, packets, dropped, total data: the lines that studies print."""
     found, book = soak.rates, soak.ledger
     total = soak.moved_bytes
-    every, dropped = packets(soak), book.dropped
-    ratio = dropped / every.value if dropped is not None and every.value else None
+    every = packets(soak)
     counts = [Fact("File transfers", count_text(transfers(soak).value))] if soak.roles.has_users else []
     return [
         Fact(
@@ -109,11 +108,25 @@ def summary(soak: Soak) -> list[Fact]:
         Fact("Rate, peak", format_rate(found.peak_bps if found else None, 4), _slice(soak)),
         *counts,
         Fact("Packets", count_text(every.value), every.reason or "both ways, as NICs counted"),
-        Fact("Dropped or overrun", count_text(dropped), "" if ratio is None else of_packets(ratio)),
+        Fact("Dropped or overrun", dropped_text(book), dropped_note(soak)),
         Fact("Total data", MISSING, UNREAD)
         if total is None
         else Fact("Total data", bits_text(total * 8), bytes_text(total)),
     ]
+
+
+def dropped_text(book: Ledger) -> str:
+    """``1,204``; ``≥ 1,204`` where not all are counted."""
+    text = count_text(book.dropped)
+    return text if book.dropped is None or not book.dropped_lacks else f"≥ {text}"
+
+
+def dropped_note(soak: Soak) -> str:
+    """The part of the packets that was dropped, or what keeps it from being known."""
+    every, dropped, lacks = packets(soak).value, soak.ledger.dropped, soak.ledger.dropped_lacks
+    if dropped is not None and lacks:
+        return f"at least: {lacks}"
+    return of_packets(dropped / every) if dropped is not None and every else ""
 
 
 def of_packets(ratio: float) -> str:

@@ -63,10 +63,10 @@ def ledger_table(book: Ledger, *, zeros: bool = True) -> Table:
 def _cell(figure: Figure | None) -> Cell:
     if figure is None:
         return Cell("")
-    if figure.value is None:
+    if not figure.known and figure.value is None:
         return Cell(MISSING, reason=figure.reason)
-    text = f"{figure.value:,.0f}"
-    return Cell(f"≥ {text}" if figure.resets else text)
+    text = f"{figure.known:,.0f}"
+    return Cell(f"≥ {text}" if figure.resets or figure.value is None else text)
 
 
 def interval_table(soak: Soak) -> Table:
