@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
@@ -614,6 +615,29 @@ def test_drops_that_are_not_all_counted_are_shown_as_the_least_wherever_they_sta
 
 def _nic(name: str) -> Channel:
     return Channel(name, "count", "counter", "nic:data")
+
+
+def _cut(path: Path) -> None:
+    path.write_text("{")
+
+
+@pytest.mark.parametrize("spoil", [_cut, Path.unlink], ids=["damaged", "gone"])
+@pytest.mark.parametrize("name", ["users-000002.json", "chunk-000002.parquet"])
+def test_users_are_sustained_at_least_by_what_is_on_record_of_them(
+    tmp_path: Path, name: str, spoil: Callable[[Path], object]
+) -> None:
+    path, _ = write(tmp_path, CALM)
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["campaign"]["users"]["sustained_bps"] = 100e6
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    assert digest(read.load(path)).sustained_users == 4
+    spoil(path / "soak" / "part-001" / name)
+    soak = digest(read.load(path))
+    (fact,) = (one for one in details(soak) if one.title == "Users sustained")
+    is_there = name.startswith("chunk") and spoil is _cut  # what users did stands in a file beside it
+    assert fact.value == ("4 of 8" if is_there else "≥ 0 of 8")
+    assert ("is not on record of part" in fact.note) == (not is_there)
+    assert as_json(soak)["users"]["sustained_count"] == (4 if is_there else None)
 
 
 def test_a_soak_of_iperf3_alone_has_its_rate_and_bytes(tmp_path: Path) -> None:

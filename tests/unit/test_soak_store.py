@@ -186,3 +186,13 @@ def test_rows_of_a_chunk_are_in_order_of_series_and_time(part: Path) -> None:
     path = str(part / "chunk-000001.parquet")
     rows = duckdb.execute("SELECT host, time_s, value FROM read_parquet(?)", [path]).fetchall()
     assert rows == [("h1", 1000.0, 1.0), ("h1", 1001.0, 2.0), ("h1", 1005.0, 3.0), ("h2", 1000.0, 9.0)]
+
+
+def test_what_users_did_is_not_gone_where_a_sum_has_it(tmp_path: Path) -> None:
+    chunks = tuple(
+        store.Chunk(number, tmp_path, None, None, tmp_path if number == store.SUMMED else None)
+        for number in (store.SUMMED, store.SUMMED + 1)
+    )
+    gone = ("users-000003.json", "users-000122.json", "users-sum-000120.json", "events-000003.jsonl")
+    part = store.Part(1, tmp_path, 0.0, 3600.0, "done", chunks, gone)
+    assert store.users_gone(part) == ["users-000122.json"]

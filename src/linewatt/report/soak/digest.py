@@ -25,6 +25,7 @@ from linewatt.store.soak import soak as store
 from linewatt.store.soak.scan import Chunks, Missing, Scan
 from linewatt.store.soak.soak import Part
 from linewatt.store.soak.steps import Counted, SeriesInfo
+from linewatt.units import first_of
 
 MOST_INTERVALS = 48
 """rows of the ledger by interval"""
@@ -102,10 +103,22 @@ class Soak:
 
     @property
     def sustained_users(self) -> int | None:
-        """Users that moved as much as was asked for; ``None`` where nothing was, or no load ran."""
+        """Users that moved as much as was asked for, the least where ``users_lack`` says why; ``None`` where
+        nothing was asked for, or no load ran."""
         if self.users is None or self.sustained_bps is None or self.load_s <= 0:
             return None
         return self.users.sustained(self.sustained_bps, self.load_s)
+
+    @property
+    def users_lack(self) -> str | None:
+        """Why what single users moved is not on record for all of the time."""
+        names = [f"{path.parent.name}/{path.name}" for path in self.damaged if path.name.startswith("users-")]
+        names += [f"{part.path.name}/{name}" for part in self.parts for name in store.users_gone(part)]
+        names += [name for name in self.gone if "/" not in name]
+        summed = {part.number: store.summed(part) for part in self.parts}
+        chunks = [one for one in self.missing if not one.is_of(summed[one.part])]
+        lacking = [*names, *(f"part {one.part}, {one.numbers}" for one in chunks)]
+        return f"what users moved is not on record of {first_of(lacking, 1)}" if lacking else None
 
     @property
     def users_planned(self) -> int | None:

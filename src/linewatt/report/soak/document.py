@@ -113,7 +113,8 @@ def _users(soak: Soak) -> dict[str, Any] | None:
     return {
         "planned_count": soak.users_planned,
         "sustained_at_bps": soak.sustained_bps,
-        "sustained_count": soak.sustained_users,
+        "sustained_count": None if soak.users_lack else soak.sustained_users,
+        **({"sustained_reason": soak.users_lack} if soak.users_lack else {}),
         "times": {name: asdict(one) for name, one in done.times.items()},
         "times_reason": done.reason,
         "first_lines": done.first_lines,
@@ -236,6 +237,7 @@ def _users_schema() -> Schema:
             "planned_count": maybe(COUNT),
             "sustained_at_bps": said(maybe(NUMBER), "What a user is to move to count as sustained."),
             "sustained_count": maybe(COUNT),
+            "sustained_reason?": said(TEXT, "Why they cannot be counted."),
             "times": table(of_class(Summary), "What was timed → its percentiles."),
             "times_reason": said(maybe(TEXT), "Why some are not known."),
             "first_lines": table(TEXT, "Kind of failure → the first line of it."),

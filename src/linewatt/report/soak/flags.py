@@ -57,7 +57,7 @@ def _damaged(soak: Soak) -> Iterator[Flag]:
 
 def _missing(soak: Soak) -> Iterator[Flag]:
     if soak.missing or soak.gone:
-        named = [f"part {one.part}, {_numbers(one)}, {_time(one)}" for one in soak.missing]
+        named = [f"part {one.part}, {one.numbers}, {_time(one)}" for one in soak.missing]
         named += soak.gone
         yield Flag(
             "chunk-missing",
@@ -73,12 +73,6 @@ def _time(one: Missing) -> str:
     took_s = one.end_s - one.start_s
     start = when(one.start_s)
     return f"{format_seconds(took_s)} from {start}" if took_s > 0 else f"after {start}"
-
-
-def _numbers(one: Missing) -> str:
-    if one.last is None:
-        return f"from chunk {one.first} to the end"
-    return f"chunk {one.first}" if one.first == one.last else f"chunks {one.first} to {one.last}"
 
 
 def _ledger(soak: Soak) -> Iterator[Flag]:

@@ -93,6 +93,8 @@ def _sustained(soak: Soak) -> Quantity:
     """Of the users that were planned: their number is part of the job."""
     if soak.users is None or soak.sustained_users is None:
         return Quantity(None, "no load ran")
+    if soak.users_lack:
+        return Quantity(None, soak.users_lack)
     return Quantity(soak.sustained_users / (soak.users_planned or len(soak.users.bytes_by_user)))
 
 

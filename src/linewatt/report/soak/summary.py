@@ -169,10 +169,11 @@ def users_facts(soak: Soak) -> Iterator[Fact]:
     if done is None:
         return
     if sustained is not None:
+        lack = soak.users_lack
         yield Fact(
             "Users sustained",
-            f"{sustained} of {soak.users_planned or len(done.bytes_by_user)}",
-            f"at {format_rate(soak.sustained_bps)} or more each, on average",
+            f"{'≥ ' if lack else ''}{sustained} of {soak.users_planned or len(done.bytes_by_user)}",
+            f"at {format_rate(soak.sustained_bps)} or more each, on average{f'; {lack}' if lack else ''}",
         )
     for name, one in done.times.items():
         points = ", ".join(f"{_point(at)} {format_seconds(value)}" for at, value in one.percentiles_s.items())

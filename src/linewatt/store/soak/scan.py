@@ -16,7 +16,7 @@ hundredth of the rows and needs no sort; steps from cell to cell are taken from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -66,6 +66,18 @@ class Missing:
     start_s: float
     end_s: float
     is_edge: bool = False
+
+    @property
+    def numbers(self) -> str:
+        """``chunk 4``, ``chunks 4 to 6``."""
+        if self.last is None:
+            return f"from chunk {self.first} to the end"
+        one = self.first == self.last
+        return f"chunk {self.first}" if one else f"chunks {self.first} to {self.last}"
+
+    def is_of(self, numbers: Collection[int]) -> bool:
+        """Whether all of these chunks are among some numbers."""
+        return self.last is not None and all(one in numbers for one in range(self.first, self.last + 1))
 
     def holds(self, gap: Gap, slack_s: float) -> bool:
         """Whether a silence is that of these chunks."""

@@ -29,6 +29,7 @@ from linewatt.store.write import unstored
 FOLDER = "soak"
 _PART = re.compile(r"part-(\d{3,})")
 _CHUNK = re.compile(r"chunk-(\d{6,})\.parquet")
+_USERS = re.compile(r"users-(\d{6,})\.json")
 SUMMED = 120
 """so many chunks on end have their users added up in a file of their own, ``users-sum-<last>.json``: reading
 a histogram takes milliseconds, and days have thousands of chunks"""
@@ -179,10 +180,9 @@ def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, UsersTal
 
     Files that cannot be read are put down as ``damaged``.
     """
-    sums = [chunk for chunk in part.chunks if chunk.users_sum]
-    summed = {number for chunk in sums for number in range(chunk.number - SUMMED + 1, chunk.number + 1)}
+    known = summed(part)
     for chunk in part.chunks:
-        path = chunk.users_sum or (None if chunk.number in summed else chunk.users)
+        path = chunk.users_sum or (None if chunk.number in known else chunk.users)
         if path is None:
             continue
         try:
@@ -191,6 +191,18 @@ def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, UsersTal
             damaged[path] = _why(path, error)
         else:
             yield path, document
+
+
+def users_gone(part: Part) -> list[str]:
+    """Names of files of what users did that were stored and are not there, and that no sum has."""
+    known = summed(part)
+    return [name for name in part.gone if (found := _USERS.fullmatch(name)) and int(found[1]) not in known]
+
+
+def summed(part: Part) -> set[int]:
+    """Numbers of the chunks whose users are in a sum."""
+    sums = [chunk for chunk in part.chunks if chunk.users_sum]
+    return {number for chunk in sums for number in range(chunk.number - SUMMED + 1, chunk.number + 1)}
 
 
 _ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet"}
