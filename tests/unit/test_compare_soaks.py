@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from tests.soak_pairs import asked, soak
 from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.compare import FAIL_ON
-from linewatt.analysis.comparison.rows import METRICS
+from linewatt.analysis.comparison.matching import Match
+from linewatt.analysis.comparison.rows import METRICS, Draft, Options, judged
 from linewatt.analysis.metrics.of_soak import RESPONSES
 from linewatt.analysis.soak.job import ASKED, Job, host_pairs, job_of
 from linewatt.report.soak.digest import digest
@@ -389,3 +391,32 @@ def test_each_figure_of_a_soak_is_asked_for_as_those_of_cases() -> None:
     known = {response for own in FAIL_ON.values() for response in own}
     assert known.issuperset(RESPONSES)
     assert {response.group for response in RESPONSES} == set(METRICS)
+
+
+LATENCY = [one for one in RESPONSES if one.group == "latency"]
+ONE_JOB = Match(Job({}, "dut", ("dut",)), Job({}, "dut", ("dut",)))
+
+
+def figures_of(draw: random.Random, runs: int, slower: float = 0.0) -> list[Draft]:
+    """All times of as many soaks on either side, spread by 3 %; B's first is ``slower`` by so much."""
+    drafts = []
+    for one in LATENCY:
+        base, other = ([draw.gauss(0.0, 0.03) for _ in range(runs)] for _ in range(2))
+        more = slower if one is LATENCY[0] else 0.0
+        drafts.append(Draft(ONE_JOB, one, base=base, other=[value + more for value in other]))
+    return drafts
+
+
+def test_of_many_figures_of_soaks_that_do_not_differ_seldom_one_is_said_to() -> None:
+    draw = random.Random(5)  # noqa: S311
+    found = [judged(figures_of(draw, 8), Options()) for _ in range(100)]
+    told = sum(any(row.outcome in ("better", "worse") for row in each) for each in found)
+    assert told <= 11  # 5 are expected at most
+
+
+def test_a_figure_of_soaks_is_judged_among_all_of_its_metric() -> None:
+    alone, *_ = judged(figures_of(random.Random(5), 8, slower=0.12), Options())  # noqa: S311
+    assert alone.outcome == "worse"
+    change = alone.verdict.change
+    assert change is not None
+    assert change.p_holm == pytest.approx(len(LATENCY) * change.p)

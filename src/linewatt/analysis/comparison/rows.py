@@ -2,8 +2,8 @@
 """Matched responses become rows with a verdict each. Pure.
 
 Ratios by Welch's t on logarithms with a 95 % CI; what counts must be beyond chance among all cases (Holm, a
-family for each response), must not be contradicted by shuffled runs, and must be beyond the stated factor.
-The run is the unit.
+family for each response, of soaks for each metric), must not be contradicted by shuffled runs, and must be
+beyond the stated factor. The run is the unit.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
+from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, over_strata, welch
 from linewatt.analysis.statistics.modes import modes
 from linewatt.analysis.statistics.permutation import permutation_ps, smallest_p, strata_p
@@ -88,7 +89,8 @@ class Draft:
 
 
 def judged(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
-    """Each response is a family of its own: every case that has a verdict counts as looked at."""
+    """Each response is a family of its own: every case that has a verdict counts as looked at. Soaks are one
+    case, of which many figures are looked at: those of a metric are a family."""
     asked = [draft for draft in drafts if not draft.refusal]
     for draft in asked:
         draft.contrast = _contrast(draft)
@@ -98,7 +100,8 @@ def judged(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
     for response, own in _families(drafts):
         family = [draft for draft in own if not draft.refusal]
         matters = options.matters if response.relative else None
-        found = iter(verdicts(response, [draft.contrast for draft in family], matters, COMPARISON))
+        contrasts, beside = [draft.contrast for draft in family], _beside(response, asked)
+        found = iter(verdicts(response, contrasts, matters, COMPARISON, beside))
         for draft in own:
             if draft.match not in said and response.relative:
                 said[draft.match] = _modes_of(draft)
@@ -107,6 +110,17 @@ def judged(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
                 verdict = replace(verdict, words=with_besides(verdict.words, draft.besides))
             rows.append(_row(draft, verdict))
     return tuple(rows)
+
+
+def _beside(response: Response, asked: Sequence[Draft]) -> list[Contrast | str]:
+    """What else of soaks is looked at together with a response: the other figures of its metric."""
+    return [
+        draft.contrast
+        for draft in asked
+        if isinstance(draft.match.base, Job)
+        and draft.response.group == response.group
+        and draft.response != response
+    ]
 
 
 def _families(drafts: Sequence[Draft]) -> list[tuple[Response, list[Draft]]]:

@@ -93,12 +93,14 @@ def verdicts(
     family: Sequence[Contrast | str],
     matters: float | None = None,
     wording: Wording = EFFECTS,
+    beside: Sequence[Contrast | str] = (),
 ) -> tuple[Verdict, ...]:
     """A verdict on each contrast of a family that is looked at together; a text says why there is none.
 
-    ``matters`` is the factor that a change must be beyond.
+    ``matters`` is the factor that a change must be beyond; ``beside`` are contrasts of other responses that
+    are of the family, too.
     """
-    known = [one for one in family if isinstance(one, Contrast) and one.doubt is None]
+    known = [one for one in (*family, *beside) if isinstance(one, Contrast) and one.doubt is None]
     judge = _Judge(response, factor(response, matters), wording, len(known))
     adjusted = iter(holm([one.p for one in known]))
     return tuple(
