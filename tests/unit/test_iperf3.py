@@ -305,3 +305,21 @@ def test_values_that_iperf3_never_writes_are_a_reason_or_plain(
         return
     with pytest.raises(ParseError, match=said):
         understood(lambda: Iperf3().parse(text), "iperf3")
+
+
+@pytest.mark.parametrize(("lost", "packets"), [(-1, 848), (-848, 848), (-849, 848), (-1, 0)])
+def test_datagrams_that_come_late_are_taken_off_the_lost_of_an_interval_that_they_came_in(
+    lost: int, packets: int
+) -> None:
+    """iperf3's own arithmetic: lost so far, less lost until the interval before (esnet/iperf issue 1044).
+
+    Where fewer came than that, its count is damaged (issue 914).
+    """
+    document: Any = json.loads(capture("3.21-udp1500-loss-and-reorder", "server"))
+    document["intervals"][1]["streams"][0] |= {"lost_packets": lost, "packets": packets}
+    if -lost > packets:
+        with pytest.raises(ParseError, match=f"counted {lost} lost_packets"):
+            Iperf3().parse(json.dumps(document))
+        return
+    end = Iperf3().parse(json.dumps(document))
+    assert [one.lost_packets for one in end.intervals] == [15, lost, 1]

@@ -36,6 +36,22 @@ def test_instances_of_a_host_add_up_in_order_of_time() -> None:
     assert found == [(100.0, 0.0), (101.0, 10.0), (101.5, 11.0), (102.0, 21.0), (102.5, 22.0)]
 
 
+def test_datagrams_that_came_late_make_no_total_go_back() -> None:
+    """A counter that does is one that was reset, and what it counted then is taken for not known."""
+
+    def received(*lost: int) -> LoadEnd:
+        intervals = tuple(
+            LoadInterval(float(at), at + 1.0, 1, packets=9, lost_packets=n) for at, n in enumerate(lost)
+        )
+        return LoadEnd(False, "3.12", intervals, float(len(intervals)), 0.1)
+
+    totals = Totals("iperf3")
+    (first,) = totals.series({"dut": [(100.0, received(3, -2, 1, -1))]})
+    (second,) = totals.series({"dut": [(110.0, received(0, 4))]})
+    found = [value for _, value in values([*first.samples, *second.samples], "load.lost_packets")]
+    assert found == [0, 3, 3, 3, 3, 3, 3, 5]
+
+
 def test_what_an_end_does_not_count_has_no_sample() -> None:
     (series,) = Totals("iperf3").series({"dut": [(100.0, end(10, is_sender=False))]})
     assert {one.channel for one in series.samples} == {"load.received_bytes"}

@@ -76,6 +76,16 @@ def test_an_interval_across_the_edge_counts_in_proportion() -> None:
     assert counted.lost_packets == 10
 
 
+def test_late_datagrams_are_taken_off_the_loss_and_leave_no_less_than_none() -> None:
+    whole = load([8e6] * 4)
+    lost = (10, 4, -3, 0)
+    late = tuple(replace(one, lost_packets=n) for one, n in zip(whole.intervals, lost, strict=True))
+    run = place(replace(whole, intervals=late), 100.0, 104.0)
+    assert count(run, Window(100.0, 104.0)).lost_packets == 11
+    assert count(run, Window(101.0, 104.0)).lost_packets == 1
+    assert count(run, Window(102.0, 104.0)).lost_packets == 0, "they were lost before the window"
+
+
 def test_a_gap_in_the_intervals_is_refused_and_never_counted_as_zero() -> None:
     whole = load([8e6] * 6)
     gappy = LoadEnd(True, "3.12", whole.intervals[:2] + whole.intervals[3:], 6.0, None)

@@ -53,7 +53,8 @@ class LoadJob:
 class LoadInterval:
     """What one end counted from ``start_s`` to ``end_s`` after the start of the test, all streams.
 
-    ``packets`` are datagrams: sent at the sender; received plus lost at the receiver.
+    ``packets`` are datagrams: sent at the sender; received plus lost at the receiver. ``lost_packets`` are
+    less than 0 where more came late, and had been counted as lost before, than were lost.
     """
 
     start_s: float

@@ -82,7 +82,7 @@ def count(run: EndRun, window: Window) -> Counted:
         rate_bps=8 * transferred_bytes / covered_s,
         retransmits=_total((interval.retransmits, share) for interval, share in parts),
         packets=_total((interval.packets, share) for interval, share in parts),
-        lost_packets=_total((interval.lost_packets, share) for interval, share in parts),
+        lost_packets=_lost((interval.lost_packets, share) for interval, share in parts),
     )
 
 
@@ -96,6 +96,12 @@ def _share(run: EndRun, interval: LoadInterval, window: Window) -> float:
 def _total(parts: Iterable[tuple[int | None, float]]) -> int | None:
     total = whole_sum(None if value is None else value * share for value, share in parts)
     return None if total is None else round(total)
+
+
+def _lost(parts: Iterable[tuple[int | None, float]]) -> int | None:
+    """Datagrams lost: none where more came late than were lost, which were counted before the window."""
+    lost = _total(parts)
+    return None if lost is None else max(0, lost)
 
 
 def overlap_s(start_s: float, end_s: float, window: Window) -> float:

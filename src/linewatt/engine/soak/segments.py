@@ -49,6 +49,8 @@ class Totals:
 
     source: str
     by_host: dict[str, Counter[str]] = field(default_factory=dict)
+    owed: dict[str, Counter[str]] = field(default_factory=dict)
+    """what an interval took off, which the next ones make up for: a total never goes back"""
 
     def series(self, ends: Mapping[str, Sequence[tuple[float, LoadEnd]]]) -> list[Series]:
         """The totals of hosts after another segment; ``ends``: host → (its start, what it counted)."""
@@ -72,9 +74,16 @@ class Totals:
         first_s = min((start_s for start_s, _ in ends), default=0.0)
         samples = [Sample(first_s, name, float(total[name])) for name in {name for _, name, _ in parts}]
         for time_s, name, count in sorted(parts):
-            total[name] += count
+            total[name] += self._grown(host, name, count)
             samples.append(Sample(time_s, name, float(total[name])))
         return samples
+
+    def _grown(self, host: str, name: str, count: int) -> int:
+        """By how much a total grows; ``count`` is less than 0 where datagrams came late."""
+        owed = self.owed.setdefault(host, Counter())
+        left = count - owed[name]
+        owed[name] = max(0, -left)
+        return max(0, left)
 
 
 class Segments:

@@ -77,8 +77,21 @@ def _interval(streams: list[dict[str, Any]], is_sender: bool) -> LoadInterval:
         transferred_bytes=transferred_bytes,
         retransmits=_total(streams, "retransmits") if is_sender else None,
         packets=_total(streams, "packets"),
-        lost_packets=None if is_sender else _total(streams, "lost_packets"),
+        lost_packets=None if is_sender else _lost(streams),
     )
+
+
+def _lost(streams: list[dict[str, Any]]) -> int | None:
+    """Datagrams lost; fewer than 0 where more came late than were lost, which an interval before counted.
+
+    Raises ParseError where more came late than came at all.
+    """
+    if not all("lost_packets" in stream for stream in streams):
+        return None
+    lost = sum(int(stream["lost_packets"]) for stream in streams)
+    if lost < -(_total(streams, "packets") or 0):
+        raise ParseError(f"iperf3 counted {lost} lost_packets")
+    return lost
 
 
 def _total(streams: list[dict[str, Any]], key: str) -> int | None:
