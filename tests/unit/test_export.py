@@ -312,6 +312,16 @@ def test_loss_of_several_instances_is_that_of_all_their_datagrams(run: Run) -> N
     assert total["lost_percent"] == pytest.approx(100 * lost / packets)
 
 
+def test_senders_of_datagrams_who_count_no_loss_have_none_added_up(run: Run) -> None:
+    """As little as each of them has in its own intervals."""
+    texts = [capture("3.21-udp60-forward"), capture("3.18-udp60-forward")]
+    measured(Case("udp-60", "h1", "h2", instances=2), *texts)
+    sums = [one["sum"] for one in exported(run)["intervals"]]
+    own = [one["sum"] for text in texts for one in json.loads(text)["intervals"]]
+    assert all("packets" in one and "lost_percent" not in one for one in own)
+    assert all("packets" in one and "lost_percent" not in one for one in sums)
+
+
 def test_without_output_the_figures_of_the_window_are_given_and_no_more(run: Run) -> None:
     measured(Case("tcp", "h1", "h2", instances=2), capture("3.17.1-tcp-rate-limited"))
     document = exported(run)

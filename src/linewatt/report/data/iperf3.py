@@ -169,8 +169,8 @@ def _sum(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             made[name] = fmean(values)
         elif name in _ALIKE and len(set(values)) == 1:
             made[name] = values[0]
-    if made.get("packets"):
-        made["lost_percent"] = 100 * made.get("lost_packets", 0) / made["packets"]
+    if made.get("packets") and "lost_packets" in made:
+        made["lost_percent"] = 100 * made["lost_packets"] / made["packets"]
     return made
 
 
