@@ -798,6 +798,15 @@ def test_a_test_of_bytes_or_of_a_rate_that_is_not_told_is_another_case_than_any_
     assert dict(imported(old).trials[0].trial.case.factors) == {"asked-rate": "unknown"}
 
 
+def test_datagrams_that_the_kernel_cuts_and_joins_are_another_case(tmp_path: Path) -> None:
+    """``--gsro`` of iperf3 3.21: a mean over both is of neither, and no campaign has it."""
+    udp = MORE / "gen" / "client-udp.json"
+    moved(udp, tmp_path / "gen" / "a.json", asked={"gso": 0, "gro": 0})
+    moved(udp, tmp_path / "gen" / "b.json", cookie="b", later_s=20, asked={"gso": 1, "gro": 1})
+    cases = [one.trial.case for one in imported(tmp_path).trials]
+    assert [dict(one.factors) for one in cases] == [{}, {"gso": "on", "gro": "on"}]
+
+
 def test_an_instance_that_ran_for_no_time_is_a_failed_trial(tmp_path: Path) -> None:
     path = moved(ONE, tmp_path / "gen" / "a.json")
     found = document(path)

@@ -189,3 +189,6 @@ def _factors(rate: object, asked: Mapping[str, Any], *, by_size: bool) -> Iterat
         yield "tos", str(int(asked["tos"]))
     if asked.get("fqrate"):
         yield "fq-rate", str(int(asked["fqrate"]))
+    for name in ("gso", "gro"):  # --gsro: datagrams that the kernel cuts and joins, which changes their cost
+        if asked.get(name):
+            yield name, "on"
