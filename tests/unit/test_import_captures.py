@@ -194,6 +194,46 @@ def test_the_servers_output_in_a_clients_file_has_its_intervals(tmp_path: Path) 
     assert {"instance0.sender.throughput_bps", "instance0.receiver.throughput_bps"} <= names
 
 
+def waited_for(into: Path, version: str) -> Path:
+    """A server of this version: 1.4 cores of its host are busy, of which it counts 0.05 as its own."""
+    folder(into, "gen/client.json", "dut/server.json", of=IMPORTS / "watts")
+    path = into / "dut" / "server.json"
+    found = document(path)
+    found["start"]["version"] = version
+    found["end"]["cpu_utilization_percent"]["host_total"] = 5.0
+    path.write_text(json.dumps(found))
+    row = re.compile(r"^(\S+ +(?:all|\d) +).*\d$", re.MULTILINE)
+    text = (IMPORTS / "watts" / "dut" / "mpstat.txt").read_text()
+    used = "0.00 0.00 60.00 0.00 0.00 10.00 0.00 0.00 0.00 30.00"
+    (into / "dut" / "mpstat.txt").write_text(row.sub(rf"\g<1>{used}", text))
+    return into
+
+
+def test_cpu_time_of_a_server_that_counts_what_it_waited_makes_no_load_foreign(tmp_path: Path) -> None:
+    """Before 3.10 it is counted from when the server began to listen, which may be an hour before."""
+    new = imported(waited_for(tmp_path / "new", "iperf 3.10"))
+    assert end_of(new, "receiver").load_cpu_cores == 0.05
+    assert "foreign-load" in codes(new)
+    old = imported(waited_for(tmp_path / "old", "iperf 3.9"))
+    assert end_of(old, "receiver").cpu_cores == pytest.approx(1.4)
+    assert end_of(old, "receiver").load_cpu_cores is None
+    assert end_of(old, "receiver").foreign_cores is None
+    assert "foreign-load" not in codes(old)
+    assert end_of(old, "sender").load_cpu_cores == pytest.approx(0.0192, abs=1e-4), "a client counts its test"
+
+
+def test_cpu_time_that_a_server_of_no_known_version_told_is_not_taken(tmp_path: Path) -> None:
+    waited_for(tmp_path, "iperf 3.9")
+    (tmp_path / "dut" / "server.json").unlink()
+    path = tmp_path / "gen" / "client.json"
+    found = document(path)
+    found["end"]["cpu_utilization_percent"]["remote_total"] = 5.0
+    path.write_text(json.dumps(found))
+    whole = imported(tmp_path)
+    assert end_of(whole, "receiver").load_cpu_cores is None
+    assert "foreign-load" not in codes(whole)
+
+
 def test_iperf3s_own_warm_up_is_no_part_of_the_window(tmp_path: Path) -> None:
     (made,) = imported(folder(tmp_path, "gen/client-reverse.json")).trials
     start = document(MORE / "gen" / "client-reverse.json")["start"]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
@@ -41,6 +42,9 @@ MINIMUM_VERSION = (3, 2)
 
 DONT_FRAGMENT_FROM = (3, 10)
 """first with ``--dont-fragment``"""
+SERVER_CPU_FROM = (3, 10)
+"""first whose server counts its CPU time from the test on, and not from when it began to listen (esnet/iperf
+issue 1076)"""
 ZEROCOPY_REVERSE_FROM = (3, 11)
 """first that sends without a copy as a server, too"""
 
@@ -148,7 +152,8 @@ class Iperf3(Load):
             raise ParseError(f"iperf3: its JSON has an unknown shape: {shown}") from error
 
     def ends_of(self, file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
-        return ends_of(file, text, documents)
+        found = ends_of(file, text, documents)
+        return None if found is None else tuple(map(_with_cpu_of_the_test, found))
 
     def complaint(self, stdout: str, stderr: str) -> str:
         return error_of(stdout) or super().complaint(stdout, stderr)
@@ -180,6 +185,18 @@ class Iperf3(Load):
             return None
         words = str(error or stderr.strip() or f"status {status}").splitlines()[-1]
         return words.removeprefix("error - ").removeprefix("iperf3: error - ")[:160]
+
+
+def _with_cpu_of_the_test(told: ToldEnd) -> ToldEnd:
+    """A test without the server's CPU use, unless its version is known to count that of the test."""
+    end = told.other if told.is_client else told.own
+    if isinstance(end, str):
+        return told
+    version = tuple(int(part) for part in re.findall(r"\d+", end.version)[:2])
+    if version >= SERVER_CPU_FROM:
+        return told
+    blind = replace(end, cpu_cores=None)
+    return replace(told, other=blind) if told.is_client else replace(told, own=blind)
 
 
 def _check(job: LoadJob, version: Version) -> None:

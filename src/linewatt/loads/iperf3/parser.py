@@ -132,7 +132,7 @@ def other_end(document: dict[str, Any]) -> LoadEnd | str:
     That is one count, of the whole test but for iperf3's own warm-up; with ``--get-server-output`` it is all
     that the server counted. A server is told nothing of its client, and a client before 3.10 nothing of
     the other end of UDP: of these their own count of the other end is 0, or there is none. The other's
-    version is never told.
+    version is never told, and so not of which time the CPU use is that it told (``remote_total``).
     """
     start, end = document["start"], document["end"]
     theirs = document.get("server_output_json")
@@ -164,16 +164,10 @@ def other_end(document: dict[str, Any]) -> LoadEnd | str:
             ),
         ),
         duration_s=seconds,
-        cpu_cores=_remote_cores(end),
+        cpu_cores=None,
         congestion=_word(end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion")),
     )
 
 
 def _counted_once(told: dict[str, Any], key: str) -> int | None:
     return _total([told], key)
-
-
-def _remote_cores(end: dict[str, Any]) -> float | None:
-    """As the other end said; 0 is said by versions that were told nothing."""
-    percent = end.get("cpu_utilization_percent", {}).get("remote_total")
-    return float(percent) / 100 if percent else None
