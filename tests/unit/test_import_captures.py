@@ -320,6 +320,38 @@ def test_sar_tells_cpu_use_as_text_and_as_sadfs_json(tmp_path: Path, readings: s
     assert ("zone-assumed" in codes(whole)) == (readings != "sadf.json"), "which says that it is UTC"
 
 
+def test_a_share_of_all_cpus_is_doubtful_where_some_may_be_offline(tmp_path: Path) -> None:
+    """sysstat's number of CPUs is of all that the kernel has: booted with nosmt, half of them are offline."""
+    whole = imported(folder(tmp_path / "u", "gen/client-udp.json", "dut/server-udp.json", "dut/sar-u.txt"))
+    (flag,) = [one for one in whole.trials[0].trial.flags if one.code == "cpus-assumed"]
+    assert flag.where == "dut"
+    assert "a share of 2 CPUs" in flag.evidence
+    each = imported(folder(tmp_path / "a", "gen/client-udp.json", "dut/server-udp.json", "dut/sar.txt"))
+    assert "cpus-assumed" not in codes(each)
+    path = tmp_path / "u" / "dut" / "sar-u.txt"
+    path.write_text(path.read_text().replace("(2 CPU)", "(1 CPU)"))
+    assert "cpus-assumed" not in codes(imported(tmp_path / "u")), "one that runs mpstat is online"
+
+
+@pytest.mark.parametrize("name", ["mpstat.txt", "mpstat.json"])
+def test_cpus_that_are_offline_use_none_where_the_others_make_up_the_whole(
+    tmp_path: Path, two: Whole, name: str
+) -> None:
+    shutil.copytree(TWO, tmp_path / "w")
+    role: Role = "receiver" if name.endswith("txt") else "sender"
+    path = tmp_path / "w" / ("dut" if role == "receiver" else "gen") / name
+    text = path.read_text()
+    more = text.replace("(2 CPU)", "(4 CPU)").replace('"number-of-cpus": 2', '"number-of-cpus": 4')
+    assert more != text
+    path.write_text(more)
+    assert cores_of(imported(tmp_path / "w"), role) == pytest.approx(cores_of(two, role))
+    rows = [
+        line for line in more.splitlines() if not re.match(r"[\d:]+ +1 ", line) and '"cpu": "1"' not in line
+    ]
+    path.write_text("\n".join(rows).replace("},\n\t\t\t\t\t]", "}\n\t\t\t\t\t]"))
+    assert set(cores_of(imported(tmp_path / "w"), role)) == {None}, "one that is not told of is busy"
+
+
 def test_mpstats_json_that_was_ended_early_is_read_as_far_as_it_goes(tmp_path: Path, two: Whole) -> None:
     """A terminated mpstat before 12.7.8 leaves its JSON open."""
     shutil.copytree(TWO, tmp_path / "w")
@@ -363,7 +395,7 @@ def test_a_test_that_failed_is_a_failed_trial_with_iperf3s_words(tmp_path: Path)
         (lambda at: (at / "x").write_text('{"a":' * 100_000), "nests values too deeply"),
         (lambda at: (at / "notes.md").write_text("# what I did\n"), "notes.md: is none of iperf3 --json"),
         (lambda at: (at / "x").write_bytes(b"\x1f\x8b\x08\x00"), "x: damaged: its gzip data end too early"),
-        (lambda at: (at / "x").write_bytes(os.urandom(4096)), "x: is none of"),
+        (lambda at: (at / "x").write_bytes(b"\xff" + os.urandom(4096)), "x: is none of"),
         (lambda at: (at / "x").symlink_to("/etc/passwd"), "x: is a symbolic link, and none is followed"),
         (lambda at: (at / "gen").symlink_to("/etc"), "gen: is a symbolic link"),
         (lambda at: os.mkfifo(at / "x"), "x: is no regular file"),

@@ -601,6 +601,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_import_captures.py",
         "test_a_host_without_a_file_of_the_load_is_taken_to_have_the_clients_clock_and_that_is_told",
     ),
+    "cpus-assumed": (
+        "test_import_captures.py",
+        "test_a_share_of_all_cpus_is_doubtful_where_some_may_be_offline",
+    ),
     "zone-assumed": (
         "test_import_captures.py",
         "test_stamps_without_a_zone_are_read_as_utc_and_that_is_told",

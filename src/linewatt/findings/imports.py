@@ -58,6 +58,16 @@ KINDS = (
         "Keep what the load writes at both ends.",
     ),
     Kind(
+        "cpus-assumed",
+        "doubtful",
+        "host",
+        ("cpu",),
+        "Cores are what all CPUs of a host used together, times the number of CPUs that its file says. sysstat counts those "
+        "that are offline, too: where second threads are (nosmt), twice as many cores are told as were used.",
+        "mpstat or sar ran without -P ALL: nothing shows that all CPUs were online.",
+        "Run mpstat -P ALL, or sar -u ALL -P ALL, which have a line for each CPU that is online.",
+    ),
+    Kind(
         "zone-assumed",
         "note",
         "campaign",

@@ -88,6 +88,11 @@ LIES: dict[str, tuple[Lie, ...]] = {
         ),
         Lie("A foreign process in the window", ("foreign-load", "host-not-idle")),
         Lie("Steal by a hypervisor", ("cpu-stolen",)),
+        Lie(
+            "A share of CPUs of which some are offline",
+            ("cpus-assumed",),
+            "linewatt reads each CPU by itself",
+        ),
         Lie("A busy SMT sibling", ("smt-sibling-busy",)),
         Lie("Timers and updates that run in the window", ("foreign-load", "cpu-unsteady")),
     ),

@@ -87,6 +87,7 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
     yield from _told(seen, known.tests)
     for end in seen.ends:
         yield from _no_cpu(end, known.readings[end.host])
+        yield from _cpus(end, known.readings[end.host])
         yield from standstill(end.host, seen.readings(end), seen.window)
         yield from _clock(end, known)
         yield from _zone(end, known.readings[end.host])
@@ -146,6 +147,20 @@ def _no_cpu(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
             end.host,
             end.reasons["cpu_cores"] if has_any else no_cpu_file(end.host),
             f"put what mpstat -P ALL 1 wrote there into a folder {end.host}, and import again",
+        )
+
+
+def _cpus(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
+    """Cores that are a share of CPUs which may not all be online."""
+    own = [one for one in readings if one.reading.source in SOURCES and one.reading.records]
+    counts = [one.assumed_cpus for one in own]
+    if end.cpu_cores is not None and own and None not in counts:
+        yield Flag(
+            "cpus-assumed",
+            end.host,
+            f"{own[0].file} says what all CPUs used together, and of none by itself: taken as a share of "
+            f"{counts[0]} CPUs, among which sysstat counts those that are offline",
+            f"keep what mpstat -P ALL 1 writes at {end.host}, which has a line for each CPU that is online",
         )
 
 

@@ -42,6 +42,8 @@ class Track:
     is_power: bool = False
     is_dated: bool = False
     """whether each time has its own date"""
+    assumed_cpus: int | None = None
+    """CPUs that shares of the whole host are taken of, where nothing shows that all of them are online"""
     of_peer: bool = False
     """whether it is of the other host of the test that is in the same file"""
 

@@ -3,7 +3,7 @@
 
 mpstat and sar stamp the end of an interval with the clock on the wall of their host, cut to a second,
 without a zone; the date stands once, at the top, as the locale has it. sadf has date, time and whether they
-are UTC.
+are UTC. The number of CPUs at the top is of all that the kernel has, those that are offline included.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from linewatt.engine.captures import stamps
@@ -30,6 +30,8 @@ SECOND_S = 1.0
 MOST_CPUS = 8192
 MOST_PERCENT = 100.5
 """three columns of two decimals each, added up"""
+ALIKE_PERCENT = 0.5
+"""what all CPUs have together and the mean of their rows may differ by: 0.3 in captures"""
 _ALL = ("all", "-1")
 _NAMES = {"user": "usr", "system": "sys"}
 """of ``sar -u`` in its short form, in which they contain guests and interrupts"""
@@ -265,6 +267,7 @@ def _track(
         raise ParseError("its times go back: the clock was set, or files were joined")
     if len({cpu for one in intervals for cpu in one.cpus}) > MOST_CPUS:
         raise ParseError(f"holds more than {MOST_CPUS} CPUs")
+    host = replace(host, cpus=_online(intervals, host.cpus))
     first_s = 0.0 if is_dated or not host.days else stamps.midnight_s(host.days[0])
     records = tuple(
         _record(one, span_s, host, first_s) for one, span_s in zip(intervals, _spans(intervals), strict=True)
@@ -282,6 +285,26 @@ def _track(
         resolution_s=SECOND_S,
         days=host.days,
         facts={**kernel, **cpus},
+        assumed_cpus=None if host.cpus == 1 or all(one.cpus for one in intervals) else host.cpus,
+    )
+
+
+def _online(intervals: Sequence[Interval], cpus: int | None) -> int | None:
+    """How many CPUs are online: as many as each interval tells of, where these make up what it says of all
+    together; else ``cpus``, as it stands at the top."""
+    told = {frozenset(one.cpus) for one in intervals}
+    if len(told) == 1 and all(one.cpus and _is_of_all(one) for one in intervals):
+        return len(told.pop())
+    return cpus
+
+
+def _is_of_all(one: Interval) -> bool:
+    """Whether the rows of its CPUs are all that the one of the whole is made of."""
+    if one.whole is None:
+        return False
+    rows, names = tuple(one.cpus.values()), one.whole.keys()
+    return all(row.keys() == names for row in rows) and all(
+        abs(fmean(row[name] for row in rows) - one.whole[name]) <= ALIKE_PERCENT for name in names
     )
 
 
