@@ -320,6 +320,27 @@ def test_sar_tells_cpu_use_as_text_and_as_sadfs_json(tmp_path: Path, readings: s
     assert ("zone-assumed" in codes(whole)) == (readings != "sadf.json"), "which says that it is UTC"
 
 
+@pytest.mark.parametrize("name", ["sar.txt", "sar-u.txt"])
+def test_one_reading_that_stands_for_the_rest_of_a_window_is_told_whichever_tool_it_is_of(
+    tmp_path: Path, name: str
+) -> None:
+    """A clock that is set forward by half a minute makes a second of sar one of 31 s."""
+    folder(tmp_path, "gen/client-udp.json", "dut/server-udp.json", f"dut/{name}")
+    assert "host-stood-still" not in codes(imported(tmp_path))
+    path = tmp_path / "dut" / name
+    stamp = re.compile(r"^22:47:(\d\d)", re.MULTILINE)
+    path.write_text(
+        stamp.sub(
+            lambda match: match[0] if int(match[1]) < 30 else f"22:48:{int(match[1]) - 30:02d}",
+            path.read_text(),
+        )
+    )
+    (flag,) = [one for one in imported(tmp_path).trials[0].trial.flags if one.code == "host-stood-still"]
+    assert (
+        "for 31.0 s, in place of 1.0 s: it stood still, its tool was stopped, or its clock" in flag.evidence
+    )
+
+
 def test_a_share_of_all_cpus_is_doubtful_where_some_may_be_offline(tmp_path: Path) -> None:
     """sysstat's number of CPUs is of all that the kernel has: booted with nosmt, half of them are offline."""
     whole = imported(folder(tmp_path / "u", "gen/client-udp.json", "dut/server-udp.json", "dut/sar-u.txt"))

@@ -60,7 +60,8 @@ KINDS = (
         ("throughput", "cpu"),
         "For a part of the window nothing was heard of the CPUs of a host: it, or the way to it, stood still. What the load "
         "moved is still what it moved, with that in it.",
-        f"Between two records of mpstat lie more than {ARRIVAL_LATE_S:g} s beyond their usual time.",
+        f"Between two records of mpstat lie more than {ARRIVAL_LATE_S:g} s beyond their usual time; of imported files also "
+        "of sar and flent, where a clock that was set looks the same.",
         "Repeat the trial, and find what held the host or its connection up (a load that takes all CPUs, a guest that is not "
         "run, a management network that is full); connections.json, if there is one, has how slowly it answered.",
     ),

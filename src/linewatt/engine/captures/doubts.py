@@ -37,6 +37,8 @@ UNKNOWN = (
     "MTU, offloads, governor and other settings of hosts, CPUs of the load and of interrupts, the "
     "rate of the line, whether the network was bare, zero-copy"
 )
+STOOD_STILL = "it stood still, its tool was stopped, or its clock was set"
+"""which stamps of a tool alone do not tell apart"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
     for end in seen.ends:
         yield from _no_cpu(end, known.readings[end.host])
         yield from _cpus(end, known.readings[end.host])
-        yield from standstill(end.host, seen.readings(end), seen.window)
+        yield from standstill(end.host, seen.readings(end), seen.window, SOURCES, STOOD_STILL)
         yield from _clock(end, known)
         yield from _zone(end, known.readings[end.host])
         yield from _coarse(end, known, seen.window)

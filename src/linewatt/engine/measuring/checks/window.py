@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
 
 from linewatt.engine.live.feed import Reading, Record
@@ -126,11 +126,17 @@ def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[
     return flags
 
 
-def standstill(host: str, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
+def standstill(
+    host: str,
+    readings: Sequence[Reading],
+    window: Window,
+    sources: Collection[str] = ("mpstat",),
+    why: str = "it, or the way to it, stood still",
+) -> Iterator[Flag]:
     """A host of which nothing was heard for long, told by a sensor that writes at fixed intervals."""
     for reading in readings:
         spans_s = [one.span_s for one in reading.records[1:]]
-        if reading.source != "mpstat" or not spans_s:
+        if reading.source not in sources or not spans_s:
             continue
         longest = max(
             (one for one in reading.records[1:] if _is_in(one, window)),
@@ -143,7 +149,7 @@ def standstill(host: str, readings: Sequence[Reading], window: Window) -> Iterat
                 "host-stood-still",
                 host,
                 f"nothing was heard of its CPUs for {longest.span_s:.1f} s, in place of {usual_s:.1f} s: "
-                "it, or the way to it, stood still",
+                f"{why}",
                 "repeat the trial, and find what held it up",
             )
 
