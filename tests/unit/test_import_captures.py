@@ -194,6 +194,34 @@ def test_the_servers_output_in_a_clients_file_has_its_intervals(tmp_path: Path) 
     assert {"instance0.sender.throughput_bps", "instance0.receiver.throughput_bps"} <= names
 
 
+def test_a_server_that_is_ended_behind_its_tests_keeps_them(tmp_path: Path) -> None:
+    """``iperf3 -s --json`` runs until Ctrl-C, and says so in a last document."""
+    folder(tmp_path, "gen/client-udp.json", "dut/server-udp.json")
+    path = tmp_path / "dut" / "server-udp.json"
+    tests = path.read_text()
+    start = {name: document(path)["start"][name] for name in ("version", "system_info")}
+    last = {
+        "start": {"connected": [], **start},
+        "intervals": [],
+        "end": {},
+        "error": "interrupt - the server",
+    }
+    path.write_text(tests + json.dumps(last))
+    (made,) = imported(tmp_path).trials
+    assert made.trial.status == "done"
+    assert "told-by-the-other-end" not in {flag.code for flag in made.trial.flags}
+    path.write_text(json.dumps(last))
+    assert "iperf3 says 'interrupt - the server', and no test began" in refusal(tmp_path)
+
+
+def test_a_test_that_a_client_could_not_begin_is_not_passed_over(tmp_path: Path) -> None:
+    folder(tmp_path, "gen/client-udp.json")
+    path = tmp_path / "gen" / "client-udp.json"
+    refused = (CAPTURES / "iperf3" / "3.12-connection-refused" / "client.json").read_text()
+    path.write_text(path.read_text() + refused)
+    assert "no test began" in refusal(tmp_path)
+
+
 def waited_for(into: Path, version: str) -> Path:
     """A server of this version: 1.4 cores of its host are busy, of which it counts 0.05 as its own."""
     folder(into, "gen/client.json", "dut/server.json", of=IMPORTS / "watts")

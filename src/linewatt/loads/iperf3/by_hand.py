@@ -39,11 +39,19 @@ def ends_of(file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, 
         return None
     if len(documents) > MOST_TESTS:
         raise InvalidInput(f"more than {MOST_TESTS} tests in one file; import it in parts")
-    return tuple(_ends(file, text, documents))
+    begun = tuple(one for one in documents if not _never_began(one))
+    by_server = bool(begun) and all("connecting_to" not in one["start"] for one in begun)
+    return tuple(_ends(file, text, begun if by_server else documents))
 
 
 def _is_test(document: object) -> bool:
     return isinstance(document, dict) and {"start", "intervals", "end"} <= document.keys()
+
+
+def _never_began(document: Mapping[str, Any]) -> bool:
+    """Whether no test ran: a server that is ended says so while it waits, a client that found no server."""
+    start = document["start"]
+    return document.get("error") is not None and not {"test_start", "timestamp", "cookie"} <= start.keys()
 
 
 def _ends(file: str, text: str, documents: tuple[Any, ...]) -> Iterator[ToldEnd]:
@@ -56,7 +64,7 @@ def _ends(file: str, text: str, documents: tuple[Any, ...]) -> Iterator[ToldEnd]
 def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
     start = document["start"]
     failure = document.get("error")
-    if failure is not None and not ("test_start" in start and "timestamp" in start and "cookie" in start):
+    if _never_began(document):
         said = one_line(str(failure))[:200]
         raise InvalidInput(f"iperf3 says {said!r}, and no test began; --skip leaves the file out")
     asked = _asked(start)
