@@ -51,6 +51,10 @@ class Shape:
     cpu_share: float = 0.3
     server_extra_bytes: int = 0
     provenance: Any = "simulated"
+    frozen_w: float | None = None
+    """what the meter reads all the time"""
+    cpu_swing: tuple[int, float] | None = None
+    """so many seconds with this share of the CPUs in use, so many with ``cpu_share``, and so on"""
 
 
 @dataclass
@@ -267,13 +271,18 @@ class _Part:
             }
             values["nstat.IpExtInOctets"] = 900.0 * second
             one.keep(STARTED_S + second - 0.3, values, {key: _channel(key) for key in values})
-            idle = 1 - shape.cpu_share * (0.8 + 0.4 * self.draw.random())
+            idle = 1 - self._share(second) * (0.8 + 0.4 * self.draw.random())
             ratio = {"cpu0.idle_ratio": idle, "cpu1.idle_ratio": idle}
             channels = {key: Channel(key, "ratio", "mean", f"cpu:{key[3]}") for key in ratio}
             self.cpus[name].keep(STARTED_S + second - 0.2, dict(ratio), channels)
-        out: dict[str, float | None] = {"PSU1 Power Out": round(180 + 8 * self.draw.random(), 1)}
+        drawn_w = round(180 + 8 * self.draw.random(), 1)
+        out: dict[str, float | None] = {"PSU1 Power Out": shape.frozen_w or drawn_w}
         scope = Channel("PSU1 Power Out", "W", "gauge", "psu-out:PSU1", shape.provenance)
         self.watts.keep(STARTED_S + second - 0.1, out, {"PSU1 Power Out": scope})
+
+    def _share(self, second: int) -> float:
+        every_s, share = self.shape.cpu_swing or (1, self.shape.cpu_share)
+        return share if second // every_s % 2 else self.shape.cpu_share
 
     def _users_keep(self, one: _Host, second: int, running: int, name: str) -> None:
         names = (

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.saved_files import saved
 from tests.soak_result import FILE_BYTES, STARTED_S, Shape, Truth, write
+from tests.unit.conftest import Run
 from typer.testing import CliRunner
 
 from linewatt.analysis.soak.figures import Drift
@@ -556,6 +557,33 @@ def line_soak(root: Path, *more: Series, seconds: int = 60) -> Soak:
     store.write_chunk(part, 1, chunks)
     store.end_part(part, STARTED_S + seconds, "done")
     return digest(read.load(path))
+
+
+def test_a_meter_that_never_moves_while_cpus_do_makes_watts_doubtful(tmp_path: Path, run: Run) -> None:
+    soak, _ = soak_of(tmp_path, Shape(frozen_w=216.0, cpu_swing=(60, 0.9)))
+    (flag,) = flags(soak)
+    assert (flag.code, flag.where) == ("power-frozen", "dut: psu PSU1 Power Out")
+    assert re.fullmatch(
+        r"reads 216 W all through the soak, dut used 0\.[5-6]\d to 1\.[7-9]\d cores in it", flag.evidence
+    )
+    assert "watts: doubtful (1)" in run("show", str(soak.result.path))[1]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape(frozen_w=216.0),
+        Shape(frozen_w=216.0, cpu_swing=(60, 0.45)),
+        Shape(cpu_swing=(60, 0.9)),
+        Shape(frozen_w=216.0, cpu_swing=(60, 0.9), duration_s=180),
+    ],
+    ids=["cpus are steady", "they go up by a seventh", "it moves", "a short soak"],
+)
+def test_a_meter_that_has_no_reason_to_move_or_does_is_not_called_frozen(
+    tmp_path: Path, shape: Shape
+) -> None:
+    soak, _ = soak_of(tmp_path, shape)
+    assert "power-frozen" not in codes(soak)
 
 
 def test_energy_that_wraps_is_no_counter_of_the_ledger_that_went_back(tmp_path: Path) -> None:

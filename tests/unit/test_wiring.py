@@ -533,6 +533,7 @@ SOAKS: dict[str, tuple[Shape, Callable[[Soak], Soak]]] = {
     "counter-reset": (CALM, _with_a_reset),
     "drops-unexplained": (replace(CALM, drops_at=30), lambda soak: soak),
     "ledger-off": (replace(CALM, server_extra_bytes=12_345), lambda soak: soak),
+    "power-frozen": (replace(CALM, duration_s=600, frozen_w=216.0, cpu_swing=(60, 0.9)), lambda soak: soak),
     "power-incomplete": (CALM, _half_read),
     "rate-drifts": (CALM, shown(drift=Drift(0.3, 0.2, 0.4, 0.3))),
     "readings-missing": (replace(CALM, duration_s=120, lost_client=("c3", 40, 100)), lambda soak: soak),

@@ -8,6 +8,11 @@ from linewatt.findings.kinds import Kind, percent
 MIN_UPDATES = 5
 BUSY_CORES, BUSY_RATIO = 0.2, 0.1
 """CPU use above idle that a sensor should show: cores, and of all the host's CPUs"""
+FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
+"""scopes of power that go up and down with the CPU"""
+SWUNG_CORES, SWUNG_RATIO = 0.5, 0.25
+"""How far CPU use must have gone up and down in a soak before a power reading that never moved is called frozen:
+between a tenth and nine tenths of the slices, cores, and of all the host's CPUs"""
 MAX_PSU_GAIN = 0.05
 """Readings of two sensors may disagree by this much before more out than in is called impossible."""
 MAX_RATING_RATIO = 1.05
@@ -51,7 +56,8 @@ KINDS = (
         ("power", "above_idle"),
         "A power reading stood still although the CPU, or what is read beside it, says that it must have moved.",
         f"One value all through the window, the same as idle, with {BUSY_CORES:g} cores and {percent(BUSY_RATIO)} of the "
-        "host more in use; or others of its source moved by more than two of its steps.",
+        "host more in use; or others of its source moved by more than two of its steps. In a soak: one value all through it, while "
+        f"the cores in use of its host went up and down by {SWUNG_CORES:g} and {percent(SWUNG_RATIO)} of its CPUs or more.",
         "Do not use this figure; restart the BMC or meter, and see whether it follows a load.",
     ),
     Kind(

@@ -13,11 +13,10 @@ from linewatt.findings.meters import (
     SLOW_REFRESH_S,
     STANDS_WINDOWS,
 )
+from linewatt.findings.power import FOLLOW_THE_CPU
 from linewatt.model import Flag, Trial
 from linewatt.records import Idle, Meter
 from linewatt.sensors.power.dynamics import POLL_LIMITED
-
-FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 
 
 def meter_flags(meters: Iterable[Meter], idle: Iterable[Idle], trials: Sequence[Trial]) -> Iterator[Flag]:

@@ -15,6 +15,7 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.printing.export import when
 from linewatt.report.provenance import words as sources
+from linewatt.report.soak.cpus import cpus_used
 from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import Cells, Soak
 from linewatt.report.soak.table import stamp
@@ -67,12 +68,10 @@ def _rate(soak: Soak) -> Figure | None:
 def _cpu(soak: Soak) -> Figure | None:
     series, captions = {}, {}
     for side, title in _SIDES.items():
-        name = f"{side}|idle"
-        if name in soak.scan.tracks:
-            count = soak.scan.tracks[name].series
-            cells = [None if value is None else max(0.0, count - value) for value in soak.level(name)]
-            series[title] = cells
-            captions[title] = f"mean {format_significant(_mean(cells))} of {count} CPUs"
+        known = cpus_used(soak, side)
+        if known is not None:
+            series[title] = known.cores
+            captions[title] = f"mean {format_significant(_mean(known.cores))} of {known.cpus} CPUs"
     return _figure(soak, "cpu", "CPU used over time", "CPU used (cores)", series, captions)
 
 

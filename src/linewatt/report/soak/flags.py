@@ -11,6 +11,7 @@ from linewatt.model import Flag
 from linewatt.report.printing.export import when
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import Soak
+from linewatt.report.soak.still import frozen
 from linewatt.store.soak.scan import Missing
 from linewatt.units import first_of, format_change, format_percent, format_rate, format_seconds
 
@@ -40,6 +41,7 @@ def flags(soak: Soak) -> tuple[Flag, ...]:
         *_stalls(soak),
         *_drifts(soak),
         *_power(soak),
+        *frozen(soak),
     )
 
 

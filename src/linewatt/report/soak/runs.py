@@ -13,9 +13,10 @@ from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, UNEXPLAINED, Qua
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.job import DRIFT, SUSTAINED, job_of
-from linewatt.analysis.soak.ledger import CLIENTS, Figure
+from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Figure
 from linewatt.errors import StoreError
 from linewatt.loads.registry import DEFAULT
+from linewatt.report.soak.cpus import cpus_used
 from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.summary import UNREAD, energy_j, transfers
@@ -100,14 +101,13 @@ def _sustained(soak: Soak) -> Quantity:
 
 def _server_cores(soak: Soak) -> Quantity:
     """All CPUs of the server, over the slices in which loads ran all the time."""
-    name = "server|idle"
-    if name not in soak.scan.tracks:
+    known = cpus_used(soak, SERVER)
+    if known is None:
         return Quantity(None, "no reading of mpstat")
-    cpus = soak.scan.tracks[name].series
     used = [
-        max(0.0, cpus - idle)
-        for idle, rate in zip(soak.level(name), soak.payload, strict=False)
-        if idle is not None and rate is not None
+        cores
+        for cores, rate in zip(known.cores, soak.payload, strict=False)
+        if cores is not None and rate is not None
     ]
     return Quantity(fmean(used)) if used else Quantity(None, "no reading of mpstat while loads ran")
 

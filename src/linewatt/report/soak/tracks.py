@@ -47,7 +47,7 @@ def track(one: SeriesInfo, side: str) -> str | None:
     if one.channel == "users.running":
         return f"{side}|users.running"
     if one.source == "mpstat":
-        return f"{side}|idle" if _IDLE.fullmatch(one.channel) else None
+        return f"{side}|idle|{one.host}" if _IDLE.fullmatch(one.channel) else None
     if one.unit in ("W", "J"):
         return _power_track(one, side)
     if one.kind != "counter" or not is_counted(one.source, one.channel):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ class Counted:
     A counter has its ``increase`` in its unit, and how often it was reset: each cost what was counted in one
     step. A level, or a counter in J, has ``weighted`` / ``seconds`` as its mean over the time with readings,
     of which a step that went back is none: a counter of energy may wrap at a range that is not stored.
+    ``least`` and ``greatest`` are of its readings.
     """
 
     first_s: float
@@ -75,6 +77,8 @@ class Counted:
     resets: int = 0
     weighted: float = 0.0
     seconds: float = 0.0
+    least: float = math.inf
+    greatest: float = -math.inf
 
 
 @dataclass(slots=True)
@@ -161,6 +165,7 @@ class Steps:
         self._last = np.full(count, np.nan)
         self._increase, self._resets = np.zeros(count), np.zeros(count, np.int64)
         self._weighted, self._time_s = np.zeros(count), np.zeros(count)
+        self._least, self._greatest = np.full(count, np.inf), np.full(count, -np.inf)
         self._seen = np.zeros(count, bool)
 
     def add(self, table: Mapping[str, Any], again: Again) -> None:
@@ -176,6 +181,8 @@ class Steps:
         batch = _Batch(at, cell, readings, step_s, crossing, inside, hidden_s)
         self._seen[at] = True
         np.fmin.at(self._first_s, at, readings["first_s"])
+        np.fmin.at(self._least, at, readings["least"])
+        np.fmax.at(self._greatest, at, readings["greatest"])
         np.add.at(self._resets, at, np.where(self._is_counter[at], resets, 0))
         self._put_counts(batch, self._find_gaps(batch))
         self._put_levels(batch)
@@ -192,6 +199,8 @@ class Steps:
                 int(self._resets[place]),
                 float(self._weighted[place]),
                 float(self._time_s[place]),
+                float(self._least[place]),
+                float(self._greatest[place]),
             )
         self._cover(part)
 

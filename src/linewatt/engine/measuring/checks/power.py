@@ -11,11 +11,10 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.findings.meters import LONGER
-from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, MIN_UPDATES
+from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, FOLLOW_THE_CPU, MIN_UPDATES
 from linewatt.model import EndResult, Flag, PowerResult, Window
 from linewatt.sensors.power.dynamics import TOO_SHORT
 
-FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 EXPECTED_STEPS = 2.0
 """A sensor is called frozen only if its siblings say that it should have moved by more steps than this."""
 ROUNDING = 1e-9

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
-from linewatt.engine.measuring.checks.power import FOLLOW_THE_CPU
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.users import users_rates
 from linewatt.engine.measuring.window import EndRun, rates_over
+from linewatt.findings.power import FOLLOW_THE_CPU
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
 from linewatt.model import Case, EndResult, Flag, PowerResult, Window
 from linewatt.units import format_rate, format_significant
