@@ -74,6 +74,13 @@ def test_a_line_of_unknown_speed_has_no_limit() -> None:
     assert line_limit(TCP, ENDS, {"h1": facts(kind="veth"), "h2": facts()}) is None
 
 
+@pytest.mark.parametrize("driver", ["vmxnet3", "hv_netvsc", "virtio_net"])
+def test_what_a_hypervisor_names_is_the_speed_of_no_line(driver: str) -> None:
+    nominal = facts(driver=driver, speed_bps=10_000_000_000)
+    assert line_limit(TCP, ENDS, {"h1": nominal, "h2": nominal}) is None, "so that 9.4 Gbps fill none"
+    assert line_limit(TCP, ENDS, {"h1": facts(driver="mlx5_core"), "h2": nominal}) is None
+
+
 @pytest.mark.parametrize(
     ("speed", "width", "gbps"),
     [("8.0 GT/s PCIe", 16, 109.2), ("8.0 GT/s PCIe", 8, 54.6), ("16.0 GT/s PCIe", 16, 218.5)],

@@ -30,6 +30,9 @@ PCIE_PAYLOAD_BYTES = 256
 """of a packet on PCI Express, as servers set it (lspci -vv: MaxPayload); some set 128 or 512"""
 PCIE_HEADER_BYTES = 26
 """around it: 24 to 28, by address width and check sums"""
+NOMINAL = frozenset({"hv_netvsc", "virtio_net", "vmxnet3"})
+"""drivers of NICs that a hypervisor makes: what they show as a speed is one word whatever is behind them
+(vmxnet3: 10 Gbps), or what somebody wrote there; between guests of one machine there is no wire at all"""
 _GT = re.compile(r"(\d+(?:\.\d+)?)\s*GT/s")
 _SHAPER = re.compile(r"tbf\b.*?\brate (\d+(?:\.\d+)?)([KMGT]?)bit")
 
@@ -50,7 +53,8 @@ def line(nic: Mapping[str, Any], *, sends: bool) -> Line | None:
     of a lab do, takes whatever comes.
     """
     shaper = _SHAPER.search(str(nic.get("qdisc") or ""))
-    speed_bps = nic.get("speed_bps") if nic.get("kind") == "physical" else None
+    is_wire = nic.get("kind") == "physical" and nic.get("driver") not in NOMINAL
+    speed_bps = nic.get("speed_bps") if is_wire else None
     shaped_bps = parse_rate(f"{shaper[1]}{shaper[2]}") if shaper else None
     if shaped_bps is not None and (speed_bps is None or (sends and shaped_bps < speed_bps)):
         return Line(shaped_bps if sends else math.inf, is_shaped=True)
