@@ -189,3 +189,34 @@ def test_datagrams_are_counted_in_the_role_that_is_asked_for() -> None:
     end: Any = None
     roles: tuple[Role, ...] = ("sender", "receiver")
     assert [network._packets(seen, end, role, 0.0, 0.0) for role in roles] == [5000.0, 9.0]
+
+
+def rarely_written(host: str, jitter: bool = False) -> Change:
+    """The NIC writes its counters every other second; or once a second, now and then behind a reading."""
+
+    def change(reading: Reading) -> Reading:
+        shown: dict[str, float | None] = {}
+        records = []
+        for number, record in enumerate(reading.records):
+            if not shown or (number % 2 == 0 and not jitter) or (jitter and number % 7 != 3):
+                shown = {name: value for name, value in record.values.items() if name.startswith("nic.")}
+            records.append(replace(record, values={**record.values, **shown}))
+        return replace(reading, records=tuple(records))
+
+    return sensor(host, "netcounters", change)
+
+
+@pytest.mark.parametrize("jitter", [False, True])
+@pytest.mark.parametrize("later_s", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("window_s", [6.0, 9.0, 10.0, 15.0])
+def test_a_nic_that_writes_its_counters_rarely_has_no_neighbour(
+    window_s: float, later_s: float, jitter: bool
+) -> None:
+    windows = [setup(omit_s=OMIT_S + whole_s + later_s, window_s=window_s) for whole_s in (1, 2, 3)]
+    slow = both(rarely_written("h1", jitter), rarely_written("h2", jitter))
+    assert not any(is_told(slow, window) for window in windows)
+
+
+def test_a_neighbour_of_a_nic_that_writes_its_counters_rarely_is_told_beyond_what_that_explains() -> None:
+    found = [is_told(rarely_written("h2"), neighbour("rx", other_bps)) for other_bps in (0.8e9, 1.6e9)]
+    assert found == [False, True]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from linewatt.campaign.factors import load_options
 from linewatt.engine.live.feed import Reading
@@ -101,7 +102,7 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
         return
     if framing is None or reading is None or not seen.instances:
         return
-    told = [*_beside(seen, end, framing)] if _under_load(reading, seen) else []
+    told = [*_beside(seen, end, framing, reading)] if _under_load(reading, seen) else []
     for others in told or _strays(end.counters, seen.window.seconds):
         yield Flag(
             "neighbour-traffic",
@@ -111,13 +112,33 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
         )
 
 
-def _beside(seen: Seen, end: EndResult, framing: Framing) -> Iterator[str]:
+def _beside(seen: Seen, end: EndResult, framing: Framing, reading: Reading) -> Iterator[str]:
     """What the interface that the load takes passed beyond what the load can have made."""
     load = _load_made(seen, end, framing)
     ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
     if all((end.counters.get(f"nic.{way}_bytes") or 0.0) >= load[way].payload * LEAST_SEEN for way in ways):
-        told = (_others(way, load[way], end.counters, seen.window.seconds) for way in ways)
+        late = {way: _late_s(reading, f"nic.{way}_bytes", seen) / seen.window.seconds for way in ways}
+        told = (_others(way, load[way], end.counters, seen.window.seconds, late[way]) for way in ways)
         yield from filter(None, told)
+
+
+def _late_s(reading: Reading, name: str, seen: Seen) -> float:
+    """How old a count of the load may be when it is read; 0 where each reading has moved.
+
+    Some NICs write their counters once a second (ethtool(8), stats-block-usecs), and drivers of virtual
+    functions ask for theirs every other second: readings find them unmoved, then with what was of before.
+    """
+    runs = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
+    start_s, end_s = max(run.start_s for run in runs), min(run.end_s for run in runs) + EDGE_S
+    known = [
+        (time_s, value)
+        for time_s, value in reading.values(name)
+        if value is not None and start_s <= time_s <= end_s
+    ]
+    moved_s = [after[0] for before, after in pairwise(known) if after[1] != before[1]]
+    if len(moved_s) >= len(known) - 1:
+        return 0.0
+    return max(after - before for before, after in pairwise([known[0][0], *moved_s, known[-1][0]]))
 
 
 def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[str]:
@@ -135,14 +156,18 @@ def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[st
     )
 
 
-def _others(way: str, load: _LoadMade, counters: Mapping[str, float | None], seconds: float) -> str | None:
-    """Bytes that are not the load's, or else packets: small ones make few bytes, and cost a CPU as much."""
+def _others(
+    way: str, load: _LoadMade, counters: Mapping[str, float | None], seconds: float, late: float
+) -> str | None:
+    """Bytes that are not the load's, or else packets: small ones make few bytes, and cost a CPU as much.
+
+    ``late``: the load of so much more, as a part of the window, may be in what was read in it.
+    """
     found, packets = (counters.get(f"nic.{way}_{unit}") for unit in ("bytes", "packets"))
-    if found is not None and found > load.most + FLOOR_BPS / 8 * seconds:
+    most, most_packets = (of_load * (1 + late) for of_load in (load.most, load.most_packets))
+    if found is not None and found > most + FLOOR_BPS / 8 * seconds:
         rates = [format_rate(8 * one / seconds) for one in (found - load.least, found, load.least)]
-    elif (
-        packets is not None and load.packets is not None and packets > load.most_packets + FLOOR_PPS * seconds
-    ):
+    elif packets is not None and load.packets is not None and packets > most_packets + FLOOR_PPS * seconds:
         rates = [format_packets(one / seconds) for one in (packets - load.packets, packets, load.packets)]
     else:
         return None
