@@ -251,6 +251,15 @@ def test_what_runs_niced_gives_way_to_the_load_and_fills_no_cpu() -> None:
     assert verdict([changed(loaded(), "receiver", app_cpu=niced)]).kinds == ("not-found",)
 
 
+def test_virtual_machines_of_the_host_give_way_to_nobody_and_fill_its_cpus() -> None:
+    full = CpuShares((1,), 0.0, 0.05, 0.0, 0.45, 0.0, 0.5, guest_ratio=0.5)
+    found = verdict([changed(loaded(), "receiver", irq_cpu=full)])
+    assert found.kinds == ("receiver-irq-cpu",)
+    assert (
+        "100.0 % busy, 45.0 % soft; 50.0 % of its time taken by virtual machines of the host" in found.words
+    )
+
+
 def test_a_slowed_cpu_and_an_exhausted_softirq_budget_are_evidence_beside_it() -> None:
     hot = Flag("cpu-throttled", "b", "CPU 1: its core 3 times", "cool it")
     one = changed(loaded(receiver_irq=0.99), "receiver", counters={"softnet.time_squeeze": 12.0})

@@ -55,6 +55,7 @@ from tests.wiring import (
 )
 
 from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.limits.verdict import verdict
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.soak.figures import Drift
 from linewatt.engine.live.feed import Reading, Record
@@ -412,6 +413,16 @@ def test_waiting_for_a_disk_and_what_a_hypervisor_took_are_no_cpu_use() -> None:
         assert one.sender.steal_cores == pytest.approx(stolen)
         assert one.sender.app_cpu.busy_ratio == pytest.approx(0.5)
         assert one.sender.app_cpu.steal_ratio == pytest.approx(stolen)
+
+
+def test_what_virtual_machines_of_a_host_run_fills_its_cpus_and_what_is_niced_does_not() -> None:
+    found = [told(cpu("h2", IRQ, soft=0.5, **{column: 0.5})).trial() for column in ("guest", "gnice", "nice")]
+    assert [verdict([one]).kind for one in found] == ["receiver-irq-cpu", "line-rate", "line-rate"]
+    assert [one.receiver.irq_cpu.guest_ratio for one in found if one.receiver and one.receiver.irq_cpu] == [
+        pytest.approx(0.5),
+        0.0,
+        0.0,
+    ]
 
 
 # --- cases, through summarise() and the breakdown of their power ------------------------------------------

@@ -29,6 +29,8 @@ class CpuShares:
     """how many more CPUs it is the mean of, whose numbers nobody wrote down (imported tables)"""
     steal_ratio: float = field(default=0.0, kw_only=True)
     """time that a hypervisor gave to others: neither idle nor used"""
+    guest_ratio: float = field(default=0.0, kw_only=True)
+    """of ``other``, time of virtual machines that run there and are not niced: they give way to nobody"""
 
     @property
     def busy_ratio(self) -> float:

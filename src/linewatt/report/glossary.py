@@ -26,7 +26,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "App CPU, IRQ CPU",
         "The CPUs that run the load processes, and those that serve the interrupts (or the receive "
         "steering) of the interface. Shares are per CPU: usr (user), sys (kernel), irq (hard "
-        "interrupts), soft (soft interrupts), other (nice, I/O wait, steal, guest), idle.",
+        "interrupts), soft (soft interrupts), other (nice, steal, guest), idle (waiting for disks, too).",
     ),
     (
         "Flag",

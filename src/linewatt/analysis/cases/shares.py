@@ -11,7 +11,7 @@ from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import CpuShares
 
 SHARES = ("usr", "sys", "irq", "soft", "idle", "other")
-_FIELDS = [f"{name}_ratio" for name in (*SHARES, "steal")]
+_FIELDS = [f"{name}_ratio" for name in (*SHARES, "steal", "guest")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,13 @@ def count(shares: CpuShares) -> int:
 
 
 def used(shares: CpuShares) -> float:
-    """What the load could not have had: busy, and what a hypervisor took; what runs niced gives way to it.
+    """What the load could not have had: busy, and what a hypervisor took. What runs niced gives way to it,
+    virtual machines that run there do not.
 
     Of a CPU that a table tells of, what is neither idle nor named is taken for busy.
     """
-    niced = 0.0 if shares.unnumbered else max(0.0, shares.other_ratio - shares.steal_ratio)
+    others = shares.other_ratio - shares.steal_ratio - shares.guest_ratio
+    niced = 0.0 if shares.unnumbered else max(0.0, others)
     return 1 - shares.idle_ratio - niced
 
 

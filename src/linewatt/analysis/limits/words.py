@@ -85,9 +85,14 @@ def evidence(one: Ranked, *, named: bool) -> str:
 
 def _stolen(cpu: CpuShares | None) -> tuple[str, ...]:
     """Over the trials, as its use is."""
-    if cpu is None or cpu.steal_ratio < STEAL_TOLD:
+    if cpu is None:
         return ()
-    return (f"{format_percent(cpu.steal_ratio)} of its time taken by a hypervisor",)
+    takers = {"a hypervisor": cpu.steal_ratio, "virtual machines of the host": cpu.guest_ratio}
+    return tuple(
+        f"{format_percent(ratio)} of its time taken by {who}"
+        for who, ratio in takers.items()
+        if ratio >= STEAL_TOLD
+    )
 
 
 def _measure(one: Ranked) -> str:

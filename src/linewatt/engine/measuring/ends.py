@@ -127,7 +127,8 @@ def _one_cpu(cpu: int, mean: Callable[[str], float | None]) -> CpuShares | None:
         return None
     waiting, other = (sum(ratios[name] for name in names) for names in (_WAITING, (*_OTHER, "steal")))
     usr, system, irq, soft = (ratios[name] for name in ("usr", "sys", "irq", "soft"))
-    return CpuShares((cpu,), usr, system, irq, soft, waiting, other, steal_ratio=ratios["steal"])
+    steal, guest = ratios["steal"], ratios["guest"]
+    return CpuShares((cpu,), usr, system, irq, soft, waiting, other, steal_ratio=steal, guest_ratio=guest)
 
 
 def _cores(
@@ -195,6 +196,7 @@ def _shares(
         mean(share.idle_ratio for share in known),
         mean(share.other_ratio for share in known),
         steal_ratio=mean(share.steal_ratio for share in known),
+        guest_ratio=mean(share.guest_ratio for share in known),
     )
 
 
