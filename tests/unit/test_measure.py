@@ -338,6 +338,18 @@ def test_the_busiest_cpu_of_each_role_stands_beside_its_mean() -> None:
     assert nobody.hottest_app is None
 
 
+def test_a_niced_job_does_not_hide_which_cpu_is_full() -> None:
+    """It leaves no CPU idle, and gives way to the load on each."""
+    given = told(both(*(cpu("h2", number, soft=0.1, nice=0.9) for number in (1, 2)), cpu("h2", 3, soft=0.98)))
+    host = replace(given.setup.hosts["h2"], irq_cpus=(1, 2, 3))
+    window = given.trial().window
+    assert window is not None
+    found = end_result(host, "receiver", given.readings["h2"], window, [0], 0.5, None)
+    assert found.hottest_irq is not None
+    assert found.hottest is not None
+    assert (found.hottest_irq.cpus, found.hottest.cpus) == ((3,), (3,))
+
+
 def test_what_line_and_slot_carry_goes_with_the_trial() -> None:
     found = told(run(line_goodput_bps=9e9, line_kind="shaper", line_host="h1", pcie_goodput_bps={"h2": 5e10}))
     trial = found.trial()

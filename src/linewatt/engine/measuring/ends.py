@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from linewatt.analysis.cases.totals import whole_sum
+from linewatt.analysis.limits.cpus import used
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.engine.measuring.power import POWER_UNITS
@@ -61,9 +62,9 @@ def end_result(
 
 
 def _hottest(cpus: tuple[int, ...], shares: dict[int, CpuShares | None]) -> CpuShares | None:
-    """The one of ``cpus`` that idled least; ``None`` where one of them is not known."""
+    """The one of ``cpus`` that had least left for the load; ``None`` where one of them is not known."""
     known = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
-    return min(known, key=lambda share: share.idle_ratio) if known and len(known) == len(cpus) else None
+    return max(known, key=used) if known and len(known) == len(cpus) else None
 
 
 def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> dict[int, CpuShares | None]:
