@@ -225,6 +225,46 @@ def test_one_full_cpu_of_eight_does_not_hide_in_their_mean() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("counted", "named"),
+    [
+        ({"irq.data": 9e5, "irq.cpu9": 3.0}, True),
+        ({"irq.data": 9e5, "irq.cpu9": 0.0, "softnet.cpu9.received_rps": 5e4}, True),
+        ({"irq.data": 9e5, "irq.cpu9": 0.0, "softnet.cpu9.processed": 9e6, "softnet.processed": 9e6}, False),
+        ({"softnet.cpu9.processed": 1e6, "softnet.processed": 9e6}, True),
+        ({"softnet.cpu9.processed": 1e4, "softnet.processed": 9e6}, False),
+        ({}, False),
+    ],
+    ids=[
+        "its interrupts",
+        "by RPS",
+        "of another interface",
+        "its packets",
+        "hardly any packets",
+        "not known",
+    ],
+)
+@pytest.mark.parametrize("role", ["sender", "receiver"])
+def test_a_full_cpu_of_neither_role_that_takes_the_packets_is_named(
+    role: Role, counted: dict[str, float], named: bool
+) -> None:
+    full = shares(0.99, cpus=(9,), soft=0.98)
+    found = verdict([changed(loaded(), role, hottest=full, counters=counted)])
+    assert found.kinds == ((f"{role}-cpu",) if named else ("not-found",))
+    if named:
+        assert found.words == (
+            f"a CPU of the {role} (99.0 % busy, 98.0 % soft; CPU 9, which has neither role)"
+        )
+
+
+@pytest.mark.parametrize(("busy", "soft"), [(0.99, 0.1), (0.4, 0.4)], ids=["work of others", "room"])
+def test_a_cpu_of_neither_role_is_named_only_where_interrupts_fill_it(busy: float, soft: float) -> None:
+    beside = shares(busy, cpus=(9,), soft=soft)
+    taking = {"irq.data": 9e5, "irq.cpu9": 3.0}
+    found = verdict([changed(loaded(), "receiver", hottest=beside, counters=taking)])
+    assert found.kinds == ("not-found",)
+
+
 def test_where_single_cpus_are_not_known_it_is_said() -> None:
     found = verdict([changed(loaded(), "receiver", irq_cpu=shares(0.31, cpus=tuple(range(8))))])
     assert found.kinds == ("not-found",)

@@ -31,6 +31,8 @@ QUIET: dict[str, CpuShares] = {
     "irq_cpu": shares(0.4, cpus=(1,), soft=0.4),
 }
 
+BESIDE = shares(0.99, cpus=(9,), soft=0.98)
+
 
 def series(
     gbps: Mapping[int, float],
@@ -187,6 +189,21 @@ def test_a_level_that_nothing_known_explains_is_a_limit_of_device_or_path() -> N
         ("receiver", {"receiver": end("h2", "receiver", None, 0, 0, app_cpu=None, irq_cpu=None)}),
         ("sender", {"sender": end("h1", "sender", None, 0, 0, app_cpu=None, irq_cpu=None)}),
         ("full CPU", {"sender": end("h1", "sender", 3.0, 0, 0, app_cpu=shares(0.95), irq_cpu=shares(0.1))}),
+        (
+            "full CPU beside the roles",
+            {
+                "sender": end(
+                    "h1",
+                    "sender",
+                    3.0,
+                    0,
+                    0,
+                    **QUIET,
+                    hottest=BESIDE,
+                    counters={"irq.data": 9, "irq.cpu9": 9},
+                )
+            },
+        ),
         ("loss", {"retransmits": 10_000_000}),
         ("loss not known", {"retransmits": None}),
         ("repeats", {"spread": 0.03}),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
+from linewatt.findings.limits import FULL
 from linewatt.model import CpuShares, EndResult, Trial
 
 ROLES: dict[Kind, str] = {
@@ -19,6 +20,8 @@ _SLOW = {
     "frequency-dropped": "below its frequency",
     "foreign-load": "others use it, too",
 }
+MOSTLY, SOME_PACKETS = 0.5, 0.01
+"""of what is used of a CPU, and of the packets that a host took"""
 _MPSTAT = "1 − idle − nice of mpstat over the window; one CPU is 1"
 
 
@@ -39,13 +42,16 @@ def used(shares: CpuShares) -> float:
 
 
 def cpu_candidates(trial: Trial) -> Iterator[Candidate]:
-    """Each role of both ends; an end without known app CPUs by its busiest CPU and its processes."""
+    """Each role of both ends, and a CPU that interrupts fill beside them; an end without known app CPUs by
+    its busiest CPU and its processes."""
     for end in (trial.receiver, trial.sender):
         if end is None:
             continue
         yield from _roles(trial, end)
         if end.app_cpu is None:
             yield from _unpinned(trial, end)
+        else:
+            yield from _elsewhere(trial, end)
 
 
 def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
@@ -100,6 +106,31 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
             evidence=("its process alone, on whichever CPU",),
             host=end.host,
         )
+
+
+def _elsewhere(trial: Trial, end: EndResult) -> Iterator[Candidate]:
+    """A CPU of neither role that interrupts fill: receive work that is not where it was steered to."""
+    alone = end.hottest
+    roles = {cpu for role in (end.app_cpu, end.irq_cpu) if role is not None for cpu in role.cpus}
+    if alone is None or len(alone.cpus) != 1 or roles & {*alone.cpus}:
+        return
+    (number,) = alone.cpus
+    serving = alone.soft_ratio + alone.irq_ratio
+    if used(alone) < FULL or serving < MOSTLY * used(alone) or not _serves(end, number):
+        return
+    kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
+    notes = (f"CPU {number}, which has neither role", *_squeezed(end), *_slowed(trial, end))
+    yield _candidate(kind, end, alone, alone, notes)
+
+
+def _serves(end: EndResult, cpu: int) -> bool:
+    """Whether a CPU takes packets of the data interface, by its interrupts or from another CPU (RPS); where
+    nothing is known of either, whether it takes a part of all packets."""
+    own = [end.counters.get(name) for name in (f"irq.cpu{cpu}", f"softnet.cpu{cpu}.received_rps")]
+    if end.counters.get("irq.data") is not None:
+        return any(own)
+    taken, of_all = (end.counters.get(f"softnet.{name}") for name in (f"cpu{cpu}.processed", "processed"))
+    return bool(taken and of_all and taken >= SOME_PACKETS * of_all)
 
 
 def _busiest_thread(trial: Trial, end: EndResult) -> float | None:
