@@ -23,7 +23,7 @@ from linewatt.analysis.limits.knee import knee
 from linewatt.analysis.power.beside import Beside
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
 from linewatt.findings.limits import LITTLE_GAIN, WAITING
-from linewatt.model import Case, CpuShares, Trial
+from linewatt.model import Case, CpuShares, EndResult, Trial
 
 LINE_BPS = 94.15e9
 QUIET: dict[str, CpuShares] = {
@@ -123,6 +123,20 @@ def test_the_few_segments_that_tcp_drops_to_find_its_rate_hide_no_ceiling() -> N
     assert found[-1].limit.kinds == ("device-or-path",)
 
 
+def _sender_of(segment_bytes: int) -> EndResult:
+    """It sends 110 Gbps for 60 s in segments of that size."""
+    segments = 110e9 / 8 * 60 / segment_bytes
+    return end("h1", "sender", 3.0, 0, 0, **QUIET, counters={"nstat.TcpOutSegs": segments})
+
+
+def test_retransmits_are_a_part_of_the_segments_that_the_sender_counted() -> None:
+    usual = {1: 24, 2: 45, 4: 80, 8: 110.4, 16: 110.8}
+    for segment_bytes in (1448, 536):
+        sender = _sender_of(segment_bytes)
+        found = series(usual, line_bps=188.3e9, retransmits=2_800_000, sender=sender)
+        assert found[-1].limit.kinds == ("device-or-path",)
+
+
 def test_a_paced_series_has_no_scaling_and_no_regime_but_paced() -> None:
     found = summarise(scaling_trials((1, 2), rate_bps=1e9))
     assert regimes(found) == ("paced", "paced")
@@ -205,6 +219,7 @@ def test_a_level_that_nothing_known_explains_is_a_limit_of_device_or_path() -> N
             },
         ),
         ("loss", {"retransmits": 10_000_000}),
+        ("loss of large packets", {"retransmits": 2_800_000, "sender": _sender_of(8948)}),
         ("loss not known", {"retransmits": None}),
         ("repeats", {"spread": 0.03}),
         ("one run", {"trials": 1}),

@@ -84,6 +84,8 @@ class CaseSummary:
     """among the cases of its series"""
     window_s: float | None = None
     """the mean over its trials"""
+    sent_segments: float | None = None
+    """of TCP that the host of a single sender sent per trial, by its own count; the mean"""
 
     def cpu_cores(self, role: Role) -> Estimate | None:
         """Σ over all CPUs of one end of (1 − idle − iowait − steal)."""
@@ -174,6 +176,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         case_flags=own_flags,
         limit=limit,
         window_s=_window_s(done),
+        sent_segments=_sent_segments(case, done),
         trials_done=len(done),
         trials_failed=len(failed),
         failures=tuple(f"trial {trial.number}: {trial.reason or 'no reason recorded'}" for trial in failed),
@@ -185,6 +188,13 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
 
 def _window_s(done: Sequence[Trial]) -> float | None:
     known = [trial.window.seconds for trial in done if trial.window is not None]
+    return fmean(known) if known else None
+
+
+def _sent_segments(case: Case, done: Sequence[Trial]) -> float | None:
+    senders = [] if case.flows else [trial.sender for trial in done if trial.sender is not None]
+    counted = [end.counters.get("nstat.TcpOutSegs") for end in senders]
+    known = [count for count in counted if count]
     return fmean(known) if known else None
 
 
