@@ -128,6 +128,25 @@ def test_the_base_clock_comes_with_its_source(
     assert (cpu["base_frequency_hz"], cpu["base_frequency_source"]) == (base_hz, source)
 
 
+@pytest.mark.parametrize(
+    ("name", "unit"), [("base_frequency_hz", 1_000_000), ("nominal_frequency_hz", 1_000)]
+)
+def test_cpus_of_two_kinds_have_no_base_clock_in_common(name: str, unit: int) -> None:
+    """The base clock of performance cores is none that efficiency cores could be below."""
+
+    def told(*ghz: float) -> tuple[dict[str, Any], dict[str, str]]:
+        files = "\n".join(f"/sys/{number}\t{clock * unit:.0f}" for number, clock in enumerate(ghz))
+        found = facts.parse_all(answer(f"cpu.{name}", files))
+        return found["cpu"], found[facts.NOT_KNOWN]
+
+    cpu, reasons = told(3.2, 3.2, 2.4, 2.4)
+    assert (cpu["base_frequency_hz"], cpu["base_frequency_source"]) == (None, None)
+    assert reasons["cpu.base_frequency_hz"].startswith("its CPUs differ in it, from 2.40 to 3.20 GHz (")
+    cpu, reasons = told(2.6, 2.6, 2.55)
+    assert cpu["base_frequency_hz"] == 2.6e9
+    assert "cpu.base_frequency_hz" not in reasons
+
+
 def test_what_needs_root_says_so() -> None:
     output = answer("memory.modules", "/sys/firmware/dmi/tables/DMI: Permission denied", 1)
     reason = facts.parse_all(output)[facts.NOT_KNOWN]["memory.modules"]

@@ -76,11 +76,20 @@ def khz(output: str) -> float:
     return 1e3 * int(file_text(output))
 
 
-def mhz(output: str) -> float:
-    frequency_hz = 1e6 * int(file_text(output))
-    if frequency_hz <= 0:
-        raise ValueError("the firmware reports 0 MHz")
-    return frequency_hz
+def clocks(output: str, unit_hz: float) -> list[float]:
+    """The clock of each CPU in Hz, in the order of its files; firmware reports 0 where it has none."""
+    found = [unit_hz * int(value) for value in pairs(output).values()]
+    if not any(clock_hz > 0 for clock_hz in found):
+        raise ValueError("no clock is reported")
+    return [clock_hz for clock_hz in found if clock_hz > 0]
+
+
+def khz_each(output: str) -> list[float]:
+    return clocks(output, 1e3)
+
+
+def mhz_each(output: str) -> list[float]:
+    return clocks(output, 1e6)
 
 
 def clock_in_name(model: str) -> float | None:

@@ -80,6 +80,8 @@ _INTERFACE = re.compile(r"(?!\.\.?\Z)[A-Za-z0-9_.:@-]{1,15}")
 _ANSWER = re.compile(rf"^{MARK} begin (\S+)\n(.*?)\n?^{MARK} end (\d{{1,3}})$", re.MULTILINE | re.DOTALL)
 _CPU = "/sys/devices/system/cpu"
 _RAPL = "/sys/class/powercap/intel-rapl:[0-9]"
+_ALIKE = 1.05
+"""Base clocks of CPUs of one kind differ by less: kinds of core, by a quarter and more."""
 _FREQUENCY = f"{_CPU}/cpu0/cpufreq"
 _BOND = (
     "bonding/slaves",
@@ -138,8 +140,8 @@ FACTS: tuple[Fact, ...] = (
     _file("system", "bios_date", "/sys/class/dmi/id/bios_date"),
     Fact("cpu", parse.LSCPU, ("lscpu", "--json"), parse.lscpu),
     Fact("cpu", ("microcode",), ("grep", "-m1", "^microcode", "/proc/cpuinfo"), parse.after_colon),
-    _file("cpu", "base_frequency_hz", f"{_FREQUENCY}/base_frequency", parse.khz),
-    _file("cpu", "nominal_frequency_hz", f"{_CPU}/cpu0/acpi_cppc/nominal_freq", parse.mhz),
+    _file("cpu", "base_frequency_hz", f"{_CPU}/cpu[0-9]*/cpufreq/base_frequency", parse.khz_each),
+    _file("cpu", "nominal_frequency_hz", f"{_CPU}/cpu[0-9]*/acpi_cppc/nominal_freq", parse.mhz_each),
     _file("cpu", "max_frequency_hz", f"{_FREQUENCY}/cpuinfo_max_freq", parse.khz),
     _file("cpu", "min_frequency_hz", f"{_FREQUENCY}/scaling_min_freq", parse.khz),
     _file("cpu", "governor", f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor", parse.distinct),
@@ -384,19 +386,28 @@ def _tool(fact: Fact) -> str:
 
 
 def _base_frequency(cpu: dict[str, Any], reasons: dict[str, str]) -> None:
-    """Base clock from cpufreq, else ACPI CPPC, else the model's name; the source on record beside it."""
-    sources = {
+    """Base clock from cpufreq, else ACPI CPPC, else the model's name; the source on record beside it.
+
+    Of CPUs that differ in it (performance and efficiency cores, Intel's SST-BF) there is no one base clock.
+    """
+    in_name = parse.clock_in_name(cpu["model"] or "")
+    sources: dict[str, list[float] | None] = {
         "cpufreq": cpu["base_frequency_hz"],
         "ACPI CPPC": cpu.pop("nominal_frequency_hz"),
-        "model name": parse.clock_in_name(cpu["model"] or ""),
+        "model name": None if in_name is None else [in_name],
     }
-    source = next((name for name, value in sources.items() if value is not None), None)
-    cpu["base_frequency_hz"] = sources[source] if source else None
-    cpu["base_frequency_source"] = source
+    source, clocks = next(((name, own) for name, own in sources.items() if own), (None, [0.0]))
     reasons.pop("cpu.nominal_frequency_hz", None)
     reasons.pop("cpu.base_frequency_hz", None)
+    reason = None
     if source is None:
         reason = "neither cpufreq nor ACPI CPPC nor the model's name tells it; name it in the campaign"
+    elif max(clocks) > _ALIKE * min(clocks):
+        slow, fast = (f"{clock_hz / 1e9:.2f}" for clock_hz in (min(clocks), max(clocks)))
+        reason = f"its CPUs differ in it, from {slow} to {fast} GHz ({source}); name one in the campaign"
+    cpu["base_frequency_hz"] = clocks[0] if reason is None else None
+    cpu["base_frequency_source"] = source if reason is None else None
+    if reason is not None:
         reasons["cpu.base_frequency_hz"] = reasons["cpu.base_frequency_source"] = reason
 
 
