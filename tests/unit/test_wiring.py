@@ -402,6 +402,16 @@ def test_a_trial_that_pauses_by_itself_is_no_dead_link(change: Change) -> None:
     assert found.status == "done", found.reason
 
 
+def test_one_pause_frame_names_no_limit() -> None:
+    """It stops a sender of 10 Gbps for 3.4 ms at most, of 24 s."""
+    frames = {"nic.pause_frames_received": "2"}, {"nic.pause_frames_received": "3"}
+    found = told(both(early("h1", facts=frames[0]), readback("h1", facts=frames[1]))).trial()
+    (flag,) = [one for one in found.flags if one.code == "pause-frames"]
+    assert flag.evidence.startswith("its data interface received 1 pause frames")
+    assert flag.advice.startswith("each stops a sender for 3.4 ms at most at 10 Gbps")
+    assert "where they are many, whoever sends them is the limit" in flag.advice
+
+
 def test_waiting_for_a_disk_and_what_a_hypervisor_took_are_no_cpu_use() -> None:
     shares = {"usr": 0.05, "sys": 0.45, "iowait": 0.2}
     found = told(cpu("h1", APP, **shares)).trial()

@@ -71,7 +71,8 @@ KINDS = (
         "note",
         "case",
         (),
-        "Ethernet's flow control stopped a sender: what limits is whoever sent the pause frames, not the CPU that waited.",
+        "Ethernet's flow control stopped a sender, with each frame for 65,535 × 512 bit times at most (3.4 ms at 10 Gbps): "
+        "where there are many, what limits is whoever sent the pause frames, not the CPU that waited.",
         "Counts of pause frames of a data interface (ethtool) moved between the reads before and after the window, where "
         "the driver has them.",
         "Look at the rings and the PCIe slot of whoever sent them, and at the switch.",

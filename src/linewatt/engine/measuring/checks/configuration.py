@@ -66,7 +66,9 @@ def _name(fact: str) -> str:
 
 
 def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
-    """Pause frames of Ethernet: whoever got them was told to stop sending for a while."""
+    """Pause frames of Ethernet: each has whoever got it stop sending for 65,535 × 512 bit times at most (IEEE
+    802.3, annex 31B), so that a few say nothing of what limits.
+    """
     received, sent = counted_between(readback, PAUSED), counted_between(readback, PAUSES)
     told = [f"received {received}"] if received else []
     told += [f"sent {sent}"] if sent else []
@@ -75,6 +77,7 @@ def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
             "pause-frames",
             host,
             f"its data interface {' and '.join(told)} pause frames between the reads around the window",
+            "each stops a sender for 3.4 ms at most at 10 Gbps, for 0.34 at 100; where they are many, "
             "whoever sends them is the limit: look at the receiver's rings and PCIe, and at the switch; to "
             "see what is lost without, turn pause off at both ends (settings: pause)",
         )
