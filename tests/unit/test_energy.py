@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import accumulate
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
@@ -150,6 +150,30 @@ def test_a_total_in_steps_is_off_by_no_more_than_it_says(power_w: float, step_j:
         assert power_w * WINDOW.seconds < 2 * step_j
     else:
         assert abs(found.energy_j - power_w * WINDOW.seconds) <= found.uncertainty_j + 1e-6
+
+
+@given(st.floats(1.7, 40.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+@example(12.0, 0.8, 0.5)
+@example(7.0, 0.5, 0.0)
+def test_a_total_that_is_held_is_off_by_no_more_than_it_says(
+    refresh_s: float, phase: float, read_phase: float
+) -> None:
+    """A BMC renews EnergyJoules every few seconds: whole seconds of power more or less are in the window."""
+    window = Window(100.0, 130.0)
+
+    def shown_j(time_s: float) -> float:
+        return 200.0 * refresh_s * math.floor(time_s / refresh_s + phase)
+
+    totals: list[tuple[float, float | None]] = [
+        (time_s, shown_j(time_s)) for time_s in (50.0 + read_phase + i for i in range(100))
+    ]
+    delta = counter_delta(totals, window)
+    assert delta.value is not None
+    found = from_total(totals, window, Meter(1.0), delta.value)
+    if isinstance(found, str):
+        assert window.seconds < refresh_s
+    else:
+        assert abs(found.energy_j - 6000.0) <= found.uncertainty_j + 1e-6
 
 
 def test_a_total_that_does_not_move_is_no_0_w() -> None:

@@ -219,8 +219,9 @@ def _timing_j(jumps_j: Sequence[float]) -> float:
 def from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy | str:
     """Energy that a running total counted in the window (``counted_j``, free of wraps), or why it tells none.
 
-    The window's edges fall between updates: there the power is known no better than the steps around it. A
-    total that did not move is of a meter too coarse for the window, or of one that stands: never 0 W.
+    The window's edges fall between updates: there the power is known no better than the steps around it. Of
+    one that holds its value over several readings each edge may be late by a whole update, and the other by
+    none. A total that did not move is of a meter too coarse for the window, or of one that stands: never 0 W.
     """
     if counted_j <= 0:
         steps = f", in steps of {meter.step_j:g} J" if meter.step_j else ""
@@ -230,9 +231,16 @@ def from_total(readings: Readings, window: Window, meter: Meter, counted_j: floa
     times = [ordered[0][0], *(time_s for time_s, _ in moves)]
     longest_s = max((after - before for before, after in pairwise(times)), default=0.0)
     edges_j = 2 * counted_j / window.seconds * longest_s / 4
-    coarse_j = edges_j + (meter.step_j or 0.0)
+    read_every_s = meters.interval_s([time_s for time_s, _ in ordered])
+    is_held = longest_s > POLL_LIMITED * read_every_s
+    coarse_j = max(edges_j + (meter.step_j or 0.0), _largest_update_j(ordered) if is_held else 0.0)
     known = Meter(meter.update_s, None, meter.tolerance_ratio)
     return _energy(counted_j, window, known, coarse_j, _inside(moves, window))
+
+
+def _largest_update_j(ordered: Points) -> float:
+    """The most that a total moved by at once, J; a step back, through a wrap, does not say by how much."""
+    return max((after[1] - before[1] for before, after in pairwise(ordered)), default=0.0)
 
 
 def _energy(energy_j: float, window: Window, meter: Meter, timing_j: float, updates: int) -> Energy:
