@@ -19,6 +19,8 @@ from linewatt.sensors.power.dynamics import Dynamics
 WINDOW = Window(100.0, 106.0)
 QUICK = Dynamics(refresh_s=0.2)
 BMC = Meter(update_s=0.2, step_w=4.0, dynamics=QUICK)
+QUICK_TOTAL = Meter(1.0)
+RANGE_J = 36_500.0
 
 Course = Callable[[float], float]
 
@@ -183,6 +185,43 @@ def test_a_total_that_does_not_move_is_no_0_w() -> None:
         "its total did not move in the window, in steps of 360000 J"
     )
     assert from_total(totals, WINDOW, Meter(1.0), counted_j=0.0) == "its total did not move in the window"
+
+
+def counted(
+    total: Callable[[float], float], meter: Meter = QUICK_TOTAL, wraps_at: float | None = None
+) -> Energy | str:
+    """A total, read each second, over a minute."""
+    window = Window(100.0, 160.0)
+    totals: list[tuple[float, float | None]] = [(90.0 + i, total(90.0 + i)) for i in range(80)]
+    delta = counter_delta(totals, window, wraps_at=wraps_at)
+    assert delta.value is not None
+    return from_total(totals, window, meter, delta.value)
+
+
+def test_a_total_that_stops_in_the_window_gives_no_number() -> None:
+    """300 W until half of the minute, then a BMC that hangs: half of the joules are no 150 W."""
+    assert counted(lambda time_s: 300.0 * min(time_s, 130.0)) == (
+        "its total stood still for 30.0 s of the window"
+    )
+    assert counted(lambda time_s: 300.0 * (time_s - max(0.0, min(20.0, time_s - 110.0)))) == (
+        "its total stood still for 21.0 s of the window"
+    ), "and goes on from where it stood"
+
+
+def test_a_total_that_catches_up_or_counts_in_steps_tells_its_energy() -> None:
+    late = counted(lambda time_s: 300.0 * (time_s if not 110 < time_s < 130 else 110.0))
+    assert isinstance(late, Energy)
+    assert late.power_w == pytest.approx(300.0)
+    wrapped = counted(
+        lambda time_s: 300.0 * (time_s if not 110 < time_s < 130 else 110.0) % RANGE_J, wraps_at=RANGE_J
+    )
+    assert isinstance(wrapped, Energy), "so does one that wraps meanwhile"
+    assert wrapped.power_w == pytest.approx(300.0)
+    plug = counted(
+        lambda time_s: 3600.0 * ((300.0 * min(time_s, 130.0) + 20.0 * max(0.0, time_s - 130.0)) // 3600.0),
+        Meter(1.0, step_j=3600.0),
+    )
+    assert isinstance(plug, Energy), "of one in steps it may be that little was drawn"
 
 
 def test_updates_of_a_total_are_those_that_moved_it_in_the_window() -> None:

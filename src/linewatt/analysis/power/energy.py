@@ -221,13 +221,17 @@ def from_total(readings: Readings, window: Window, meter: Meter, counted_j: floa
 
     The window's edges fall between updates: there the power is known no better than the steps around it. Of
     one that holds its value over several readings each edge may be late by a whole update, and the other by
-    none. A total that did not move is of a meter too coarse for the window, or of one that stands: never 0 W.
+    none. A total that did not move is of a meter too coarse for the window, or of one that stands: never 0 W;
+    nor does one that stood still for a part of it, and did not make up for that, tell anything.
     """
     if counted_j <= 0:
         steps = f", in steps of {meter.step_j:g} J" if meter.step_j else ""
         return f"its total did not move in the window{steps}"
     ordered = sorted((time_s, value) for time_s, value in readings if value is not None)
     moves = [after for before, after in pairwise(ordered) if after[1] != before[1]]
+    stood_s = None if meter.step_j else _stood_still_s([ordered[0], *moves, ordered[-1]], window)
+    if stood_s is not None:
+        return f"its total stood still for {stood_s:.1f} s of the window"
     times = [ordered[0][0], *(time_s for time_s, _ in moves)]
     longest_s = max((after - before for before, after in pairwise(times)), default=0.0)
     edges_j = 2 * counted_j / window.seconds * longest_s / 4
@@ -236,6 +240,22 @@ def from_total(readings: Readings, window: Window, meter: Meter, counted_j: floa
     coarse_j = max(edges_j + (meter.step_j or 0.0), _largest_update_j(ordered) if is_held else 0.0)
     known = Meter(meter.update_s, None, meter.tolerance_ratio)
     return _energy(counted_j, window, known, coarse_j, _inside(moves, window))
+
+
+def _stood_still_s(updates: Points, window: Window) -> float | None:
+    """How long a total, of which every move is given, stood in the window with joules that it never counted.
+
+    What comes after a long time holds all that was drawn meanwhile, unless the meter hung.
+    """
+    steps = [(t0, t1, e1 - e0) for (t0, e0), (t1, e1) in pairwise(updates)]
+    usual_s = median(t1 - t0 for t0, t1, _ in steps)
+    usual_w = median(moved_j / (t1 - t0) for t0, t1, moved_j in steps if t1 > t0)
+    for t0, t1, moved_j in steps:
+        inside_s = min(t1, window.end_s) - max(t0, window.start_s)
+        is_lost = 0 <= moved_j < usual_w * (t1 - t0) / MAX_GAP_READINGS  # below 0 it wrapped
+        if inside_s > MAX_GAP_READINGS * usual_s and is_lost:
+            return inside_s
+    return None
 
 
 def _largest_update_j(ordered: Points) -> float:
