@@ -198,6 +198,18 @@ def counted(
     return from_total(totals, window, meter, delta.value)
 
 
+@pytest.mark.parametrize("moved_s", [100.5, 101.5, 130.0, 159.5])
+def test_a_total_that_moved_once_is_known_no_better_than_by_that_move(moved_s: float) -> None:
+    """Hundredths of a kWh and 300 W: 36 kJ in 2 minutes, of which a window of one shows all or none."""
+    window = Window(100.0, 160.0)
+    totals: list[tuple[float, float | None]] = [
+        (99.8 + i, 36_000.0 * (99.8 + i > moved_s)) for i in range(62)
+    ]
+    found = from_total(totals, window, Meter(1.0), counted_j=36_000.0)
+    assert isinstance(found, Energy)
+    assert found.uncertainty_j >= 36_000.0
+
+
 def test_a_total_that_stops_in_the_window_gives_no_number() -> None:
     """300 W until half of the minute, then a BMC that hangs: half of the joules are no 150 W."""
     assert counted(lambda time_s: 300.0 * min(time_s, 130.0)) == (

@@ -154,6 +154,23 @@ def test_totals_of_energy_come_first_and_the_finer_one_of_two() -> None:
         session.close()
 
 
+@pytest.mark.parametrize(
+    ("kwh", "step_j"),
+    [(2, 3.6e6), (1433.8, 3.6e5), (1433.89, 3.6e4), (1433.891, 3.6e3), (27.381609290516394, None)],
+)
+def test_kwh_of_few_decimals_have_a_step_and_come_behind_watts(kwh: float, step_j: float | None) -> None:
+    """300 W are 0.01 kWh in 2 minutes: a window of one shows 600 W, or none."""
+    own = {
+        "@odata.id": "/redfish/v1/Chassis/1/EnvironmentMetrics",
+        "EnergykWh": {"Reading": kwh},
+        "PowerWatts": {"Reading": 300},
+    }
+    found = sources(Enclosure({"@odata.id": "/redfish/v1/Chassis/1"}, environment=own))
+    total = next(one.channel for one in found if one.channel.unit == "J")
+    assert total.step == (step_j and pytest.approx(step_j))
+    assert found[0].channel.unit == ("J" if step_j is None else "W")
+
+
 def test_a_supply_without_a_reading_stays_so_that_no_sum_is_made_without_it(ilo: RedfishServer) -> None:
     second = ilo.resources[POWER]["PowerSupplies"][1]
     second["LastPowerOutputWatts"] = None

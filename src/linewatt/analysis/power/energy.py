@@ -232,7 +232,7 @@ def from_total(readings: Readings, window: Window, meter: Meter, counted_j: floa
     stood_s = None if meter.step_j else _stood_still_s([ordered[0], *moves, ordered[-1]], window)
     if stood_s is not None:
         return f"its total stood still for {stood_s:.1f} s of the window"
-    times = [ordered[0][0], *(time_s for time_s, _ in moves)]
+    times = [time_s for time_s, _ in (ordered[0], *moves, ordered[-1])]
     longest_s = max((after - before for before, after in pairwise(times)), default=0.0)
     edges_j = 2 * counted_j / window.seconds * longest_s / 4
     read_every_s = meters.interval_s([time_s for time_s, _ in ordered])

@@ -24,11 +24,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from linewatt.model import Channel
 
 _KWH_J = 3.6e6
+_WH_J, _WH_DECIMALS = 3600.0, 3
 _MOST = 1e18
 MOST_LOSSLESS = 0.02
 """No power supply loses less than this part, so rounding to whole watts does not hide its loss."""
@@ -97,7 +99,8 @@ class Enclosure:
 def sources(found: Enclosure) -> list[Source]:
     """What an enclosure delivers: of each quantity, what is first to give a number.
 
-    Totals come first, for they miss nothing between readings; whole kWh last, for they miss a trial.
+    Totals come first, for they miss nothing between readings; those in Wh or kWh last, for they miss much of
+    a trial, or all of it.
     """
     taken: dict[tuple[str, ...], list[Source]] = {}
     documents = _documents(found)
@@ -108,7 +111,7 @@ def sources(found: Enclosure) -> list[Source]:
         if key not in taken and any(one.reading(documents[one.path])[0] is not None for one in group):
             taken[key] = group
     every = [one for group in taken.values() for one in group]
-    return sorted(every, key=lambda one: (one.channel.step or 0.0) >= _KWH_J)
+    return sorted(every, key=lambda one: (one.channel.step or 0.0) >= _WH_J)
 
 
 def problems(found: Enclosure) -> list[str]:
@@ -273,11 +276,22 @@ def _source(
         kind="counter" if unit == "J" else "gauge",
         scope=scope,
         method=_method(resource, steps),
-        step=scale
-        if isinstance(value, int) and scale in (1.0, _KWH_J) and steps[0] != "EnergyJoules"
-        else None,
+        step=None if steps[0] == "EnergyJoules" or scale not in (1.0, _KWH_J) else _step(value, scale),
     )
     return Source(channel, str(resource["@odata.id"]), steps, scale, rating)
+
+
+def _step(value: Any, scale: float) -> float | None:
+    """What one in the last place of a reading is: of whole numbers, and of kWh of three decimals or fewer.
+
+    A last 0 is not written, so that it may be less.
+    """
+    if isinstance(value, int):
+        return scale
+    if scale != _KWH_J or not _is_number(value):
+        return None
+    exponent = Decimal(repr(value)).as_tuple().exponent
+    return scale * 10.0**exponent if isinstance(exponent, int) and exponent >= -_WH_DECIMALS else None
 
 
 def _method(resource: Resource, steps: tuple[Step, ...]) -> str:
