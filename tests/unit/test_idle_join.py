@@ -189,6 +189,26 @@ def test_two_coarse_supplies_that_differ_by_a_step_did_not_drift() -> None:
     assert codes(trials) == {}
 
 
+@pytest.mark.parametrize(("after_w", "drifted"), [(233.3, False), (186.7, False), (280.0, True)])
+def test_a_total_that_may_be_off_by_an_update_in_each_window_did_not_drift(
+    after_w: float, drifted: bool
+) -> None:
+    """EnergyJoules each 7 s and 200 W: 30 s hold four updates or five, and nothing says that idle changed."""
+    total: dict[str, Any] = {"step_w": None, "tolerance_ratio": None, "idle_uncertainty_w": 46.7}
+    windows = [idle_window(watts("system", power_w, **total)) for power_w in (186.7, after_w)]
+    trials = with_idle(loaded(400.0, **total), windows)
+    assert ("idle-drifted" in codes(trials)) is drifted
+    before, after = ({"h2": idle_reading(*one.hosts["h2"].power)} for one in windows)
+    (note,) = idle_notes(result_of({"idle": before, "idle_end": after}))
+    assert ("nothing is told above idle" in note.sentence) is drifted
+
+
+def test_what_a_total_is_off_by_in_all_windows_alike_is_no_room_for_drift() -> None:
+    total: dict[str, Any] = {"step_w": None, "tolerance_ratio": 0.05, "idle_uncertainty_w": 10.0}
+    windows = [idle_window(watts("system", power_w, **total)) for power_w in (200.0, 213.0)]
+    assert "idle-drifted" in codes(with_idle(loaded(400.0, **total), windows))
+
+
 def test_drift_over_several_windows_names_the_lowest_and_the_highest() -> None:
     windows = [window(power_w, start_s=at) for at, power_w in enumerate((100.0, 120.0, 101.0))]
     found = receiver(with_idle(loaded(150.0), windows))

@@ -208,7 +208,9 @@ def _is_in(windows: Iterable[Idle], host: str) -> bool:
 def _drift(windows: list[Idle], host: str) -> str | None:
     joined = idle_of(windows, host)
     results = [
-        replace(one, idle_windows_w=idle.windows_w)
+        replace(
+            one, idle_w=idle.power_w, idle_uncertainty_w=idle.uncertainty_w, idle_windows_w=idle.windows_w
+        )
         for one in windows[-1].hosts.get(host, IdleHost()).power
         if (idle := joined.get((one.source, one.channel))) is not None
     ]

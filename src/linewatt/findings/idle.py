@@ -48,7 +48,7 @@ KINDS: tuple[Kind, ...] = (
         ("above_idle",),
         "The host drew another power idle after the load than before it, so that it is not known what the load added.",
         f"The means of the idle windows of one setting differ by more than {percent(DRIFT_RATIO)}, and by more than one "
-        "step of the meter.",
+        "step of the meter, or, of a running total of energy, than the bounds of two windows in squares.",
         "Let the host warm up and settle, lengthen idle.seconds, and find out what else changed (fans, a job, a power "
         "setting); then measure again.",
     ),

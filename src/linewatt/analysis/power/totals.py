@@ -72,6 +72,8 @@ class Total:
     """what still moved when idle was measured"""
     step_w: float = 0.0
     """the smallest difference that all its channels together can show"""
+    idle_apart_w: float = 0.0
+    """by how much two of its idle windows may differ, 95 %, that are of totals of energy"""
 
     @property
     def above_idle_w(self) -> float | None:
@@ -88,11 +90,16 @@ class Total:
     @property
     def idle_drift(self) -> str | None:
         """Why there is no one idle power to compare with: its windows differ by more than they should."""
-        return idle_drift(self.idle_windows_w, self.step_w)
+        return idle_drift(self.idle_windows_w, self.least_drift_w)
+
+    @property
+    def least_drift_w(self) -> float:
+        """What two idle windows may differ by although idle does not: a step, or what totals leave open."""
+        return max(self.step_w, self.idle_apart_w)
 
 
 def idle_drift(windows_w: Sequence[float], step_w: float) -> str | None:
-    """How idle power, given in the order of time, differs by more than 5 % and one step of its meter."""
+    """How idle power, given in the order of time, differs by more than 5 % and ``step_w`` of its meter."""
     if len(windows_w) < 2:
         return None
     low_w, high_w = min(windows_w), max(windows_w)
@@ -158,7 +165,22 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
         idle_windows_w=_idle_windows_w(of_source),
         idle_doubt=next((one.idle_doubt for one in of_source if one.idle_doubt), None),
         step_w=math.fsum(one.step_w or 0.0 for one in of_source),
+        idle_apart_w=math.fsum(_idle_apart_w(one) for one in of_source),
     )
+
+
+def _idle_apart_w(one: PowerResult) -> float:
+    """Of a total of energy, which has no step in W and no spread: the bounds of two windows, in squares.
+
+    Its tolerance is the same in both.
+    """
+    idle_w = one.power_w if one.idle_w is None else one.idle_w
+    is_total = one.step_w is None and one.spread_w is None
+    if not is_total or idle_w is None or one.idle_uncertainty_w is None:
+        return 0.0
+    half_w = (max(one.idle_windows_w) - min(one.idle_windows_w)) / 2 if one.idle_windows_w else 0.0
+    alike_w = math.hypot(half_w, (one.tolerance_ratio or 0.0) * idle_w)
+    return math.sqrt(2 * max(0.0, one.idle_uncertainty_w**2 - alike_w**2))
 
 
 def _once_each(power: Sequence[PowerResult]) -> list[PowerResult]:

@@ -28,7 +28,7 @@ class IdlePower:
     after_w: float | None
     reason: str | None = None
     step_w: float = 0.0
-    """the smallest difference that its meter shows"""
+    """the smallest difference that its meter shows; of a total of energy what its windows' bounds allow"""
 
     @property
     def drifted(self) -> bool:
@@ -120,7 +120,7 @@ def _idle(
                 before_w=before.power_w if isinstance(before, power.Total) else None,
                 after_w=after.power_w if isinstance(after, power.Total) else None,
                 reason=None if isinstance(before, power.Total) else str(silent),
-                step_w=known[0].step_w,
+                step_w=known[0].least_drift_w,
             )
         if isinstance(before, str):
             of_scope = (one.provenance for one in then if one.scope.partition(":")[0] == scope)
