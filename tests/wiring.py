@@ -326,6 +326,13 @@ def sensor(host: str, source: str, change: Callable[[Reading], Reading]) -> Chan
     return _readings(host, lambda own: tuple(change(one) if one.source == source else one for one in own))
 
 
+def sensed_twice(host: str, source: str, name: str) -> Change:
+    """What one sensor delivered, by another one, too."""
+    return _readings(
+        host, lambda own: (*own, *(replace(one, source=name) for one in own if one.source == source))
+    )
+
+
 def _readings(host: str, change: Callable[[tuple[Reading, ...]], tuple[Reading, ...]]) -> Change:
     return afterwards(
         lambda given: replace(given, readings={**given.readings, host: change(given.readings[host])})

@@ -133,6 +133,36 @@ def test_two_readings_of_the_whole_that_differ_are_told(
         )
 
 
+WALL = channel("outlet7_w", "wall:outlet7", 121.0, source="pdu-a")
+OTHER_WALL = channel("outlet7_w", "wall:outlet7", 118.0, source="pdu-b")
+BY_CALIBRATION = PowerResult.CORRECTED + "(reading − 0.0 W) / 1.0000, by cal.json against pdu-b"
+
+
+@pytest.mark.parametrize(
+    ("power", "flagged"),
+    [
+        ((WALL, OTHER_WALL), True),
+        ((WALL,), False),
+        ((WALL, replace(WALL, channel="outlet8_w", scope="wall:outlet8")), False),  # one source: their sum
+        ((WALL, replace(OTHER_WALL, provenance="estimate")), False),
+        ((WALL, replace(OTHER_WALL, power_w=None)), False),
+        ((OUT, WALL, OTHER_WALL), False),  # the supplies' output is the system's
+        ((replace(WALL, method=BY_CALIBRATION), OTHER_WALL), False),  # two meters in a row
+    ],
+)
+def test_a_second_source_at_the_wall_that_is_not_added_is_told(
+    power: tuple[PowerResult, ...], flagged: bool
+) -> None:
+    found = list(checks.two_walls(end(*power)))
+    assert codes(found) == (["power-two-readings"] if flagged else [])
+    if flagged:
+        assert found[0].where == "h1: pdu-a wall"
+        assert found[0].evidence.startswith(
+            "121.0 W of pdu-a are taken for the whole host; pdu-b measures its wall, too: 118.0 W, which are "
+            "not added. Of two supplies on two outlets each is a part of it"
+        )
+
+
 def fans(rpm: float) -> Reading:
     times = [95.0 + 5 * at for at in range(16)]
     inside = [WINDOW.start_s <= time_s <= WINDOW.end_s for time_s in times]

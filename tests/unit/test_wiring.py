@@ -45,6 +45,7 @@ from tests.wiring import (
     rates,
     readback,
     run,
+    sensed_twice,
     sensor,
     setup,
     spec,
@@ -236,6 +237,12 @@ LIES: dict[str, Change] = {
     "power-two-readings": both(
         watts("h2", "Node Power", 230.0, scope="system:Node Power"),
         watts("h2", "Chassis Power", 480.0, scope="other:Chassis Power"),
+    ),
+    "power-two-readings: at the wall": both(
+        story(
+            watts={"h1": {}, "h2": {"outlet": Watts(Channel("outlet", "W", "gauge", "wall:outlet7"), 120.0)}}
+        ),
+        sensed_twice("h2", "bmc", "pdu-b"),
     ),
     "power-unexplained": watts("h2", "PSU1 Power Out", 325.0, tolerance_ratio=0.01),
     "power-window-too-short": setup(meters={"h2": {("bmc", "PSU1 Power In"): Dynamics(30.0)}}),

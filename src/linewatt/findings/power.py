@@ -115,9 +115,12 @@ KINDS = (
         "note",
         "host",
         (),
-        "Two readings of one BMC both say of themselves that they are the whole host, and differ; which was taken is said.",
-        f"They differ by more than {percent(TWO_WHOLES)}.",
-        "Find out which of them is this host, and name it under the source's sensors.",
+        "Two readings both say that they are the whole host, of one BMC that differ, or of two sources at the wall; which "
+        "was taken is said.",
+        f"Those of one BMC differ by more than {percent(TWO_WHOLES)}; or two sources at the wall both have a number: two "
+        "outlets of two supplies look like two meters in a row.",
+        "Find out which of them is this host, and name it under the source's sensors; of two supplies name both outlets "
+        "as channels of one source.",
     ),
     Kind(
         "power-unexplained",

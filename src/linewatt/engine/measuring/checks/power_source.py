@@ -36,6 +36,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         yield from rapl_as_system(end)
         yield from supply_idle(end, seen.setup.supplies.get(end.host))
         yield from two_wholes(end)
+        yield from two_walls(end)
         yield from unexplained(end, seen.setup.idle_cores.get(end.host), seen.readings(end), seen.window)
 
 
@@ -99,6 +100,31 @@ def two_wholes(end: EndResult) -> Iterator[Flag]:
                     "chassis, which may hold others",
                     "find out which of them is this host, and name it under the source's sensors",
                 )
+
+
+def two_walls(end: EndResult) -> Iterator[Flag]:
+    """Two sources measure at the wall, of which one is taken: two supplies, or two meters in a row.
+
+    What a calibration corrected was compared with a meter that measures the same.
+    """
+    taken = system(end.power)
+    if not isinstance(taken, Total) or taken.scope != "wall" or taken.provenance == "estimate":
+        return
+    if any(one.is_corrected and one.source == taken.source for one in end.power):
+        return
+    for source in dict.fromkeys(one.source for one in end.power if one.source != taken.source):
+        own = [one for one in end.power if one.source == source and one.provenance != "estimate"]
+        other = total(own, "wall")
+        if isinstance(other, Total):
+            yield Flag(
+                "power-two-readings",
+                f"{end.host}: {taken.source} {SCOPE_WORDS[taken.scope]}",
+                f"{taken.power_w:.1f} W of {taken.source} are taken for the whole host; {source} measures "
+                f"its wall, too: {other.power_w:.1f} W, which are not added. Of two supplies on two outlets "
+                "each is a part of it, and Mbps/W is too high; of two meters in a row both are the whole",
+                "of two supplies name both outlets as channels of one source, or a BMC that reads both; of "
+                "two meters in a row name the better one alone, or first",
+            )
 
 
 def _named(one: PowerResult) -> str:
