@@ -564,7 +564,7 @@ def test_a_meter_that_never_moves_while_cpus_do_makes_watts_doubtful(tmp_path: P
     (flag,) = flags(soak)
     assert (flag.code, flag.where) == ("power-frozen", "dut: psu PSU1 Power Out")
     assert re.fullmatch(
-        r"reads 216 W all through the soak, dut used 0\.[5-6]\d to 1\.[7-9]\d cores in it", flag.evidence
+        r"reads 216 W all the soak; dut used 0\.[5-6]\d to 1\.[7-9]\d cores meanwhile", flag.evidence
     )
     assert "watts: doubtful (1)" in run("show", str(soak.result.path))[1]
 

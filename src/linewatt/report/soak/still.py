@@ -31,7 +31,7 @@ def frozen(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "power-frozen",
             f"{one.host}: {one.source} {one.channel}",
-            f"reads {value_w:g} W all through the soak, {one.host} used {low:.2f} to {high:.2f} cores in it",
+            f"reads {value_w:g} W all the soak; {one.host} used {low:.2f} to {high:.2f} cores meanwhile",
             "do not use this figure; restart the BMC or meter, and see whether it follows a load",
         )
 
