@@ -4,6 +4,9 @@
 Every driver has some of the options of ethtool(8); the others read ``n/a`` (5.8 and later) or 0. The label of
 four of them is not the option (``rx-frame-low`` is set as ``rx-frames-low``), and ethtool 6.1 prints one
 without its colon. Formats checked from ethtool 4.8 to 6.7.
+
+i40e, ice and iavf take no other time of a direction that is adaptive, also where it becomes so by the same
+request (EINVAL): what is refused in one go is set with that direction fixed, which is made adaptive then.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, tool
+from linewatt.tuning.commands import interface, script, tool
 from linewatt.tuning.words import asked, choices, format_words, parse_words, switch, whole
 
 _SWITCHES = ("adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx")
@@ -32,6 +35,20 @@ _NUMBERS = (
 _PAIR = re.compile(r"(Adaptive|CQE mode) RX: (\S+)\s+TX: (\S+)")
 _PAIRS = {"Adaptive": "adaptive", "CQE mode": "cqe-mode"}
 _LINE = re.compile(r"([a-z-]+):?\s+(\d+)", re.ASCII)
+
+# $1: interface, then options with their values
+_WRITE = """PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
+type ethtool >/dev/null 2>&1 || { echo "ethtool is not installed there" >&2; exit 127; }
+device=$1; shift
+ethtool -C "$device" "$@" && exit
+status=$? fixed=() adaptive=()
+while (( $# )); do
+  if [[ "$1 $2" == adaptive-?x" on" ]]; then adaptive+=("$1" on); fixed+=("$1" off)
+  else fixed+=("$1" "$2"); fi
+  shift 2
+done
+(( ${#adaptive[@]} )) || exit "$status"
+ethtool -C "$device" "${fixed[@]}" && exec ethtool -C "$device" "${adaptive[@]}" """
 
 
 class Coalescing:
@@ -77,7 +94,7 @@ class Coalescing:
 
     def write(self, target: str, setting: str) -> Command:
         words = (word for pair in parse_words(setting).items() for word in pair)
-        return tool("ethtool", "-C", interface(target), *words)
+        return script(_WRITE, interface(target), *words)
 
 
 def _options(value: str) -> dict[str, str]:
