@@ -104,6 +104,7 @@ _OUTPUTS = {
     "epp": [b"of performance balance_power\npolicy0 balance_power\n"],
     "cpus_online": [b"cpu0 always\ncpu1 1\ncpu2 0\n"],
     "turbo": [b"intel_pstate/no_turbo=0\n", b"cpufreq/boost=1\n"],
+    "min_perf_pct": [b"100\n"],
     "c_states": [b"cpu0/cpuidle/state0 POLL 0\ncpu0/cpuidle/state1 C1 0\ncpu1/cpuidle/state1 C1 1\n"],
 }
 _VALUES = (
@@ -127,6 +128,7 @@ _TARGETS = {
     "offload": "eth0 gro",
     "users_folder": f"/srv/{PREFIX}0123456789ab",
     **dict.fromkeys(("cpus_online", "governor", "epp", "turbo", "c_states", "tuned", "irqbalance"), "host"),
+    "min_perf_pct": "host",
 }
 
 

@@ -56,6 +56,7 @@ class Word(Fake):
 NAMES = (
     *("channels", "rps_cpus", "sysctl", "mtu", "nmstate", "cpus_online"),
     *("irq_affinity", "irqbalance", "interrupts", "offload", "network"),
+    *("tuned", "governor", "epp", "turbo", "min_perf_pct"),
 )
 KNOBS = {name: Fake(name) for name in NAMES}
 
@@ -496,6 +497,46 @@ def test_memory_that_the_kernel_keeps_free_for_huge_pages_comes_back_after_a_pro
     host.state[free] = "36000"
     assert [one.knob for one in rig.journal.read()[1]] == ["sysctl", "tuned"]
     asyncio.run(settings.to([], ("h1",)))
+    assert (host.state, rig.journal.read()[1]) == (found, ())
+
+
+@pytest.mark.parametrize(("knob", "beside"), [("governor", "epp"), ("turbo", "min_perf_pct")])
+def test_what_a_driver_of_frequencies_moves_beside_a_switch_comes_back(
+    rig: Rig, knob: str, beside: str
+) -> None:
+    """amd-pstate-epp prefers speed with the governor performance, intel_pstate lowers the least performance
+    without turbo; neither goes back by itself."""
+    host = rig.hosts["h1"]
+    host.state |= {(knob, "eth0"): "1", (beside, "host"): "100"}
+    found = dict(host.state)
+    for undo in (lambda: rig.to(), lambda: rig.undo()):
+        rig.to(f"h1 {knob}=2")
+        host.state[beside, "host"] = "70"
+        assert [one.knob for one in rig.journal.read()[1]] == [beside, knob]
+        undo()
+        assert (host.state, rig.journal.read()[1]) == (found, ())
+
+
+def test_what_was_kept_under_a_profile_comes_back_before_the_profile_goes(rig: Rig) -> None:
+    """A profile of TuneD sets preferences and the least performance, too, and takes them back itself."""
+    host = rig.hosts["h1"]
+    host.state |= {("tuned", "eth0"): "1", ("governor", "eth0"): "1", ("epp", "host"): "1"}
+    found = dict(host.state)
+    run = host.run
+
+    async def moving(argv: Sequence[str], **options: Any) -> Completed:
+        done = await run(argv, **options)
+        if argv[0] == "write" and argv[1] in ("tuned", "governor"):
+            host.state["epp", "host"] = argv[3]
+        return done
+
+    host.run = moving  # type: ignore[method-assign]
+    rig.to("h1 tuned=2", "h1 governor=3")
+    assert host.state["epp", "host"] == "3"
+    rig.to("h1 tuned=2")
+    assert host.state["epp", "host"] == "2"
+    rig.to("h1 tuned=2", "h1 governor=3")
+    rig.to()
     assert (host.state, rig.journal.read()[1]) == (found, ())
 
 

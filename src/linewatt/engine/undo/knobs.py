@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can be set on a host, and put back: the knobs, networks, folders of file servers, and where
-interrupts go."""
+"""Everything that can be set on a host, and put back: the knobs, networks, folders of file servers, where
+interrupts go, and the least that CPUs run at."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from linewatt.network.items import parse_key
 from linewatt.network.nmstatectl import KNOB as NMSTATE_KNOB
 from linewatt.network.registry import KNOBS as NETWORK
 from linewatt.tuning.base import Knob
+from linewatt.tuning.cpu.min_perf import MinPerf
 from linewatt.tuning.registry import KNOBS as TUNING
 from linewatt.tuning.steering.interrupts import Interrupts
 from linewatt.tuning.users_folder import UsersFolder
@@ -21,6 +22,7 @@ KNOBS: dict[str, Knob] = {
     **TUNING,
     **NETWORK,
     Interrupts.name: Interrupts(),
+    MinPerf.name: MinPerf(),
     UsersFolder.name: UsersFolder(),
 }
 
@@ -33,6 +35,10 @@ _LAYERS = (
 )
 """from the ground up; every other knob stands on these"""
 TOP = len(_LAYERS)
+
+
+GROUND = 1
+"""the highest layer of what sets much of the rest itself: CPUs that go, a profile"""
 
 
 def layer(knob: str) -> int:

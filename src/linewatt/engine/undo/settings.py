@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, 
 from contextlib import aclosing
 from dataclasses import replace
 
-from linewatt.engine.undo.knobs import LRO, TOP, apart, without_lro
+from linewatt.engine.undo.knobs import GROUND, LRO, TOP, apart, without_lro
 from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.engine.undo.shown import Key, Shown
 from linewatt.errors import ChangeError, HostError, LinewattError
@@ -25,7 +25,7 @@ from linewatt.network.knob import carrying
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Knob
 from linewatt.tuning.commands import HOST
-from linewatt.tuning.cpu import tuned
+from linewatt.tuning.cpu import min_perf, tuned
 from linewatt.tuning.steering import interrupts
 
 LINK_LIMIT_S = 40
@@ -113,8 +113,9 @@ class Settings:
         self._seen_up.clear()
         stale = self._stale(wanted, scope)
         touched = self._links((entry, entry.before) for entry in stale)
-        await self._put_back(stale, touched)
-        await self._put_kept_back(stale)
+        for entries in _ground_last(stale):
+            await self._put_back(entries, touched)
+            await self._put_kept_back(entries)
         for layer in range(TOP + 1):
             own = [one for one in wanted.values() if layer_of(one.knob) == layer]
             above = [one for one in wanted.values() if layer_of(one.knob) > layer]
@@ -315,7 +316,8 @@ class Settings:
         self._kept |= {_key(entry): entry for entry in kept}
 
     def _moved(self, entry: Entry) -> Iterator[Key]:
-        """What of a host an entry may move for good: what queues have, where interrupts go, memory, LRO."""
+        """What of a host an entry may move for good: what queues have, where interrupts go, memory, LRO,
+        what CPUs prefer and the least they run at."""
         if entry.knob == "channels":
             yield from ((entry.host, knob, entry.target) for knob in _BY_QUEUE)
         if entry.knob == "cpus_online":
@@ -325,6 +327,10 @@ class Settings:
             yield entry.host, interrupts.NAME, HOST
         if entry.knob == "tuned":
             yield entry.host, "sysctl", tuned.RAISED
+        if entry.knob == "governor":
+            yield entry.host, "epp", HOST
+        if entry.knob == "turbo":
+            yield entry.host, min_perf.NAME, HOST
         for name in without_lro(entry, self._hosts[entry.host].spec.interfaces):
             yield entry.host, "offload", f"{name} {LRO}"
 
@@ -376,6 +382,14 @@ class Settings:
                 f"{name}: waited {LINK_LIMIT_S} s for {down} to be up after its settings changed; "
                 "the link partner may not take them"
             )
+
+
+def _ground_last(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """What stands on the ground, then the ground: what was kept for the former was what the latter made."""
+    by_ground: dict[bool, list[Entry]] = {False: [], True: []}
+    for entry in entries:
+        by_ground[layer_of(entry.knob) <= GROUND].append(entry)
+    yield from filter(None, by_ground.values())
 
 
 def _by_host(links: Iterable[Link]) -> dict[str, frozenset[str]]:
