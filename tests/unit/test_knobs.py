@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -152,6 +153,31 @@ def test_a_number_may_stay_as_the_host_has_it() -> None:
     assert Sysctl().wanted("4096 131072 6291456", "* * 16777216") == "4096 131072 16777216"
     with pytest.raises(ChangeError, match="keeps some of 2 numbers"):
         Sysctl().wanted("4096 131072 6291456", "* 16777216")
+
+
+# Stands for sysctl of procps 3.3: a setting needs a value (sysctl.c, WriteSetting)
+SYSCTL = """#!/bin/bash
+[[ $1 == -n ]] && exec cat "$STATE"
+value=${3#*=}
+[ -n "$value" ] || { echo "sysctl: malformed setting \\"$3\\"" >&2; exit 1; }
+printf '%s\\n' "$value" >"$STATE"
+"""
+
+
+@pytest.mark.parametrize("found", ["", "5201-5204,8080"])
+def test_a_parameter_that_was_empty_is_empty_again(found: str, tmp_path: Path) -> None:
+    state, program, key = tmp_path / "state", tmp_path / "sysctl", "net.ipv4.ip_local_reserved_ports"
+    program.write_text(SYSCTL)
+    program.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "STATE": str(state)}
+    for setting in ("5201-5264", found):
+        argv = Sysctl().write(key, setting).argv
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=20, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run(
+        Sysctl().read(key).argv, env=environment, capture_output=True, text=True, check=True
+    )
+    assert Sysctl().parse(done.stdout) == found
 
 
 def test_a_parameter_set_to_nothing_is_refused() -> None:

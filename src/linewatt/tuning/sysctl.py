@@ -12,6 +12,9 @@ from linewatt.tuning.commands import tool
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:@-]*")
 """Dots or slashes (``net/ipv4/conf/eth0.100/…`` where a name holds a dot); never an option."""
 
+_NOTHING = "\n"
+"""Before procps-ng 4 sysctl takes no setting without a value; the kernel reads an empty line as nothing."""
+
 KEEP = "*"
 """stands for a number of several that stays as the host has it"""
 
@@ -52,7 +55,7 @@ class Sysctl:
 
     def write(self, target: str, setting: str) -> Command:
         """Key and value travel as one argument. Raises ChangeError if ``target`` is no key."""
-        return tool("sysctl", "-q", "-w", f"{_checked(target)}={setting}")
+        return tool("sysctl", "-q", "-w", f"{_checked(target)}={setting or _NOTHING}")
 
 
 def key_named(text: str) -> str:
