@@ -572,6 +572,30 @@ def test_lro_that_the_kernel_turns_off_below_a_network_and_for_forwarding_comes_
         assert (host.state, rig.journal.read()[1]) == (found, ())
 
 
+@pytest.mark.parametrize("found", ["0", "1"])
+@pytest.mark.parametrize("key", ["net.ipv4.ip_forward", "net/ipv4/conf/all/forwarding"])
+def test_what_the_kernel_sets_anew_with_forwarding_is_as_it_was_found(rig: Rig, key: str, found: str) -> None:
+    """Also that a host takes no ICMP redirects, which one that is no router does by default."""
+    host, redirects = rig.hosts["h1"], ("sysctl", "net.ipv4.conf.all.accept_redirects")
+    own = [("sysctl", name) for name in ("net.ipv4.conf.default.forwarding", "net/ipv4/conf/eth0/forwarding")]
+    host.state |= {("sysctl", key): found, redirects: "0", **dict.fromkeys(own, str(1 - int(found)))}
+    before, run = dict(host.state), host.run
+
+    async def forwarding(argv: Sequence[str], **options: Any) -> Completed:
+        done = await run(argv, **options)
+        if tuple(argv[:3]) == ("write", "sysctl", key):
+            host.state |= {redirects: str(1 - int(argv[3])), **dict.fromkeys(own, argv[3])}
+        return done
+
+    host.run = forwarding  # type: ignore[method-assign]
+    change = Change("h1", "sysctl", key, str(1 - int(found)), "asked for")
+    for undo in (lambda: rig.to(), lambda: rig.undo()):
+        asyncio.run(rig.settings.to([change], ("h1",)))
+        assert host.state != before
+        undo()
+        assert (host.state, rig.journal.read()[1]) == (before, ())
+
+
 def test_lro_that_is_off_is_no_matter_of_a_network(rig: Rig) -> None:
     host, target = rig.hosts["h1"], "need:eth0 link:eth0.5"
     host.state |= {("network", target): "{}", ("offload", "eth0 large-receive-offload"): "lro=off[fixed]"}

@@ -64,17 +64,41 @@ def without_lro(entry: Entry, interfaces: Iterable[str]) -> Iterator[str]:
         yield from interfaces
 
 
+_ROUTES = re.compile(r"net[./](ipv[46])[./](?:ip_forward|conf[./]all[./]forwarding)")
+
+
+def beside_forwarding(entry: Entry, interfaces: Iterable[str]) -> Iterator[str]:
+    """Kernel parameters that the kernel sets anew as a host is made to forward, or not to.
+
+    Whether interfaces do each, and new ones; with IPv4 that redirects are taken where it does not
+    (net/ipv4/devinet.c, inet_forward_change; net/ipv6/addrconf.c, addrconf_forward_change).
+    """
+    routes = _ROUTES.fullmatch(entry.target) if entry.knob == "sysctl" else None
+    if routes is None:
+        return
+    if routes[1] == "ipv4":
+        yield "net.ipv4.conf.all.accept_redirects"
+    yield f"net.{routes[1]}.conf.default.forwarding"
+    yield from (f"net/{routes[1]}/conf/{name}/forwarding" for name in interfaces)
+
+
 def apart(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     """Entries of one host in their order, those that can be put back together in one list.
 
-    None of a list stands on another, and none is about the same setting as another.
+    None of a list stands on another, and none is about the same setting as another. What was only kept is
+    looked at when what may have moved it is back.
     """
     together: list[Entry] = []
     for entry in entries:
         same = any((entry.knob, entry.target) == (one.knob, one.target) for one in together)
-        if together and (same or layer(entry.knob) != layer(together[0].knob)):
+        if together and (same or _standing(entry) != _standing(together[0])):
             yield together
             together = []
         together.append(entry)
     if together:
         yield together
+
+
+def _standing(entry: Entry) -> tuple[int, bool]:
+    """Its layer, and whether it was only kept."""
+    return layer(entry.knob), entry.wanted == entry.before

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, 
 from contextlib import aclosing
 from dataclasses import replace
 
-from linewatt.engine.undo.knobs import GROUND, LRO, TOP, apart, without_lro
+from linewatt.engine.undo.knobs import GROUND, LRO, TOP, apart, beside_forwarding, without_lro
 from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.engine.undo.shown import Key, Shown
 from linewatt.errors import ChangeError, HostError, LinewattError
@@ -317,7 +317,7 @@ class Settings:
 
     def _moved(self, entry: Entry) -> Iterator[Key]:
         """What of a host an entry may move for good: what queues have, where interrupts go, memory, LRO,
-        what CPUs prefer and the least they run at."""
+        what CPUs prefer and the least they run at, what forwards."""
         if entry.knob == "channels":
             yield from ((entry.host, knob, entry.target) for knob in _BY_QUEUE)
         if entry.knob == "cpus_online":
@@ -331,8 +331,10 @@ class Settings:
             yield entry.host, "epp", HOST
         if entry.knob == "turbo":
             yield entry.host, min_perf.NAME, HOST
-        for name in without_lro(entry, self._hosts[entry.host].spec.interfaces):
+        interfaces = self._hosts[entry.host].spec.interfaces
+        for name in without_lro(entry, interfaces):
             yield entry.host, "offload", f"{name} {LRO}"
+        yield from ((entry.host, "sysctl", target) for target in beside_forwarding(entry, interfaces))
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""
