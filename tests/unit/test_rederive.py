@@ -350,4 +350,6 @@ def test_a_failed_trial_of_before_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_figure_that_differs_within_one_method_is_not_put_down_to_the_method() -> None:
     assert why("receiver.throughput_bps", METHOD, METHOD) == "another version of linewatt makes it otherwise"
+    assert "least left for the load" in why("receiver.hottest_irq.soft_ratio", 3, 4)
+    assert "stood still for a part of the window" in why("sender.power[pdu energy].power_w", 3, 4)
     assert why("sender.power[bmc out].power_w", 2, 3).startswith("readings count once the stated meter")

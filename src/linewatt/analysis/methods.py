@@ -39,6 +39,17 @@ CHANGED = (
         "readings count once the stated meter has settled; what the slowest likely one would still show is "
         "in the bound",
     ),
+    Since(
+        4,
+        r"(sender|receiver)\.power\[.*\]\..*",
+        "a total of energy that stood still for a part of the window tells nothing, and one that is held over "
+        "several readings is known to a whole update",
+    ),
+    Since(
+        4,
+        r"(sender|receiver)\.(.*_)?hottest.*",
+        "the busiest CPU is the one that had least left for the load: what runs niced gives way to it",
+    ),
     Since(2, r"(sender|receiver)\.(app|irq)_cpu\..*", "time that a hypervisor took stands apart"),
     Since(2, r"(sender|receiver)\.settings\..*", "settings are read at the window's start and end"),
 )

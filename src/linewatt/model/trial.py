@@ -11,7 +11,7 @@ from linewatt.model.case import Case, Role
 from linewatt.model.ends import EndResult, FlowResult, InstanceResult, PortResult
 from linewatt.model.samples import Flag, Window
 
-METHOD = 3
+METHOD = 4
 """Counts up whenever the same raw output would make other figures or findings."""
 
 
