@@ -42,8 +42,8 @@ CHANGED = (
     Since(
         4,
         r"(sender|receiver)\.power\[.*\]\..*",
-        "a total of energy that stood still for a part of the window tells nothing, and one that is held over "
-        "several readings is known to a whole update",
+        "a total of energy that stood still for a part of the window tells nothing, and one that is held "
+        "over several readings is known to a whole update",
     ),
     Since(
         4,
