@@ -109,7 +109,7 @@ def test_a_case_of_failures_only_has_no_numbers_and_says_why() -> None:
         "reasons",
         "modes",
         "case_flags",
-    } | {"limit", "regime", "window_s"}
+    } | {"limit", "regime", "window_s", "sent_segments"}
     measured = [field.name for field in fields(CaseSummary) if field.name not in about]
     assert all(getattr(summary, name) is None for name in measured)
     assert not any([*summary.values.values(), *summary.scalings.values()])
@@ -332,7 +332,7 @@ def test_whatever_is_missing_no_figure_is_nan_or_infinite_and_every_gap_has_a_re
         for number, (test, instances, rate, cores, done) in enumerate(drawn)
     ]
     for summary in summarise(trials):
-        for field in fields(CaseSummary)[4:-5]:
+        for field in fields(CaseSummary)[4:-6]:
             value = getattr(summary, field.name)
             if value is None:
                 assert summary.reasons[field.name]
