@@ -455,6 +455,7 @@ make_venv() {
     local python
     python=$(find_python)
     say "making .venv with $("$python" --version)"
+    if [[ -L $venv ]]; then as_caller rm -- "$venv"; fi  # what it leads to is not emptied
     as_caller "$python" -m venv --clear "$venv"
 }
 
