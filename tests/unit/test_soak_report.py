@@ -27,7 +27,9 @@ from linewatt.model import Channel, Sample
 from linewatt.report import listing
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.printing.screen import text as first_screen_text
+from linewatt.report.soak import still
 from linewatt.report.soak.charts import figures
+from linewatt.report.soak.cpus import CpusUsed
 from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.document import as_json
@@ -584,6 +586,20 @@ def test_a_meter_that_has_no_reason_to_move_or_does_is_not_called_frozen(
 ) -> None:
     soak, _ = soak_of(tmp_path, shape)
     assert "power-frozen" not in codes(soak)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "swing_cores", "told"),
+    [(1, 0.45, False), (1, 0.55, True), (8, 1.9, False), (8, 2.1, True)],
+    ids=["half a core is needed", "one CPU", "a quarter of all is needed", "eight CPUs"],
+)
+def test_how_far_cpus_must_swing_before_a_meter_that_never_moves_is_frozen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int, swing_cores: float, told: bool
+) -> None:
+    used = CpusUsed(cpus, [0.1 + swing_cores * (at % 2) for at in range(60)])
+    monkeypatch.setattr(still, "cpus_used", lambda *_: used)
+    soak, _ = soak_of(tmp_path, Shape(frozen_w=216.0))
+    assert ("power-frozen" in codes(soak)) == told
 
 
 def test_energy_that_wraps_is_no_counter_of_the_ledger_that_went_back(tmp_path: Path) -> None:
