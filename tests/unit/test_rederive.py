@@ -29,7 +29,7 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.rederive import run as again
 from linewatt.engine.rederive.differences import LEARNED, changes, of_meters
-from linewatt.errors import InvalidInput
+from linewatt.errors import InvalidInput, StoreError
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import METHOD, FlowResult, Window
 from linewatt.records import Look
@@ -270,6 +270,33 @@ def test_a_campaign_at_its_end_settles_what_looked_too_short(tmp_path: Path) -> 
     (one, _) = read.load(path).trials
     assert one.receiver is not None
     assert one.receiver.power[0].power_w is not None
+
+
+def test_a_campaign_whose_first_power_cannot_be_made_ends_as_it_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that is full: nothing that is stored is lost by it, and what to do is said."""
+    path = judged_too_slow(tmp_path)
+
+    def full(_: Path) -> None:
+        raise StoreError("results: no space left on device")
+
+    monkeypatch.setattr(again, "settle", full)
+    said: list[Any] = []
+    campaign_run = SimpleNamespace(_say=said.append, _tell=said.append)
+    asyncio.run(CampaignRun._settled(campaign_run, path))  # type: ignore[arg-type]
+    (warned,) = said
+    assert warned.text == (
+        "power of a first load is not made: results: no space left on device; rederive --write does it"
+    )
+
+
+def test_power_that_cannot_be_known_all_the_same_is_not_said_to_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = judged_too_slow(tmp_path)
+    monkeypatch.setattr(again, "_with_meters", lambda found, _: found)
+    assert again.settle(path) == ()
 
 
 def test_what_was_learned_of_a_meter_explains_its_figures_at_every_end() -> None:

@@ -578,8 +578,9 @@ def test_a_meter_that_never_moves_while_cpus_do_makes_watts_doubtful(tmp_path: P
         Shape(frozen_w=216.0, cpu_swing=(60, 0.45)),
         Shape(cpu_swing=(60, 0.9)),
         Shape(frozen_w=216.0, cpu_swing=(60, 0.9), duration_s=180),
+        Shape(frozen_w=12.0, cpu_swing=(60, 0.9)),
     ],
-    ids=["cpus are steady", "they go up by a seventh", "it moves", "a short soak"],
+    ids=["cpus are steady", "they go up by a seventh", "it moves", "a short soak", "a supply that stands by"],
 )
 def test_a_meter_that_has_no_reason_to_move_or_does_is_not_called_frozen(
     tmp_path: Path, shape: Shape

@@ -19,7 +19,7 @@ from linewatt.engine import events, labels
 from linewatt.engine.beside import Step, importing
 from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.run import Places, Run
-from linewatt.errors import ChangeError, HostError
+from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
 from linewatt.model import Case
@@ -222,10 +222,14 @@ class CampaignRun(Run[events.Ended]):
         return ended
 
     async def _settled(self, path: Path) -> None:
-        """Power that only later loads show to be known, made. Raises StoreError."""
+        """Power that only later loads show to be known, made; all else is stored, whatever becomes of it."""
         from linewatt.engine.rederive.run import settle
 
-        made = await asyncio.get_running_loop().run_in_executor(None, settle, path)
+        try:
+            made = await asyncio.get_running_loop().run_in_executor(None, settle, path)
+        except LinewattError as error:
+            self._say(events.Warned(f"power of a first load is not made: {error}; rederive --write does it"))
+            return
         if made:
             self._tell(f"power made again in {_trials(made)}: later loads show its meter quick enough")
 

@@ -85,7 +85,12 @@ def settle(path: Path) -> tuple[int, ...]:
         folders = [one for one in read.trial_dirs(path) if int(one.name) in refuted]
         found = Rederived(result, _each(result, campaign, folders))
     write(found)
-    return tuple(one.number for one in found.trials if one.number in refuted and one.after is not None)
+    return tuple(one.number for one in found.trials if one.number in refuted and _has_power_now(one))
+
+
+def _has_power_now(again: TrialAgain) -> bool:
+    made = (one for one in again.changes if one.figure.endswith("].power_w"))
+    return any(one.before is None and one.after is not None for one in made)
 
 
 def write(found: Rederived) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.findings.power import FOLLOW_THE_CPU, SWUNG_CORES, SWUNG_RATIO
+from linewatt.findings.power import CARRIES_W, FOLLOW_THE_CPU, SWUNG_CORES, SWUNG_RATIO
 from linewatt.model import Flag
 from linewatt.report.soak.cpus import cpus_used
 from linewatt.report.soak.digest import Soak
@@ -23,6 +23,8 @@ def frozen(soak: Soak) -> Iterator[Flag]:
             continue
         value_w = _only_value(soak, one.number)
         if value_w is None or one.rows - one.missing < FEWEST_READINGS:
+            continue
+        if one.scope.startswith("psu") and value_w < CARRIES_W:  # it stands by, and another carries the host
             continue
         swung = _swing(soak, one.host)
         if swung is None:
