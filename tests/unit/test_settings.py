@@ -596,6 +596,29 @@ def test_what_the_kernel_sets_anew_with_forwarding_is_as_it_was_found(rig: Rig, 
         assert (host.state, rig.journal.read()[1]) == (before, ())
 
 
+def test_what_a_campaign_had_set_before_it_was_moved_comes_back_to_what_was_found(rig: Rig) -> None:
+    """A setting of an earlier round, which a later one moves, and both go in one step."""
+    host, redirects, key = rig.hosts["h1"], "net.ipv4.conf.all.accept_redirects", "net.ipv4.ip_forward"
+    host.state |= {("sysctl", key): "0", ("sysctl", redirects): "1"}
+    before, run = dict(host.state), host.run
+
+    async def forwarding(argv: Sequence[str], **options: Any) -> Completed:
+        done = await run(argv, **options)
+        if tuple(argv[:3]) == ("write", "sysctl", key):
+            host.state["sysctl", redirects] = str(1 - int(argv[3]))
+        return done
+
+    host.run = forwarding  # type: ignore[method-assign]
+    taken, routes = (
+        Change("h1", "sysctl", name, value, "asked for") for name, value in ((redirects, "0"), (key, "1"))
+    )
+    for undo in (lambda: rig.to(), lambda: rig.undo()):
+        asyncio.run(rig.settings.to([taken], ("h1",)))
+        asyncio.run(rig.settings.to([taken, routes], ("h1",)))
+        undo()
+        assert (host.state, rig.journal.read()[1]) == (before, ())
+
+
 def test_lro_that_is_off_is_no_matter_of_a_network(rig: Rig) -> None:
     host, target = rig.hosts["h1"], "need:eth0 link:eth0.5"
     host.state |= {("network", target): "{}", ("offload", "eth0 large-receive-offload"): "lro=off[fixed]"}

@@ -226,12 +226,14 @@ class Settings:
 
         What cannot be as it was while CPUs are still offline stays in the journal.
         """
+        gone = tuple(gone)
+        found = {_key(entry): entry.before for entry in gone}  # where what was kept was the campaign's own
         moved = {key for entry in gone for key in self._moved(entry)}
         standing = {key for entry in self._in_force.values() for key in self._moved(entry)}
         by_host: dict[str, list[Entry]] = {}
         for key, entry in self._kept.items():
             if key in moved:
-                by_host.setdefault(entry.host, []).append(entry)
+                by_host.setdefault(entry.host, []).append(replace(entry, before=found.get(key, entry.before)))
         if by_host:
             self._shown.writes()
         await self._each(self._put_kept_back_on(name, own, standing) for name, own in by_host.items())
