@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests import again, forked, pools
+from tests import again, costs, forked, pools
 from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("any-pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,8 +33,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure(config: pytest.Config) -> None:
     again.watch(config, pools.waits)
-    if config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
-        os.environ[forked.OFFERED] = str(forked.offer())  # one for all workers
+    recording = costs.record(config)
+    if not recording and config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
+        os.environ[forked.OFFERED] = str(forked.offer())  # one for all workers; counted costs need one each
 
 
 def pytest_collection_finish() -> None:
