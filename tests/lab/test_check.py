@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,14 +20,12 @@ from tests import forked
 from tests.lab.test_campaign import (
     CHANGES,
     HANG_LIMIT_S,
-    LINEWATT,
     Bench,
     await_event,
     connection_pids,
     until,
 )
 
-from linewatt.engine.readiness.checkup_probes import SAMPLE_S
 from linewatt.sensors.power.base import CALL_LIMIT_S
 
 pytestmark = pytest.mark.lab
@@ -43,28 +40,14 @@ class CheckBench(Bench):
         super().__init__(lab, tmp)
         self.broken = ExitStack()
 
-    def check(
-        self, file: Path, *words: str, status: int, anew: bool = False
-    ) -> subprocess.CompletedProcess[str]:
-        """``anew``: Python starts for it, as for a user."""
-        argv = ["check", str(file), *words]
-        if anew:
-            done = subprocess.run(
-                [*LINEWATT, *argv],
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                timeout=HANG_LIMIT_S,
-                check=False,
-            )
-        else:
-            done = forked.run(argv, env=self.environment, timeout=HANG_LIMIT_S)
+    def check(self, file: Path, *words: str, status: int) -> subprocess.CompletedProcess[str]:
+        done = forked.run(["check", str(file), *words], env=self.environment, timeout=HANG_LIMIT_S)
         assert "Traceback" not in done.stderr
         assert done.returncode == status, done.stderr + done.stdout
         return done
 
-    def checks(self, file: Path, *words: str, status: int, anew: bool = False) -> Checks:
-        document = json.loads(self.check(file, "--json", *words, status=status, anew=anew).stdout)
+    def checks(self, file: Path, *words: str, status: int) -> Checks:
+        document = json.loads(self.check(file, "--json", *words, status=status).stdout)
         assert document["schema_version"] == 1
         assert document["ready"] == (status == 0)
         found: Checks = document["checks"]
@@ -133,13 +116,6 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[CheckBench]:
     one.until_nothing_runs()
 
 
-def refused_s(bench: CheckBench) -> float:
-    """What a check takes on this machine right now that ends before a host is asked: to start."""
-    began_s = time.monotonic()
-    bench.check(bench.campaign(pairs=["h1 -> h9"]), status=2, anew=True)
-    return time.monotonic() - began_s
-
-
 def failures(checks: Checks) -> list[dict[str, Any]]:
     return [check for check in checks if check["status"] == "fail"]
 
@@ -152,16 +128,12 @@ def the_failure(checks: Checks, host: str, name: str) -> str:
     return str(one["found"])
 
 
-@pytest.mark.measures
 def test_a_healthy_lab_is_ready_and_nothing_on_it_is_changed(bench: CheckBench) -> None:
     before = state(bench)
-    start_s = refused_s(bench)
     file = bench.campaign(
         hosts=str(bench.lab.inventory), tests=["tcp", "udp-1500"], families=["ipv4", "ipv6"]
     )
-    began_s = time.monotonic()
-    checks = bench.checks(file, status=0, anew=True)
-    took_s = time.monotonic() - began_s
+    checks = bench.checks(file, status=0)
     assert state(bench) == before
     assert not (bench.tmp / "state").exists()
     names = {(check["host"], check["name"]) for check in checks if check["status"] == "ok"}
@@ -173,8 +145,6 @@ def test_a_healthy_lab_is_ready_and_nothing_on_it_is_changed(bench: CheckBench) 
     assert ports["found"].endswith("TCP and UDP from h1 on the first and the last")
     power = [check["found"] for check in checks if check["name"] == "power"]
     assert all("simulated" in found and "PSU1 Power In" in found for found in power)
-    start_s = max(start_s, refused_s(bench))
-    assert took_s < SAMPLE_S + 5 * start_s, "about 3 s on an idle machine, and 1 s to start"
 
 
 def test_the_table_fits_a_terminal_and_ends_with_the_verdict(bench: CheckBench) -> None:
@@ -321,6 +291,7 @@ def test_a_slow_governor_is_fixed_and_a_run_goes_on_top_of_it_and_restore_takes_
     assert "nothing to restore" in bench.restore()
 
 
+@pytest.mark.full
 def test_what_a_killed_run_set_on_top_of_a_fix_is_put_back_before_the_fix(bench: CheckBench) -> None:
     """Both change one setting of a real kernel: undone in the wrong order, the first change would stay."""
     key = "net.ipv4.tcp_rmem"
@@ -390,21 +361,21 @@ def test_a_wrong_bmc_password_is_found_and_never_shown(bench: CheckBench) -> Non
     assert "password" in found
 
 
-@pytest.mark.timed
 @pytest.mark.skipif(shutil.which("ipmi_sim") is None, reason="needs ipmi_sim")
-def test_a_silent_bmc_delays_no_other_check_beyond_its_limit(bench: CheckBench) -> None:
-    began_s = time.monotonic()
-    bench.checks(bench.campaign(), status=0)
-    others_s = time.monotonic() - began_s
+def test_a_silent_bmc_fails_its_own_check_only_and_within_its_limit(bench: CheckBench) -> None:
+    healthy = bench.checks(bench.campaign(), status=0)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
         source = ipmi(bench, address="127.0.0.1", port=port)
-        began_s = time.monotonic()
         checks = bench.checks(bench.campaign(hosts=str(bench.inventory(source))), status=1)
-        took_s = time.monotonic() - began_s
-    assert took_s < CALL_LIMIT_S + 1.5 * others_s, "the others take 3 s on an idle machine"
-    assert "127.0.0.1" in the_failure(checks, "h2", "power")
+    found = the_failure(checks, "h2", "power")
+    assert "127.0.0.1" in found
+    assert f"{CALL_LIMIT_S:g} s" in found
+    others = [
+        {(one["host"], one["name"]) for one in run if one["name"] != "power"} for run in (healthy, checks)
+    ]
+    assert others[0] == others[1]
 
 
 def test_a_source_that_is_a_program_on_the_host_is_read_once(bench: CheckBench) -> None:

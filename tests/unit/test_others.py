@@ -10,10 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from tests import again
 from tests.truth.others import TAKEN_CORES, TRIES, Disturbance, Look, Others, holds, is_other, undisturbed
 
 PARENTS = {1: 0, 2: 0, 30: 2, 100: 1, 101: 100, 102: 101, 200: 1, 201: 200}
@@ -57,24 +55,6 @@ def test_cpu_time_of_a_process_that_is_nobodys_is_counted() -> None:
     others = Others()
     with until_busy(others.seconds, 0.3):
         assert others.cores() > 0
-
-
-def test_a_whole_run_counts_who_does_not_come_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And nobody where nothing says which process it comes from."""
-    monkeypatch.delenv(again.RUN, raising=False)
-    none = again.Look()
-    monkeypatch.setenv(again.RUN, str(os.getpid()))
-    look = again.Look()
-    with until_busy(look.others_cores, again.OTHERS_CORES):
-        assert again.noise(look.others_cores()) is not None
-        assert again.noise(none.others_cores()) is None
-        monkeypatch.setattr(again, "OTHERS_LEAST_S", 1e6)
-        assert again.noise(look.others_cores()) is None
-
-
-def test_a_whole_run_says_from_which_process_it_comes() -> None:
-    script = (Path(__file__).parents[2] / "scripts" / "test.sh").read_text()
-    assert f"\nexport {again.RUN}=$$" in script
 
 
 def taking(*tries: tuple[float, float]) -> Callable[[], Callable[[], tuple[float, float]]]:

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests import again
 from tests.lab.conftest import _reason
 
 from linewatt import lab
@@ -41,16 +40,6 @@ def write_knobs(request: pytest.FixtureRequest) -> bool:
 def _possible() -> None:
     if reason := _reason() or why_no_guests():
         pytest.skip(reason)
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Within what watches failures: they are told before it that a guest stands still."""
-    report = yield
-    one = getattr(item, "funcargs", {}).get("guests")
-    if report.failed and one is not None and (host := stuck(one)):
-        item.stash[again.HUNG] = f"a CPU of guest {host} stood still"
-    return report
 
 
 def stuck(one: lab.Lab) -> str | None:
