@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pythons pins clean
+.PHONY: help setup demo test test-all test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pythons pins clean
 
 python := .venv/bin/python
 
@@ -19,10 +19,15 @@ demo:  ## bring the lab up, run the example campaign, print and write its report
 	@scripts/setup.sh demo $@
 	@scripts/root.sh $@ .venv/bin/linewatt demo $(ARGS)
 
-test:  ## run every test, with real namespaces, sshd and iperf3
+test:  ## what to run before every commit: all that computes, each capability once for real; ARGS goes to pytest
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
-	@scripts/root.sh $@ scripts/test.sh $(ARGS)
+	@scripts/root.sh $@ $(python) -m tests $(ARGS)
+
+test-all:  ## every test, also those that need minutes
+	@scripts/root.sh $@
+	@scripts/setup.sh test $@
+	@scripts/root.sh $@ $(python) -m tests --all
 
 test-vm:  ## run the tests on virtual machines alone: real kernels, drivers, interrupts
 	@scripts/root.sh $@

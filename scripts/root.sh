@@ -18,7 +18,7 @@ need_root "the lab (network namespaces)" "$target"
 # sudo starts with an empty environment; these are what output and paths depend on, and none is a secret.
 kept=()
 for name in PATH LANG LC_ALL TERM COLUMNS NO_COLOR FORCE_COLOR CI TMPDIR \
-    LINEWATT_RESULTS LINEWATT_STATE LINEWATT_CHROMIUM; do
+    LINEWATT_RESULTS LINEWATT_STATE LINEWATT_CHROMIUM LINEWATT_TEST_COSTS; do
     if [[ -n ${!name:-} ]]; then kept+=("$name=${!name}"); fi
 done
 

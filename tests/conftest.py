@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests import again, costs, forked, pools
+from tests import costs, forked, pools
 from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("any-pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,7 +32,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    again.watch(config, pools.waits)
     recording = costs.record(config)
     if not recording and config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
         os.environ[forked.OFFERED] = str(forked.offer())  # one for all workers; counted costs need one each
@@ -51,7 +50,7 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     scheduling = LoadScopeScheduling(config, log)
-    scheduling._split_scope = str if config.option.markexpr == "timed" else pools.unit
+    scheduling._split_scope = pools.unit
     return scheduling
 
 

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs side by side: tests that wait for programs, and beside them tests that only compute.
-
-``python -m tests.pools`` prints the unit tests that wait, a file a line: ``scripts/test.sh`` runs them with
-the labs.
-"""
+"""Which unit tests run with the labs because they start programs, and which files begin first."""
 
 from __future__ import annotations
 
@@ -46,12 +42,6 @@ TALKING = (
 """unit tests that wait for programs they start, within limits of the product: they do more than compute"""
 
 
-def waits(nodeid: str) -> bool:
-    """Whether a test waits for programs it starts."""
-    computes = nodeid.startswith(("tests/unit/", "tests/fuzz/"))
-    return not computes or Path(nodeid.partition("::")[0]).stem in TALKING
-
-
 def unit(nodeid: str) -> str:
     """What one worker runs in one piece: a file, or a test of a file of which many take long."""
     file = nodeid.partition("::")[0]
@@ -62,7 +52,3 @@ def begins(unit: str) -> int:
     """Sorts what is run in one piece."""
     name = Path(unit.partition("::")[0]).stem
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)
-
-
-if __name__ == "__main__":
-    print(*(f"tests/unit/{name}.py" for name in TALKING), sep="\n")  # noqa: T201

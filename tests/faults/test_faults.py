@@ -63,6 +63,7 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moments]:
         yield {**begun, "slow writes": pool.submit(one, slow)}
 
 
+@pytest.mark.full
 @pytest.mark.lab
 @pytest.mark.parametrize("fault", NAMES)
 def test_a_fault_at_any_moment_does_no_harm(moments: Moments, fault: str) -> None:
@@ -84,6 +85,7 @@ def _harm(ground: Ground, run: Command, draw: random.Random, back: ExitStack) ->
     ground.dead.append((trial["window"]["start_s"], trial["window"]["end_s"]))
 
 
+@pytest.mark.full
 @pytest.mark.lab
 def test_harm_that_is_planted_is_told(make_ground: Ground) -> None:
     told = strike(Fault("harm", _harm, keys=SHORT), make_ground, 0, 1, 0.1, gone_s=0.1).harm

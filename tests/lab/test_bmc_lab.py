@@ -435,7 +435,10 @@ def stage_last_bmc(directory: Path) -> bool:
     return (directory / f"bmc/h{MANY}.log").exists()
 
 
-STAGES = [stage_files, stage_feeder, stage_first_bmc, stage_last_bmc]
+STAGES = [
+    *(pytest.param(stage, marks=pytest.mark.full) for stage in (stage_files, stage_feeder, stage_first_bmc)),
+    stage_last_bmc,
+]
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.__name__)
@@ -454,6 +457,7 @@ def test_down_leaves_no_bmc_of_an_up_that_was_killed(name: str, stage: Callable[
     assert parts.left() == []
 
 
+@pytest.mark.full
 def test_ninety_six_bmcs_answer_and_share_their_values(name: str) -> None:
     one = lab.up(lab.LabRequest(name=name, hosts=96))
     (status,) = lab.status(name)

@@ -23,7 +23,6 @@ from linewatt.store import read
 
 pytestmark = [
     pytest.mark.lab,
-    pytest.mark.timed,
     pytest.mark.skipif(shutil.which("ipmi_sim", path=search_path()) is None, reason="needs ipmi_sim"),
 ]
 
@@ -78,6 +77,7 @@ def with_a_late_meter(bench: Bench, built: lab.Lab) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_what_is_planted_is_found_and_kept(make_lab: Callable[..., lab.Lab], tmp_path: Path) -> None:
     built = make_lab(rate=RATE, bmc_gain_ratio=GAIN, bmc_offset_w=OFFSET_W, bmc_delay_s=DELAY_S, plug=True)
     bench = Bench(built, tmp_path)

@@ -249,7 +249,6 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
 CHANGES: Mapping[str, object] = {"settings": {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 7340032"}}}
 
 
-@pytest.mark.timed
 def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
     """Throughput, loss and CPU computed here from the raw iperf3 and mpstat output alone."""
     bench.run(
@@ -335,7 +334,6 @@ def test_a_result_made_again_from_its_raw_files_is_the_same_to_the_byte(bench: B
     assert document["written"] is None
 
 
-@pytest.mark.timed
 def test_counters_show_the_bytes_that_the_load_moved(bench: Bench) -> None:
     bench.run("run", bench.campaign(trials=1, rate="500M", window=LONG))
     (trial,) = bench.trials()
@@ -348,10 +346,12 @@ def test_counters_show_the_bytes_that_the_load_moved(bench: Bench) -> None:
     "keys",
     [
         {"directions": ["reverse"]},
-        {"families": ["ipv6"]},
+        pytest.param({"families": ["ipv6"]}, marks=pytest.mark.full),
         {"streams": [3]},
         {"zerocopy": True},
-        {"tests": ["udp-1500"], "rate": "100M", "directions": ["reverse"]},
+        pytest.param(
+            {"tests": ["udp-1500"], "rate": "100M", "directions": ["reverse"]}, marks=pytest.mark.full
+        ),
         {"tests": ["udp-1500"], "rate": "100M", "families": ["ipv6"]},
         {"tests": ["udp-60"], "rate": "2M"},
         {"placement": "none"},
@@ -369,7 +369,6 @@ def test_every_kind_of_load_gives_a_number(bench: Bench, keys: dict[str, object]
     assert (trial["retransmits"] is not None) == (not udp)
 
 
-@pytest.mark.timed
 def test_kill_dash_nine_leaves_no_process_and_restore_and_resume_finish_the_campaign(bench: Bench) -> None:
     before = bench.settings("net.ipv4.tcp_rmem")
     file = bench.campaign(trials=3, window=LONG, **CHANGES)
@@ -449,7 +448,6 @@ def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_
     assert "mpstat.jsonl" in raw
 
 
-@pytest.mark.timed
 def test_a_host_that_goes_silent_ends_its_processes_and_comes_back(bench: Bench) -> None:
     """The cable of the management network is pulled, and plugged in again."""
     process = bench.start("run", bench.campaign(trials=3, window=LONG))
@@ -492,7 +490,6 @@ def test_pairs_without_the_dead_host_go_on_and_the_rest_waits_for_resume(
     ]
 
 
-@pytest.mark.timed
 def test_concurrent_pairs_start_at_one_barrier(make_lab: Callable[..., Any], tmp_path: Path) -> None:
     bench = Bench(make_lab(hosts=4, rate="1gbit"), tmp_path)
     file = bench.campaign(
@@ -569,6 +566,7 @@ def test_a_case_stops_when_its_mean_is_sure_and_goes_to_the_most_when_it_is_not(
     assert "± 0.001 % was not reached in 6 trials" in bench.run("show", "last").stdout
 
 
+@pytest.mark.full
 def test_resume_of_a_killed_campaign_stops_where_the_whole_one_would_have(bench: Bench) -> None:
     window = {"seconds": 0.5, "omit": 0.2, "tail": 0.3}
     file = bench.campaign(trials=UNTIL_SURE, tests=["tcp", "udp-1500"], rate="50M", window=window)

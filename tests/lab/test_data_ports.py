@@ -172,7 +172,7 @@ def ways(bench: Bench) -> list[str]:
     return [bench.on_host(number, "sh", "-c", arp) for number in (1, 2)]
 
 
-@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+@pytest.mark.parametrize("family", ["ipv4", pytest.param("ipv6", marks=pytest.mark.full)])
 def test_ports_of_one_subnet_each_carry_their_own_data(one_subnet: Bench, family: str) -> None:
     bench, before = one_subnet, ways(one_subnet)
     done = bench.run("run", bench.campaign(instances=2, trials=1, rate="60M", window=LONG, families=[family]))
@@ -206,6 +206,7 @@ def test_without_a_route_of_its_own_a_port_of_one_subnet_is_refused(one_subnet: 
     assert ways(bench) == before
 
 
+@pytest.mark.full
 def test_kill_resume_and_restore_know_the_routes_of_ports_of_one_subnet(one_subnet: Bench) -> None:
     bench, before = one_subnet, ways(one_subnet)
     file = bench.campaign(instances=2, trials=3, rate="40M", window=LONG, settings={"mtu": 1400})

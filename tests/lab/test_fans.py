@@ -56,6 +56,7 @@ def forced(bench: Bench) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.full
 def test_a_case_whose_power_stands_out_is_told_with_the_fan(
     make_lab: Callable[..., lab.Lab], tmp_path: Path
 ) -> None:

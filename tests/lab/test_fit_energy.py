@@ -98,7 +98,7 @@ def campaign(bench: Bench, bmcs: dict[str, Bmc]) -> Path:
     return written
 
 
-@pytest.mark.timed
+@pytest.mark.full
 def test_planted_energies_are_met_and_a_meter_of_4_w_steps_is_refused(
     lab2: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,7 +149,6 @@ def test_a_login_for_each_cycle_logs_in_as_often(server: Server) -> None:
     assert total.logins > 10
 
 
-@pytest.mark.timed
 def test_an_open_loop_moves_what_arrives_and_no_more(server: Server) -> None:
     total = users_in_threads.run(job_of(server, duration_s=3.0, arrival_rate_hz=40.0)).total()
     assert total.failures == {}
@@ -459,7 +458,7 @@ def _locust(folder: Path, job: UsersJob) -> tuple[Tally, str]:
     return Tally.from_dict(json.loads(result.read_text())), done.stdout
 
 
-@pytest.mark.parametrize("start", ["independent", "synchronised"])
+@pytest.mark.parametrize("start", ["independent", pytest.param("synchronised", marks=pytest.mark.full)])
 def test_under_locust_users_add_up_to_the_servers_log(server: Server, tmp_path: Path, start: str) -> None:
     job = job_of(server, start=start, checked_share=0.2)
     tally, said = _locust(

@@ -118,7 +118,13 @@ def assert_true(bench: Bench) -> None:
         assert hosts.false_results(trial, written, ()) == []
 
 
-@pytest.mark.parametrize("tools", [TOOLS, (*TOOLS, *SHELLS)], ids=["tools", "shells too"])
+@pytest.mark.parametrize(
+    "tools",
+    [
+        pytest.param(TOOLS, id="tools", marks=pytest.mark.full),
+        pytest.param((*TOOLS, *SHELLS), id="shells too"),
+    ],
+)
 def test_a_host_that_answers_garbage_is_refused_before_any_is_changed(
     bench: Bench, back: ExitStack, tools: tuple[str, ...]
 ) -> None:
@@ -138,8 +144,11 @@ def test_a_host_that_answers_garbage_is_refused_before_any_is_changed(
 
 @pytest.mark.parametrize(
     ("tools", "together", "noise"),
-    [(TOOLS, False, None), ((*TOOLS, *SHELLS), True, None), (("ethtool",), True, bytes(FLOOD))],
-    ids=["tools, pairs in turn", "shells too, pairs together", "more than is read"],
+    [
+        pytest.param(TOOLS, False, None, id="tools, pairs in turn", marks=pytest.mark.full),
+        pytest.param((*TOOLS, *SHELLS), True, None, id="shells too, pairs together"),
+        pytest.param(("ethtool",), True, bytes(FLOOD), id="more than is read", marks=pytest.mark.full),
+    ],
 )
 def test_a_host_that_begins_to_answer_garbage_keeps_no_other_from_being_measured_and_put_back(
     bench: Bench, back: ExitStack, tools: tuple[str, ...], together: bool, noise: bytes | None

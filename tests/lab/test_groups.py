@@ -167,6 +167,7 @@ def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench)
     bench.run("report", "last", "-o", bench.tmp / "r.html")
 
 
+@pytest.mark.full
 def test_kill_restore_and_resume_go_on_with_whole_groups(bench: Bench) -> None:
     before = rps(bench)
     process = bench.start("run", bench.campaign(pairs=["h1 + h2 + h3 -> h4"], rate="20M", trials=3))

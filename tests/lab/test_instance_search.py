@@ -62,7 +62,7 @@ def _class(bench: CheckBench, link: str, parent: str, name: str, rate: str, ceil
     )
 
 
-@pytest.mark.timed
+@pytest.mark.full
 def test_the_knee_is_found_within_one_instance_by_a_search_that_was_killed_on_the_way(
     bench: Bench, knee: float
 ) -> None:

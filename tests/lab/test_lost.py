@@ -76,7 +76,7 @@ def carrier(bench: Bench, number: int, state: str) -> None:
     subprocess.run(["ip", "-n", switch, "link", "set", port, state], check=True)
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_a_host_lost_in_an_idle_window_is_connected_again_and_the_campaign_goes_on(
     bench: Bench, number: int
 ) -> None:
@@ -136,6 +136,7 @@ def _writers(bench: Bench, number: int) -> list[str]:
     return [" ".join(_argv(pid)) for pid in pids_of(bench, number, "ethtool")]
 
 
+@pytest.mark.full
 def test_a_host_that_stays_away_ends_the_campaign_with_the_way_on(bench: Bench) -> None:
     """Its sshd listens no more; what was measured is kept, and resume does the rest once it is back."""
     file = bench.campaign(trials=3, window=LONG, tests=["tcp", "udp-1500"], **CHANGES)
@@ -174,7 +175,7 @@ def test_an_mpstat_that_died_is_started_again_and_its_trial_names_the_cause(benc
     assert "mpstat" in bench.run("show", "last", "--json").stdout
 
 
-@pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
+@pytest.mark.parametrize("tool", [pytest.param("mpstat", marks=pytest.mark.full), "netcounters"])
 def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(bench: Bench, tool: str) -> None:
     """Stopped with its parent, as in a frozen cgroup: to a parent that looks a stopped child has ended."""
     process = bench.start("run", bench.campaign(trials=3, window=LONG))
@@ -200,7 +201,7 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
     assert hung[0] not in sensors(bench, 2, tool)
 
 
-@pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
+@pytest.mark.parametrize("tool", ["mpstat", pytest.param("netcounters", marks=pytest.mark.full)])
 def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, tool: str) -> None:
     process = bench.start("run", bench.campaign(idle={"seconds": 2}, window=LONG))
     await_phase(process, "idle window")
@@ -228,7 +229,7 @@ def _argv(pid: int) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("test", ["tcp", "udp-1500"])
+@pytest.mark.parametrize("test", ["tcp", pytest.param("udp-1500", marks=pytest.mark.full)])
 def test_a_trial_whose_link_was_down_for_a_moment_has_failed_and_says_so(bench: Bench, test: str) -> None:
     process = bench.start("run", bench.campaign(tests=[test], window={**LONG, "seconds": 2}, rate="100M"))
     await_event(process, "trial_started", 1)

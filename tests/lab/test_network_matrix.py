@@ -14,7 +14,7 @@ from tests.packed import texts
 
 LIMIT_S = 600
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(LIMIT_S + 60)]
+pytestmark = [pytest.mark.lab, pytest.mark.full, pytest.mark.timeout(LIMIT_S + 60)]
 
 
 @pytest.fixture(scope="module")

@@ -307,6 +307,7 @@ def test_a_tunnel_changed_by_hand_in_mid_campaign_is_flagged_and_left_to_the_use
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.full
 def test_resume_puts_back_one_network_before_it_looks_at_hosts_for_another(bench: Networks) -> None:
     """Of a run that was killed on it: a tunnel of the same name is in the way of the second network's."""
     before = bench.state()

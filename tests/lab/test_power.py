@@ -192,7 +192,6 @@ def driven(bmc: Bmc, course: Course, begun: threading.Event, stop: threading.Eve
     return thread
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize(
     "course",
     [lambda t: 180 if t < 2 else (240, 120, 180)[int(t - 2) % 3], lambda t: 100 + 12 * t],
@@ -264,7 +263,6 @@ def _cpus_read(bench: Bench) -> int:
     return len(found.select("channel").distinct().fetchall())
 
 
-@pytest.mark.timed
 def test_an_independent_reader_agrees(scene: Scene) -> None:
     scene.bmc.write(144)
     seen: list[str] = []
@@ -304,7 +302,6 @@ def _nothing() -> None:
     """No more of it."""
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize("trouble", ["hangs", "ends"])
 def test_a_bmc_that_fails_in_mid_trial_costs_the_power_and_nothing_else(scene: Scene, trouble: str) -> None:
     """How fast this machine is at the moment, the way to the first load says: 1.5 s on an idle one."""

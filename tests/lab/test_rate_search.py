@@ -48,7 +48,7 @@ def bench(make_lab: Callable[..., Any], tmp_path: Path, rate_bps: int) -> Iterat
     one.until_nothing_runs()
 
 
-@pytest.mark.timed
+@pytest.mark.full
 def test_a_search_that_was_killed_goes_on_and_claims_no_more_than_the_shaper_carries(
     bench: Bench, rate_bps: int
 ) -> None:

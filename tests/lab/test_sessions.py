@@ -65,7 +65,6 @@ def _until(condition: Callable[[], bool], awaited: str, limit_s: float = 60.0) -
         time.sleep(0.02)
 
 
-@pytest.mark.timed
 def test_more_processes_than_a_connection_may_have_channels(bench: Bench) -> None:
     inventory = bench.bad_inventory(port="2222")
     campaign = bench.campaign(hosts=str(inventory), instances=[8], rate="20M", trials=2, window=LONG)

@@ -120,7 +120,6 @@ def stand_still(bench: Bench, number: int, seconds: float) -> None:
                 os.kill(pid, signal.SIGCONT)
 
 
-@pytest.mark.timed
 def test_a_host_that_answers_after_two_seconds_is_learned_and_not_cut(bench: Bench, tmp_path: Path) -> None:
     listed = variables(YAML(typ="safe").load(bench.lab.inventory.read_text()), 2)
     address, port = str(listed.get("linewatt_address") or listed["ansible_host"]), 22
@@ -165,7 +164,6 @@ def run_with_a_stop(bench: Bench, hosts: str, seconds: float) -> tuple[str, int]
     return out, process.returncode
 
 
-@pytest.mark.timed
 def test_a_host_that_stands_still_for_longer_than_its_silence_is_cut_and_what_to_write_helps(
     bench: Bench,
 ) -> None:
@@ -187,7 +185,6 @@ def test_a_host_that_stands_still_for_longer_than_its_silence_is_cut_and_what_to
     assert [text for text in told(out) if "lost" in text] == []
 
 
-@pytest.mark.timed
 def test_a_host_that_stays_still_is_cut_with_its_name_its_limit_and_what_was_awaited(bench: Bench) -> None:
     hosts = inventory(bench, 2, **limits(silence="20 s", answer="2 s"))
     process = bench.start("run", bench.campaign(hosts=hosts, trials=2, window=LONG))
@@ -210,7 +207,6 @@ def test_a_host_that_stays_still_is_cut_with_its_name_its_limit_and_what_was_awa
     assert "waited 2 s for the answer to a heartbeat" in bench.trials()[0]["reason"]
 
 
-@pytest.mark.timed
 def test_resume_goes_on_with_the_limits_that_the_file_states_by_now(bench: Bench) -> None:
     """What a message said to write is of no use where only a new run has it."""
     file = bench.campaign(hosts=inventory(bench, 2), trials=3, window=LONG)

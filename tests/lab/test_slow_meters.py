@@ -112,6 +112,7 @@ def assert_bounds_hold(result: read.Result, truth: Truth) -> None:
             assert abs(one.power_w - drawn_w) <= bound_w, (host, one, drawn_w)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("slow", [{"bmc_average_s": AVERAGE_S}, {"bmc_refresh_s": 10.0}], ids=str)
 def test_the_bound_of_a_slow_bmc_holds_what_was_drawn_or_it_is_named(
     make_lab: Callable[..., lab.Lab], tmp_path: Path, slow: dict[str, float]

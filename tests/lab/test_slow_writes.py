@@ -27,6 +27,16 @@ SLOW = {
     "cannot be ended": 'setsid bash -c \'"$0" landing "$@"\' "$0" "$@" & wait',
 }
 """what ``ethtool -K`` does on a host; the last is as one that is in the kernel: a leash cannot reach it"""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+PAIRED = list(zip(SIGNALS, SLOW, strict=True))
+"""each signal and each way once; the other pairs are left to `make test-all`"""
+PAIRS = [
+    pytest.param(
+        number, how, id=f"{number.name}-{how}", marks=() if (number, how) in PAIRED else pytest.mark.full
+    )
+    for number in SIGNALS
+    for how in SLOW
+]
 
 SCRIPT = """#!/bin/bash
 begin() {{ echo "$*" >>{marks}/begun; }}
@@ -97,8 +107,7 @@ def slow(lab2: Any, tmp_path: Path) -> Iterator[Callable[[str], SlowBench]]:
         assert one.features() == before
 
 
-@pytest.mark.parametrize("how", SLOW)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda one: one.name)
+@pytest.mark.parametrize(("number", "how"), PAIRS)
 def test_a_change_that_is_being_written_is_undone_and_does_not_land_later(
     slow: Callable[[str], SlowBench], how: str, number: signal.Signals
 ) -> None:
@@ -180,6 +189,7 @@ def test_a_second_controller_is_refused_in_one_line_and_changes_nothing(two: Two
     end(process, 0)
 
 
+@pytest.mark.full
 def test_a_controller_that_waits_runs_after_the_first_one(two: Two) -> None:
     first, second = two.benches
     window = {"seconds": 20, "omit": 0.5, "tail": 0.5}  # longer than a busy machine takes to begin another
@@ -211,6 +221,7 @@ def test_of_two_runs_of_one_state_directory_at_once_one_runs(two: Two) -> None:
     assert "nothing to restore" in first.restore()
 
 
+@pytest.mark.full
 def test_restore_on_a_host_in_use_is_exit_code_1_and_with_wait_puts_it_back_afterwards(two: Two) -> None:
     first, second = two.benches
     killed = first.start("run", first.campaign(name="ours", settings={"mtu": 1400}))

@@ -266,6 +266,7 @@ def test_users_and_iperf3_side_by_side_are_all_counted(bench: SoakBench) -> None
     assert f"{format_seconds(part[1] - part[0])} run;" in done.stderr
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_users_server_and_part_and_resume_runs_the_rest(bench: SoakBench) -> None:
     file, began_s = bench.soak("300s"), time.time()
     process = bench.start("run", file)
@@ -292,6 +293,7 @@ def test_ctrl_c_ends_users_server_and_part_and_resume_runs_the_rest(bench: SoakB
     assert "nothing to do" in again.stderr
 
 
+@pytest.mark.full
 def test_a_server_whose_connection_ends_with_the_soak_has_its_log_read_to_the_end(bench: SoakBench) -> None:
     """As where the controller is so busy at the end that a heartbeat comes late."""
     process = bench.start("run", bench.soak(LONG))
@@ -327,6 +329,7 @@ def test_after_kill_dash_nine_what_was_stored_is_there_and_resume_goes_on(bench:
     assert bench.why() == [None, "interrupted"]
 
 
+@pytest.mark.full
 def test_a_full_disk_ends_the_soak_in_order_and_all_before_is_readable(bench: SoakBench) -> None:
     bench.results.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "linewatt", bench.results], check=True)
@@ -410,6 +413,7 @@ def whole_for_the_server_alone(document: dict[str, Any]) -> str:
     return "explained" if explained else "balanced"
 
 
+@pytest.mark.full
 def test_an_overrun_link_and_a_killed_server_are_in_the_books_and_users_recover(
     make_lab: Any, tmp_path: Path, memory: Path
 ) -> None:
@@ -456,6 +460,7 @@ SCALES = {
 seconds between readings"""
 
 
+@pytest.mark.full
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("scale", SCALES)
 def test_six_groups_of_clients_each_on_an_address_of_the_server(

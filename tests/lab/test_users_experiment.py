@@ -93,7 +93,7 @@ def _best(document: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-@pytest.mark.timed
+@pytest.mark.full
 def test_a_planted_effect_and_a_null_one_are_told_and_the_best_setting_soaks(bench: UsersBench) -> None:
     bench.run("run", bench.experiment(), limit_s=LONG_RUN_S)
     trials = bench.trials()
@@ -127,6 +127,7 @@ def test_a_planted_effect_and_a_null_one_are_told_and_the_best_setting_soaks(ben
     assert f"Best of {experiment.name}" in bench.run("show", stored.name).stdout
 
 
+@pytest.mark.full
 def test_kill_dash_nine_in_an_experiment_is_restored_and_resumed(bench: UsersBench) -> None:
     file = bench.experiment(
         trials=1,

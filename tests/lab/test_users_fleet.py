@@ -227,6 +227,7 @@ def test_reports_of_all_clients_add_up_to_the_servers_log(
         assert 0 < sum(one.cpu_s for one in own) < own[-1].end_s - own[0].start_s + 0.1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "changed",
     [{"start": "synchronised", "login_per": "cycle"}, {"start": "ramped", "spread_s": 1.0}],
@@ -249,6 +250,7 @@ def test_users_of_all_clients_start_as_the_job_says(
         assert total.logins == 5
 
 
+@pytest.mark.full
 def test_an_open_loop_over_ipv6_has_the_rate_of_the_job_over_all_clients(
     lab2: lab.Lab, tmp_path: Path
 ) -> None:
@@ -283,6 +285,7 @@ def due(job: UsersJob, first: int, elapsed_s: float) -> int:
     )
 
 
+@pytest.mark.full
 def test_each_client_has_a_server_address_of_its_own(lab2: lab.Lab, server: Server, tmp_path: Path) -> None:
     here, wrong = server.target(), replace(server.target(), port=server.settings.port + 1)
     clients = [client_of("h1", here), client_of("h2", wrong)]
@@ -311,7 +314,10 @@ def test_users_that_are_stopped_early_end_what_they_do_and_leave_nothing(
     assert heard.said == []
 
 
-@pytest.mark.parametrize("interrupted", ["its wait is cancelled", "a report cannot be kept"])
+@pytest.mark.parametrize(
+    "interrupted",
+    ["its wait is cancelled", pytest.param("a report cannot be kept", marks=pytest.mark.full)],
+)
 def test_what_ends_the_wait_for_users_loses_no_report(
     lab2: lab.Lab, server: Server, tmp_path: Path, interrupted: str
 ) -> None:
@@ -347,6 +353,7 @@ def each_got(tally: Tally, users: int) -> bool:
     return len(tally.users) == users and all(one.bytes.received_bytes > 0 for one in tally.users.values())
 
 
+@pytest.mark.full
 def test_a_transfer_that_outlasts_the_grace_is_cut_and_is_unfinished(lab2: lab.Lab, tmp_path: Path) -> None:
     async def stop(fleet: Fleet, heard: Heard, _: dict[str, Host]) -> None:
         await heard.awaited("bytes of each user", lambda: each_got(heard.tally, 5))
@@ -374,7 +381,7 @@ def who_put(reports: list[WorkerReport]) -> set[int]:
     return {index for one in reports for index, counts in one.tally.users.items() if counts.puts}
 
 
-@pytest.mark.parametrize("loss", ["its process", "its connection"])
+@pytest.mark.parametrize("loss", ["its process", pytest.param("its connection", marks=pytest.mark.full)])
 def test_a_client_that_is_lost_keeps_what_it_reported_and_comes_back(
     lab2: lab.Lab, server: Server, tmp_path: Path, loss: str
 ) -> None:

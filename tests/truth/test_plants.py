@@ -25,7 +25,7 @@ def marks(plant: Plant) -> list[pytest.MarkDecorator]:
     """A finding is looked for alone, as noise may be told of before it; a limit beside a few others."""
     if plant.idle_machine:
         return [pytest.mark.measures, pytest.mark.idle_machine]
-    return [pytest.mark.measures] if plant.findings else [pytest.mark.timed]
+    return [pytest.mark.measures]
 
 
 CROWDED_CORES = 0.5

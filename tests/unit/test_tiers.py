@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make test` and `make test-all` run what docs/testing.md says, and computing tests give way to labs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests import cpu_weights, pools
+from tests.__main__ import COMPUTING, LABS, commands
+
+ROOT = Path(__file__).parents[2]
+
+
+def files_of(run: list[str]) -> set[Path]:
+    """Test files that a pytest run collects."""
+    ignored = {ROOT / word.removeprefix("--ignore=") for word in run if word.startswith("--ignore=")}
+    paths = [ROOT / word for word in run if word.startswith("tests/")]
+    found = {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])}
+    return found - ignored
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_every_test_file_is_in_one_pool(everything: bool) -> None:
+    runs = commands(everything=everything, cpus=2)
+    computing, labs = files_of(runs["computing"]), files_of(runs["labs"])
+    every = {path for path in (ROOT / "tests").rglob("test_*.py") if "captures" not in path.parts}
+    assert computing | labs == every
+    assert computing & labs == set()
+
+
+def test_only_make_test_all_runs_full_tests_and_those_that_run_alone() -> None:
+    one, every = commands(everything=False, cpus=2), commands(everything=True, cpus=2)
+    assert list(one) == ["computing", "labs"]
+    assert list(every) == ["alone", "computing", "labs"]
+    for run in one.values():
+        assert run[run.index("-m") + 1] == "not measures and not full and not thorough"
+    for name in ("computing", "labs"):
+        assert every[name][every[name].index("-m") + 1] == "not measures and not thorough"
+    assert every["alone"][1] == "measures and not thorough"
+
+
+def test_make_targets_run_their_tier() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    recipes = dict(re.findall(r"^(test|test-all):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE))
+    assert "$(python) -m tests $(ARGS)\n" in recipes["test"]
+    assert "$(python) -m tests --all\n" in recipes["test-all"]
+
+
+def test_files_that_begin_first_and_files_that_talk_exist() -> None:
+    names = {path.stem for folder in (*COMPUTING, *LABS) for path in (ROOT / folder).rglob("test_*.py")}
+    assert {*pools.LONGEST, *pools.APART, *pools.TALKING} - names == set()
+
+
+def test_a_pool_runs_in_its_control_group(tmp_path: Path) -> None:
+    group = tmp_path / "group"
+    group.mkdir()
+    words = cpu_weights.inside(group, ["sh", "-c", "echo $$; echo $0", 'it\'s "$1"'])
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    pid, argument = done.stdout.splitlines()
+    assert (group / "cgroup.procs").read_text() == f"{pid}\n"
+    assert argument == 'it\'s "$1"'
+    assert cpu_weights.inside(None, ["true"]) == ["true"]
+
+
+@pytest.mark.parametrize(("file", "value"), [("cpu.shares", "4096"), ("cpu.weight", "400")])
+def test_a_weight_is_written_in_the_units_of_the_kernel(tmp_path: Path, file: str, value: str) -> None:
+    v1 = tmp_path / ("there" if file == "cpu.shares" else "missing/there")
+    v2 = tmp_path / "v2"
+    for parent in {v1 if file == "cpu.shares" else v2, v2}:
+        parent.mkdir()
+    group = cpu_weights.make_group("labs", 400, v1, v2)
+    assert group is not None
+    assert (group / file).read_text() == value
+
+
+def test_without_control_groups_there_is_none(tmp_path: Path) -> None:
+    assert cpu_weights.make_group("labs", 400, tmp_path / "v1", tmp_path / "v2") is None
+
+
+def test_other_arguments_go_to_pytest() -> None:
+    argv = [sys.executable, "-m", "tests", "--collect-only", "-q", "tests/unit/test_units.py"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tests/unit/test_units.py" in done.stdout
+    assert "tests/lab" not in done.stdout
