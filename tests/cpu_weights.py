@@ -18,6 +18,8 @@ and the kernel's threads, which are outside the group, still get theirs"""
 COMPUTING = 1
 """the least: only CPU time that nobody else wants"""
 V1, V2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
+REALTIME_US = 100_000
+"""of each second, for the session that `raise_session` puts into a real-time class"""
 _V1_DEFAULT = 1024
 
 
@@ -37,6 +39,8 @@ def make_group(name: str, weight: int, v1: Path = V1, v2: Path = V2) -> Path | N
         except OSError:
             group.rmdir()
             continue
+        with suppress(OSError):  # v1 with CONFIG_RT_GROUP_SCHED gives a new group no real-time share
+            (group / "cpu.rt_runtime_us").write_text(str(REALTIME_US))
         return group
     return None
 

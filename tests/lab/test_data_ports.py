@@ -94,6 +94,7 @@ def test_instances_are_dealt_by_weight_and_each_goes_over_its_own_port(bench: Be
     assert "4 instances over 2 ports by 1:3" in bench.run("show").stdout
 
 
+@pytest.mark.full
 def test_a_setting_is_that_of_every_port_and_kill_resume_and_restore_know_them_all(bench: Bench) -> None:
     before = settings(bench)
     file = bench.campaign(instances=2, trials=3, rate="40M", window=LONG, settings={"mtu": 1400})

@@ -96,6 +96,7 @@ main()
 """
 
 
+@pytest.mark.full
 def test_nothing_is_imported_while_a_load_runs(bench: Bench) -> None:
     """Where controller and host share CPUs, a library of a second of CPU time is 16 % of a first trial."""
     path = bench.tmp / "imports.json"

@@ -142,12 +142,13 @@ def test_a_host_that_answers_garbage_is_refused_before_any_is_changed(
     assert "nothing to restore" in bench.restore()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("tools", "together", "noise"),
     [
-        pytest.param(TOOLS, False, None, id="tools, pairs in turn", marks=pytest.mark.full),
+        pytest.param(TOOLS, False, None, id="tools, pairs in turn"),
         pytest.param((*TOOLS, *SHELLS), True, None, id="shells too, pairs together"),
-        pytest.param(("ethtool",), True, bytes(FLOOD), id="more than is read", marks=pytest.mark.full),
+        pytest.param(("ethtool",), True, bytes(FLOOD), id="more than is read"),
     ],
 )
 def test_a_host_that_begins_to_answer_garbage_keeps_no_other_from_being_measured_and_put_back(

@@ -89,6 +89,7 @@ def test_a_busy_loop_on_the_irq_cpu_is_told(bench: Bench) -> None:
     assert trial["receiver"]["foreign_cores"] > 0.2
 
 
+@pytest.mark.full
 def test_a_loss_is_told_once_with_its_place(bench: Bench) -> None:
     bench.run("run", placed(bench, window=WINDOW, rate="2G", tests=["udp-60"]))
     (trial,) = bench.trials()

@@ -164,6 +164,7 @@ def run_with_a_stop(bench: Bench, hosts: str, seconds: float) -> tuple[str, int]
     return out, process.returncode
 
 
+@pytest.mark.full
 def test_a_host_that_stands_still_for_longer_than_its_silence_is_cut_and_what_to_write_helps(
     bench: Bench,
 ) -> None:
@@ -207,6 +208,7 @@ def test_a_host_that_stays_still_is_cut_with_its_name_its_limit_and_what_was_awa
     assert "waited 2 s for the answer to a heartbeat" in bench.trials()[0]["reason"]
 
 
+@pytest.mark.full
 def test_resume_goes_on_with_the_limits_that_the_file_states_by_now(bench: Bench) -> None:
     """What a message said to write is of no use where only a new run has it."""
     file = bench.campaign(hosts=inventory(bench, 2), trials=3, window=LONG)

@@ -131,6 +131,7 @@ def test_a_run_that_is_stopped_before_its_first_trial_leaves_no_result(bench: Be
     assert "nothing to restore" in bench.restore()
 
 
+@pytest.mark.full
 def test_a_trial_that_was_deleted_from_a_complete_result_is_run_again(bench: Bench) -> None:
     bench.run("run", bench.campaign(trials=2, idle={"seconds": 1}))
     shutil.rmtree(bench.result / "trials" / "00002")
