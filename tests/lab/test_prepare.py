@@ -81,6 +81,22 @@ class Clients:
         return done.stdout.strip()
 
 
+def test_clients_whose_wheels_are_missing_are_named_and_left_empty(
+    make_lab: Callable[..., lab.Lab], tmp_path: Path
+) -> None:
+    clients = Clients(make_lab(hosts=3, bmc=False), tmp_path)
+    lacking = tmp_path / "lacking"
+    lacking.mkdir()
+    (lacking / "another-1.0-py3-none-any.whl").touch()
+    refused = clients.prepare("--wheelhouse", str(lacking), status=1)
+    assert "locust==" in refused.stderr
+    assert refused.stderr.startswith("h2, h3: ")
+    assert refused.stderr.count("\n") == 1
+    assert list(clients.home.iterdir()) == []
+    assert clients.prepare("--remove").stdout.count("nothing was there") == 2
+
+
+@pytest.mark.full
 def test_clients_of_a_closed_network_get_what_users_need_once_and_lose_it_again(
     make_lab: Callable[..., lab.Lab], tmp_path: Path, wheels: Path
 ) -> None:
