@@ -19,6 +19,9 @@ pytestmark = pytest.mark.lab
 
 LINE_BPS = 400e6
 WINDOW = {"seconds": 6, "omit": 1.2, "tail": 1.8}
+SHORT = {"seconds": 3, "omit": 0.8, "tail": 0.8}
+COUNTED_OFTEN = {"netcounters": {"interval_s": 0.5}}
+"""in a window of half the length: an edge falls between two readings, and costs the same part of the count"""
 DUT = 4
 
 
@@ -47,8 +50,8 @@ def counted(end: dict[str, Any], way: str) -> float:
     return float(end["counters"][f"nic.{way}_bytes"]) * 8e-6
 
 
-def payload(bps: float) -> float:
-    return bps * WINDOW["seconds"] / 1e6
+def payload(bps: float, window: dict[str, float] = WINDOW) -> float:
+    return bps * window["seconds"] / 1e6
 
 
 def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
@@ -63,15 +66,16 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
         # between counters and the load's own intervals is when they are read, once a second
         framed, off = (1514 / 1472, 0.03) if trial["case"]["test"] == "udp-1500" else (1.03, 0.06)
         assert trial["status"] == "done"
-        rates = [one["throughput_bps"] for one in trial["instances"]]
-        assert trial["throughput_bps"] == pytest.approx(sum(rates), rel=1e-9)
+        received = [one["throughput_bps"] for one in trial["instances"]]
+        assert trial["throughput_bps"] == pytest.approx(sum(received), rel=1e-9)
         assert trial["throughput_bps"] < 1.01 * 180e6
         assert (trial["throughput_bps"] < REACHED * 180e6) == (trial["case"]["test"] in missed), (
             "a machine that is busy with others may not carry what is asked; then it is said"
         )
-        assert counted(trial["receiver"], "rx") / payload(trial["throughput_bps"]) == pytest.approx(
-            framed, abs=off
-        )
+        # datagrams that a busy machine drops in the receiver's socket have passed every NIC before
+        passed = [max(one["throughput_bps"], one["offered_bps"]) for one in trial["instances"]]
+        rates = passed if trial["case"]["test"] == "udp-1500" else received
+        assert counted(trial["receiver"], "rx") / payload(sum(rates)) == pytest.approx(framed, abs=off)
         assert trial["sender"] is None
         ends = [flow["end"] for flow in trial["flows"]]
         assert [end["host"] for end in ends] == ["h1", "h2", "h3"]
@@ -121,16 +125,16 @@ def test_a_generator_that_is_slow_on_purpose_is_named(bench: Bench) -> None:
     assert whole["line_rate_ratio_mean"] > 0.9, "the line of h4 is what the others share"
 
 
-def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench) -> None:
+@pytest.mark.parametrize("test", ["tcp", "udp-1500"])
+def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench, test: str) -> None:
     pairs = ["h4 -> h1 + h2", "h1 <-> h4", "h1 -> h2 -> h3 -> h1"]
-    bench.run(
-        "run", bench.campaign(pairs=pairs, tests=["tcp", "udp-1500"], rate="40M", window=WINDOW, trials=1)
-    )
-    found = {(one["case"]["test"], one["case"]["shape"]): one for one in bench.trials()}
-    assert len(found) == 6
-    for (_, shape), trial in found.items():
+    keys = {"window": SHORT, "sensors": COUNTED_OFTEN}
+    bench.run("run", bench.campaign(pairs=pairs, tests=[test], rate="20M", trials=1, **keys))
+    found = {one["case"]["shape"]: one for one in bench.trials()}
+    assert len(found) == 3
+    for shape, trial in found.items():
         assert trial["status"] == "done", trial["reason"]
-        assert trial["throughput_bps"] == pytest.approx(40e6 * len(trial["flows"]), rel=0.05)
+        assert trial["throughput_bps"] == pytest.approx(20e6 * len(trial["flows"]), rel=0.05)
         if shape == "ring":
             assert (trial["sender"], trial["receiver"]) == (None, None)
             ends = [flow["end"] for flow in trial["flows"]]
@@ -139,7 +143,7 @@ def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench)
                 assert end["power"]
                 assert end["cpu_cores"] is not None
                 for way in ("tx", "rx"):
-                    assert counted(end, way) / payload(40e6) == pytest.approx(1.03, abs=0.12)
+                    assert counted(end, way) / payload(20e6, SHORT) == pytest.approx(1.03, abs=0.12)
         elif shape == "one-to-many":
             assert trial["sender"]["host"] == "h4"
             assert [flow["end"]["host"] for flow in trial["flows"]] == ["h1", "h2"]
@@ -148,12 +152,12 @@ def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench)
             assert [flow["end"] for flow in trial["flows"]] == [None, None]
             for end in (trial["sender"], trial["receiver"]):
                 for way in ("tx", "rx"):
-                    assert counted(end, way) / payload(40e6) == pytest.approx(1.03, abs=0.12)
+                    assert counted(end, way) / payload(20e6, SHORT) == pytest.approx(1.03, abs=0.12)
         assert "neighbour-traffic" not in {flag["code"] for flag in trial["flags"]}
     rows = json.loads(bench.run("show", "--json").stdout)["cases"]
     ways = [(row["sender"], row["receiver"]) for row in rows if row["shape"] == "both-ways"]
     assert sorted(set(ways)) == [("h1", "h4"), ("h4", "h1")]
-    of_ring = {row["sender"]: row for row in rows if row["shape"] == "ring" and row["test"] == "tcp"}
+    of_ring = {row["sender"]: row for row in rows if row["shape"] == "ring"}
     assert [*of_ring] == ["h1 + h2 + h3", "h1", "h2", "h3"]
     for name, before in (("h1", "h3"), ("h2", "h1"), ("h3", "h2")):
         row, both_bps = of_ring[name], sum(of_ring[one]["throughput_bps_mean"] for one in (name, before))
