@@ -77,7 +77,8 @@ def test_instances_are_dealt_by_weight_and_each_goes_over_its_own_port(bench: Be
     (at, *_) = [number for number, line in enumerate(lines) if "linewatt_data:" in line]
     indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
     inventory.write_text("\n".join([*lines[:at], f"{indent}linewatt_data_weights: [1, 3]", *lines[at:]]))
-    file = bench.campaign(hosts=str(inventory), instances=[1, 4], trials=1, rate="40M", window=LONG)
+    window = {**LONG, "seconds": 3}  # on a busy machine a counter may be read less than once a second
+    file = bench.campaign(hosts=str(inventory), instances=[1, 4], trials=1, rate="40M", window=window)
     assert "4 (1 + 3)" in bench.run("plan", file).stdout
     bench.run("run", file)
     one, four = bench.trials()
@@ -86,9 +87,9 @@ def test_instances_are_dealt_by_weight_and_each_goes_over_its_own_port(bench: Be
     for trial in (one, four):
         assert trial["case"]["port_weights"] == [1, 3]
         for port in trial["data_ports"]:
-            payload = port["throughput_bps"] * LONG["seconds"] / 8
+            payload = port["throughput_bps"] * window["seconds"] / 8
             for counted in (port["sent_bytes"], port["received_bytes"]):
-                assert 0.8 * payload < counted < 1.4 * payload, "read once a second, over a window of one"
+                assert 0.8 * payload < counted < 1.4 * payload, "read once a second, over a window of three"
     again = json.loads(bench.run("rederive", "last", "--json").stdout)
     assert [each["same"] for each in again["trials"]] == [True, True]
     assert "4 instances over 2 ports by 1:3" in bench.run("show").stdout
