@@ -75,6 +75,7 @@ def test_a_weight_is_written_in_the_units_of_the_kernel(tmp_path: Path, file: st
     group = cpu_weights.make_group("labs", 400, v1, v2)
     assert group is not None
     assert (group / file).read_text() == value
+    assert (group / "cpu.rt_runtime_us").read_text() == "100000", "raise_session needs a real-time share"
 
 
 def test_without_control_groups_there_is_none(tmp_path: Path) -> None:
