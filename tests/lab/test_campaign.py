@@ -107,6 +107,13 @@ class Bench:
         (host,) = (host for host in self.lab.hosts if host.name == name)
         return {str(cpu) for cpu in host.cpus}
 
+    def with_default_limits(self) -> Path:
+        """The lab's inventory without the patience that tests state."""
+        path = self.tmp / "default-limits.yaml"
+        lines = self.lab.inventory.read_text().splitlines()
+        path.write_text("\n".join(line for line in lines if "linewatt_limits:" not in line) + "\n")
+        return path
+
     def bad_inventory(self, **values: str) -> Path:
         """The lab's inventory with some variables of every host replaced."""
         lines = []
@@ -363,7 +370,7 @@ def test_every_kind_of_load_gives_a_number(bench: Bench, keys: dict[str, object]
     bench.run("run", bench.campaign(trials=1, **{"rate": "200M", **keys}))
     (trial,) = bench.trials()
     assert trial["status"] == "done", trial["reason"]
-    assert 0.5e6 < trial["throughput_bps"] < 210e6
+    assert 0.5e6 < trial["throughput_bps"] < 220e6, "iperf3 catches up after a stall"
     assert trial["case"]["sender"] == ("h2" if "directions" in keys else "h1")
     udp = "tests" in keys
     assert (trial["lost_ratio"] is not None) == udp
@@ -451,7 +458,8 @@ def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_
 
 def test_a_host_that_goes_silent_ends_its_processes_and_comes_back(bench: Bench) -> None:
     """The cable of the management network is pulled, and plugged in again."""
-    process = bench.start("run", bench.campaign(trials=3, window=LONG))
+    hosts = str(bench.with_default_limits())
+    process = bench.start("run", bench.campaign(hosts=hosts, trials=3, window=LONG))
     await_event(process, "trial_started", 1)
     bench.on_host(2, "ip", "link", "set", "mgmt0", "down")
     try:

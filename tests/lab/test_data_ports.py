@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lab.conftest import patient
 from tests.lab.test_campaign import LONG, Bench, await_event
 
 from linewatt import lab
@@ -25,7 +26,7 @@ ETHERNET = 1448 / 1514
 @pytest.fixture(scope="module")
 def ports_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     name = f"t{os.getpid()}-ports"
-    yield lab.up(lab.LabRequest(name=name, rate="400mbit", ports=2, bmc=False))
+    yield patient(lab.up(lab.LabRequest(name=name, rate="400mbit", ports=2, bmc=False)))
     lab.down(name)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lab.conftest import patient
 from tests.lab.test_campaign import Bench, await_event
 
 from linewatt import lab
@@ -28,7 +29,7 @@ DUT = 4
 @pytest.fixture(scope="module")
 def group_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     name = f"t{os.getpid()}-group"
-    yield lab.up(lab.LabRequest(name=name, hosts=4, rate="400mbit"))
+    yield patient(lab.up(lab.LabRequest(name=name, hosts=4, rate="400mbit")))
     lab.down(name)
 
 

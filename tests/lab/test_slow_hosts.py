@@ -88,7 +88,7 @@ def variables(document: Any, number: int) -> dict[str, Any]:
 def inventory(bench: Bench, number: int, **values: Any) -> str:
     """The lab's inventory with variables of one host replaced."""
     yaml = YAML()
-    document = yaml.load(bench.lab.inventory.read_text())
+    document = yaml.load(bench.with_default_limits().read_text())
     variables(document, number).update(values)
     path = bench.tmp / "inventory.yaml"
     with path.open("w") as file:
