@@ -29,7 +29,7 @@ APART = (
     *("test_slow_meters", "test_soak", "test_lost", "test_experiment", "test_slow_writes", "test_storing"),
     *("test_campaign", "test_garbage", "test_evidence", "test_check", "test_ends"),
     *("test_power", "test_ipmi", "test_login", "test_bmc_lab", "test_ftp_user", "test_placement"),
-    "test_live_lab",
+    *("test_live_lab", "test_short"),
 )
 """files of the labs whose tests have nothing in common but a lab that any worker has"""
 TALKING = (
