@@ -29,7 +29,7 @@ PATIENT = "linewatt_limits: {silence: 6 s, answer: 10 s}"
 
 
 def patient(built: lab.Lab) -> lab.Lab:
-    """The lab, with :data:`PATIENT` for each host in its inventory; tests of the defaults take it out again."""
+    """The lab, with :data:`PATIENT` for each host in its inventory; tests of the defaults remove it again."""
     lines = built.inventory.read_text().splitlines()
     named = [
         f"{line[: line.index('linewatt_data:')]}{PATIENT}" if "linewatt_data:" in line else None

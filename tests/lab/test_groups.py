@@ -126,7 +126,7 @@ def test_a_generator_that_is_slow_on_purpose_is_named(bench: Bench) -> None:
     assert whole["line_rate_ratio_mean"] > 0.9, "the line of h4 is what the others share"
 
 
-@pytest.mark.parametrize("test", ["tcp", "udp-1500"])
+@pytest.mark.parametrize("test", ["tcp", pytest.param("udp-1500", marks=pytest.mark.full)])
 def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench, test: str) -> None:
     pairs = ["h4 -> h1 + h2", "h1 <-> h4", "h1 -> h2 -> h3 -> h1"]
     keys = {"window": SHORT, "sensors": COUNTED_OFTEN}
