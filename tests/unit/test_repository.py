@@ -82,7 +82,7 @@ def test_the_licence_is_there_in_full() -> None:
     assert "END OF TERMS AND CONDITIONS" in text
 
 
-@pytest.mark.parametrize("name", ["core", "docs", "test", "lint"])
+@pytest.mark.parametrize("name", ["core", "docs", "test", "lint", "uv"])
 def test_every_requirement_is_pinned_and_hashed_and_names_no_index(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
     rest = "\n".join(
