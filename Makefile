@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pythons pins clean
+.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pythons pins clean
 
 python := .venv/bin/python
 
@@ -18,6 +18,10 @@ demo:  ## bring the lab up, run the example campaign, print and write its report
 	@scripts/root.sh $@
 	@scripts/setup.sh demo $@
 	@scripts/root.sh $@ .venv/bin/linewatt demo $(ARGS)
+
+quick:  ## check a change in less than a minute: format, style, layers, types, nearest tests; ARGS="--since main"
+	@scripts/setup.sh lint $@
+	@$(python) scripts/quick.py $(ARGS)
 
 test:  ## what to run before every commit: all that computes, each capability once for real; ARGS goes to pytest
 	@scripts/root.sh $@
@@ -100,5 +104,5 @@ pins:  ## resolve pyproject.toml's dependencies anew into requirements/
 	scripts/pins.sh
 
 clean:  ## remove what these targets made, but no results
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis src/*.egg-info
 	find src tests bench -type d -name __pycache__ -exec rm -rf {} +

@@ -54,9 +54,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return scheduling
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Side by side, what takes longest begins first."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Side by side, what takes longest begins first; a run with a time limit keeps the order of its files."""
+    if "PYTEST_XDIST_WORKER" in os.environ and not config.getoption("session_timeout"):
         units: dict[str, list[pytest.Item]] = {}
         for item in items:
             units.setdefault(pools.unit(item.nodeid), []).append(item)
