@@ -12,11 +12,12 @@ import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 import pytest
 import typer.main
+from ruamel.yaml import YAML
 from tests.doc_pages import DOCUMENTS, blocks, shell_lines
 from tests.stream_helpers import cut_records
 
@@ -31,7 +32,7 @@ from linewatt.sensors import base as sensors
 from linewatt.sensors.base import Sensor
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".ci", "bench", "docs", "examples", "requirements", "scripts", "share", "src", "tests")
+FOLDERS = (".ci", ".github", "bench", "docs", "examples", "requirements", "scripts", "share", "src", "tests")
 GENERATED = {"__pycache__", "linewatt.egg-info", ".hypothesis"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 COMMANDS: dict[str, click.Command] = dict(typer.main.get_command(whole()).commands)  # type: ignore[attr-defined]
@@ -149,6 +150,57 @@ def test_ci_runs_lint_and_the_test_command_of_the_readme_and_nothing_else() -> N
     lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert lines[0] == "set -euo pipefail"
     assert lines[-2:] == ["make lint", "make test"]
+
+
+def yaml_of(path: str) -> Any:
+    return YAML(typ="safe").load(ROOT / path)
+
+
+def make_commands(commands: list[str]) -> list[str]:
+    """The targets of commands that must all be ``make TARGET``."""
+    words = [command.split() for command in commands]
+    assert [two[0] for two in words if len(two) != 2 or two[0] != "make"] == []
+    return [target for _, target in words]
+
+
+def test_the_workflow_tests_each_change_and_every_test_at_night() -> None:
+    jobs = yaml_of(".github/workflows/ci.yml")["jobs"]
+    targets: dict[str, list[str]] = {}
+    for job in jobs.values():
+        commands = [step["run"] for step in job["steps"] if "run" in step]
+        targets.setdefault(job["if"], []).extend(make_commands(commands))
+    assert targets == {
+        "github.event_name == 'push' || github.event_name == 'pull_request'": ["lint", "test"],
+        "github.event_name == 'schedule' || github.event_name == 'workflow_dispatch'": ["test-all"],
+    }
+    assert {target for named in targets.values() for target in named} <= make_targets()
+
+
+def test_the_workflow_may_only_read_ends_in_time_and_runs_actions_of_a_known_commit() -> None:
+    workflow = yaml_of(".github/workflows/ci.yml")
+    assert set(workflow["on"]) == {"push", "pull_request", "schedule", "workflow_dispatch"}
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["concurrency"]["cancel-in-progress"] is True
+    for job in workflow["jobs"].values():
+        assert 0 < job["timeout-minutes"] <= 240
+        assert "permissions" not in job
+        actions = [step["uses"] for step in job["steps"] if "uses" in step]
+        assert actions
+        assert [name for name in actions if not re.fullmatch(r"actions/checkout@[0-9a-f]{40}", name)] == []
+
+
+def test_the_hook_of_commits_is_make_quick() -> None:
+    ((hook,),) = (repository["hooks"] for repository in yaml_of(".pre-commit-config.yaml")["repos"])
+    assert make_commands([hook["entry"]]) == ["quick"]
+    assert "quick" in make_targets()
+    assert (hook["language"], hook["pass_filenames"]) == ("system", False)
+
+
+def test_editors_have_the_line_length_of_the_formatter() -> None:
+    text = (ROOT / ".editorconfig").read_text()
+    length = PROJECT["tool"]["ruff"]["line-length"]
+    assert f"[*.py]\nmax_line_length = {length}\n" in text
+    assert "[Makefile]\nindent_style = tab\n" in text
 
 
 def test_the_campaigns_of_the_readme_can_be_planned(tmp_path: Path) -> None:
