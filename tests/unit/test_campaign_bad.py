@@ -239,7 +239,8 @@ EVERY_TEXT: dict[str, Any] = {
 }
 """a campaign in which every key that may hold text does"""
 
-_TWO_HOSTS = {name: EVERY_TEXT["hosts"]["b"] | {"address": f"192.0.2.{i}"} for i, name in enumerate("ab", 1)}
+_TWO_HOSTS = {name: {"address": f"192.0.2.{i}", "data": "eth0"} for i, name in enumerate("ab", 1)}
+"""no more than a host needs: each campaign is parsed hundreds of times"""
 EVERY_TEXT_OF_USERS = {
     "name": "n",
     "hosts": _TWO_HOSTS,
@@ -262,8 +263,19 @@ EVERY_TEXT_OF_USERS = {
         "sustained_at": "1M",
         "folder": "/srv",
         "passive_ports": "20000-20999",
-        "vsftpd": {name: "on" for name, bounds in OPTIONS.items() if bounds is None},
         "python": "/opt/python",
+    },
+}
+EVERY_TEXT_OF_VSFTPD = {
+    "name": "n",
+    "hosts": _TWO_HOSTS,
+    "soak": "1h",
+    "users": {
+        "server": "a",
+        "clients": ["b"],
+        "users": 2,
+        "get": {"size": "1M"},
+        "vsftpd": {name: "on" for name, bounds in OPTIONS.items() if bounds is None},
     },
 }
 EVERY_TEXT_OF_A_SERVER: dict[str, Any] = {
@@ -309,10 +321,15 @@ EVERY_TEXT_OF_A_REST = with_host() | {"rest": {"until": "cool"}}
 CAMPAIGNS = {
     "hosts": with_host()
     | {"hosts": {host: its | {"power": {}} for host, its in EVERY_TEXT["hosts"].items()}},
-    "networks": with_host() | {"networks": EVERY_TEXT["networks"]},
+    **{
+        f"network {its['name']}": with_host() | {"networks": ["bare", its]}
+        for its in EVERY_TEXT["networks"]
+        if its != "bare"
+    },
     "cases": {key: its for key, its in EVERY_TEXT.items() if key != "networks"} | {"hosts": _TWO_HOSTS},
     **{f"meter {name}": with_host(power={name: meter}) for name, meter in METERS.items()},
     "users": EVERY_TEXT_OF_USERS,
+    "vsftpd": EVERY_TEXT_OF_VSFTPD,
     "server": EVERY_TEXT_OF_A_SERVER,
     "password": EVERY_TEXT_OF_A_PASSWORD_FILE,
     "instances": EVERY_TEXT_OF_INSTANCES,
@@ -405,6 +422,7 @@ PLACES = [
     if path != ("description",) and not PROGRAMS & set(path)
     if name == "hosts" or path[:3] == ("hosts", "a", "power") or path[0] != "hosts"
     if not name.startswith("meter") or path[0] == "hosts"
+    if name == "hosts" or path != ("name",)
 ]
 """all but free text and the programs that a user names, which are argument lists and for no shell"""
 
@@ -493,7 +511,7 @@ def test_each_part_of_the_hostile_tests_is_good_itself(with_files: Path, of: str
     assert load(file).name == "n"
 
 
-@pytest.mark.parametrize("of", ["users", "server", "password"])
+@pytest.mark.parametrize("of", ["users", "vsftpd", "server", "password"])
 def test_the_soaks_of_the_hostile_tests_are_good_themselves(with_files: Path, of: str) -> None:
     file = with_files / "good.yaml"
     file.write_text(as_yaml(CAMPAIGNS[of]))
