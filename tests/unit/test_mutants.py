@@ -64,7 +64,7 @@ def mutated(root: Path, tests: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "mutants.py"), *words],
         cwd=root,
-        env={"PYTHONPATH": str(root)},
+        env={"PYTHONPATH": str(root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=120,
