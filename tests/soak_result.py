@@ -65,10 +65,16 @@ class Truth:
     failures: Counter[str] = field(default_factory=Counter)
 
 
+@cache
 def _channel(name: str) -> Channel:
     unit = "B" if name.endswith(("_bytes", "Octets")) else "s" if name.endswith("_s") else "count"
     kind: Any = "gauge" if name == "users.running" or name.endswith(("p50_s", "p99_s")) else "counter"
     return Channel(name, unit, kind, "nic:data" if name.startswith("nic.") else "host")
+
+
+_IDLE = {
+    key: Channel(key, "ratio", "mean", f"cpu:{key[3]}") for key in ("cpu0.idle_ratio", "cpu1.idle_ratio")
+}
 
 
 class _Host:
@@ -272,9 +278,7 @@ class _Part:
             values["nstat.IpExtInOctets"] = 900.0 * second
             one.keep(STARTED_S + second - 0.3, values, {key: _channel(key) for key in values})
             idle = 1 - self._share(second) * (0.8 + 0.4 * self.draw.random())
-            ratio = {"cpu0.idle_ratio": idle, "cpu1.idle_ratio": idle}
-            channels = {key: Channel(key, "ratio", "mean", f"cpu:{key[3]}") for key in ratio}
-            self.cpus[name].keep(STARTED_S + second - 0.2, dict(ratio), channels)
+            self.cpus[name].keep(STARTED_S + second - 0.2, dict.fromkeys(_IDLE, idle), _IDLE)
         drawn_w = round(180 + 8 * self.draw.random(), 1)
         out: dict[str, float | None] = {"PSU1 Power Out": shape.frozen_w or drawn_w}
         scope = Channel("PSU1 Power Out", "W", "gauge", "psu-out:PSU1", shape.provenance)

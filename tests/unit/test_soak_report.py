@@ -268,9 +268,9 @@ def test_missing_chunks_are_named_and_no_mean_is_above_its_peak(
     assert "stalls" not in codes(soak)
 
 
-def test_a_missing_first_chunk_leaves_a_rate_of_the_time_that_is_there(tmp_path: Path) -> None:
-    whole, _ = soak_of(tmp_path, CALM)
-    path, _ = write(tmp_path / "again", CALM)
+def test_a_missing_first_chunk_leaves_a_rate_of_the_time_that_is_there(results: Path, tmp_path: Path) -> None:
+    whole, _ = soak_of(results, CALM)
+    path, _ = write(tmp_path, CALM)
     soak = without(path, 1)
     assert soak.mean_bps == pytest.approx(whole.mean_bps, rel=0.03)
     assert soak.total_bytes < 0.9 * whole.total_bytes
@@ -561,8 +561,12 @@ def line_soak(root: Path, *more: Series, seconds: int = 60) -> Soak:
     return digest(read.load(path))
 
 
-def test_a_meter_that_never_moves_while_cpus_do_makes_watts_doubtful(tmp_path: Path, run: Run) -> None:
-    soak, _ = soak_of(tmp_path, Shape(frozen_w=216.0, cpu_swing=(60, 0.9)))
+STEADY = Shape(clients=("c1",), users=2, frozen_w=216.0)
+FROZEN = replace(STEADY, cpu_swing=(60, 0.9))
+
+
+def test_a_meter_that_never_moves_while_cpus_do_makes_watts_doubtful(results: Path, run: Run) -> None:
+    soak, _ = soak_of(results, FROZEN)
     (flag,) = flags(soak)
     assert (flag.code, flag.where) == ("power-frozen", "dut: psu PSU1 Power Out")
     assert re.fullmatch(
@@ -574,18 +578,16 @@ def test_a_meter_that_never_moves_while_cpus_do_makes_watts_doubtful(tmp_path: P
 @pytest.mark.parametrize(
     "shape",
     [
-        Shape(frozen_w=216.0),
-        Shape(frozen_w=216.0, cpu_swing=(60, 0.45)),
-        Shape(cpu_swing=(60, 0.9)),
-        Shape(frozen_w=216.0, cpu_swing=(60, 0.9), duration_s=180),
-        Shape(frozen_w=12.0, cpu_swing=(60, 0.9)),
+        STEADY,
+        replace(STEADY, cpu_swing=(60, 0.45)),
+        replace(FROZEN, frozen_w=None),
+        replace(FROZEN, duration_s=180),
+        replace(FROZEN, frozen_w=12.0),
     ],
     ids=["cpus are steady", "they go up by a seventh", "it moves", "a short soak", "a supply that stands by"],
 )
-def test_a_meter_that_has_no_reason_to_move_or_does_is_not_called_frozen(
-    tmp_path: Path, shape: Shape
-) -> None:
-    soak, _ = soak_of(tmp_path, shape)
+def test_a_meter_that_has_no_reason_to_move_or_does_is_not_called_frozen(results: Path, shape: Shape) -> None:
+    soak, _ = soak_of(results, shape)
     assert "power-frozen" not in codes(soak)
 
 
@@ -595,11 +597,11 @@ def test_a_meter_that_has_no_reason_to_move_or_does_is_not_called_frozen(
     ids=["half a core is needed", "one CPU", "a quarter of all is needed", "eight CPUs"],
 )
 def test_how_far_cpus_must_swing_before_a_meter_that_never_moves_is_frozen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int, swing_cores: float, told: bool
+    results: Path, monkeypatch: pytest.MonkeyPatch, cpus: int, swing_cores: float, told: bool
 ) -> None:
     used = CpusUsed(cpus, [0.1 + swing_cores * (at % 2) for at in range(60)])
     monkeypatch.setattr(still, "cpus_used", lambda *_: used)
-    soak, _ = soak_of(tmp_path, Shape(frozen_w=216.0))
+    soak, _ = soak_of(results, STEADY)
     assert ("power-frozen" in codes(soak)) == told
 
 
