@@ -38,13 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The tests themselves are no garbage, and are not looked through again."""
-    gc.collect()
+    """Modules and tests live as long as the process: no garbage collection looks through them again."""
     gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)

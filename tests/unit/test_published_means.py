@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from scipy.stats import ttest_ind_from_stats
 from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.published_means import MeansCompared, compare_means
@@ -28,6 +27,10 @@ def compared(a: str, b: str) -> MeansCompared:
 
 
 def test_the_interval_and_p_are_those_of_welch() -> None:
+    from scipy.stats import (
+        ttest_ind_from_stats,
+    )  # here: its import takes a second, and workers import every file
+
     (one,) = compared("10,50,2", "8,53,1").changes
     want = ttest_ind_from_stats(53, 1, 8, 50, 2, 10, equal_var=False)
     assert one.p == pytest.approx(want.pvalue)
