@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import forked
+from tests import inline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CAMPAIGNS = sorted(path for path in EXAMPLES.glob("*.yaml") if not path.name.startswith("inventory"))
@@ -31,10 +31,6 @@ THOUSAND_CASES = {
 }
 
 
-def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return forked.run(arguments)
-
-
 def written(folder: Path, campaign: dict[str, Any]) -> str:
     path = folder / "campaign.yaml"
     path.write_text(json.dumps(campaign))
@@ -43,13 +39,13 @@ def written(folder: Path, campaign: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
 def test_every_example_plans(path: Path) -> None:
-    done = linewatt("plan", str(path))
+    done = inline.run("plan", str(path))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{path.stem}: ")
 
 
 def notes_of_energy(path: Path) -> list[str]:
-    return [line for line in linewatt("plan", str(path)).stdout.splitlines() if "note: energy of" in line]
+    return [line for line in inline.run("plan", str(path)).stdout.splitlines() if "note: energy of" in line]
 
 
 def test_a_plan_says_from_which_energies_on_each_meter_can_tell_them() -> None:
@@ -67,7 +63,7 @@ def test_a_plan_says_from_which_energies_on_each_meter_can_tell_them() -> None:
 def energy_plan(tmp_path: Path, old: str = "", new: str = "") -> str:
     path = tmp_path / "energy.yaml"
     path.write_text((EXAMPLES / "energy.yaml").read_text().replace(old or "?", new))
-    done = linewatt("plan", str(path))
+    done = inline.run("plan", str(path))
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -124,7 +120,7 @@ def test_there_are_examples() -> None:
 
 
 def test_plan_shows_cases_hosts_changes_notes_and_time() -> None:
-    text = linewatt("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
+    text = inline.run("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
     assert "26 cases × 10 trials = 260, interleaved" in text
     assert "about 4 h 47 min" in text
     assert "host dut: perf@192.0.2.10 port 22, data enp1s0f0np0, app CPUs 0-7, IRQ CPUs 8-15" in text
@@ -134,7 +130,7 @@ def test_plan_shows_cases_hosts_changes_notes_and_time() -> None:
 
 
 def test_trials_are_listed_with_their_cpus_and_ports() -> None:
-    lines = linewatt("plan", str(EXAMPLES / "demo.yaml"), "--trials").stdout.splitlines()
+    lines = inline.run("plan", str(EXAMPLES / "demo.yaml"), "--trials").stdout.splitlines()
     assert lines[2].split()[:4] == ["trial", "round", "repetition", "case"]
     rows = [line for line in lines if line.split()[:1] and line.split()[0].isdigit()]
     assert len(rows) == 15
@@ -142,14 +138,14 @@ def test_trials_are_listed_with_their_cpus_and_ports() -> None:
 
 
 def test_columns_that_say_nothing_are_left_out(tmp_path: Path) -> None:
-    text = linewatt("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
+    text = inline.run("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
     assert "network" not in text
     file = written(tmp_path, {**THOUSAND_CASES, "streams": [1, 8], "instances": 1, "trials": 1})
-    assert {"direction", "family", "streams"} <= set(linewatt("plan", file).stdout.splitlines()[2].split())
+    assert {"direction", "family", "streams"} <= set(inline.run("plan", file).stdout.splitlines()[2].split())
 
 
 def test_json_plan_has_a_version_the_hosts_and_every_trial() -> None:
-    plan = json.loads(linewatt("plan", str(EXAMPLES / "demo.yaml"), "--json").stdout)
+    plan = json.loads(inline.run("plan", str(EXAMPLES / "demo.yaml"), "--json").stdout)
     assert plan["schema_version"] == 1
     assert plan["campaign"] == "demo"
     assert plan["hosts"]["gen"]["app_cpus"] == list(range(8))
@@ -160,9 +156,9 @@ def test_json_plan_has_a_version_the_hosts_and_every_trial() -> None:
 
 def test_random_order_without_a_seed_draws_one_and_says_which(tmp_path: Path) -> None:
     file = written(tmp_path, {**THOUSAND_CASES, "order": "random", "trials": 1})
-    seeds = {json.loads(linewatt("plan", file, "--json").stdout)["seed"] for _ in range(2)}
+    seeds = {json.loads(inline.run("plan", file, "--json").stdout)["seed"] for _ in range(2)}
     assert len(seeds) == 2
-    assert "random order with seed " in linewatt("plan", file).stdout
+    assert "random order with seed " in inline.run("plan", file).stdout
 
 
 def test_hosts_of_the_command_line_are_those_of_the_plan(tmp_path: Path) -> None:
@@ -170,19 +166,19 @@ def test_hosts_of_the_command_line_are_those_of_the_plan(tmp_path: Path) -> None
     inventory.write_text(
         "one ansible_host=198.51.100.1\ntwo ansible_host=198.51.100.2\n[all:vars]\nlinewatt_data=eth7\n"
     )
-    text = linewatt("plan", str(EXAMPLES / "demo.yaml"), "--hosts", str(inventory)).stdout
+    text = inline.run("plan", str(EXAMPLES / "demo.yaml"), "--hosts", str(inventory)).stdout
     assert "one → two" in text
     assert "host two: 198.51.100.2 port 22, data eth7" in text
 
 
 def test_output_that_is_no_terminal_has_no_escapes_and_no_cut_lines() -> None:
-    text = linewatt("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
+    text = inline.run("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
     assert "\x1b" not in text
     assert "…" not in text
 
 
 def test_schema_is_one_json_document() -> None:
-    done = linewatt("schema")
+    done = inline.run("schema")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
@@ -211,7 +207,7 @@ def test_load_levels_are_shown_with_their_part_of_the_maximum(tmp_path: Path) ->
         "name: n\nhosts:\n  a: {address: 192.0.2.1, data: eth1}\n  b: {address: 192.0.2.2, data: eth1}\n"
         "tests: [tcp]\nload_levels: [50, 0]\n"
     )
-    done = linewatt("plan", str(file))
+    done = inline.run("plan", str(file))
     assert done.returncode == 0
     assert "50 % of maximum" in done.stdout
     assert "active idle" in done.stdout

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of linewatt in this process: a tenth of what a process of their own costs.
+
+Imports, the parser and what a command keeps for the next one of its process are shared. What a process shows
+of itself (signals, its end, a terminal, its working directory) is for ``tests.forked``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+from linewatt.cli import main
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command to its end, with its output, as ``subprocess.run`` returns it."""
+    arguments = [str(word) for word in words]
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with (
+        patch.object(sys, "argv", ["linewatt", *arguments]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
