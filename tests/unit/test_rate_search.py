@@ -55,6 +55,8 @@ from linewatt.report.trials.terminal import show
 from linewatt.store.read import Result
 
 CASE = Case("udp-1500", "a", "b", search="rate")
+FEW = settings(max_examples=30, deadline=None)
+"""each example is a search of up to 30 trials, and each trial asks for the next step"""
 RULE = Rule((0.0, 0.005), 0.005, None, 30)
 PAYLOAD_BITS = 8 * 1472
 SENDER_BPS = 5e9
@@ -144,7 +146,7 @@ def bisection(device: Device, rule: Rule) -> int:
     return sum(counts)
 
 
-@settings(max_examples=60, deadline=None)
+@FEW
 @given(
     share=st.floats(0.005, 0.97),
     jitter=st.floats(0, 0.002),
@@ -169,7 +171,7 @@ def test_both_rates_of_a_shaper_are_found_within_one_percent_in_no_more_trials_t
     assert len(trials) <= bisection(shaper(rate_bps, jitter, seed), rule)
 
 
-@settings(max_examples=60, deadline=None)
+@FEW
 @given(
     losses=st.lists(st.floats(0, 1), min_size=30, max_size=30),
     shorts=st.lists(st.floats(0, 0.5), min_size=30, max_size=30),
