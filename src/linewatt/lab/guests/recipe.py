@@ -106,6 +106,8 @@ class Boot:
     modules: str | None = None
     """of a kernel that was unpacked, by version; None: the machine's own, which the guest sees anyway"""
     table: str | None = None
+    unpacked: str | None = None
+    """the kernel unpacked, which QEMU boots in place of ``kernel``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,8 @@ def command(guest: Guest, name: str, wires: Sequence[Wire], handed: Path, boot: 
         *("--memory", f"{guest.memory_mib}M", "--cpus", _processors(guest)),
         *("--script-sh", f"exec bash {_HANDED}/guest.sh"),
         *("--qemu-opts", *(() if boot.kvm else ("-cpu", _EMULATED_CPU)), *qemu_options(guest, wires)),
+        # The last -kernel counts; virtme-run looks for modules beside the one that it was given.
+        *(() if boot.unpacked is None else ("-kernel", boot.unpacked)),
         *("-qmp", f"unix:{monitor(handed)},server=on,wait=off"),
         *(_SYSTEM_INTERFACE if boot.bmc else ()),
         *(() if boot.table is None else ("-acpitable", f"file={boot.table}")),

@@ -9,11 +9,13 @@ import socket
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from linewatt.errors import LabError
 from linewatt.lab import processes
 from linewatt.lab.guests import meter, recipe
+from linewatt.lab.guests.kernel_image import unpack
 from linewatt.lab.guests.recipe import Wire
 from linewatt.lab.guests.spec import Guest
 from linewatt.lab.guests.tools import GuestTools, unpacked_modules
@@ -61,6 +63,7 @@ def log_of(host: HostLayout, directory: Path) -> Path:
 def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *, bmc: bool) -> None:
     """What each guest is handed, beside its key and configuration, which are there; and how it is started."""
     table = None if tools.iasl is None else str(meter.write_table(directory / "guests", tools.iasl))
+    unpacked = {} if tools.kvm else _unpacked(tools.kernels, directory / "guests")
     for host, kernel in zip(layout.hosts, tools.kernels, strict=True):
         if host.guest is None:
             raise LabError(f"lab {layout.name}: {host.name} is no guest")
@@ -69,14 +72,18 @@ def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *
         (handed / "guest.sh").write_text(recipe.guest_script(host.guest, wires, layout.mtu, sshd, host.name))
         scratch = directory / "guests" / f"{host.name}.scratch"
         scratch.mkdir()
-        boot = _boot(tools, kernel, table if host.guest.acpi_meter else None, bmc=bmc)
+        boot = replace(
+            _boot(tools, kernel, bmc=bmc),
+            table=table if host.guest.acpi_meter else None,
+            unpacked=unpacked.get(kernel),
+        )
         argv = recipe.command(host.guest, host.name, wires, handed, boot)
         # What it leaves where programs leave things goes with the lab.
         variables = {"PATH": search_path(), "LC_ALL": "C", "HOME": str(scratch), "TMPDIR": str(scratch)}
         start_file(host, directory).write_text(recipe.start_script(argv, variables))
 
 
-def _boot(tools: GuestTools, kernel: Path, table: str | None, *, bmc: bool) -> recipe.Boot:
+def _boot(tools: GuestTools, kernel: Path, *, bmc: bool) -> recipe.Boot:
     modules = unpacked_modules(kernel)
     return recipe.Boot(
         tools.virtme_run,
@@ -85,8 +92,13 @@ def _boot(tools: GuestTools, kernel: Path, table: str | None, *, bmc: bool) -> r
         tools.kvm,
         bmc,
         None if modules is None else str(modules),
-        table,
     )
+
+
+def _unpacked(kernels: Sequence[Path], directory: Path) -> dict[Path, str]:
+    """Image → its unpacked kernel, where it can be unpacked."""
+    paths = {image: directory / f"vmlinux-{number}" for number, image in enumerate(dict.fromkeys(kernels), 1)}
+    return {image: str(path) for image, path in paths.items() if unpack(image, path)}
 
 
 def start_file(host: HostLayout, directory: Path) -> Path:
