@@ -206,6 +206,29 @@ def test_a_guest_cannot_write_to_this_machine(kvm: bool) -> None:
     assert ("--disable-kvm" in argv) is not kvm
 
 
+@pytest.mark.parametrize(
+    ("cores", "cpus", "kvm", "in_turn"),
+    [
+        (((0,), (1,)), 2, False, True),
+        (((0,), (1,), (2,), (3,)), 2, False, False),
+        (((0,), (1,)), 2, True, False),
+    ],
+    ids=["more CPUs than the machine", "as many", "KVM"],
+)
+def test_one_thread_emulates_all_cpus_of_a_guest_that_shares_those_of_the_machine(
+    tmp_path: Path, cores: Any, cpus: int, kvm: bool, in_turn: bool
+) -> None:
+    layout = layout_of(*same_guests(2, like=Guest(cpus=cpus)), cores=cores)
+    (tmp_path / "guests").mkdir()
+    for host in layout.hosts:
+        (tmp_path / "guests" / host.name).mkdir()
+    image = kernel(tmp_path, "6.1")
+    found = tools.GuestTools("virtme-run", "busybox", (image, image), kvm)
+    start.write_files(layout, tmp_path, "sshd", found, bmc=False)
+    for host in layout.hosts:
+        assert ("tcg,thread=single" in start.start_file(host, tmp_path).read_text()) is in_turn
+
+
 def test_what_init_would_do_for_nobody_ends_at_once_and_nothing_else_does() -> None:
     layout = layout_of(Guest())
     wires = start.wires_of(layout, layout.hosts[0], Guest())

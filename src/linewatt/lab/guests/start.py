@@ -76,6 +76,7 @@ def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *
             _boot(tools, kernel, bmc=bmc),
             table=table if host.guest.acpi_meter else None,
             unpacked=unpacked.get(kernel),
+            in_turn=not tools.kvm and (bool(host.shares_cpus_with) or host.guest.cpus > len(host.cpus)),
         )
         argv = recipe.command(host.guest, host.name, wires, handed, boot)
         # What it leaves where programs leave things goes with the lab.
