@@ -50,7 +50,7 @@ SOURCES = (
 WIRING = "test_wiring.py"
 TABLES = ("test_findings.py", "test_repository.py")
 """tests that read sources or documents as text: they notice every change of a threshold and judge none"""
-SLOW = ("numpy", "ruptures", "scipy.stats", "duckdb")
+SLOW = ("numpy", "scipy.stats", "duckdb")
 """what checks import when they first need it: once here, and not in each copy"""
 LIMIT_S = 120
 """so long may the tests of one mutation take; one that makes them hang was noticed"""

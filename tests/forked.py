@@ -26,7 +26,7 @@ from typing import Any
 OFFERED = "LINEWATT_TESTS_COMMANDS"
 """names the socket of a server that a process above this one has started for all"""
 LIBRARIES = (
-    *("asyncssh", "duckdb", "numpy", "rich.console", "rich.table", "ruptures", "ruamel.yaml", "scipy.stats"),
+    *("asyncssh", "duckdb", "numpy", "rich.console", "rich.table", "ruamel.yaml", "scipy.stats"),
     *("typer._adapters", "typer._click.decorators"),
 )
 """what commands import when they are about to need it"""

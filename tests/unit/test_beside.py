@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -254,6 +256,47 @@ def test_nothing_is_imported_in_a_soaks_load(tmp_path: Path, monkeypatch: pytest
     finally:
         gc.unfreeze()
     assert (seen, beside._may_go_on.is_set()) == ([False], True)
+
+
+IMPORTS = """
+import sys
+from pathlib import Path
+import numpy as np
+from linewatt.analysis.statistics import steadiness
+from linewatt.analysis.statistics.stats import estimate
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load
+from linewatt.cli.commands.show import OF_THE_ANSWER
+from linewatt.engine import run
+from linewatt.engine.beside import importing
+from linewatt.engine.campaign import CampaignRun
+
+folder = Path(sys.argv[1])
+campaign = load(folder / "two.yaml")
+one = CampaignRun(campaign, plan(campaign, 1), run.Places(folder, folder), print)
+for step in [*one._needed(), run._warm_up, *importing(OF_THE_ANSWER)]:
+    step()
+there = set(sys.modules)
+series = [10.0, 10.1] * 8 + [7.0, 7.1] * 8
+assert steadiness.step(series) and steadiness.slope(np.arange(1.0, 30.0).tolist())
+print(sorted(set(sys.modules) - there))
+assert steadiness.drift(range(12), [100.0 + at for at in range(12)]) and steadiness.unlike(5.0, series[:9])
+assert estimate(series[:5]).interval().method == "student-t"
+assert estimate(series).interval().method == "bca-bootstrap"
+print(sorted({name for name in sys.modules if name == "ruptures" or name.startswith("scipy")}))
+"""
+
+
+def test_a_campaign_with_long_windows_imports_neither_scipy_nor_ruptures_before_its_first_load_or_at_its_end(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "two.yaml").write_text(
+        "name: two\nhosts: {h1: {address: 192.0.2.1, data: e0}, h2: {address: 192.0.2.2, data: e0}}\n"
+        "pairs: [h1 -> h2]\ntests: [tcp]\ntrials: 20\nwindow: {seconds: 10}\n"
+    )
+    script = [sys.executable, "-c", IMPORTS, str(tmp_path)]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "[]"]
 
 
 # --- sensors, which begin beside what hosts are asked ------------------------------------------------------

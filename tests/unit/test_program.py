@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 from tests import forked
+from tests.report_factories import result, scaling_trials, stored
 
 from linewatt import cli
 
@@ -83,6 +84,21 @@ def test_what_a_run_makes_ready_for_its_answer_is_all_that_the_answer_is_made_wi
     assert done.returncode == 0
     rooms = ("linewatt.report", "linewatt.analysis", "linewatt.store", "rich")
     assert not [name for name in done.stderr.split() if name.startswith(rooms)]
+
+
+@pytest.mark.parametrize("words", [["show", "2", "--full"], ["compare", "1", "2", "--json"]])
+@pytest.mark.parametrize("runs", [4, 25])
+def test_tables_of_trials_are_made_without_scipy_and_ruptures(
+    tmp_path: Path, words: list[str], runs: int
+) -> None:
+    ids = {"1": "20260101-000000-x", "2": "20260102-000000-x"}
+    for name in ids.values():  # with intervals of few or many runs, and a knee
+        stored(tmp_path, result(scaling_trials(trials=runs), id=name))
+    tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    done = run(*(ids.get(word, word) for word in words), "--results", str(tmp_path), before=tell)
+    modules = {name.split(".")[0] for name in done.stderr.split()}
+    assert (done.returncode, modules & {"scipy", "ruptures"}) == (0, set())
+    assert "linewatt" in modules
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["sho"], [], ["--version", "list"]])

@@ -22,6 +22,7 @@ from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
 from linewatt.analysis.power.beside import Beside
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
+from linewatt.analysis.statistics.stats import t_quantile
 from linewatt.findings.limits import LITTLE_GAIN, WAITING
 from linewatt.model import Case, CpuShares, EndResult, Trial
 
@@ -366,3 +367,11 @@ def test_a_few_percent_are_no_outlier_however_close_the_others_lie() -> None:
 def test_noise_within_the_bound_of_the_readings_is_no_outlier(noise: list[float]) -> None:
     rows = watts(*(200 + 10 * 2**at + off for at, off in enumerate(noise)))
     assert list(power_outliers(rows)) == []
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 5, 10, 47])
+def test_quantiles_of_f_are_those_of_scipy(df: int) -> None:
+    from scipy.special import fdtri
+
+    assert of_knee._f_quantile(df) == pytest.approx(fdtri(2, df, of_knee.LEVEL), rel=1e-10)
+    assert t_quantile(df) ** 2 == pytest.approx(fdtri(1, df, of_knee.LEVEL), rel=1e-10)

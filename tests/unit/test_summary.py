@@ -304,7 +304,7 @@ def test_cases_come_by_test_then_series_then_instances() -> None:
     ]
 
 
-@settings(deadline=None)  # the first trend that looks real imports scipy
+@settings(deadline=None)
 @given(st.permutations(range(6)))
 def test_figures_do_not_depend_on_the_order_of_the_trials(order: list[int]) -> None:
     rates = [10e9, 11e9, 12e9, 13e9, 14e9, 15e9]

@@ -18,7 +18,7 @@ from linewatt.analysis.cases import rate_search
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.limits.sockets import SOCKET_SETTINGS
 from linewatt.analysis.psu.supplies import Supply
-from linewatt.analysis.statistics import repeats, steadiness
+from linewatt.analysis.statistics import steadiness
 from linewatt.campaign.campaign import Campaign, calibrations_of
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.plan import PlannedTrial
@@ -323,11 +323,8 @@ def interval_s(campaign: Campaign) -> float:
 
 
 def warm_up(campaign: Campaign) -> None:
-    """Import what is slow to import and is wanted once a trial has ended, while nothing is measured."""
-    if campaign.window_s >= steadiness.FEWEST * interval_s(campaign):
-        steadiness.warm_up()
-    if campaign.until_ratio is not None or campaign.instance_search is not None:
-        repeats.warm_up()
+    """Load what is not loaded yet and is used once a trial has ended, while nothing is measured."""
+    steadiness.warm_up()
     if campaign.search is not None:
         rate_search.warm_up()
     samples.warm_up()

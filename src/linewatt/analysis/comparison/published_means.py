@@ -17,6 +17,7 @@ from typing import Literal
 from linewatt.analysis.comparison.verdicts import MATTERS_RATIO
 from linewatt.analysis.statistics.contrasts import ALPHA, holm
 from linewatt.analysis.statistics.stats import LEVEL
+from linewatt.analysis.statistics.student import critical_t, two_sided_p
 from linewatt.analysis.tables.published import Mean, MeanRow, Means
 
 Kind = Literal["higher", "lower", "small", "same", "untested"]
@@ -133,13 +134,11 @@ def _change(
 
 def _welch(difference: float, a: tuple[float, int], b: tuple[float, int]) -> tuple[float, float, float]:
     """The CI of a difference of means, and its p on both sides."""
-    from scipy.special import stdtr, stdtrit
-
     errors = [sd * sd / n for sd, n in (a, b)]
     error = math.sqrt(sum(errors))
     degrees = sum(errors) ** 2 / sum(one * one / (n - 1) for one, (_, n) in zip(errors, (a, b), strict=True))
-    reach = error * float(stdtrit(degrees, (1 + LEVEL) / 2))
-    return difference - reach, difference + reach, 2 * float(stdtr(degrees, -abs(difference) / error))
+    reach = error * critical_t(1 - LEVEL, degrees)
+    return difference - reach, difference + reach, two_sided_p(difference / error, degrees)
 
 
 def _among_all(changes: Sequence[MeanChange]) -> Iterator[MeanChange]:

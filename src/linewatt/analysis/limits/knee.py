@@ -58,7 +58,7 @@ def _knee(points: tuple[tuple[float, float], ...]) -> Knee | None:
     at, best, before, after = min(fits, key=lambda fit: fit[1])
     if before <= 0 or after >= BENDS * before or not _better(_straight(points), best, len(points)):
         return None
-    within = best * (1 + _f_quantile(1, len(points) - 3) / (len(points) - 3)) + 1e-12
+    within = best * (1 + t_quantile(len(points) - 3) ** 2 / (len(points) - 3)) + 1e-12
     inside = [
         one
         for one, squares in zip(grid, about, strict=True)
@@ -164,13 +164,12 @@ def _straight(points: Sequence[tuple[float, float]]) -> float:
 def _better(straight: float, broken: float, count: int) -> bool:
     """Whether the bend explains more than its two parameters would by chance."""
     df = count - 3
-    return (straight - broken) / 2 > _f_quantile(2, df) * broken / df
+    return (straight - broken) / 2 > _f_quantile(df) * broken / df
 
 
-def _f_quantile(above: int, below: int) -> float:
-    from scipy.special import fdtri  # scipy.stats would take a second longer to import
-
-    return float(fdtri(above, below, LEVEL))
+def _f_quantile(df: int) -> float:
+    """The quantile of F with 2 and ``df`` degrees of freedom, whose survival is (1 + 2 F / df)^(-df / 2)."""
+    return df / 2 * (math.pow(1 - LEVEL, -2 / df) - 1)
 
 
 def widened(bend: Knee, means: Mapping[int, Estimate]) -> Knee:

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from linewatt.analysis.statistics.stats import t_quantile
+from linewatt.analysis.statistics.student import two_sided_p
 from linewatt.energy_model import COLUMNS, Traffic
 
 MOST_CHANCE = 1e-3
@@ -168,7 +169,6 @@ class Design(Traffic):
     def bend(self, extra: Any) -> float:
         """The part of what traffic adds by which one more column bends the model; 0 where that is chance."""
         import numpy as np
-        from scipy.special import stdtr
 
         degrees = self.degrees - 1
         column = extra / (np.linalg.norm(extra) or 1.0)
@@ -179,14 +179,13 @@ class Design(Traffic):
         height = float(own @ self.rest_w) / length**2
         rest = self.rest_w - height * own
         error = math.sqrt(float(rest @ rest) / degrees) / length
-        if error > 0 and 2 * stdtr(degrees, -abs(height) / error) > MOST_CHANCE:
+        if error > 0 and two_sided_p(height / error, degrees) > MOST_CHANCE:
             return 0.0
         return abs(height) * float(own.max() - own.min()) / self.span_w
 
     def odd(self) -> int | None:
         """The row that is off the fit of all others by more than chance allows, the furthest of them."""
         import numpy as np
-        from scipy.special import stdtr
 
         leverage = np.einsum("ij,ji->i", self.columns, np.linalg.pinv(self.columns))
         free = np.maximum(1 - leverage, 1e-9)
@@ -194,5 +193,5 @@ class Design(Traffic):
         others = np.maximum(squares - self.rest_w**2 / free, 1e-12 * squares) / (self.degrees - 1)
         apart = np.abs(self.rest_w) / np.sqrt(np.maximum(others * free, 1e-300))
         at = int(apart.argmax())
-        chance = 2 * len(self.rows) * float(stdtr(self.degrees - 1, -apart[at]))
+        chance = len(self.rows) * two_sided_p(float(apart[at]), self.degrees - 1)
         return at if chance < ODD_CHANCE and abs(self.rest_w[at]) > EXACT_RATIO * self.span_w else None

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linewatt.analysis.profiles.groups import GROUPS, IDLE, UNRESOLVED, group_of
+from linewatt.analysis.statistics.student import critical_t
 from linewatt.profiles.model import PLACES, UNKNOWN, Function, HostProfile, Place
 
 Floats = NDArray[np.float64]
@@ -179,9 +180,7 @@ def _weights(slices: int) -> Floats:
 
 def quantile(blocks: int, comparisons: int = 1) -> float:
     """By how many standard errors an interval reaches, so that all of so many hold together (Bonferroni)."""
-    from scipy.stats import t
-
-    return float(t.ppf(1 - (1 - LEVEL) / 2 / max(1, comparisons), max(1, blocks - 1)))
+    return critical_t((1 - LEVEL) / max(1, comparisons), max(1, blocks - 1))
 
 
 def half_width(found: PlaceProfile, error: float) -> float:

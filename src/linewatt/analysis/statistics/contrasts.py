@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linewatt.analysis.statistics.student import critical_t, two_sided_p
+
 MIN_RUNS = 3
 """Runs on each side below which two are not compared: the spread of two runs is hardly known."""
 MIN_DF = 4
@@ -38,9 +40,7 @@ class Contrast:
     @property
     def interval(self) -> tuple[float, float]:
         """The two-sided CI (Student t) at LEVEL."""
-        from scipy.special import stdtrit
-
-        reach = float(stdtrit(self.df, (1 + LEVEL) / 2)) * self.se
+        reach = critical_t(1 - LEVEL, self.df) * self.se
         return self.value - reach, self.value + reach
 
     @property
@@ -50,9 +50,7 @@ class Contrast:
             return self.tested_p
         if self.se == 0:
             return 1.0 if math.isclose(self.value, 0, abs_tol=1e-12) else 0.0
-        from scipy.special import stdtr
-
-        return 2 * float(stdtr(self.df, -abs(self.value) / self.se))
+        return two_sided_p(self.value / self.se, self.df)
 
 
 def welch(base: Sequence[float], other: Sequence[float]) -> Contrast | str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.analysis.statistics.stats import estimate, student, t_quantile
+from linewatt.analysis.statistics.stats import estimate, student
 from linewatt.model import Case, Trial
 
 LOOKS = (10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
@@ -128,8 +128,3 @@ class Outcome:
             return f"{known} after {ran}: {wanted} was met before, and it ran on beside what it compares with"
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{known} after {ran}{failed}: {wanted} was not reached in {self.rule.most} trials"
-
-
-def warm_up() -> None:
-    """Have what a look needs imported, in good time and not between two loads."""
-    t_quantile(9)

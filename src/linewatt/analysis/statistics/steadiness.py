@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from linewatt.analysis.statistics.pelt import mean_changes
 from linewatt.analysis.statistics.stats import t_quantile
+from linewatt.analysis.statistics.student import two_sided_p
 from linewatt.findings.steadiness import FEWEST_TO_DIFFER, VISIBLE
 from linewatt.findings.verdict import VISIBLE_DRIFT
 
@@ -32,7 +34,6 @@ FEWEST_RUNS = 6
 """runs below which no drift of a case is told"""
 DRIFT_CHANCE = 0.005
 """the same for a case's runs over the campaign"""
-DRIFT_SES = 2.8
 FEWEST_DEGREES = 4
 """of freedom below which no drift within groups of runs is told"""
 _MOST_LOG = 100.0
@@ -118,8 +119,7 @@ def drift(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
     if abs(rise) * (max(times_s) - min(times_s)) < VISIBLE_DRIFT * mean:
         return None
     variance = math.fsum((value - rise * time_s) ** 2 for time_s, value in pairs) / (n - 2) / squares
-    # what not even the normal distribution calls unlikely needs no library
-    if abs(rise) < DRIFT_SES * math.sqrt(variance) or _student_p(rise, variance, n - 2) > DRIFT_CHANCE:
+    if _student_p(rise, variance, n - 2) > DRIFT_CHANCE:
         return None
     return Slope(mean + rise * (min(times_s) - middle_s), mean + rise * (max(times_s) - middle_s))
 
@@ -167,27 +167,24 @@ def unlike(first: float, rest: Sequence[float]) -> bool:
         return False
     mean = math.fsum(rest) / n
     variance = math.fsum((value - mean) ** 2 for value in rest) / (n - 1) * (1 + 1 / n)
-    if abs(first - mean) < VISIBLE_DRIFT * mean or abs(first - mean) < DRIFT_SES * math.sqrt(variance):
+    if abs(first - mean) < VISIBLE_DRIFT * mean:
         return False
     return _student_p(first - mean, variance, n - 1) < FIRST_CHANCE
 
 
 def warm_up() -> None:
-    """Have the change-point search imported, in good time and not between two loads."""
-    import ruptures  # noqa: F401
+    """Search once, so that all that a search needs is loaded in good time and not between two loads."""
+    step([1.0] * FEWEST + [2.0] * FEWEST)
 
 
 def _change_points(series: np.ndarray[Any, Any]) -> list[int]:
     """PELT's change points of the mean, with a penalty for independent noise: it only proposes."""
     import numpy as np
-    from ruptures import KernelCPD
 
     differences = np.diff(series)
     noise = float(np.median(np.abs(differences - np.median(differences)))) / (0.6745 * math.sqrt(2))
     scale = noise or float(series.std()) or 1.0
-    search = KernelCPD(kernel="linear", min_size=2).fit((series - series.mean()) / scale)
-    points: list[int] = search.predict(pen=2 * math.log(len(series)))
-    return points[:-1]
+    return mean_changes((series - series.mean()) / scale, penalty=2 * math.log(len(series)))
 
 
 def _chance(series: np.ndarray[Any, Any], at: int) -> float:
@@ -213,11 +210,9 @@ def chance(change: float, share: float, rest: np.ndarray[Any, Any], parameters: 
 
 
 def _student_p(change: float, variance: float, df: float) -> float:
-    from scipy.special import stdtr
-
     if variance <= 0:
         return 0.0 if change else 1.0
-    return 2 * float(stdtr(df, -abs(change) / math.sqrt(variance)))
+    return two_sided_p(change / math.sqrt(variance), df)
 
 
 def inflation(rest: np.ndarray[Any, Any], parameters: int) -> float:

@@ -19,6 +19,7 @@ from itertools import pairwise
 
 from linewatt.analysis.statistics.change_points import FEWEST, bound, change_points, penalty
 from linewatt.analysis.statistics.contrasts import Contrast
+from linewatt.analysis.statistics.student import critical_t
 
 FEWEST_VALUES = 2 * FEWEST
 UNLIKE_ALPHA = 0.01
@@ -328,10 +329,8 @@ def _drift(values: _Values, line: _Fit) -> Contrast:
 
 
 def _visible(values: _Values, fit: _Fit, alpha: float) -> float:
-    from scipy.special import stdtrit
-
     count = len(fit.inside)
     variance, df = _noise(values, fit)
     places = max(1, count - 2 * FEWEST + 1)
-    tested = float(stdtrit(max(1.0, df - 1), 1 - alpha / places / 2))
+    tested = critical_t(alpha / places, max(1.0, df - 1))
     return (tested + _MARGIN) * math.sqrt(4 * variance / count)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from linewatt.analysis.statistics.student import two_sided_p
 from linewatt.sensors.power.dynamics import student_t
 
 FEWEST_STEPS = 5
@@ -161,7 +162,6 @@ def _stands_still(
 def _bulge(x: Sequence[float], left: Sequence[float], least_w: float) -> float | None:
     """By how much the middle of the steps lies above a straight line, where they surely bend."""
     import numpy as np
-    from scipy import stats
 
     if len(x) < FEWEST_STEPS + 1 or len(set(x)) < FEWEST_STEPS:
         return None
@@ -173,7 +173,7 @@ def _bulge(x: Sequence[float], left: Sequence[float], least_w: float) -> float |
     if rank < 3 or not len(squares):
         return None
     variance = max(float(squares[0]) / degrees, 1e-18) * np.linalg.inv(design.T @ design)[2, 2]
-    p = 2 * stats.t.sf(abs(solution[2]) / math.sqrt(variance), degrees)
+    p = two_sided_p(float(solution[2]) / math.sqrt(variance), degrees)
     bulge_w = -float(solution[2])
     return bulge_w if p < CHANCE and abs(bulge_w) > least_w else None
 
