@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+BROWSER = "tests/browser"
+"""tests that share a Chromium"""
 LONGEST = (
     *(
         "test_network_matrix",
@@ -18,7 +20,7 @@ LONGEST = (
     *("test_instance_search", "test_fit_energy", "test_rate_search", "test_idle", "test_frame_sizes"),
     *("test_sockperf", "test_ledgers", "test_soak", "test_garbage"),
     *("test_faults", "test_lost", "test_networks", "test_users_server", "test_lab", "test_users_fleet"),
-    *("test_report_browser", "test_first_fold_browser", "test_large_page_browser", "test_matrix_browser"),
+    BROWSER,
     *("test_prepare", "test_experiment", "test_slow_writes", "test_evidence", "test_network_knob"),
     *("test_campaign_bad", "test_mutants", "test_large_report", "test_wiring", "test_soak_report"),
     *("test_compare_soaks", "test_report_html", "test_store"),
@@ -43,12 +45,14 @@ TALKING = (
 
 
 def unit(nodeid: str) -> str:
-    """What one worker runs in one piece: a file, or a test of a file of which many take long."""
+    """What one worker runs in one piece: a file, one test of a slow file, or all browser tests."""
     file = nodeid.partition("::")[0]
+    if file.startswith(f"{BROWSER}/"):
+        return BROWSER
     return nodeid if file.startswith("tests/lab/") and Path(file).stem in APART else file
 
 
 def begins(unit: str) -> int:
     """Sorts what is run in one piece."""
-    name = Path(unit.partition("::")[0]).stem
+    name = unit if unit == BROWSER else Path(unit.partition("::")[0]).stem
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)

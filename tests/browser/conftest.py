@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 Scheme = Literal["light", "dark"]
 
@@ -28,12 +29,16 @@ ARGUMENTS = [
 LIMIT_MS = 120_000
 """for Chromium to do anything, where how soon is not what is tested"""
 
+FOLDER = Path(__file__).parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="module")  # its event loop runs as long, and no other test can have its own
-def browser() -> Iterator[Browser]:
-    """The system's Chromium; ``LINEWATT_CHROMIUM`` names another."""
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium; ``LINEWATT_CHROMIUM`` names another.
+
+    Playwright's event loop runs until the end: in this thread, asyncio.run() fails meanwhile.
+    """
     named = os.environ.get("LINEWATT_CHROMIUM")
     wanted = (named,) if named else NAMES
     found = next((path for name in wanted if (path := shutil.which(name))), None)
@@ -41,8 +46,54 @@ def browser() -> Iterator[Browser]:
         pytest.skip(f"no {' or '.join(wanted)} on this machine (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS, timeout=LIMIT_MS)
+        expect.set_options(timeout=LIMIT_MS)
         yield started
         started.close()
+
+
+class Shared:
+    """One Chromium for all tests of this folder that a process runs in a row: each start takes 0.8 CPU s."""
+
+    def __init__(self) -> None:
+        self._browser: Browser | None = None
+        self._end = ExitStack()
+
+    def get(self) -> Browser:
+        """The running Chromium; another one after a crash."""
+        if self._browser is None or not self._browser.is_connected():
+            self.end()
+            self._browser = self._end.enter_context(chromium())
+        return self._browser
+
+    def end(self) -> None:
+        self._browser = None
+        self._end.close()
+
+
+_shared = Shared()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Each user opens contexts of its own, which share no cookie, storage or cache, and closes them."""
+    started = _shared.get()
+    yield started
+    left_open = len(started.contexts)
+    for context in started.contexts:
+        context.close()
+    assert left_open == 0, "tests of this module left contexts open"
+
+
+@pytest.hookimpl(trylast=True)  # after the fixtures of this folder have ended
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End Chromium, and with it Playwright's event loop, before tests of other folders."""
+    if nextitem is None or FOLDER not in nextitem.path.parents:
+        _shared.end()
+
+
+def pytest_sessionfinish() -> None:
+    """End Chromium also after a run that stopped early."""
+    _shared.end()
 
 
 @dataclass
@@ -52,6 +103,11 @@ class Opened:
     page: Page
     requests: list[str] = field(default_factory=list)
     console: list[str] = field(default_factory=list)
+
+    def look(self, scheme: Scheme = "light", width: int = 1280, height: int = 900) -> None:
+        """Show the page in another way, without opening it again."""
+        self.page.emulate_media(media="null", color_scheme=scheme)
+        self.page.set_viewport_size({"width": width, "height": height})
 
 
 Open = Callable[..., Opened]
@@ -70,8 +126,7 @@ def open_file(browser: Browser) -> Iterator[Open]:
 
     def opened(path: Path, scheme: Scheme = "light", width: int = 1280) -> Opened:
         page.goto("about:blank")
-        page.emulate_media(media="null", color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
+        seen.look(scheme, width)
         seen.requests, seen.console = [], []
         page.goto(path.as_uri(), wait_until="load")
         return seen

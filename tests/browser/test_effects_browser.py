@@ -15,7 +15,7 @@ from tests.report_factories import powered, renumbered
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +28,16 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def opened(open_file: Open, report: Path) -> Callable[..., Page]:
-    return lambda scheme="light", width=1280: open_file(report, scheme, width).page
+    """The report in a scheme and at a width; opened once, for no test of this file changes it."""
+    seen = open_file(report)
+
+    def shown(scheme: Scheme = "light", width: int = 1280) -> Page:
+        seen.look(scheme, width)
+        return seen.page
+
+    return shown
 
 
 def charts(page: Page) -> Locator:

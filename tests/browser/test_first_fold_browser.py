@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,48 +20,53 @@ from linewatt.cli import whole
 from linewatt.model import Flag
 
 pytestmark = pytest.mark.browser
+PageOf = Callable[[str], Path]
+LOOKS: tuple[tuple[Scheme, int, int], ...] = (
+    ("light", 390, 844),
+    ("dark", 390, 844),
+    ("dark", 1400, 900),
+    ("light", 1400, 900),
+)
 FIGURE = re.compile(r"\d[\d.,]* (?:Gbps|Mbps|Mbps/W|%)|\d+ of \d+ comparisons")
 
 
 @pytest.fixture(scope="module")
-def pages() -> Iterator[dict[str, Path]]:
-    """A page of each kind."""
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as place:
-        os.chdir(place)
-        try:
-            yield {kind: _page(kind, Path(place) / f"{kind}.html") for kind in KINDS}
-        finally:
-            os.chdir(before)
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> PageOf:
+    """The page of a kind of result, as its command writes it."""
+
+    @cache
+    def written(kind: str) -> Path:
+        place = tmp_path_factory.mktemp(kind)
+        with chdir(place):
+            names = [path.name for path in KINDS[kind]()]
+            words = ["compare", *names] if len(names) > 1 else ["report", *names]
+            done = CliRunner().invoke(whole(), [*words, "-o", "page.html"])
+        assert (place / "page.html").is_file(), done.output
+        return place / "page.html"
+
+    return written
 
 
-def _page(kind: str, target: Path) -> Path:
-    names = [path.name for path in KINDS[kind]()]
-    words = ["compare", *names] if len(names) > 1 else ["report", *names]
-    done = CliRunner().invoke(whole(), [*words, "-o", str(target)])
-    assert target.is_file(), done.output
-    return target
-
-
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1400, 900)])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_answer_with_its_number_is_in_the_first_fold(
-    pages: dict[str, Path], open_file: Open, kind: str, width: int, height: int, scheme: Scheme
-) -> None:
-    seen = open_file(pages[kind], scheme, width)
+def test_the_answer_with_its_number_is_in_the_first_fold(page_of: PageOf, open_file: Open, kind: str) -> None:
+    seen = open_file(page_of(kind))
     answer = seen.page.locator(".answer strong")
     assert FIGURE.search(answer.inner_text().replace("\u00a0", " "))
-    box = answer.bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] < 0.6 * height
-    assert box["x"] + box["width"] <= width
-    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    for look in LOOKS:
+        seen.look(*look)
+        _, width, height = look
+        box = answer.bounding_box()
+        assert box is not None, look
+        assert box["y"] + box["height"] < 0.6 * height, look
+        assert box["x"] + box["width"] <= width, look
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, look
     assert seen.console == []
 
 
-def test_a_bar_is_as_long_as_its_part_of_the_line(pages: dict[str, Path], open_file: Open) -> None:
-    page = open_file(pages["campaign"], "light", 1400).page
+@pytest.mark.full
+def test_a_bar_is_as_long_as_its_part_of_the_line(page_of: PageOf, open_file: Open) -> None:
+    page = open_file(page_of("campaign"), "light", 1400).page
     for row in page.locator("table.first tbody tr").all():
         cell = row.locator("td:has(.bar)")
         part = float(cell.inner_text().partition("%")[0]) / 100
@@ -71,9 +76,8 @@ def test_a_bar_is_as_long_as_its_part_of_the_line(pages: dict[str, Path], open_f
         assert bar["width"] / whole_box["width"] == pytest.approx(part, abs=0.01)
 
 
-@pytest.mark.parametrize("width", [1280, 1440])
 def test_what_limits_each_series_is_read_without_scrolling_to_the_side(
-    open_file: Open, tmp_path: Path, width: int
+    open_file: Open, tmp_path: Path
 ) -> None:
     """Also where watts of both ends are simulated and doubtful, and several findings are told."""
     codes = ("idle-drift", "host-not-idle", "app-irq-share-cpu", "instances-share-cpu", "throughput-dips")
@@ -84,6 +88,9 @@ def test_what_limits_each_series_is_read_without_scrolling_to_the_side(
     path = stored(tmp_path, result(told))
     done = CliRunner().invoke(whole(), ["report", str(path), "-o", str(shown)])
     assert shown.is_file(), done.output
-    table = open_file(shown, "light", width).page.locator(".scroll:has(table.first)").first
+    seen = open_file(shown)
+    table = seen.page.locator(".scroll:has(table.first)").first
     assert "limited by" in table.inner_text().lower()
-    assert table.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+    for width in (1280, 1440):
+        seen.look(width=width)
+        assert table.evaluate("one => one.scrollWidth - one.clientWidth") <= 0, width

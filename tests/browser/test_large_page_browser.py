@@ -20,7 +20,7 @@ from tests.unit.test_large_report import page_of_one_server, to_one_server
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import Digest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 MOST_NODES = 80_000
 FIRST_BYTES = 64_000
 """of the file, in which the answer is: it is painted when they are there"""

@@ -7,19 +7,18 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
+from tests.browser.conftest import Open, Opened
 from tests.report_factories import end, renumbered, result, shares, trial, watts
 
 from linewatt.model import Case, Role, Trial
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
-Scheme = Literal["light", "dark"]
 HOSTS = ("altra", "netdev19", "a-host-with-a-rather-long-name")
 
 
@@ -49,23 +48,22 @@ def page_of() -> str:
 
 
 @pytest.fixture(scope="module")
-def opened(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Page]:
-    """The report at a width and in a scheme, everything unfolded; one page for all tests of both."""
-    width, scheme = request.param
+def report(open_file: Open, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    """The report with everything unfolded, opened once for all tests."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(page_of(), encoding="utf-8")
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("console", lambda message: problems.append(message.text))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(path.as_uri(), wait_until="load")
-    unfold(page)
-    yield page
-    context.close()
-    assert problems == []
+    seen = open_file(path)
+    unfold(seen.page)
+    yield seen
+    assert seen.console == []
+
+
+@pytest.fixture(scope="module")  # so that pytest runs together what looks at the page in the same way
+def opened(report: Opened, request: pytest.FixtureRequest) -> Page:
+    """The report at a width and in a scheme."""
+    width, scheme = request.param
+    report.look(scheme, width)
+    return report.page
 
 
 def unfold(page: Page) -> None:
@@ -78,7 +76,7 @@ everywhere = pytest.mark.parametrize(
 phone_and_desk = pytest.mark.parametrize("opened", [(390, "light"), (1280, "dark")], indirect=True)
 
 
-def luminance(page: Page, colour: str) -> float:
+def luminance(colour: str) -> float:
     """Relative luminance of a computed colour ``rgb(r, g, b)``. Source: WCAG 2.1."""
     parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
@@ -101,10 +99,9 @@ def test_values_in_heat_map_cells_can_be_read(opened: Page) -> None:
     cells = chart.locator("path[fill*='--heat-'], rect[fill*='--heat-']")
     inks = chart.locator("text[fill*='--heat-ink-']")
     assert cells.count() == inks.count() == 4 * 5
-    for at in range(cells.count()):
-        ground = luminance(opened, cells.nth(at).evaluate("e => getComputedStyle(e).fill"))
-        ink = luminance(opened, inks.nth(at).evaluate("e => getComputedStyle(e).fill"))
-        low, high = sorted((ground, ink))
+    fills = "every => every.map(e => getComputedStyle(e).fill)"
+    for ground, ink in zip(cells.evaluate_all(fills), inks.evaluate_all(fills), strict=True):
+        low, high = sorted((luminance(ground), luminance(ink)))
         assert (high + 0.05) / (low + 0.05) >= 4.5
     assert chart.locator("text", has_text="27.8").count() > 0
     assert chart.locator("[stroke-dasharray]").count() == 4, "the pair that was not run"

@@ -14,7 +14,7 @@ from linewatt.report.printing.html import render
 from linewatt.report.trials.digest import digest
 from linewatt.store.read import load
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def test_a_flame_graph_is_seen_and_needs_neither_script_nor_network(open_file: Open, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from linewatt.store.read import Result
 
 pytestmark = pytest.mark.browser
 
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 NAME_CELLS = """() => document.querySelectorAll("th[data-key]").forEach(head =>
     head.closest("table").querySelectorAll("tbody tr").forEach(row => {
         const cell = row.cells[head.cellIndex]
@@ -73,47 +75,51 @@ def brightness(page: Page, selector: str, what: str) -> float:
     return sum(parts) / 3
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_report_opens_offline_without_an_error(open_report: Open, scheme: Scheme) -> None:
-    seen = open_report(demo(), scheme)
+def test_report_opens_offline_without_an_error(open_report: Open) -> None:
+    seen = open_report(demo())
+    seen.look("dark")
     assert [url.partition(":")[0] for url in seen.requests] == ["file"]
     assert seen.console == []
     assert seen.page.title() == "demo – linewatt report"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_and_charts_stand_out_in_both_colour_schemes(open_report: Open, scheme: Scheme) -> None:
-    page = open_report(demo(), scheme).page
-    ground = brightness(page, "body", "backgroundColor")
-    assert (ground > 200) == (scheme == "light")
-    for selector, what in (("body", "color"), ("svg text", "fill"), ("td", "color"), (".flag", "color")):
-        apart = abs(brightness(page, selector, what) - ground)
-        assert apart > 100, (selector, apart)
+def test_text_and_charts_stand_out_in_both_colour_schemes(open_report: Open) -> None:
+    seen = open_report(demo())
+    for scheme in SCHEMES:
+        seen.look(scheme)
+        ground = brightness(seen.page, "body", "backgroundColor")
+        assert (ground > 200) == (scheme == "light")
+        for selector, what in (("body", "color"), ("svg text", "fill"), ("td", "color"), (".flag", "color")):
+            apart = abs(brightness(seen.page, selector, what) - ground)
+            assert apart > 100, (scheme, selector, apart)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_charts_have_a_size_and_tables_are_visible(open_report: Open, width: int) -> None:
-    page = open_report(demo(), width=width).page
-    charts = page.locator("svg")
+def test_charts_have_a_size_and_tables_are_visible(open_report: Open) -> None:
+    seen = open_report(demo())
+    seen.page.evaluate(NAME_CELLS)
+    charts = seen.page.locator("svg")
+    cells = seen.page.locator("table.numbers td[data-key=throughput_bps_mean]")
     assert charts.count() == 6
-    for index in range(charts.count()):
-        box = charts.nth(index).bounding_box()
-        assert box is not None
-        assert box["width"] > 300
-        assert box["height"] > 60
-    page.evaluate(NAME_CELLS)
-    cells = page.locator("table.numbers td[data-key=throughput_bps_mean]")
     assert cells.count() == 5
-    assert all(cells.nth(index).is_visible() for index in range(5))
-    assert "79.96" in cells.nth(2).inner_text()
+    for width in (390, 1280):
+        seen.look(width=width)
+        for index in range(charts.count()):
+            box = charts.nth(index).bounding_box()
+            assert box is not None
+            assert box["width"] > 300
+            assert box["height"] > 60
+        assert all(cells.nth(index).is_visible() for index in range(5))
+        assert "79.96" in cells.nth(2).inner_text()
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1280, 1920])
-def test_the_page_never_scrolls_sideways(open_report: Open, width: int) -> None:
-    page = open_report(demo(), width=width).page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_the_page_never_scrolls_sideways(open_report: Open) -> None:
+    seen = open_report(demo())
+    for width in (320, 390, 768, 1280, 1920):
+        seen.look(width=width)
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.full
 def test_tables_and_charts_fit_a_desktop(open_report: Open) -> None:
     flags = tuple(replace(DISAGREE, code=code) for code in ("one", "two", "three", "four"))
     case = Case("udp-1500", "h1", "h2")
@@ -136,37 +142,40 @@ def simulated_power() -> Result:
     return result(trials, idle=idle)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_power_section_fits(open_report: Open, width: int) -> None:
-    seen = open_report(simulated_power(), width=width)
+@pytest.mark.full
+def test_the_power_section_fits(open_report: Open) -> None:
+    seen = open_report(simulated_power())
     assert seen.console == []
-    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-    if width == 1280:
-        hidden = seen.page.evaluate(
-            "[...document.querySelectorAll('#power .scroll')]"
-            ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute('aria-label'))"
-        )
-        assert hidden == []
+    for width in (390, 1280):
+        seen.look(width=width)
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    hidden = seen.page.evaluate(
+        "[...document.querySelectorAll('#power .scroll')]"
+        ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute('aria-label'))"
+    )
+    assert hidden == [], "on a desktop"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_simulated_watts_are_called_so_in_words_that_can_be_seen(open_report: Open, scheme: Scheme) -> None:
-    page = open_report(simulated_power(), scheme).page
+@pytest.mark.full
+def test_simulated_watts_are_called_so_in_words_that_can_be_seen(open_report: Open) -> None:
+    seen = open_report(simulated_power())
+    page = seen.page
     page.evaluate(NAME_CELLS)
     cells = page.locator("#power td[data-key^='receiver_']")
     assert cells.count() == 55
-    for at in range(cells.count()):
-        assert cells.nth(at).locator(".unmeasured").inner_text() == "sim"
+    marks = cells.locator(".unmeasured").all_inner_texts()
+    assert marks == ["sim"] * 55
     assert cells.first.locator(".unmeasured").is_visible()
     assert page.locator("#power caption").first.inner_text().endswith("simulated")
     for chart in page.locator("#power svg").all():
         assert chart.locator("text", has_text="simulated").first.is_visible()
-    apart = abs(
-        brightness(page, "#power td .unmeasured", "color") - brightness(page, "body", "background-color")
-    )
-    assert apart > 100
+    for scheme in SCHEMES:
+        seen.look(scheme)
+        ink = brightness(page, "#power td .unmeasured", "color")
+        assert abs(ink - brightness(page, "body", "background-color")) > 100, scheme
 
 
+@pytest.mark.full
 def test_chart_labels_stay_inside_the_page(open_report: Open) -> None:
     page = open_report(demo()).page
     outside = page.evaluate(
@@ -176,6 +185,7 @@ def test_chart_labels_stay_inside_the_page(open_report: Open) -> None:
     assert outside == []
 
 
+@pytest.mark.full
 def test_flag_marks_lead_to_their_flag(open_report: Open) -> None:
     page = open_report(demo()).page
     page.locator("td a.mark").first.click()
@@ -185,6 +195,7 @@ def test_flag_marks_lead_to_their_flag(open_report: Open) -> None:
     assert DISAGREE.advice in flag.inner_text()
 
 
+@pytest.mark.full
 def test_every_trial_opens_on_request(open_report: Open) -> None:
     page = open_report(demo()).page
     first = page.locator("table.trials tbody tr").first
@@ -193,6 +204,7 @@ def test_every_trial_opens_on_request(open_report: Open) -> None:
     assert first.is_visible()
 
 
+@pytest.mark.full
 def test_the_first_tab_stop_skips_to_the_results(open_report: Open) -> None:
     page = open_report(demo()).page
     page.keyboard.press("Tab")
@@ -225,6 +237,7 @@ def test_hostile_names_run_nothing(open_report: Open) -> None:
     assert seen.page.locator("h1").inner_text() == HOSTILE
 
 
+@pytest.mark.full
 def test_a_matrix_of_many_hosts_stays_in_the_page(open_report: Open) -> None:
     pairs = [scaling_trials((1, 2, 4), 1, sender=f"a-rather-long-host-name-{n:02d}") for n in range(8)]
     page = open_report(result(renumbered(*pairs))).page
@@ -232,6 +245,7 @@ def test_a_matrix_of_many_hosts_stays_in_the_page(open_report: Open) -> None:
     assert page.locator("figure.wide svg").count() >= 2
 
 
+@pytest.mark.full
 def test_a_result_of_failures_only_is_a_page_of_reasons(open_report: Open) -> None:
     seen = open_report(result([failed(1, Case("tcp", "h1", "h2"), "h2: no route to host")], planned=3))
     assert seen.console == []
@@ -246,37 +260,47 @@ def graduated() -> Result:
     return result(renumbered(*made), name="levels")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_load_levels_have_a_table_and_two_charts_with_words_for_them(
-    open_report: Open, scheme: Scheme, width: int
-) -> None:
-    seen = open_report(graduated(), scheme, width)
+@pytest.mark.full
+def test_load_levels_have_a_table_and_two_charts_with_words_for_them(open_report: Open) -> None:
+    seen = open_report(graduated())
     page = seen.page
-    assert seen.console == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#levels table").count() == 2
     charts = page.locator("#levels figure svg")
     assert charts.count() == 2
     for at, says in enumerate(("active idle", "10 % 5.263 Mbps/W")[::-1]):
-        box = charts.nth(at).bounding_box()
-        assert box is not None
-        assert box["width"] > 300
         assert "simulated" in (charts.nth(at).locator("> title").text_content() or "")
         assert says in (charts.nth(at).locator("> desc").text_content() or "")
         assert charts.nth(at).get_attribute("role") == "img"
-    ground = brightness(page, "body", "backgroundColor")
-    for selector, what in (
-        ("#levels svg text", "fill"),
-        ("#levels .doubt", "color"),
-        ("#levels tr.score th", "color"),
-    ):
-        assert abs(brightness(page, selector, what) - ground) > 60, selector
-    hollow = page.locator("#levels svg path[fill*=ground]").first
-    inside = hollow.evaluate("element => getComputedStyle(element).fill")
-    assert inside == page.evaluate("getComputedStyle(document.body).backgroundColor"), "as if seen through"
+    for scheme, width in product(SCHEMES, (390, 1280)):
+        seen.look(scheme, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for at in range(2):
+            box = charts.nth(at).bounding_box()
+            assert box is not None
+            assert box["width"] > 300
+    assert seen.console == []
 
 
+@pytest.mark.full
+def test_load_levels_stand_out_in_both_colour_schemes(open_report: Open) -> None:
+    seen = open_report(graduated())
+    page = seen.page
+    for scheme in SCHEMES:
+        seen.look(scheme)
+        ground = brightness(page, "body", "backgroundColor")
+        for selector, what in (
+            ("#levels svg text", "fill"),
+            ("#levels .doubt", "color"),
+            ("#levels tr.score th", "color"),
+        ):
+            assert abs(brightness(page, selector, what) - ground) > 60, (scheme, selector)
+        hollow = page.locator("#levels svg path[fill*=ground]").first
+        inside = hollow.evaluate("element => getComputedStyle(element).fill")
+        seen_through = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert inside == seen_through, scheme
+
+
+@pytest.mark.full
 def test_the_line_on_load_levels_leads_to_them(open_report: Open) -> None:
     page = open_report(graduated()).page
     page.locator("#scalability .elsewhere a").click()

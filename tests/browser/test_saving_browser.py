@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 from tests.browser.conftest import Open
-from tests.report_factories import demo_trials, result
+from tests.browser.test_report_browser import demo_page
 
 from linewatt.report.printing import html
-from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +29,7 @@ def kept(page: Page, label: str, into: Path) -> tuple[str, str]:
 
 def test_a_table_and_a_figure_are_saved_from_the_file_alone(open_file: Open, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    html.write(path, html.render(digest(result(demo_trials()))))
+    html.write(path, demo_page())
     seen = open_file(path)
     page = seen.page
     page.context.set_offline(True)
@@ -64,9 +63,10 @@ def test_a_table_and_a_figure_are_saved_from_the_file_alone(open_file: Open, tmp
     assert alone.locator("svg").first.bounding_box()["width"] > 200  # type: ignore[index]
 
 
+@pytest.mark.full
 def test_links_to_files_are_not_on_paper(open_file: Open, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    html.write(path, html.render(digest(result(demo_trials()))))
+    html.write(path, demo_page())
     page = open_file(path).page
     assert page.locator(".save").first.is_visible()
     page.emulate_media(media="print")

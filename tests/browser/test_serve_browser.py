@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import LIMIT_MS, Scheme
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import violations_in_both_looks
 from tests.served import DEMO, LAB, WATTS, certificate_in, results_in
 from tests.soak_result import Shape
 from tests.soak_result import write as write_soak
@@ -89,7 +89,7 @@ def nothing_is_wrong(said: list[str]) -> Iterator[None]:
     assert [one for one in said if _NOISE not in one] == []
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+@pytest.mark.full
 @pytest.mark.parametrize(
     "path",
     [
@@ -98,17 +98,14 @@ def nothing_is_wrong(said: list[str]) -> Iterator[None]:
         f"/compare?id={DEMO}&id={WATTS}&id={LAB}",
     ],
 )
-def test_axe_finds_nothing_serious(
-    visit: Visit, said: list[str], path: str, scheme: Scheme, width: int
-) -> None:
-    page = visit(path, scheme, width)
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= width, "nothing but a table or a chart scrolls sideways"
-    assert violations(page) == []
+def test_axe_finds_nothing_serious(visit: Visit, said: list[str], path: str) -> None:
+    page = visit(path)
+    assert violations_in_both_looks(page) == []
     if path == "/nothing":
         said[:] = [one for one in said if "404" not in one]
 
 
+@pytest.mark.full
 def test_results_are_browsed_from_the_list_to_a_raw_file(visit: Visit) -> None:
     page = visit("/")
     page.get_by_role("link", name=DEMO, exact=True).click()
@@ -121,6 +118,7 @@ def test_results_are_browsed_from_the_list_to_a_raw_file(visit: Visit) -> None:
     assert '"end": 1' in page.content()
 
 
+@pytest.mark.full
 def test_a_tool_s_output_with_a_script_in_it_is_text(visit: Visit, said: list[str]) -> None:
     page = visit(f"/results/{DEMO}/file/trials/00001/raw.tar.gz/h1/mpstat.txt")
     assert page.locator("script").count() == 0
@@ -140,6 +138,7 @@ def test_what_is_typed_filters_the_list_and_the_url_keeps_it(visit: Visit, url: 
     expect(rows).to_have_count(1)
 
 
+@pytest.mark.full
 def test_results_are_compared_by_keys_alone(visit: Visit) -> None:
     page = visit("/?q=2026&sort=id&order=asc")
     box = page.get_by_label(f"Compare {WATTS}", exact=True)
@@ -160,6 +159,7 @@ def test_results_are_compared_by_keys_alone(visit: Visit) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(f"{LAB} against {WATTS}")
 
 
+@pytest.mark.full
 def test_ticks_stay_over_pages_of_the_list(visit: Visit) -> None:
     page = visit("/?q=watts")
     page.evaluate("sessionStorage.clear()")
@@ -176,6 +176,7 @@ def test_ticks_stay_over_pages_of_the_list(visit: Visit) -> None:
     assert page.locator("table.results input:checked").count() == 0
 
 
+@pytest.mark.full
 def test_the_skip_link_leads_to_the_content_and_focus_is_seen(visit: Visit) -> None:
     page = visit("/")
     page.keyboard.press("Tab")
@@ -186,6 +187,7 @@ def test_the_skip_link_leads_to_the_content_and_focus_is_seen(visit: Visit) -> N
     assert page.evaluate("document.activeElement.id") == "main"
 
 
+@pytest.mark.full
 def test_files_are_exported(visit: Visit, tmp_path: Path) -> None:
     page = visit(f"/results/{DEMO}")
     for name, suffix in (("JSON", ".json"), ("HTML", ".html"), ("bundle", ".tar.zst")):
@@ -234,6 +236,7 @@ def test_a_point_tells_its_trial_and_findings_and_leads_to_its_files(visit: Visi
     page.wait_for_url(f"**/trials/{number}")
 
 
+@pytest.mark.full
 def test_trials_of_a_chart_are_walked_by_keys(visit: Visit) -> None:
     page = visit(f"/results/{DEMO}")
     page.locator("figure:has(script.spec) .scroll").first.focus()
@@ -254,6 +257,7 @@ def soak_of(root: Path) -> str:
     return next(path.name for path in root.iterdir() if path.name.endswith("soak"))
 
 
+@pytest.mark.full
 def test_a_part_of_the_time_is_brushed_or_said_in_numbers(visit: Visit, root: Path) -> None:
     page = visit(f"/results/{soak_of(root)}")
     figure = page.locator("figure[data-figure=rate]")
@@ -278,6 +282,7 @@ def test_a_part_of_the_time_is_brushed_or_said_in_numbers(visit: Visit, root: Pa
     expect(figure.locator("svg")).to_contain_text("102")
 
 
+@pytest.mark.full
 def test_without_scripts_everything_is_there(browser: Browser, url: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     context.set_default_timeout(LIMIT_MS)
@@ -299,6 +304,7 @@ def test_without_scripts_everything_is_there(browser: Browser, url: str) -> None
         context.close()
 
 
+@pytest.mark.full
 def test_a_page_elsewhere_reads_nothing(browser: Browser, url: str, tmp_path: Path) -> None:
     """A page of another origin tries what browsers let it try."""
     (tmp_path / "evil.html").write_text(
@@ -323,6 +329,7 @@ def test_a_page_elsewhere_reads_nothing(browser: Browser, url: str, tmp_path: Pa
         context.close()
 
 
+@pytest.mark.full
 def test_an_ended_server_leaves_its_port(root: Path, tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "linewatt", "serve", "--port", "0", "--results", str(root)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:

@@ -16,6 +16,7 @@ from tests.browser.conftest import Open, Scheme
 from tests.browser.test_accessibility import violations
 from tests.doc_pages import DOCUMENTS, ROOT
 
+pytestmark = pytest.mark.full
 LOADED = {
     "script": ("src",),
     "img": ("src", "srcset"),

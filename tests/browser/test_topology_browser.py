@@ -16,7 +16,7 @@ from linewatt.model import Case
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 LONG = "a-host-with-a-very-long-name-" * 4
 
@@ -35,13 +35,16 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def opened(open_file: Open, report: Path) -> Callable[..., tuple[Page, list[str]]]:
-    def open_page(scheme: Scheme = "light", width: int = 1280) -> tuple[Page, list[str]]:
-        seen = open_file(report, scheme, width)
+    """The report in a scheme and at a width; opened once, for no test of this file changes it."""
+    seen = open_file(report)
+
+    def shown(scheme: Scheme = "light", width: int = 1280) -> tuple[Page, list[str]]:
+        seen.look(scheme, width)
         return seen.page, seen.console
 
-    return open_page
+    return shown
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

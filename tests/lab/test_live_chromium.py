@@ -12,16 +12,23 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.conftest import LIMIT_MS, browser
+from tests.browser.conftest import LIMIT_MS, chromium
 from tests.lab.test_campaign import CHANGES, HANG_LIMIT_S, LONG, Bench, await_event, bench
 from tests.lab.test_live_lab import served
 
-pytestmark = [pytest.mark.lab, pytest.mark.browser]
-__all__ = ["bench", "browser"]
+pytestmark = [pytest.mark.lab, pytest.mark.browser, pytest.mark.full]
+__all__ = ["bench"]
 
 TRIALS = 12
 """more than run before the button is found"""
 RUNS = rf"Trial (\d+) of {TRIALS}: tcp, h1 → h2"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Ends with this module: other tests of labs have event loops of their own."""
+    with chromium() as started:
+        yield started
 
 
 def of_this_browser() -> list[int]:
@@ -63,7 +70,6 @@ def test_a_browser_that_stood_still_comes_back_to_the_present_and_stops_the_run(
     process = bench.start("run", bench.campaign(trials=TRIALS, window=LONG, **CHANGES))
     context = browser.new_context()
     context.set_default_timeout(LIMIT_MS)
-    expect.set_options(timeout=LIMIT_MS)
     with served(bench) as web:
         name = await_event(process, "started")["id"]
         page = context.new_page()

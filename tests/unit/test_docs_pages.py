@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -152,3 +153,33 @@ def test_examples_that_pages_link_to_are_there() -> None:
     for document in DOCUMENTS:
         for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose(document)):
             assert (ROOT / Path(document).parent / link).exists(), f"{document}: {link}"
+
+
+def anchors_of(text: str) -> set[str]:
+    """Anchors of the headings that links can name, as GitHub makes them."""
+    counted: Counter[str] = Counter()
+    anchors = set()
+    for heading in re.findall(r"^#{1,4} (.+)$", text, re.MULTILINE):
+        words = re.sub(r"\[(.+?)\]\(.*?\)", r"\1", heading).strip().lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        anchors.add(f"{anchor}-{counted[anchor]}" if counted[anchor] else anchor)
+        counted[anchor] += 1
+    return anchors
+
+
+def test_every_link_to_a_heading_leads_to_one() -> None:
+    links = [
+        (document, link, anchor)
+        for document in DOCUMENTS
+        for link, anchor in re.findall(r"\]\(([^)#:\s]*\.md|)#([^)\s]+)\)", prose(document))
+    ]
+    assert len(links) > 200
+    headings = {ROOT / document: anchors_of(prose(document)) for document in DOCUMENTS}
+    for document, link, anchor in links:
+        target = (ROOT / document).parent / link if link else ROOT / document
+        assert anchor in headings[target.resolve()], f"{document}: {link}#{anchor}"
+
+
+def test_headings_have_the_anchors_of_a_forge() -> None:
+    text = "# Results for others: `linewatt export`\n## A [b](c.md), d\n## A b d\n"
+    assert anchors_of(text) == {"results-for-others-linewatt-export", "a-b-d", "a-b-d-1"}
