@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +42,25 @@ def _possible() -> None:
         pytest.skip(reason)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure says whether a guest stood still meanwhile."""
+    report = yield
+    for one in _labs_of(item) if report.failed else ():
+        if host := stuck(one):
+            why = f"guest {host} does not answer: its kernel reports a soft lockup"
+            report.sections.append(("guests", why))
+            if crash := getattr(report.longrepr, "reprcrash", None):  # for the summary of all tests
+                crash.message = f"{why}; {crash.message}"
+    return report
+
+
+def _labs_of(item: pytest.Item) -> list[lab.Lab]:
+    """Those of the fixtures that a test uses; none when a run is interrupted."""
+    found = (getattr(item, "funcargs", None) or {}).values()
+    return list({one.name: one for one in found if isinstance(one, lab.Lab)}.values())
+
+
 def stuck(one: lab.Lab) -> str | None:
     """A guest that does not answer and whose kernel says that one of its CPUs stands still."""
     for host in one.hosts:
@@ -56,9 +75,9 @@ def stuck(one: lab.Lab) -> str | None:
 def _renewed(request: pytest.FixtureRequest) -> Iterator[None]:
     """The next test has guests that go on."""
     yield
-    one = getattr(request.node, "funcargs", {}).get("guests")
-    if one is not None and stuck(one):
-        renew(one)
+    for one in _labs_of(request.node):
+        if stuck(one):
+            renew(one)
 
 
 def renew(one: lab.Lab) -> None:

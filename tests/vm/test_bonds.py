@@ -21,30 +21,32 @@ from tests.vm.test_networks import batch, left_as_found
 from linewatt import lab
 from linewatt.sensors.registry import SENSORS
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.full]
 
 TRIAL_LIMIT_S = 300.0
 END_LIMIT_S = 600.0
-LATE_S = 3.0
-"""by how much later than a guest has noticed the kernel's notice may be handed on, and read"""
+EARLY_S = 2.5
+"""by which a stated time may precede the event: a record has the time at which it was due, at most 1 s before
+it is written; the clock of a guest is known to 0.3 s; and fractions of a second are cut off"""
 AT = "h1"
 """where cables are pulled: the driver of the other guest's e1000e is not told of it by QEMU 7.2"""
 PORTS = ("data0", "data1")
-RATE_BPS = 10e6
+RATE_BPS = 5e6
 OMIT_S = 3
+PULLED_S = 8
+"""of a load: within the window, more than ``EARLY_S`` after its start and long before its end"""
 KEYS: dict[str, Any] = {
     "pairs": [f"h2 -> {AT}"],
     "trials": 2,
     "rate": f"{RATE_BPS / 1e6:g}M",
-    "window": {"seconds": 10, "omit": OMIT_S, "tail": 2},
+    "window": {"seconds": 20, "omit": OMIT_S, "tail": 2},
     "idle": {"seconds": 0},
     "settings": {},
     "factors": {},
     "sensors": {name: False for name in SENSORS if name not in ("mpstat", "netcounters", "link")},
 }
 DAY_S = 86400.0
-SOME_BYTES = RATE_BPS / 8 * (OMIT_S - 0.5)
-"""what comes after the first look, so that hosts have been asked and the window is near, or there"""
+SOME_BYTES = RATE_BPS / 8 * PULLED_S
 
 # $1: bytes; then interfaces. Once all have taken so many together: how many each
 _TAKEN = r"""wanted=$1; shift
@@ -82,11 +84,10 @@ def bond(mode: str, number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Pulled:
-    """Which cables were pulled in a trial, when, when the guest had noticed, and what became of the trial."""
+    """Which cables were pulled in a trial, when, and what became of the trial."""
 
     ports: Sequence[int]
     at_s: float
-    noticed_s: float
     trial: dict[str, Any]
 
 
@@ -109,11 +110,10 @@ class Campaign:
         self._runs(number)
         with pulled(self.guests, AT, ports):
             peer.run(_command(_DEAD, *(PORTS[port] for port in ports)))
-            noticed_s = time.time()
             self._runs(number)
             if until_stored:
                 self._event("trial_stored", number)
-        return Pulled(ports, at_s, noticed_s, self._event("trial_stored", number)["trial"])
+        return Pulled(ports, at_s, self._event("trial_stored", number)["trial"])
 
     def _runs(self, number: int) -> None:
         assert not self._events("trial_stored", number), "the trial was over before its cables were out"
@@ -213,7 +213,7 @@ def assert_carried_on(member: Pulled) -> None:
     said = re.fullmatch(rf"{lost}; {other}( \(backup\))? carried on", flag["evidence"])
     assert flag["where"] == AT
     assert said is not None, flag["evidence"]
-    assert in_order(clock_s(member.at_s) - 1, seconds_of(said[1]), clock_s(member.noticed_s) + LATE_S)
+    assert in_order(clock_s(member.at_s) - EARLY_S, seconds_of(said[1]), clock_s(trial["window"]["end_s"]))
     assert trial["throughput_bps"] > 0
 
 

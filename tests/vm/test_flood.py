@@ -15,7 +15,7 @@ from tests.vm.machine import Machine, data_port
 from linewatt import lab
 from linewatt.sensors.registry import SENSORS
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.full]
 
 END_LIMIT_S = 500.0
 CPUS = 2

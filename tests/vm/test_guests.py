@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -16,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from tests.lab.test_lab import LINEWATT, Parts, output, until
+from tests.lab.test_lab import LINEWATT, Parts, until
 from tests.vm.conftest import renew, stuck
 from tests.vm.machine import Machine
 
@@ -28,7 +26,7 @@ from linewatt.lab.guests.tools import kernels
 from linewatt.lab.layout import HostLayout
 from linewatt.lab.state import ROOT, Registry
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.full]
 
 RUN_LIMIT_S = 400.0
 STAGE_LIMIT_S = 60.0
@@ -129,36 +127,6 @@ def test_nodes_threads_and_the_node_of_a_nic_are_what_was_asked_for(guests: lab.
         " /sys/class/net/data0/device/numa_node; cat /sys/class/net/data1/device/../numa_node",
     )
     assert said.split() == ["0-1", "2-3", "0-1", "1", "0"]
-
-
-@contextmanager
-def feeder_held(one: lab.Lab) -> Iterator[None]:
-    """What feeds the BMCs is stopped, so that two readings one after the other are of one value."""
-    inside = set(processes._identities(one.namespaces).values())
-    (feeder,) = (
-        pid
-        for pid, _ in processes._inside(inside)
-        if b"linewatt.lab.feeder" in _bytes(Path(f"/proc/{pid}/cmdline"))
-    )
-    os.kill(feeder, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(feeder, signal.SIGCONT)
-
-
-def test_a_bmc_says_in_band_what_it_says_over_the_network(guests: lab.Lab) -> None:
-    if guests.no_bmc is not None or shutil.which("ipmitool") is None:
-        pytest.skip("BMCs need ipmi_sim and ipmitool")
-    ssh(guests, "h1", "for _ in $(seq 600); do [ ! -e /dev/ipmi0 ] || exit 0; sleep 0.1; done; exit 1")
-    words = ("sensor", "reading", "PSU1 Power In", "CPU_Power", "FAN1")
-    password = str(guests.inventory.parent / "bmc.password")
-    asked = ("-H", guests.hosts[0].bmc_address, "-U", "admin", "-f", password)
-    with feeder_held(guests):
-        in_band = ssh(guests, "h1", shlex.join(("ipmitool", *words)))
-        over_lan = output("ipmitool", "-I", "lanplus", "-C", "3", *asked, *words)
-    assert in_band == over_lan
-    assert len(in_band.splitlines()) == 3
 
 
 def test_check_finds_the_guests_ready(guests: lab.Lab, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.lab import Guest, Nic
 from linewatt.sensors.registry import SENSORS
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.full]
 
 SETTLES_S = 60.0
 """for links to be up again, and addresses to be tried (RFC 4862, 5.4)"""
