@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants findings views schemas reference gallery docs pythons pins clean
+.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants planted findings views schemas reference gallery docs pythons pins clean
 
 python := .venv/bin/python
 
@@ -69,6 +69,11 @@ bench:  ## speed and cost of linewatt itself, side by side with the tools by han
 mutants:  ## whether a test notices each change of a check: 0 may survive; ARGS="--only placement --jobs 8"
 	@scripts/setup.sh test $@
 	@$(python) scripts/mutants.py $(ARGS)
+
+planted:  ## whether make test notices faults planted by hand: it must find all; ARGS="--only route-stays"
+	@scripts/root.sh $@
+	@scripts/setup.sh test $@
+	@scripts/root.sh $@ $(python) scripts/planted.py $(ARGS)
 
 findings:  ## write docs/findings.md from the declarations of findings
 	@scripts/setup.sh demo $@
