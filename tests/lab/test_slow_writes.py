@@ -6,14 +6,17 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests import forked
-from tests.lab.test_campaign import GONE_LIMIT_S, HANG_LIMIT_S, Bench, await_event, end, until
+from tests.lab.test_campaign import GONE_LIMIT_S, HANG_LIMIT_S, Bench, await_event, end, rest_of, until
+
+from linewatt.campaign.reading.file import load
+from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 
 pytestmark = pytest.mark.lab
 
@@ -242,3 +245,42 @@ def test_restore_on_a_host_in_use_is_exit_code_1_and_with_wait_puts_it_back_afte
     assert any("waiting for " in line for line in waiting.stderr)
     end(process, 0)
     assert waiting.wait(HANG_LIMIT_S) == 0
+
+
+def await_line(lines: Iterable[str], wanted: str) -> None:
+    """Read what a running command says up to a line with these words; its own end bounds the wait."""
+    assert any(wanted in line for line in lines), f"the command ended without {wanted!r}"
+
+
+def test_run_and_restore_wait_for_a_host_in_use_only_where_asked_to(two: Two) -> None:
+    """Both without the load of another campaign: its lock on the host is enough."""
+    first, second = two.benches
+    key = "net.ipv4.tcp_slow_start_after_idle"
+    before = first.on_host(1, "sysctl", "-n", key)
+    changed = str(1 - int(before))
+    journal = Journal(journal_path(first.tmp / "state", "20260101-000000-ours"), create=True)
+    journal.begin([load(first.campaign()).hosts["h1"]])
+    journal.intend([Entry(1, "h1", "sysctl", key, before, changed)])
+    journal.close()
+    first.on_host(1, "sysctl", "-qw", f"{key}={changed}")
+    holds = ["flock", "/sys/class/net", "bash", "-c", "echo held; read -r _"]
+    inside = ["ip", "netns", "exec", first.lab.hosts[0].namespace]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*inside, *holds], **pipes) as holder:
+        assert holder.stdout is not None
+        await_line(holder.stdout, "held")
+        assert "h1: in use by " in first.restore(status=1)
+        assert first.on_host(1, "sysctl", "-n", key) == changed
+        words = ["restore", "--wait"]
+        restoring = forked.Forked(words, env=first.environment, stderr=subprocess.PIPE, text=True)
+        running = second.start("run", "--wait", second.campaign())
+        assert running.stdout is not None
+        await_line(running.stdout, "h1: waiting for ")
+        running.send_signal(signal.SIGINT)
+        _, said = rest_of(running, HANG_LIMIT_S)
+        assert running.returncode == 130, said
+        assert restoring.stderr is not None
+        await_line(restoring.stderr, "h1: waiting for ")
+    said = restoring.stderr.read()
+    assert restoring.wait(HANG_LIMIT_S) == 0, said
+    assert first.on_host(1, "sysctl", "-n", key) == before
