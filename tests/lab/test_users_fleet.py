@@ -227,6 +227,32 @@ def test_reports_of_all_clients_add_up_to_the_servers_log(
         assert 0 < sum(one.cpu_s for one in own) < own[-1].end_s - own[0].start_s + 0.1
 
 
+def test_users_of_all_clients_start_in_step_each_at_the_address_of_its_client(
+    lab2: lab.Lab, tmp_path: Path
+) -> None:
+    """The server's log tells them apart by the addresses they come from."""
+
+    async def stop(fleet: Fleet, heard: Heard, _: dict[str, Host]) -> None:
+        await heard.awaited("transfers of both", lambda: {1, 2} <= moved(heard.tally))
+        await fleet.stop()
+
+    def moved(tally: Tally) -> set[int]:
+        return {index for index, counts in tally.users.items() if counts.transfers}
+
+    host, users = lab2.hosts[0], 12
+    with vsftpd(tmp_path, FILES, address="0.0.0.0", namespace=host.namespace) as server:  # noqa: S104
+        inside, outside = (replace(server.target(), host=one) for one in ("127.0.0.1", host.data_ipv4))
+        small = {"files": (server.file("small"),), "put_sizes": (), "get_share": 1.0}
+        job = job_of(server, target=outside, users=users, duration_s=3600.0, start="synchronised", **small)
+        clients = [client_of("h1", inside), client_of("h2", outside)]
+        heard = run(lab2, tmp_path, job, stop, clients=clients)
+        lines = Path(server.settings.server_log).read_text().splitlines()
+    kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
+    assert kinds.index("moved") == kinds.count("login") == users, "the barrier is over both workers"
+    assert {one.client for one in server.logged()} == {"127.0.0.1", lab2.hosts[1].data_ipv4}
+    assert heard.tally.total().failures == {}
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     "changed",
