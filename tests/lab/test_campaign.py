@@ -372,6 +372,9 @@ def test_every_kind_of_load_gives_a_number(bench: Bench, keys: dict[str, object]
     assert trial["status"] == "done", trial["reason"]
     assert 0.5e6 < trial["throughput_bps"] < 220e6, "iperf3 catches up after a stall"
     assert trial["case"]["sender"] == ("h2" if "directions" in keys else "h1")
+    texts = packed.texts(bench.result / "trials/00001/raw")
+    (client,) = (json.loads(text) for name, text in texts.items() if name.endswith("iperf3-client-0.json"))
+    assert (":" in client["start"]["connected"][0]["remote_host"]) == ("families" in keys), "IPv6 where asked"
     udp = "tests" in keys
     assert (trial["lost_ratio"] is not None) == udp
     assert (trial["retransmits"] is not None) == (not udp)
