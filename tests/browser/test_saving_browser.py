@@ -15,7 +15,7 @@ from tests.browser.test_report_browser import demo_page
 
 from linewatt.report.printing import html
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def kept(page: Page, label: str, into: Path) -> tuple[str, str]:
@@ -63,7 +63,6 @@ def test_a_table_and_a_figure_are_saved_from_the_file_alone(open_file: Open, tmp
     assert alone.locator("svg").first.bounding_box()["width"] > 200  # type: ignore[index]
 
 
-@pytest.mark.full
 def test_links_to_files_are_not_on_paper(open_file: Open, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     html.write(path, demo_page())
