@@ -19,7 +19,7 @@ from linewatt.engine.live.session import End, Session
 from linewatt.engine.networks.proof import Leg, Proofs, legs, prove, refuse_wrong_ways
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.errors import ChangeError, HostError
-from linewatt.hosts.base import Completed, Host
+from linewatt.hosts.base import Completed, Host, HostSpec
 from linewatt.model import Case
 from linewatt.network.framing import Framing
 
@@ -101,6 +101,19 @@ def proofs(of: Session, *, asks_mtu: bool = False) -> tuple[Proofs, list[str]]:
         said.append(event.text)
 
     return Proofs(of, say, lambda case: asks_mtu), said
+
+
+def test_an_address_that_no_file_names_is_the_hosts_own_one_of_the_family() -> None:
+    """Inventories of labs name both addresses, so no lab test needs what a host says of itself."""
+    live = Session.__new__(Session)
+    live.specs = {"a": HostSpec("a", "192.0.2.9", "eth0")}
+    own = {"ipv4_addresses": ["192.0.2.1"], "ipv6_addresses": ["2001:db8::1", "2001:db8::2"]}
+    live.facts = {"a": {"nic": own}}
+    assert live.data_address("a", "ipv4") == "192.0.2.1"
+    assert live.data_address("a", "ipv6") == "2001:db8::1"
+    live.facts = {"a": {"nic": {**own, "ipv6_addresses": []}}}
+    with pytest.raises(HostError, match="a: eth0 has no ipv6 address"):
+        live.data_address("a", "ipv6")
 
 
 def test_an_interface_without_an_address_of_the_family_is_refused_before_any_change() -> None:
