@@ -46,24 +46,22 @@ def run_tier(*, everything: bool) -> int:
     statuses = []
     if "alone" in runs:
         statuses.append(_run(runs["alone"]))
-    groups = {
-        "labs": cpu_weights.make_group("labs", cpu_weights.LABS),
-        "computing": cpu_weights.make_group("computing", cpu_weights.COMPUTING),
-    }
+    tests = cpu_weights.make_root()
+    labs = tests and cpu_weights.make_group(tests / "labs", cpu_weights.LABS)
+    giving_way = tests and cpu_weights.make_group(tests / "computing", cpu_weights.COMPUTING)
     with tempfile.TemporaryFile("w+") as output:
         computing = subprocess.Popen(
-            cpu_weights.inside(groups["computing"], ["nice", "-n", "19", *PYTEST, *runs["computing"]]),
+            cpu_weights.inside(giving_way, ["nice", "-n", "19", *PYTEST, *runs["computing"]]),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
         try:
-            statuses += [_run(runs["labs"], groups["labs"]), computing.wait()]
+            statuses += [_run(runs["labs"], labs), computing.wait()]
         finally:
             computing.terminate()
             computing.wait()
-            for group in groups.values():
-                cpu_weights.remove_group(group)
+            cpu_weights.remove_group(tests)
             output.seek(0)
             sys.stdout.write(output.read())
     return next((status for status in statuses if status), 0)

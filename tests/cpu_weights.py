@@ -12,37 +12,45 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+TESTS = 400
+"""of all tests, in units of cgroup v2, where 100 is the default: tests keep most of a CPU that another
+program keeps busy, and the kernel threads, which are outside the group, still get theirs"""
 LABS = 400
-"""in units of cgroup v2, where 100 is the default: labs keep most of a CPU that another program keeps busy,
-and the kernel's threads, which are outside the group, still get theirs"""
 COMPUTING = 1
-"""the least: only CPU time that nobody else wants"""
+"""the least: among tests, only CPU time that labs do not want"""
 V1, V2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
 REALTIME_US = 100_000
 """of each second, for the session that `raise_session` puts into a real-time class"""
 _V1_DEFAULT = 1024
 
 
-def make_group(name: str, weight: int, v1: Path = V1, v2: Path = V2) -> Path | None:
-    """A new control group of ``weight`` (1 to 10,000; default 100), or None where none can be made."""
-    for parent, file, value in (
-        (v1, "cpu.shares", max(2, weight * _V1_DEFAULT // 100)),
-        (v2, "cpu.weight", weight),
-    ):
-        group = parent / f"linewatt-{name}-{os.getpid()}"
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        try:
-            (group / file).write_text(str(value))
-        except OSError:
-            group.rmdir()
-            continue
-        with suppress(OSError):  # v1 with CONFIG_RT_GROUP_SCHED gives a new group no real-time share
-            (group / "cpu.rt_runtime_us").write_text(str(REALTIME_US))
-        return group
-    return None
+def make_root(v1: Path = V1, v2: Path = V2) -> Path | None:
+    """A new control group for all tests of this run, or None where none can be made."""
+    name = f"linewatt-tests-{os.getpid()}"
+    return make_group(v1 / name, TESTS) or make_group(v2 / name, TESTS)
+
+
+def make_group(group: Path, weight: int) -> Path | None:
+    """A new control group of ``weight`` (1 to 10,000; default 100), or None where none can be made.
+
+    Whether the parent is of cgroup v1 or v2 is seen from its files.
+    """
+    v2 = (group.parent / "cgroup.subtree_control").exists()
+    file, value = ("cpu.weight", weight) if v2 else ("cpu.shares", max(2, weight * _V1_DEFAULT // 100))
+    try:
+        if v2:
+            (group.parent / "cgroup.subtree_control").write_text("+cpu")
+        group.mkdir()
+    except OSError:
+        return None
+    try:
+        (group / file).write_text(str(value))
+    except OSError:
+        group.rmdir()
+        return None
+    with suppress(OSError):  # v1 with CONFIG_RT_GROUP_SCHED gives a new group no real-time share
+        (group / "cpu.rt_runtime_us").write_text(str(REALTIME_US))
+    return group
 
 
 def inside(group: Path | None, argv: Sequence[str]) -> list[str]:
@@ -53,9 +61,11 @@ def inside(group: Path | None, argv: Sequence[str]) -> list[str]:
 
 
 def remove_group(group: Path | None) -> None:
-    """Take the group away; what still runs in it moves to its parent."""
+    """Take the group and those in it away; what still runs there moves to its parent."""
     if group is None:
         return
+    for child in [path for path in group.iterdir() if path.is_dir()]:
+        remove_group(child)
     with suppress(OSError):
         for pid in (group / "cgroup.procs").read_text().split():
             with suppress(OSError):

@@ -8,6 +8,7 @@ from pathlib import Path
 BROWSER = "tests/browser"
 """tests that share a Chromium"""
 LONGEST = (
+    *("test_driver", "test_bonds", "test_guests", "test_killed", "test_flood"),
     *(
         "test_network_matrix",
         "test_calibrate",
@@ -17,7 +18,14 @@ LONGEST = (
         "test_data_ports",
         "test_groups",
     ),
-    *("test_instance_search", "test_fit_energy", "test_rate_search", "test_idle", "test_frame_sizes"),
+    *(
+        "test_slow_hosts",
+        "test_instance_search",
+        "test_fit_energy",
+        "test_rate_search",
+        "test_idle",
+        "test_frame_sizes",
+    ),
     *("test_sockperf", "test_ledgers", "test_soak", "test_garbage"),
     *("test_faults", "test_lost", "test_networks", "test_users_server", "test_lab", "test_users_fleet"),
     BROWSER,

@@ -66,20 +66,28 @@ def test_a_pool_runs_in_its_control_group(tmp_path: Path) -> None:
     assert cpu_weights.inside(None, ["true"]) == ["true"]
 
 
-@pytest.mark.parametrize(("file", "value"), [("cpu.shares", "4096"), ("cpu.weight", "400")])
-def test_a_weight_is_written_in_the_units_of_the_kernel(tmp_path: Path, file: str, value: str) -> None:
-    v1 = tmp_path / ("there" if file == "cpu.shares" else "missing/there")
-    v2 = tmp_path / "v2"
-    for parent in {v1 if file == "cpu.shares" else v2, v2}:
-        parent.mkdir()
-    group = cpu_weights.make_group("labs", 400, v1, v2)
-    assert group is not None
-    assert (group / file).read_text() == value
-    assert (group / "cpu.rt_runtime_us").read_text() == "100000", "raise_session needs a real-time share"
+@pytest.mark.parametrize(("file", "values"), [("cpu.shares", ["4096", "10"]), ("cpu.weight", ["400", "1"])])
+def test_weights_are_written_in_the_units_of_the_kernel(tmp_path: Path, file: str, values: list[str]) -> None:
+    """The kernel makes the files of a directory itself; here they are made by being written."""
+    v1, v2 = tmp_path / "v1", tmp_path / "v2"
+    (v1 if file == "cpu.shares" else v2).mkdir()
+    if file == "cpu.weight":
+        (v2 / "cgroup.subtree_control").touch()
+    tests = cpu_weights.make_root(v1, v2)
+    assert tests is not None
+    if file == "cpu.weight":
+        assert (v2 / "cgroup.subtree_control").read_text() == "+cpu"
+        (tests / "cgroup.subtree_control").touch()
+    computing = cpu_weights.make_group(tests / "computing", cpu_weights.COMPUTING)
+    assert computing is not None
+    assert [(group / file).read_text() for group in (tests, computing)] == values
+    for group in (tests, computing):
+        share = (group / "cpu.rt_runtime_us").read_text()
+        assert share == "100000", "raise_session needs a real-time share"
 
 
 def test_without_control_groups_there_is_none(tmp_path: Path) -> None:
-    assert cpu_weights.make_group("labs", 400, tmp_path / "v1", tmp_path / "v2") is None
+    assert cpu_weights.make_root(tmp_path / "v1", tmp_path / "v2") is None
 
 
 def test_other_arguments_go_to_pytest() -> None:
