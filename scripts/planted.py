@@ -241,7 +241,7 @@ FAULTS = (
         "a delay of 10 ms is made and shown as 10 µs",
         '_US = {"us": 1, "ms": 1_000, "s": 1_000_000}',
         '_US = {"us": 1, "ms": 1, "s": 1_000_000}',
-        ("unit/test_netem.py",),
+        ("unit/test_netem.py", "unit/test_knobs_captures.py"),
     ),
     Fault(
         "host-key-unchecked",
