@@ -387,9 +387,13 @@ def test_a_lab_with_a_dead_host_is_shown_so_and_up_builds_it_anew(name: str) -> 
         with suppress(ProcessLookupError):  # they end with the first of them
             os.kill(pid, signal.SIGKILL)
     until(lambda: not any(Path(f"/proc/{pid}/ns/net").exists() for pid in pids), 60, "the host to die")
+
+    def answers() -> list[bool]:
+        return [host.answers for host in lab.status(name)[0].hosts]
+
+    until(lambda: answers() == [True, False], 60, "the port of the dead host to close")
     (status,) = lab.status(name)
     assert status.state == "not answering"
-    assert [host.answers for host in status.hosts] == [True, False]
     again = lab.up(lab.LabRequest(name=name))
     assert not again.was_up
     assert ssh(again, "h2", "hostname") == "h2"
