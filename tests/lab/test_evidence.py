@@ -72,7 +72,7 @@ def test_hosts_are_read_before_and_after_the_window_and_never_beside_it(bench: B
 def test_a_process_moved_and_put_back_in_the_window_is_told(bench: Bench) -> None:
     """And receive offload of the other host, switched and put back, which leaves nothing to read either."""
     gro = bench.on_host(1, "sh", "-c", "ethtool -k data0 | grep ^generic-receive").split()[1]
-    running = bench.start("run", placed(bench, window=READ_TWICE))
+    running = bench.start("run", placed(bench, window=READ_TWICE | {"seconds": 5}))
     await_event(running, "trial_started")
     started = time.monotonic()
     server = _server_of(bench)
