@@ -121,6 +121,26 @@ def test_no_file_knows_the_machine_it_was_written_on() -> None:
     assert telling == []
 
 
+def test_mypy_is_strict_about_every_python_file() -> None:
+    checked = [ROOT / name for name in PROJECT["tool"]["mypy"]["files"]]
+    files = [path for path in committed_files() if path.suffix == ".py"]
+    assert PROJECT["tool"]["mypy"]["strict"] is True
+    assert files
+    assert [path for path in files if not any(path.is_relative_to(place) for place in checked)] == []
+
+
+def test_mypy_is_loosened_for_modules_of_other_projects_alone() -> None:
+    own = ("linewatt", "tests", "bench", "scripts", "examples", "docs")
+    loosened = [
+        (name, override.keys() - {"module"})
+        for override in PROJECT["tool"]["mypy"]["overrides"]
+        for name in ([override["module"]] if isinstance(override["module"], str) else override["module"])
+        if name.split(".")[0] in (*own, "*")
+    ]
+    untyped_calls = {"disallow_untyped_calls", "disallow_untyped_decorators"}  # Locust's events have no types
+    assert loosened == [("linewatt.loads.users.locustfile", untyped_calls)]
+
+
 def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
