@@ -48,7 +48,8 @@ class NotPlanted(Exception):
 class Fault:
     """One fault: in ``file`` below src/linewatt ``text`` becomes ``planted``.
 
-    ``harm`` is what users would see. ``tests`` are files below tests, the likeliest to notice first.
+    ``harm`` is what users would see. ``tests`` are files below tests, or tests in them, the likeliest
+    to notice first.
     """
 
     name: str
@@ -78,7 +79,7 @@ FAULTS = (
         "run --wait fails at once where another controller works on a host",
         "CampaignRun(campaign, planned, places, heard, ask, waits=wait, later=later)",
         "CampaignRun(campaign, planned, places, heard, ask, waits=False, later=later)",
-        ("lab/test_slow_writes.py", "lab/test_locks.py"),
+        ("lab/test_slow_writes.py::test_run_and_restore_wait_for_a_host_in_use_only_where_asked_to",),
     ),
     Fault(
         "no-token-needed",
@@ -154,7 +155,10 @@ FAULTS = (
         "            if held.note is not None:\n"
         "                by.say(held.note)\n",
         "",
-        ("unit/test_journal.py", "lab/test_slow_writes.py", "lab/test_locks.py"),
+        (
+            "unit/test_journal.py",
+            "lab/test_slow_writes.py::test_run_and_restore_wait_for_a_host_in_use_only_where_asked_to",
+        ),
     ),
     Fault(
         "server-log-cut",
@@ -170,7 +174,7 @@ FAULTS = (
         "lab down leaves an inventory of hosts that are gone",
         "        remove_copy(Path(copy), state.request.name)\n",
         "        pass\n",
-        ("lab/test_lab.py",),
+        ("lab/test_lab.py::test_the_command_prints_the_inventory_alone_on_stdout",),
     ),
     Fault(
         "barrier-of-one-client",
@@ -178,7 +182,9 @@ FAULTS = (
         "users that are to start in step begin while those of other clients still log in",
         "self._ready.total() >= wanted",
         "self._ready.total() > 0",
-        ("lab/test_users_fleet.py",),
+        (
+            "lab/test_users_fleet.py::test_users_of_all_clients_start_in_step_each_at_the_address_of_its_client",
+        ),
     ),
     Fault(
         "one-server-address",
@@ -186,7 +192,9 @@ FAULTS = (
         "users of every group load the address of the first group",
         "as_dict(replace(self._job, target=place.target))",
         "as_dict(self._job)",
-        ("lab/test_users_fleet.py",),
+        (
+            "lab/test_users_fleet.py::test_users_of_all_clients_start_in_step_each_at_the_address_of_its_client",
+        ),
     ),
     Fault(
         "more-is-better",
@@ -218,7 +226,10 @@ FAULTS = (
         "routes that a run made for data ports stay on the hosts",
         '|| exec ip "$family" route del "$address"\n',
         "|| true\n",
-        ("unit/test_host_route.py", "lab/test_data_ports.py"),
+        (
+            "unit/test_host_route.py",
+            "lab/test_data_ports.py::test_ports_of_one_subnet_each_carry_their_own_data",
+        ),
     ),
     Fault(
         "wrap-ignored",
@@ -258,7 +269,10 @@ FAULTS = (
         "a host whose cable was pulled goes on sending for ever",
         'case $name in sshd*) kill -TERM "$parent";; esac',
         "case $name in sshd*) ;; esac",
-        ("unit/test_leash.py", "lab/test_campaign.py"),
+        (
+            "unit/test_leash.py",
+            "lab/test_campaign.py::test_a_host_that_goes_silent_ends_its_processes_and_comes_back",
+        ),
     ),
     Fault(
         "loss-unflagged",
