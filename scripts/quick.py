@@ -42,7 +42,7 @@ RUN_HERE = ("tests.unit.test_", "tests.fuzz.test_")
 """test modules that need nothing but Python; all others need a lab, guests or a browser"""
 TIER = "not measures and not full"
 """the tests of `make test`"""
-MOST_FILES = 60
+MOST_FILES = 40
 """test files of a run; each worker collects all of them first, which takes 0.1 s a file"""
 IMPORTED_BY_NAME = {
     "linewatt.cli": "linewatt.cli.commands.",
@@ -351,8 +351,9 @@ def run_tests(files: list[str], start_s: float, end_s: float) -> Ran:
         return Ran(len(files), len(files), 0, failed=False, used_up=bool(files))
     progress, began_s = Progress(), time.monotonic()
     workers = min(len(os.sched_getaffinity(0)), len(files))
-    arguments = ["-q", "--no-header", "--tb=short", "-rfE", "-m", TIER, f"--session-timeout={start_s:.3f}"]
+    arguments = ["-q", "--no-header", "--tb=short", "--disable-warnings", "-rfE", "-m", TIER]
     arguments += ["-n", str(workers), "--dist", "loadscope", "--no-loadscope-reorder"]
+    arguments += [f"--session-timeout={start_s:.3f}", *files[:MOST_FILES]]
     print("tests, the nearest first:", *files[:3], *(["…"] if files[3:] else []), flush=True)
 
     def interrupt(*_: object) -> None:
@@ -361,7 +362,7 @@ def run_tests(files: list[str], start_s: float, end_s: float) -> Ran:
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, end_s)
     try:
-        status = int(pytest.main([*arguments, *files[:MOST_FILES]], plugins=[progress]))
+        status = int(pytest.main(arguments, plugins=[progress]))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
