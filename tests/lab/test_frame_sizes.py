@@ -50,8 +50,10 @@ def test_frames_on_the_wire_have_the_size_that_was_asked_for(bench: Networks) ->
         assert trial["status"] == "done", trial["reason"]
         size = int(case["test"].removeprefix("udp-"))
         asked = size + (VXLAN_BYTES if case["network"] == "vxlan" else 0)
+        # a few small packets of the kernel and of iperf3's control count among 700 large ones
+        off = 0.005 if size == 78 else 0.02
         for end, way in (("sender", "tx"), ("receiver", "rx")):
-            assert wire_bytes(trial[end], way) == pytest.approx(asked, rel=0.005), case
+            assert wire_bytes(trial[end], way) == pytest.approx(asked, rel=off), case
         headers = 62 if case["family"] == "ipv6" else 42
         packets = trial["packets"] - trial["lost_packets"]
         goodput = trial["throughput_bps"] * (trial["window"]["end_s"] - trial["window"]["start_s"])
