@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import cpu_weights
 
 DIRECTORY = "LINEWATT_TEST_COSTS"
 """names the directory for notes; nothing is noted without it"""
@@ -98,10 +99,7 @@ class Recorder:
         rest_s = self._cpu_s() - self._began_cpu_s - self._in_tests_cpu_s
         self._note(session=os.getpid(), cpu_s=rest_s, wall_s=time.monotonic() - self._began_s)
         self._file.close()
-        if self._group is not None:
-            with suppress(OSError):  # a daemon may still live in it
-                (self._group.parent / "cgroup.procs").write_text(str(os.getpid()))
-                self._group.rmdir()
+        cpu_weights.remove_group(self._group)
 
 
 @dataclass
