@@ -58,12 +58,12 @@ def _knee(points: tuple[tuple[float, float], ...]) -> Knee | None:
     at, best, before, after = min(fits, key=lambda fit: fit[1])
     if before <= 0 or after >= BENDS * before or not _better(_straight(points), best, len(points)):
         return None
-    within = best * (1 + t_quantile(len(points) - 3) ** 2 / (len(points) - 3)) + 1e-12
+    most_squares = best * (1 + t_quantile(len(points) - 3) ** 2 / (len(points) - 3)) + 1e-12
     inside = [
         one
         for one, squares in zip(grid, about, strict=True)
-        if squares <= within - _doubt(within)
-        or (squares <= within + _doubt(within) and _broken(points, one)[0] <= within)
+        if squares <= most_squares - _doubt(most_squares)
+        or (squares <= most_squares + _doubt(most_squares) and _broken(points, one)[0] <= most_squares)
     ]
     if len(points) >= FEWEST_WITH_INTERCEPT:
         likely = _smallest(grid, _roughly(points, grid, origin=False))

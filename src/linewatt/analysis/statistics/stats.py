@@ -125,7 +125,7 @@ def _bca(values: Sequence[float]) -> Interval | None:
     acceleration = float((apart**3).sum()) / (6 * squares**1.5)
     reach = math.sqrt(n / (n - 1)) * t_quantile(n - 1)
     moved = [bias + sign * reach for sign in (-1, 1)]
-    parts = [normal.cdf(bias + one / (1 - acceleration * one)) for one in moved]
+    parts = [normal.cdf(bias + z / (1 - acceleration * z)) for z in moved]
     low, high = (scale * float(end) for end in np.quantile(means, parts))
     return Interval(low, high, "bca-bootstrap")
 

@@ -60,10 +60,12 @@ def _fraction(a: float, b: float, x: float, y: float) -> float:
     while abs(change - 1) > _CONVERGED:
         n += 1
         odd = a + 2 * n
-        part = (a + n - 1) * (a + b + n - 1) * n * (b - n) * (x / (odd - 1)) ** 2
-        whole = n + n * (b - n) * x / (odd - 1) + (a + n) * (above + 1 + n * (1 + y)) / (odd + 1)
-        reciprocal = 1 / (whole + part * reciprocal)
-        numerator = whole + part / numerator
+        partial_numerator = (a + n - 1) * (a + b + n - 1) * n * (b - n) * (x / (odd - 1)) ** 2
+        partial_denominator = (
+            n + n * (b - n) * x / (odd - 1) + (a + n) * (above + 1 + n * (1 + y)) / (odd + 1)
+        )
+        reciprocal = 1 / (partial_denominator + partial_numerator * reciprocal)
+        numerator = partial_denominator + partial_numerator / numerator
         change = numerator * reciprocal
         fraction *= change
     return fraction
