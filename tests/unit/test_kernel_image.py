@@ -84,6 +84,22 @@ def test_an_image_that_qemu_cannot_boot_unpacked_stays_packed(tmp_path: Path, im
     assert not unpacked.exists()
 
 
+def test_without_room_for_the_unpacked_kernel_the_image_is_booted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image, unpacked = tmp_path / "vmlinuz", tmp_path / "vmlinux"
+    image.write_bytes(bz_image(lzma.compress(KERNEL)))
+    write = Path.write_bytes
+
+    def write_half(path: Path, data: bytes) -> int:
+        write(path, data[: len(data) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    assert not unpack(image, unpacked)
+    assert not unpacked.exists()
+
+
 def test_the_payload_alone_is_unpacked() -> None:
     image = bz_image(lzma.compress(KERNEL))
     assert unpacked_kernel(image) == KERNEL

@@ -47,14 +47,21 @@ _UNPACK: dict[bytes, Callable[[bytes], bytes | None]] = {
 
 
 def unpack(image: Path, unpacked: Path) -> bool:
-    """Write the kernel in a bzImage to ``unpacked``; False if QEMU cannot boot it unpacked."""
+    """Write the kernel in a bzImage to ``unpacked``.
+
+    False if QEMU cannot boot it unpacked, or if it cannot be written; then no file is left.
+    """
     try:
         kernel = unpacked_kernel(image.read_bytes())
         if kernel is None or _PVH_NOTE not in _notes(kernel):
             return False
     except (lzma.LZMAError, zlib.error, struct.error):
         return False
-    unpacked.write_bytes(kernel)
+    try:
+        unpacked.write_bytes(kernel)
+    except OSError:
+        unpacked.unlink(missing_ok=True)
+        return False
     return True
 
 
@@ -65,9 +72,9 @@ def unpacked_kernel(image: bytes) -> bytes | None:
     offset, length = struct.unpack_from("<II", image, _PAYLOAD)
     start = (image[_SETUP_SECTORS] + 1) * _SECTOR + offset
     packed = image[start : start + length]
-    for magic, its_unpack in _UNPACK.items():
+    for magic, unpack_stream in _UNPACK.items():
         if packed.startswith(magic):
-            kernel = its_unpack(packed)
+            kernel = unpack_stream(packed)
             return kernel if kernel and kernel.startswith(b"\x7fELF\x02") else None
     return None
 
