@@ -40,7 +40,7 @@ Importers = dict[str, set[str]]
 PACKAGES = ("linewatt", "tests", "scripts", "bench")
 RUN_HERE = ("tests.unit.test_", "tests.fuzz.test_")
 """test modules that need nothing but Python; all others need a lab, guests or a browser"""
-TIER = "not measures and not full"
+TIER = "not measures and not full and not thorough"
 """the tests of `make test`"""
 MOST_FILES = 40
 """test files of a run; each worker collects all of them first, which takes 0.1 s a file"""

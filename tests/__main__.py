@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,18 +20,20 @@ import pytest
 from tests import cpu_weights, pools
 
 PYTEST = (sys.executable, "-m", "pytest")
-LABS = ("tests/vm", "tests/lab", "tests/browser", "tests/faults", "tests/truth")
+LABS = ("tests/lab", "tests/browser", "tests/faults", "tests/truth")
+GUESTS = ("tests/vm",)
 COMPUTING = ("tests/unit", "tests/fuzz")
 ALONE = "measures"
 """marks tests that nothing runs beside"""
 
 
 def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
-    """The pytest runs of a tier by name: ``alone`` first, then ``computing`` beside ``labs``."""
+    """The pytest runs of a tier by name: ``alone`` first, then all others side by side."""
     tier = f"not {ALONE} and not thorough" if everything else f"not {ALONE} and not full and not thorough"
     talking = [f"tests/unit/{name}.py" for name in pools.TALKING]
     beside = ["-m", tier, "--dist", "loadscope", "--no-loadscope-reorder"]
     runs = {
+        "guests": ["-m", tier, "--durations=5", *GUESTS],
         "computing": [*beside, "-n", str(cpus), *COMPUTING, *(f"--ignore={file}" for file in talking)],
         "labs": [*beside, "-n", str(cpus + 3), "--durations=15", *LABS, *talking],
     }
@@ -40,31 +43,48 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
 
 
 def run_tier(*, everything: bool) -> int:
-    """Run a tier; the exit code of what failed first, or 0."""
+    """Run a tier; the exit code of a run that failed, or 0."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # rewritten assertions are kept for the other workers
     runs = commands(everything=everything, cpus=os.cpu_count() or 1)
-    statuses = []
-    if "alone" in runs:
-        statuses.append(_run(runs["alone"]))
+    statuses = [_run(runs["alone"])] if "alone" in runs else []
     tests = cpu_weights.make_root()
-    labs = tests and cpu_weights.make_group(tests / "labs", cpu_weights.LABS)
-    giving_way = tests and cpu_weights.make_group(tests / "computing", cpu_weights.COMPUTING)
-    with tempfile.TemporaryFile("w+") as output:
-        computing = subprocess.Popen(
-            cpu_weights.inside(giving_way, ["nice", "-n", "19", *PYTEST, *runs["computing"]]),
+    groups = {
+        name: tests and cpu_weights.make_group(tests / name, weight)
+        for name, weight in cpu_weights.WEIGHTS.items()
+    }
+    beside = [Beside(runs[name], groups[name]) for name in ("guests", "computing")]
+    try:
+        statuses.append(_run(runs["labs"], groups["labs"]))
+        statuses += [run.process.wait() for run in beside]
+    finally:
+        for run in beside:
+            run.end()
+        cpu_weights.remove_group(tests)
+    return next((status for status in statuses if status), 0)
+
+
+class Beside:
+    """A pytest run whose output is printed once it has ended."""
+
+    def __init__(self, arguments: Sequence[str], group: Path | None) -> None:
+        self._arguments = arguments
+        self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by end()
+        self.process = subprocess.Popen(
+            cpu_weights.inside(group, ["nice", "-n", "10", *PYTEST, *arguments]),
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=self._output,
             stderr=subprocess.STDOUT,
         )
-        try:
-            statuses += [_run(runs["labs"], labs), computing.wait()]
-        finally:
-            computing.terminate()
-            computing.wait()
-            cpu_weights.remove_group(tests)
-            output.seek(0)
-            sys.stdout.write(output.read())
-    return next((status for status in statuses if status), 0)
+
+    def end(self) -> None:
+        """Stop it if it still runs, so that it takes down its labs, and print what it said."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait()
+        self._output.seek(0)
+        print("+ pytest", shlex.join(self._arguments), flush=True)  # noqa: T201
+        sys.stdout.write(self._output.read())
+        self._output.close()
 
 
 def _run(arguments: Sequence[str], group: Path | None = None) -> int:

@@ -15,9 +15,8 @@ from pathlib import Path
 TESTS = 400
 """of all tests, in units of cgroup v2, where 100 is the default: tests keep most of a CPU that another
 program keeps busy, and the kernel threads, which are outside the group, still get theirs"""
-LABS = 400
-COMPUTING = 1
-"""the least: among tests, only CPU time that labs do not want"""
+WEIGHTS = {"labs": 400, "guests": 100, "computing": 1}
+"""of each pool among tests: guests leave labs four fifths of a CPU, computing tests give way to all"""
 V1, V2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
 REALTIME_US = 100_000
 """of each second, for the session that `raise_session` puts into a real-time class"""

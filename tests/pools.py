@@ -8,7 +8,6 @@ from pathlib import Path
 BROWSER = "tests/browser"
 """tests that share a Chromium"""
 LONGEST = (
-    *("test_driver", "test_bonds", "test_guests", "test_killed", "test_flood"),
     *(
         "test_network_matrix",
         "test_calibrate",

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts import planted, quick
 from tests import cpu_weights, pools
-from tests.__main__ import COMPUTING, LABS, commands
+from tests.__main__ import COMPUTING, GUESTS, LABS, commands
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,21 +27,26 @@ def files_of(run: list[str]) -> set[Path]:
 @pytest.mark.parametrize("everything", [False, True])
 def test_every_test_file_is_in_one_pool(everything: bool) -> None:
     runs = commands(everything=everything, cpus=2)
-    computing, labs = files_of(runs["computing"]), files_of(runs["labs"])
+    pool_files = [files_of(runs[name]) for name in ("computing", "guests", "labs")]
     every = {path for path in (ROOT / "tests").rglob("test_*.py") if "captures" not in path.parts}
-    assert computing | labs == every
-    assert computing & labs == set()
+    assert set.union(*pool_files) == every
+    assert sum(map(len, pool_files)) == len(every)
 
 
 def test_only_make_test_all_runs_full_tests_and_those_that_run_alone() -> None:
     one, every = commands(everything=False, cpus=2), commands(everything=True, cpus=2)
-    assert list(one) == ["computing", "labs"]
-    assert list(every) == ["alone", "computing", "labs"]
+    assert list(one) == ["guests", "computing", "labs"]
+    assert list(every) == ["alone", "guests", "computing", "labs"]
     for run in one.values():
         assert run[run.index("-m") + 1] == "not measures and not full and not thorough"
-    for name in ("computing", "labs"):
+    for name in one:
         assert every[name][every[name].index("-m") + 1] == "not measures and not thorough"
     assert every["alone"][1] == "measures and not thorough"
+
+
+def test_quick_and_planted_run_tests_of_make_test() -> None:
+    tier = commands(everything=False, cpus=2)["labs"]
+    assert tier[tier.index("-m") + 1] == planted.TIER == quick.TIER
 
 
 def test_make_targets_run_their_tier() -> None:
@@ -51,7 +57,9 @@ def test_make_targets_run_their_tier() -> None:
 
 
 def test_files_that_begin_first_and_files_that_talk_exist() -> None:
-    names = {path.stem for folder in (*COMPUTING, *LABS) for path in (ROOT / folder).rglob("test_*.py")}
+    names = {
+        path.stem for folder in (*COMPUTING, *GUESTS, *LABS) for path in (ROOT / folder).rglob("test_*.py")
+    }
     assert {*pools.LONGEST, *pools.APART, *pools.TALKING} - names == {pools.BROWSER}
 
 
@@ -78,7 +86,7 @@ def test_weights_are_written_in_the_units_of_the_kernel(tmp_path: Path, file: st
     if file == "cpu.weight":
         assert (v2 / "cgroup.subtree_control").read_text() == "+cpu"
         (tests / "cgroup.subtree_control").touch()
-    computing = cpu_weights.make_group(tests / "computing", cpu_weights.COMPUTING)
+    computing = cpu_weights.make_group(tests / "computing", cpu_weights.WEIGHTS["computing"])
     assert computing is not None
     assert [(group / file).read_text() for group in (tests, computing)] == values
     for group in (tests, computing):
