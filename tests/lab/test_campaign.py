@@ -259,7 +259,10 @@ CHANGES: Mapping[str, object] = {"settings": {"sysctl": {"net.ipv4.tcp_rmem": "4
 def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
     """Throughput, loss and CPU computed here from the raw iperf3 and mpstat output alone."""
     bench.run(
-        "run", bench.campaign(tests=["tcp", "udp-1500"], instances=[2], rate="400M", trials=1, window=LONG)
+        "run",
+        bench.campaign(
+            tests=["tcp", "udp-1500"], instances=[2], rate="400M", trials=1, window=LONG | {"seconds": 3}
+        ),
     )
     for directory in sorted(bench.result.glob("trials/*")):
         trial = json.loads((directory / "trial.json").read_text())
@@ -276,7 +279,7 @@ def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
                 lost += interval["sum"].get("lost_packets", 0) * inside / length
                 packets += interval["sum"].get("packets", 0) * inside / length
         assert trial["throughput_bps"] == pytest.approx(total / (stop - start), rel=1e-3)
-        assert 100e6 < trial["throughput_bps"] < 850e6
+        assert 100e6 < trial["throughput_bps"] < 810e6
         if trial["case"]["test"] == "udp-1500":
             assert trial["packets"] == pytest.approx(packets, abs=3)
             assert trial["lost_packets"] == pytest.approx(lost, abs=3)
@@ -367,10 +370,11 @@ def test_counters_show_the_bytes_that_the_load_moved(bench: Bench) -> None:
     ids=lambda keys: "-".join(f"{key}" for key in keys),
 )
 def test_every_kind_of_load_gives_a_number(bench: Bench, keys: dict[str, object]) -> None:
-    bench.run("run", bench.campaign(trials=1, **{"rate": "200M", **keys}))
+    window = {"seconds": 2, "omit": 0.5, "tail": 0.8}  # after a stall iperf3 sends faster for a moment
+    bench.run("run", bench.campaign(trials=1, window=window, **{"rate": "200M", **keys}))
     (trial,) = bench.trials()
     assert trial["status"] == "done", trial["reason"]
-    assert 0.5e6 < trial["throughput_bps"] < 220e6, "iperf3 catches up after a stall"
+    assert 0.5e6 < trial["throughput_bps"] < 210e6
     assert trial["case"]["sender"] == ("h2" if "directions" in keys else "h1")
     texts = packed.texts(bench.result / "trials/00001/raw")
     (client,) = (json.loads(text) for name, text in texts.items() if name.endswith("iperf3-client-0.json"))

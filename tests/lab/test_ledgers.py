@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,23 +60,36 @@ def test_a_neighbours_flow_on_the_same_interface_is_told_at_both_ends(bench: Ben
     assert "received" in found[1]["evidence"]
 
 
-LOADS = {"tcp": "500M", "udp-1500": "500M", "udp-60": "20M"}
+LOADS = (("tcp", "500M"), ("udp-1500", "500M"), ("udp-60", "20M"))
+OTHER_LOADS = (("tcp", "20M"), ("udp-1500", "20M"), ("udp-60", "500M"))
 
 
 @pytest.fixture(scope="module")
-def alone(lab2: Any, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Every load, one after the other, in one campaign."""
-    one = Bench(lab2, tmp_path_factory.mktemp("alone"))
-    tests = [{"test": test, "rate": rate} for test, rate in LOADS.items()]
-    window = {"seconds": 3, "omit": 1, "tail": 1}
-    one.run("run", placed(one, window=window, rate=None, tests=tests))
-    one.until_nothing_runs()
-    return one.trials()
+def alone(lab2: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[dict[str, Any]]]:
+    """Trials of loads, one after the other, in one campaign."""
+
+    @cache
+    def trials_of(loads: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
+        one = Bench(lab2, tmp_path_factory.mktemp("alone"))
+        tests = [{"test": test, "rate": rate} for test, rate in loads]
+        one.run("run", placed(one, window=WINDOW, rate=None, tests=tests))
+        one.until_nothing_runs()
+        return one.trials()
+
+    return trials_of
 
 
-@pytest.mark.parametrize("test", LOADS)
-def test_a_load_alone_has_no_neighbour(alone: list[dict[str, Any]], test: str) -> None:
-    (trial,) = (one for one in alone if one["case"]["test"] == test)
+@pytest.mark.parametrize(
+    ("loads", "test"),
+    [
+        *((LOADS, test) for test, _ in LOADS),
+        *(pytest.param(OTHER_LOADS, test, marks=pytest.mark.full) for test, _ in OTHER_LOADS),
+    ],
+)
+def test_a_load_alone_has_no_neighbour(
+    alone: Callable[..., list[dict[str, Any]]], loads: tuple[tuple[str, str], ...], test: str
+) -> None:
+    (trial,) = (one for one in alone(loads) if one["case"]["test"] == test)
     assert trial["status"] == "done", trial["reason"]
     assert "neighbour-traffic" not in flags(trial)
 

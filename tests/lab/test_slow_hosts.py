@@ -145,9 +145,10 @@ def test_a_host_that_answers_after_two_seconds_is_learned_and_not_cut(bench: Ben
     assert connections["h2"]["slowest_answer_s"] >= 2 * ONE_WAY_S
     assert connections["h2"]["silence_s"] >= 4 * ONE_WAY_S
     assert set(connections["h2"]["learned"]) >= {"silence_s", "answer_s", "command_s"}
-    if other := connections.get("h1"):  # on a busy machine it may be slow, too, by less
-        assert other["slowest_answer_s"] < 2 * ONE_WAY_S
-        assert other["silence_s"] < connections["h2"]["silence_s"]
+    other = [text for text in told(out) if "h1: an answer" in text]
+    assert bool(other) == ("h1" in connections), "limits are learned from the host's own answers only"
+    if other:  # on a busy machine it answered late itself, by less than the relay adds
+        assert 0.5 <= connections["h1"]["slowest_answer_s"] < 2 * ONE_WAY_S
 
 
 def parsed(text: str) -> dict[str, str]:

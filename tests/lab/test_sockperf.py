@@ -69,7 +69,7 @@ def test_every_trial_is_done_with_cpu_and_watts_beside(measured: Bench) -> None:
             reasons = [one["reason"] for one in watts]
             ends_with_watts += bool(known)
             assert known or all(why.startswith("no reading for ") for why in reasons), reasons
-    assert ends_with_watts > len(trials), "a slow machine reads a meter late in some trials, not in most"
+    assert ends_with_watts >= 2 * len(trials) - 1, "a slow machine may read a meter late once"
 
 
 def test_latency_is_in_the_trial_where_messages_go_there_and_back_and_nowhere_else(measured: Bench) -> None:
@@ -123,7 +123,7 @@ def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Benc
         assert trial["window"]["start_s"] > trial["started_s"] + SLEEP_S + WINDOW["omit"] - 0.1
     uncertain_s = [float(evidence.partition("±")[2].split()[0]) for evidence in uncertain]
     assert all(seconds < SLEEP_S / 4 for seconds in uncertain_s), uncertain
-    assert len(uncertain) <= len(measured.trials()) / 2, uncertain
+    assert len(uncertain) <= 1, uncertain
 
 
 def test_the_same_is_made_again_from_raw_files(measured: Bench) -> None:

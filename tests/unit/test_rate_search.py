@@ -55,7 +55,7 @@ from linewatt.report.trials.terminal import show
 from linewatt.store.read import Result
 
 CASE = Case("udp-1500", "a", "b", search="rate")
-FEW = settings(max_examples=30, deadline=None)
+FEW = settings(max_examples=60, deadline=None)
 """each example is a search of up to 30 trials, and each trial asks for the next step"""
 RULE = Rule((0.0, 0.005), 0.005, None, 30)
 PAYLOAD_BITS = 8 * 1472
