@@ -218,6 +218,24 @@ def await_event(process: subprocess.Popen[str], kind: str, number: int | None = 
     raise AssertionError(f"the campaign ended without {kind}: {process.communicate()[1]}")
 
 
+LEARNED = "its limits are now "
+"""in a warning about a host that answered slowly: on a busy machine any may"""
+
+
+def await_warning(process: subprocess.Popen[str]) -> str:
+    """The next warning that is not about a slow answer."""
+    while LEARNED in (said := str(await_event(process, "warned")["text"])):
+        pass
+    return said
+
+
+def warnings(out: str) -> list[str]:
+    """The warnings among the events that a command printed, those about slow answers not among them."""
+    events = [json.loads(line) for line in out.splitlines()]
+    told = [str(event["text"]) for event in events if event["event"] == "warned"]
+    return [text for text in told if LEARNED not in text]
+
+
 def end(
     process: subprocess.Popen[str], status: int, limit_s: float = HANG_LIMIT_S
 ) -> tuple[dict[str, Any], str]:

@@ -21,9 +21,11 @@ from tests.lab.test_campaign import (
     Bench,
     Impatient,
     await_event,
+    await_warning,
     connection_pids,
     end,
     until,
+    warnings,
 )
 
 from linewatt.lab import system
@@ -97,7 +99,7 @@ def test_a_controller_that_was_stopped_for_too_long_says_that_it_was(bench: Benc
         until(lambda: not connection_pids(bench, 1), 30, "h1 to end the connections of a silent controller")
     finally:
         os.kill(process.pid, signal.SIGCONT)
-    said = await_event(process, "warned")["text"]
+    said = await_warning(process)
     last = await_event(process, "ended")
     end(process, 0)
     assert "no heartbeat was sent for" in said
@@ -145,7 +147,7 @@ def test_a_host_that_stays_away_ends_the_campaign_with_the_way_on(bench: Bench) 
     management = bench.lab.hosts[1].management_link
     try:
         subprocess.run(["ip", "link", "set", management, "down"], check=True)
-        while "linewatt resume" not in (said := str(await_event(process, "warned")["text"])):
+        while "linewatt resume" not in (said := await_warning(process)):
             pass
         assert said.startswith("h2: gone (")
         last = await_event(process, "ended")
@@ -187,7 +189,7 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
         os.kill(pid, signal.SIGSTOP)
     out, err = process.communicate(timeout=HANG_LIMIT_S)
     assert process.returncode == 0, err
-    told = [one["text"] for line in out.splitlines() if (one := json.loads(line))["event"] == "warned"]
+    told = warnings(out)
     assert [text.startswith(f"h2: {tool} has said nothing for ") for text in told] == [True], told
     trials = bench.trials()
     if tool == "mpstat":

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from tests.lab.test_campaign import Bench, await_event, connection_pids
+from tests.lab.test_campaign import Bench, await_event, await_warning, connection_pids
 
 pytestmark = pytest.mark.lab
 
@@ -196,7 +196,7 @@ def test_a_host_that_stays_still_is_cut_with_its_name_its_limit_and_what_was_awa
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     try:
-        said = str(await_event(process, "warned")["text"])
+        said = await_warning(process)
     finally:
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
