@@ -26,8 +26,9 @@ from tests.truth.hosts import (
 )
 
 WINDOW: Data = {"seconds": 3, "omit": 1.1, "tail": 1.4}
-LOAD_S = 5.5
 LONG_WINDOW: Data = {"seconds": 6, "omit": 1.1, "tail": 1.4}
+LONG_EDGES: Data = {"seconds": 3, "omit": 3, "tail": 3.3}
+"""where the plant fills a CPU that sensors need too, so that their readings come up to 2 s late"""
 DIP_S = 2.0
 PROCESS_S = 5.0
 NEIGHBOUR_BPS = 1.5e9
@@ -183,7 +184,7 @@ PLANTS = (
     Plant(
         "one-hot-cpu",
         "of the receiver's two interrupt CPUs one is full",
-        {},
+        {"window": LONG_EDGES},
         limits=_words("receiver-irq-cpu"),
         findings=_words("setting-changed"),
         planting=_costly(1, "received", 40),
