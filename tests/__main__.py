@@ -28,7 +28,7 @@ ALONE = "measures"
 
 
 def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
-    """The pytest runs of a tier by name: ``alone`` first, then all others side by side."""
+    """The pytest runs of a tier by name."""
     tier = f"not {ALONE} and not thorough" if everything else f"not {ALONE} and not full and not thorough"
     talking = [f"tests/unit/{name}.py" for name in pools.TALKING]
     beside = ["-m", tier, "--dist", "loadscope", "--no-loadscope-reorder"]
@@ -43,7 +43,10 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
 
 
 def run_tier(*, everything: bool) -> int:
-    """Run a tier; the exit code of a run that failed, or 0."""
+    """Run a tier: ``alone`` first, then the others side by side, all guests after the labs.
+
+    The exit code of a run that failed, or 0.
+    """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # rewritten assertions are kept for the other workers
     runs = commands(everything=everything, cpus=os.cpu_count() or 1)
     statuses = [_run(runs["alone"])] if "alone" in runs else []
@@ -52,9 +55,10 @@ def run_tier(*, everything: bool) -> int:
         name: tests and cpu_weights.make_group(tests / name, weight)
         for name, weight in cpu_weights.WEIGHTS.items()
     }
-    beside = [Beside(runs[name], groups[name]) for name in ("guests", "computing")]
+    after_labs = ["guests"] if everything else []  # all of them take a CPU from labs for a quarter of an hour
+    beside = [Beside(runs[name], groups[name]) for name in ("guests", "computing") if name not in after_labs]
     try:
-        statuses.append(_run(runs["labs"], groups["labs"]))
+        statuses += [_run(runs[name], groups[name]) for name in ("labs", *after_labs)]
         statuses += [run.process.wait() for run in beside]
     finally:
         for run in beside:

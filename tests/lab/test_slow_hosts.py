@@ -170,7 +170,7 @@ def run_with_a_stop(bench: Bench, hosts: str, seconds: float) -> tuple[str, int]
 def test_a_host_that_stands_still_for_longer_than_its_silence_is_cut_and_what_to_write_helps(
     bench: Bench,
 ) -> None:
-    out, status = run_with_a_stop(bench, str(bench.lab.inventory), 2.5)
+    out, status = run_with_a_stop(bench, str(bench.with_default_limits()), 2.5)
     assert status == 1
     lost = [text for text in told(out) if text.startswith("h2: lost (")]
     assert len(lost) == 1, told(out)

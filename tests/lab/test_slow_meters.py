@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import Bench
+from tests.lab.test_campaign import Bench, until
 from tests.truth.others import undisturbed
 
 from linewatt import lab
@@ -35,8 +34,8 @@ class Truth:
     """What the hosts of a lab drew, joule by joule: the feeder says it, and the BMCs do not."""
 
     def __init__(self, values: Path) -> None:
-        self._files = {one.name.removesuffix(TRUTH): one for one in values.glob(f"*{TRUTH}")}
-        self._totals: dict[str, dict[float, float]] = {name: {} for name in self._files}
+        self._values = values
+        self._totals: dict[str, dict[float, float]] = {}
         self._ended = threading.Event()
 
     @contextmanager
@@ -51,10 +50,15 @@ class Truth:
 
     def _watch(self) -> None:
         while not self._ended.wait(0.1):
-            for name, file in self._files.items():
+            for file in self._values.glob(f"*{TRUTH}"):
                 words = file.read_text().split()
                 if len(words) == 2:  # it is empty until CPU time has passed
-                    self._totals[name][float(words[0])] = float(words[1])
+                    totals = self._totals.setdefault(file.name.removesuffix(TRUTH), {})
+                    totals[float(words[0])] = float(words[1])
+
+    def is_known(self) -> bool:
+        """Whether anything was said yet."""
+        return bool(self._totals)
 
     def power_w(self, host: str, start_s: float, end_s: float) -> float:
         totals = self._totals.get(host) or next(iter(self._totals.values()))
@@ -78,7 +82,7 @@ def measured(bench: Bench, truth: Truth, trials: int) -> read.Result:
         idle={"seconds": 10},
     )
     with truth.watched():
-        time.sleep(0.5)
+        until(truth.is_known, 60, "the feeder to say what hosts drew")
         bench.run("run", file, limit_s=RUN_LIMIT_S)
     return read.load(read.result_dirs(bench.results)[-1])
 

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from scripts import planted, quick
 from tests import cpu_weights, pools
-from tests.__main__ import COMPUTING, GUESTS, LABS, commands
+from tests.__main__ import COMPUTING, GUESTS, LABS, commands, run_tier
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,6 +45,39 @@ def test_only_make_test_all_runs_full_tests_and_those_that_run_alone() -> None:
     for name in one:
         assert every[name][every[name].index("-m") + 1] == "not measures and not thorough"
     assert every["alone"][1] == "measures and not thorough"
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_all_guests_run_after_labs_and_those_of_make_test_beside_them(
+    monkeypatch: pytest.MonkeyPatch, everything: bool
+) -> None:
+    order: list[str] = []
+
+    def name_of(arguments: Sequence[str]) -> str:
+        runs = commands(everything=everything, cpus=os.cpu_count() or 1)
+        return next(name for name, run in runs.items() if run == arguments)
+
+    class Begun:
+        def __init__(self, arguments: Sequence[str], group: Path | None) -> None:
+            order.append(f"{name_of(arguments)} beside")
+            self.process = SimpleNamespace(wait=lambda: 0)
+
+        def end(self) -> None:
+            """Nothing runs."""
+
+    def run(arguments: Sequence[str], group: Path | None = None) -> int:
+        order.append(name_of(arguments))
+        return 3 if order[-1] == "guests" else 0
+
+    monkeypatch.setattr("tests.__main__.Beside", Begun)
+    monkeypatch.setattr("tests.__main__._run", run)
+    status = run_tier(everything=everything)
+    if everything:
+        assert order == ["alone", "computing beside", "labs", "guests"]
+        assert status == 3
+    else:
+        assert order == ["guests beside", "computing beside", "labs"]
+        assert status == 0
 
 
 def test_quick_and_planted_run_tests_of_make_test() -> None:
