@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import subprocess
+import time
 from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -91,6 +92,13 @@ class Namespace(LocalHost):
         return subprocess.run(
             inside, input=stdin, capture_output=True, text=True, timeout=HANG_LIMIT_S, check=False
         )
+
+    def assert_is(self, before: list[str]) -> None:
+        """Is as before, once the kernel has made the routes of link-local addresses, which it does later."""
+        end_s = time.monotonic() + SETTLED_LIMIT_S
+        while (now := self.everything()) != before and time.monotonic() < end_s:
+            time.sleep(0.05)
+        assert now == before, f"waited {SETTLED_LIMIT_S} s for what was there before"
 
     def everything(self) -> list[str]:
         """All interfaces, addresses and routes, without numbers that are given anew each time."""
@@ -287,7 +295,7 @@ def test_a_network_carries_data_and_leaves_nothing_behind(
     assert len(entries) == 2
     run(settings.to([], names))
     for host, shown in zip(two, before, strict=True):
-        assert host.everything() == shown
+        host.assert_is(shown)
     assert journal.read()[1] == ()
 
 
@@ -301,7 +309,7 @@ def test_what_was_removed_comes_back_as_it_was(
     run(settings.to(changes(described), {"a"}))
     assert (two[0].everything() == before) == (text == REMOVING["what is not there"])
     run(settings.to([], {"a"}))
-    assert two[0].everything() == before
+    two[0].assert_is(before)
 
 
 def test_one_network_follows_another_and_the_host_is_as_before(
@@ -312,7 +320,7 @@ def test_one_network_follows_another_and_the_host_is_as_before(
     for text in (VXLAN, BRIDGE, VXLAN6, REMOVING["vxlan"], VXLAN):
         run(settings.to(changes({"a": both(text)["a"]}), {"a"}))
     run(settings.to([], {"a"}))
-    assert two[0].everything() == before
+    two[0].assert_is(before)
 
 
 def test_of_two_networks_with_the_same_names_the_second_is_made_anew(
@@ -328,7 +336,7 @@ def test_of_two_networks_with_the_same_names_the_second_is_made_anew(
         assert str(link["linkinfo"]["info_data"]["port"]) == port
         assert len(journal.read()[1]) == 1
     run(settings.to([], {"a"}))
-    assert two[0].everything() == before
+    two[0].assert_is(before)
 
 
 SAME_DESTINATION = """
@@ -356,11 +364,11 @@ def test_an_undo_takes_no_route_of_another_metric_with_it(two: tuple[Namespace, 
 
     before = knob.parse(ask(knob.read(target)))
     ask(knob.write(target, before))
-    assert host.everything() == before_all
+    host.assert_is(before_all)
     ask(knob.write(target, knob.wanted(before, value)))
     assert host.everything() != before_all
     ask(knob.write(target, before))
-    assert host.everything() == before_all
+    host.assert_is(before_all)
 
 
 def test_a_route_that_is_not_to_be_on_one_interface_stays_on_another(
@@ -372,7 +380,7 @@ def test_a_route_that_is_not_to_be_on_one_interface_stays_on_another(
     run(settings.to(changes({"a": both(f"{VXLAN.rstrip()}\n{absent}\n")["a"]}), {"a"}))
     assert "via 192.0.2.254 dev eth0" in two[0].call("ip", "route", "show", "10.50.0.0/16").stdout
     run(settings.to([], {"a"}))
-    assert two[0].everything() == before
+    two[0].assert_is(before)
 
 
 @pytest.mark.parametrize("text", [VXLAN, BRIDGE], ids=["vxlan", "bridge"])
@@ -405,7 +413,7 @@ def test_a_half_made_network_is_completed_and_undone(text: str, two: tuple[Names
         ask(knob.write(target, before))
         assert read() == before
         ask(knob.write(target, before))
-        assert host.everything() == before_all
+        host.assert_is(before_all)
 
 
 def test_what_cannot_be_made_says_which_line_and_is_undone(
@@ -420,7 +428,7 @@ def test_what_cannot_be_made_says_which_line_and_is_undone(
     assert "\n" not in str(caught.value)
     assert two[0].everything() != before
     run(settings.to([], {"a"}))
-    assert two[0].everything() == before
+    two[0].assert_is(before)
 
 
 REFUSED = {
@@ -456,7 +464,7 @@ def test_what_somebody_else_has_is_refused_before_anything_is_written(
         run(settings.check(changes({"a": both(text)["a"]})))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert two[0].everything() == before
+    two[0].assert_is(before)
 
 
 def test_what_somebody_changed_meanwhile_is_left_and_forced_back(
@@ -470,4 +478,4 @@ def test_what_somebody_changed_meanwhile_is_left_and_forced_back(
     with pytest.raises(ChangeError, match="which linewatt did not set"):
         run(apply.undo(cast(Host, two[0]), KNOBS["network"], entry, journal))
     run(apply.undo(cast(Host, two[0]), KNOBS["network"], entry, journal, force=True))
-    assert two[0].everything() == before
+    two[0].assert_is(before)
