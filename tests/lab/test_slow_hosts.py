@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import json
 import os
-import re
 import signal
 import threading
 import time
@@ -182,11 +181,7 @@ def test_a_host_that_stands_still_for_longer_than_its_silence_is_cut_and_what_to
     first, second = bench.trials()
     assert (first["status"], second["status"]) == ("done", "failed")
     assert second["reason"].startswith("h2: while waiting for the ")
-    unanswered = re.search(
-        r"the SSH connection ended: no heartbeat was answered for (\d\.\d)", second["reason"]
-    )
-    assert unanswered, second["reason"]
-    assert float(unanswered[1]) >= 2.0
+    assert "the SSH connection ended: no heartbeat was answered for 2." in second["reason"]
     written = parsed(lost[0])
     bench.results = bench.tmp / "again"
     out, status = run_with_a_stop(bench, inventory(bench, 2, **limits(**written)), 2.5)

@@ -56,8 +56,6 @@ class Plant:
     """what is done in each trial, from its start on"""
     places: Callable[[Ground], Mapping[str, Data]] = field(default=lambda _: {})
     """changes of the inventory"""
-    consequences: frozenset[str] = frozenset()
-    """findings that are true of this plant, too, and may be told before: sensors wait for the CPU it fills"""
     says: tuple[str, ...] = ()
     """words that the sentence, or the evidence of the finding, must have"""
     idle_machine: bool = True
@@ -187,7 +185,6 @@ PLANTS = (
         {"window": {"seconds": 3, "omit": 3, "tail": 3.3}},  # receive work is moved before the window begins
         limits=_words("receiver-irq-cpu"),
         findings=_words("setting-changed"),
-        consequences=_words("window-edges-contaminated", "sensor-late"),
         planting=_costly(1, "received", 40),
         during=_onto_one_cpu,
         places=lambda ground: ground.apart(f"{ground.app_cpu},{ground.irq_cpu}"),
