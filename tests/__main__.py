@@ -55,7 +55,7 @@ def run_tier(*, everything: bool) -> int:
         name: tests and cpu_weights.make_group(tests / name, weight)
         for name, weight in cpu_weights.WEIGHTS.items()
     }
-    after_labs = ["guests"] if everything else []  # all of them take a CPU from labs for a quarter of an hour
+    after_labs = ["guests"] if everything else []  # all of them need 8 CPU minutes, which labs would lack
     beside = [Beside(runs[name], groups[name]) for name in ("guests", "computing") if name not in after_labs]
     try:
         statuses += [_run(runs[name], groups[name]) for name in ("labs", *after_labs)]
