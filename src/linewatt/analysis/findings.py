@@ -123,7 +123,12 @@ def gather(
         groups.setdefault((one.flag.code, _subject(one)), []).append(one)
     every_case = tuple(dict.fromkeys(trial.case for trial in every))
     found = [_finding(members, every_case) for members in groups.values()]
-    return Findings(tuple(sorted(found, key=lambda one: RANKS.index(one.kind.rank))))
+    return Findings(tuple(sorted(found, key=lambda one: _urgency(one.kind))))
+
+
+def _urgency(kind: Kind) -> tuple[int, bool]:
+    """By rank; of one rank those first that throughput is doubtful by: what else is wrong often follows."""
+    return RANKS.index(kind.rank), "throughput" not in kind.figures
 
 
 def _subject(one: _Seen) -> object:
