@@ -220,3 +220,12 @@ def test_a_nic_that_writes_its_counters_rarely_has_no_neighbour(
 def test_a_neighbour_of_a_nic_that_writes_its_counters_rarely_is_told_beyond_what_that_explains() -> None:
     found = [is_told(rarely_written("h2"), neighbour("rx", other_bps)) for other_bps in (0.8e9, 1.6e9)]
     assert found == [False, True]
+
+
+@pytest.mark.parametrize("edge_s", [OMIT_S, OMIT_S + WINDOW_S])
+def test_a_load_that_caught_up_at_an_edge_of_the_window_is_no_neighbour(edge_s: float) -> None:
+    """It is shared out evenly over the interval in which it did, of which the window has a part."""
+    caught_up = rates([160e6 if second == edge_s else 20e6 for second in range(SECONDS)])
+    found = [is_told(caught_up, neighbour("rx", other_bps)) for other_bps in (12e6, 40e6)]
+    assert found == [False, True]
+    assert is_told(rates(20e6), neighbour("rx", 12e6))

@@ -12,6 +12,7 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.checks.load import is_lossy
 from linewatt.engine.measuring.cut import Seen
+from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import (
     ANSWER_BYTES,
     DROPS_SHOWN,
@@ -117,8 +118,11 @@ def _beside(seen: Seen, end: EndResult, framing: Framing, reading: Reading) -> I
     load = _load_made(seen, end, framing)
     ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
     if all((end.counters.get(f"nic.{way}_bytes") or 0.0) >= load[way].payload * LEAST_SEEN for way in ways):
-        late = {way: _late_s(reading, f"nic.{way}_bytes", seen) / seen.window.seconds for way in ways}
-        told = (_others(way, load[way], end.counters, seen.window.seconds, late[way]) for way in ways)
+        uneven = _uneven_ratio(seen)
+        beyond = {
+            way: _late_s(reading, f"nic.{way}_bytes", seen) / seen.window.seconds + uneven for way in ways
+        }
+        told = (_others(way, load[way], end.counters, seen.window.seconds, beyond[way]) for way in ways)
         yield from filter(None, told)
 
 
@@ -141,6 +145,34 @@ def _late_s(reading: Reading, name: str, seen: Seen) -> float:
     return max(after - before for before, after in pairwise([known[0][0], *moved_s, known[-1][0]]))
 
 
+def _uneven_ratio(seen: Seen) -> float:
+    """How much of the load may have passed on the other side of an edge of the window, as a part of it.
+
+    Load and interface are counted in intervals of their own, and each shares those on an edge out evenly. A
+    load that stood still there and caught up passed most of one on one side.
+    """
+    moved = sum(one.offered_bps for one in seen.instances) / 8 * seen.window.seconds
+    edges_s = (seen.window.start_s, seen.window.end_s)
+    astray = sum(_astray(run.sender, edge_s) for run in seen.cut.runs for edge_s in edges_s)
+    return astray / moved if moved else 0.0
+
+
+def _astray(run: EndRun, edge_s: float) -> float:
+    """By how many bytes intervals at an edge, or next to one that is, differ from the load's mean."""
+    intervals = run.load.intervals
+    rate = sum(one.transferred_bytes for one in intervals) / sum(one.end_s - one.start_s for one in intervals)
+    at_s = edge_s - run.start_s
+    return max(
+        (
+            abs(one.transferred_bytes - rate * length_s)
+            for one in intervals
+            if (length_s := one.end_s - one.start_s)
+            and one.start_s - length_s <= at_s <= one.end_s + length_s
+        ),
+        default=0.0,
+    )
+
+
 def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[str]:
     """Datagrams that no process of this host wanted: where the load itself lost many, bytes and packets of
     others hide below what it may have sent."""
@@ -157,14 +189,14 @@ def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[st
 
 
 def _others(
-    way: str, load: _LoadMade, counters: Mapping[str, float | None], seconds: float, late: float
+    way: str, load: _LoadMade, counters: Mapping[str, float | None], seconds: float, beyond: float
 ) -> str | None:
     """Bytes that are not the load's, or else packets: small ones make few bytes, and cost a CPU as much.
 
-    ``late``: the load of so much more, as a part of the window, may be in what was read in it.
+    ``beyond``: the load of so much more, as a part of the window, may be in what was read in it.
     """
     found, packets = (counters.get(f"nic.{way}_{unit}") for unit in ("bytes", "packets"))
-    most, most_packets = (of_load * (1 + late) for of_load in (load.most, load.most_packets))
+    most, most_packets = (of_load * (1 + beyond) for of_load in (load.most, load.most_packets))
     if found is not None and found > most + FLOOR_BPS / 8 * seconds:
         rates = [format_rate(8 * one / seconds) for one in (found - load.least, found, load.least)]
     elif packets is not None and load.packets is not None and packets > most_packets + FLOOR_PPS * seconds:
