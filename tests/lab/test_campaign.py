@@ -107,11 +107,15 @@ class Bench:
         (host,) = (host for host in self.lab.hosts if host.name == name)
         return {str(cpu) for cpu in host.cpus}
 
-    def with_default_limits(self) -> Path:
-        """The lab's inventory without the patience that tests state."""
+    def with_default_limits(self, number: int) -> Path:
+        """The lab's inventory without the patience that tests state for one of its hosts."""
         path = self.tmp / "default-limits.yaml"
-        lines = self.lab.inventory.read_text().splitlines()
-        path.write_text("\n".join(line for line in lines if "linewatt_limits:" not in line) + "\n")
+        kept, host = [], ""
+        for line in self.lab.inventory.read_text().splitlines():
+            host = line.strip() if line.strip().endswith(":") else host
+            if "linewatt_limits:" not in line or host != f"h{number}:":
+                kept.append(line)
+        path.write_text("\n".join(kept) + "\n")
         return path
 
     def bad_inventory(self, **values: str) -> Path:
@@ -483,7 +487,7 @@ def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_
 
 def test_a_host_that_goes_silent_ends_its_processes_and_comes_back(bench: Bench) -> None:
     """The cable of the management network is pulled, and plugged in again."""
-    hosts = str(bench.with_default_limits())
+    hosts = str(bench.with_default_limits(2))
     process = bench.start("run", bench.campaign(hosts=hosts, trials=3, window=LONG))
     await_event(process, "trial_started", 1)
     bench.on_host(2, "ip", "link", "set", "mgmt0", "down")
