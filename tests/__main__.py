@@ -35,7 +35,7 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
     runs = {
         "guests": ["-m", tier, "--durations=5", *GUESTS],
         "computing": [*beside, "-n", str(cpus), *COMPUTING, *(f"--ignore={file}" for file in talking)],
-        "labs": [*beside, "-n", str(cpus + 3), "--durations=15", *LABS, *talking],
+        "labs": [*beside, "-n", str(cpus + 2), "--durations=15", *LABS, *talking],
     }
     if everything:
         return {"alone": ["-m", f"{ALONE} and not thorough", "--durations=10", "tests"], **runs}

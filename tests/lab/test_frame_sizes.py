@@ -35,7 +35,6 @@ BOTH = ["ipv4", "ipv6"]
     ("tests", "families"),
     [
         (["udp-78"], BOTH),
-        (["udp-1464"], ["ipv4"]),
         pytest.param(["udp-1464", "udp-512", "udp-78"], BOTH, marks=pytest.mark.full),
     ],
     ids=lambda names: "-".join(names),

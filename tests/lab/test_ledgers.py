@@ -60,8 +60,8 @@ def test_a_neighbours_flow_on_the_same_interface_is_told_at_both_ends(bench: Ben
     assert "received" in found[1]["evidence"]
 
 
-LOADS = (("tcp", "500M"), ("udp-1500", "500M"), ("udp-60", "20M"))
-OTHER_LOADS = (("tcp", "20M"), ("udp-1500", "20M"), ("udp-60", "500M"))
+LOADS = (("tcp", "500M"), ("udp-1500", "20M"), ("udp-60", "20M"))
+OTHER_LOADS = (("tcp", "20M"), ("udp-1500", "500M"), ("udp-60", "500M"))
 
 
 @pytest.fixture(scope="module")
