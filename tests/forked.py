@@ -39,11 +39,21 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import linewatt
+import pydantic
 from linewatt import cli
 
 for name in (*{LIBRARIES}, *(module.name for module in walk_packages(linewatt.__path__, "linewatt."))):
     if not name.startswith("linewatt.loads.users."):  # Locust changes what it is imported into
         import_module(name)
+
+def subclasses(model):
+    for one in model.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+for model in (*subclasses(pydantic.BaseModel),):
+    if model.__module__.startswith("linewatt."):
+        model.model_rebuild()  # each command that reads a file would build them anew
 
 def run(asked):
     # what Python does with a program, but for taking itself apart at the end
