@@ -178,10 +178,15 @@ def test_what_lacks_on_hosts_is_told_in_one_line(bench: UsersBench, keys: dict[s
 
 
 class CpuBench(Bench):
-    """h1's logins see a copy of the CPUs of this machine, which can be switched without harm."""
+    """Logins of each host see a copy of the CPUs of this machine, which can be switched without harm."""
 
-    def tree(self, back: ExitStack) -> Path:
-        tree = self.tmp / "cpus"
+    def switches(self, back: ExitStack) -> list[Path]:
+        """That of CPU 1 at either host."""
+        return [self._tree(number, back) / "cpu1" / "online" for number in (1, 2)]
+
+    def _tree(self, number: int, back: ExitStack) -> Path:
+        """Of each host its own: a file is empty for a moment while it is written, which a switch never is."""
+        tree = self.tmp / f"cpus-{number}"
         tree.mkdir()
         real = Path("/sys/devices/system/cpu")
         for name in ("online", "possible", "present", "isolated"):
@@ -191,8 +196,7 @@ class CpuBench(Bench):
             shutil.copytree(cpu / "topology", tree / cpu.name / "topology")
             (tree / cpu.name / "online").write_text("1\n")
         (tree / "cpu0" / "online").unlink()
-        for number in (1, 2):
-            self.mount(number, tree, str(real), back)
+        self.mount(number, tree, str(real), back)
         return tree
 
     def hosts_of_their_own(self) -> Path:
@@ -219,21 +223,24 @@ def cpus(lab2: Any, tmp_path: Path) -> Iterator[CpuBench]:
 
 def test_a_cpu_that_was_switched_off_is_on_again_after_kill_dash_nine_and_restore(cpus: CpuBench) -> None:
     with ExitStack() as back:
-        tree = cpus.tree(back)
-        switch = tree / "cpu1" / "online"
+        switches = cpus.switches(back)
+
+        def states() -> list[str]:
+            return [one.read_text().strip() for one in switches]
+
         keys = {"factors": {"cpus_online": ["all", "0"]}, "placement": "none", "trials": 1, "rate": "50M"}
         file = cpus.campaign(hosts=str(cpus.hosts_of_their_own()), **keys)
         running = cpus.start("run", file)
         await_event(running, "trial_started", 2)
-        assert switch.read_text().strip() == "0"
+        assert states() == ["0", "0"]
         running.kill()
         running.communicate()
         cpus.until_nothing_runs()
-        assert switch.read_text().strip() == "0", "nobody has put it back yet"
+        assert states() == ["0", "0"], "nobody has put it back yet"
         cpus.restore()
-        assert switch.read_text().strip() == "1"
+        assert states() == ["1", "1"]
         cpus.run("resume", "last")
-        assert switch.read_text().strip() == "1"
+        assert states() == ["1", "1"]
         assert [one["status"] for one in cpus.trials()] == ["done"] * 2
         read = [one["receiver"]["settings"]["cpus_online host"] for one in cpus.trials()]
         assert read == ["always@0 on@1", "always@0 off@1"]
