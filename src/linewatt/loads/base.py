@@ -112,7 +112,8 @@ class ToldEnd:
 
     ``key`` is the same at both ends of one test, and of no other. ``begun_s`` is when the test began on the
     clock of its host, at the earliest; it was at most ``late_s`` later. ``other`` is what the file says of
-    the other end, or why it says nothing. ``node`` is what the file calls its host, ``program`` the load.
+    the other end, or why it says nothing. ``node`` is what the file calls its host, ``program`` the load;
+    ``peer`` is how it calls the other one, ``addresses`` are its own, of data.
     """
 
     file: str
@@ -132,6 +133,7 @@ class ToldEnd:
     kernel: str | None = None
     program: str | None = None
     failure: str | None = None
+    addresses: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

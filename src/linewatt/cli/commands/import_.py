@@ -76,6 +76,20 @@ def import_command(  # noqa: PLR0913  each is an option
         help="What the load went through; default bare.",
         rich_help_panel=_PANEL,
     ),
+    sender: str | None = typer.Option(
+        None,
+        "--sender",
+        metavar="NAME",
+        help="What the host is called that sends in every test.",
+        rich_help_panel=_PANEL,
+    ),
+    receiver: str | None = typer.Option(
+        None,
+        "--receiver",
+        metavar="NAME",
+        help="What the host is called that receives in every test.",
+        rich_help_panel=_PANEL,
+    ),
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Print what was stored as JSON."),
 ) -> None:
@@ -97,7 +111,7 @@ def import_command(  # noqa: PLR0913  each is an option
     """
     from linewatt.store.bundle.layout import is_bundle
 
-    given = Given(omit, tail, timezone, host, skip, network)
+    given = Given(omit, tail, timezone, host, skip, network, sender, receiver)
     path = Path(table)
     if table != "-" and not path.is_dir() and is_bundle(path):
         _refuse(given, "a bundle")

@@ -30,6 +30,8 @@ class Given:
     host: Sequence[str] = ()
     skip: Sequence[str] = ()
     network: str | None = None
+    sender: str | None = None
+    receiver: str | None = None
 
     @property
     def named(self) -> list[str]:
@@ -41,6 +43,8 @@ class Given:
             "--host": self.host or None,
             "--skip": self.skip or None,
             "--network": self.network,
+            "--sender": self.sender,
+            "--receiver": self.receiver,
         }
         return [name for name, value in every.items() if value is not None]
 
@@ -78,9 +82,12 @@ def import_captures(path: Path, called: str, given: Given, results: Path, *, as_
                 "files": len(whole.found),
                 "formats": whole.formats,
                 "hosts": list(whole.host_names),
+                "notes": list(whole.hosts.notes),
             }
         )
         return
+    for note in whole.hosts.notes:
+        say(note)
     say(f"{_files(whole)} stored as {_count(len(trials), 'trial')} of {', '.join(whole.host_names)}")
     if failed:
         say(f"{_count(failed, 'trial')} failed; show says why")
@@ -105,14 +112,18 @@ def options_of(given: Given) -> Options:
         if value is not None and not 0 <= value <= MOST_S:
             raise InvalidInput(f"{name} {value:g}: give seconds from 0 to {MOST_S:g}")
     network = given.network or "bare"
-    if not re.fullmatch(HOST_NAME, network, re.ASCII):
-        raise InvalidInput(f"--network {network!r}: use letters, digits, dots, underscores and dashes")
+    names = (("--network", network), ("--sender", given.sender), ("--receiver", given.receiver))
+    for option, name in names:
+        if name is not None and not re.fullmatch(HOST_NAME, name, re.ASCII):
+            raise InvalidInput(f"{option} {name!r}: use letters, digits, dots, underscores and dashes")
     return Options(
         omit_s=given.omit or 0.0,
         tail_s=given.tail or 0.0,
         zone=None if given.timezone is None else zone_of(given.timezone),
         hosts=dict(_host_of(one) for one in given.host),
         network=network,
+        sender=given.sender,
+        receiver=given.receiver,
     )
 
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from linewatt.campaign.entries.fields import HOST_NAME
 from linewatt.engine.captures.model import Found
@@ -17,10 +17,16 @@ LOOPBACK = re.compile(r"127\.\d+\.\d+\.\d+|::1|localhost", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """File → host; ``nodes`` are what files of a host call it, ``sharing`` those that are one machine."""
+    """File → host; ``nodes`` are what files of a host call it, ``sharing`` those that are one machine.
+
+    ``addresses`` are those of a host's own ends of tests. ``notes`` say, a line each, where files contradict
+    the folders they are in.
+    """
 
     of_file: Mapping[str, str]
     nodes: Mapping[str, str]
+    addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,12 +39,31 @@ class Hosts:
             name for name in self.names if name != host and own is not None and self.nodes.get(name) == own
         )
 
+    def at(self, address: str) -> str | None:
+        """The host that has an address, or is called so."""
+        known = (name for name in self.names if address in self.addresses.get(name, ()))
+        return next(known, named(address) if address and named(address) in self.names else None)
+
+    def renamed(self, names: Mapping[str, str]) -> Hosts:
+        """The same with other names."""
+        addresses: dict[str, frozenset[str]] = {}
+        for host, own in self.addresses.items():
+            name = names.get(host, host)
+            addresses[name] = addresses.get(name, frozenset()) | own
+        return replace(
+            self,
+            of_file={file: names.get(host, host) for file, host in self.of_file.items()},
+            nodes={names.get(host, host): node for host, node in self.nodes.items()},
+            addresses=addresses,
+        )
+
 
 def assign(found: Sequence[Found], said: Mapping[str, str]) -> Hosts:
     """The host of each file. Raises InvalidInput, one line, where none can be told or files contradict it."""
     _refuse_unknown(found, said)
     of_file = {one.file.name: _host(one, said) for one in found}
     nodes: dict[str, tuple[str, str]] = {}
+    addresses: dict[str, frozenset[str]] = {}
     for one in found:
         host = of_file[one.file.name]
         for node in sorted(one.nodes):
@@ -48,7 +73,38 @@ def assign(found: Sequence[Found], said: Mapping[str, str]) -> Hosts:
                     f"{one.file.name}: is of a host that calls itself {one_line(node)}, and {before[1]} is "
                     f"of {one_line(before[0])}; both would be {host}: keep a folder for each host"
                 )
-    return Hosts(of_file, {host: node for host, (node, _) in nodes.items()})
+        own = frozenset(address for end in one.ends for address in end.addresses)
+        addresses[host] = addresses.get(host, frozenset()) | own
+    hosts = Hosts(of_file, {host: node for host, (node, _) in nodes.items()}, addresses)
+    return _joined(hosts, found, {of_file[name] for name in said})
+
+
+def _joined(hosts: Hosts, found: Sequence[Found], said: Collection[str]) -> Hosts:
+    """Folders whose files are of one machine as one host, unless both ends of a test are in two of them.
+
+    ``said`` are hosts that are called so by whoever imports the files: they stay.
+    """
+    ends: dict[str, set[str]] = {}
+    for one in found:
+        for end in one.ends:
+            ends.setdefault(end.key, set()).add(hosts.of_file[one.file.name])
+    apart = {host for both in ends.values() if len(both) > 1 for host in both}
+    of_node: dict[str, list[str]] = {}
+    for host in hosts.names:
+        if host in hosts.nodes and host not in apart and host not in said:
+            of_node.setdefault(hosts.nodes[host], []).append(host)
+    for node, own in of_node.items():
+        if len(own) > 1:
+            name = named(node)
+            taken = name in hosts.names and name not in own
+            name = own[0] if taken else name
+            note = (
+                f"{', '.join(own)}: files of one host, as all of them name {one_line(node)}: taken for "
+                f"{name}; --sender and --receiver name the ends where that is wrong"
+            )
+            renamed = hosts.renamed(dict.fromkeys(own, name))
+            hosts = replace(renamed, notes=(*hosts.notes, note))
+    return hosts
 
 
 def _refuse_unknown(found: Iterable[Found], said: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ class Options:
 
     ``zone`` is that of clocks on the wall that are written without one; None: not said, UTC is tried.
     ``hosts`` is the name of a file → the host it is of, where neither its folder nor what is in it says so.
+    ``sender`` and ``receiver`` are what the hosts of all tests are called, where it is said.
     """
 
     omit_s: float = 0.0
@@ -21,3 +22,5 @@ class Options:
     zone: tzinfo | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
     network: str = "bare"
+    sender: str | None = None
+    receiver: str | None = None

@@ -112,11 +112,40 @@ def _test(client: ToldEnd | None, server: ToldEnd | None, hosts: Hosts) -> OneTe
 
 
 def _other(known: ToldEnd, own: str, hosts: Hosts) -> str:
-    """The host of an end without a file: the only other one that has any, else its address."""
+    """The host of an end without a file: the one that has its address, or the only other one of whose
+    addresses no file says anything; else its address."""
     others = [name for name in hosts.names if name != own]
     if LOOPBACK.fullmatch(known.peer) and not others:
         return own
-    return others[0] if len(others) == 1 else named(known.peer or "peer")
+    if (found := hosts.at(known.peer)) is not None and found != own:
+        return found
+    unknown = [name for name in others if not hosts.addresses.get(name)]
+    return unknown[0] if len(unknown) == 1 else named(known.peer or "peer")
+
+
+def with_ends_named(
+    tests: Sequence[OneTest], hosts: Hosts, sender: str | None, receiver: str | None
+) -> tuple[tuple[OneTest, ...], Hosts]:
+    """Tests and hosts with the names that were said of who sends and who receives in all of them.
+
+    Raises InvalidInput for a host that would have two names, and for one name for both ends.
+    """
+    names: dict[str, tuple[str, str]] = {}
+    for one in tests:
+        for host, name in zip(_way(one), (sender, receiver), strict=True):
+            before, file = names.setdefault(host, (name or host, one.files[0]))
+            if before != (name or host):
+                raise InvalidInput(
+                    f"{one.files[0]}, {file}: {host} sends in one of them and receives in the other; "
+                    "--sender and --receiver are of all tests: --skip those that go the other way"
+                )
+    if any(len({names[host][0] for host in _way(one)}) == 1 for one in tests):
+        raise InvalidInput(f"{sender or receiver} would be both ends of a test; name both by --sender and --receiver")
+    plain = {host: name for host, (name, _) in names.items()}
+    renamed = (
+        replace(one, client_host=plain[one.client_host], server_host=plain[one.server_host]) for one in tests
+    )
+    return tuple(renamed), hosts.renamed(plain)
 
 
 def beside(host: str) -> str:

@@ -13,7 +13,7 @@ from linewatt.engine.captures import doubts
 from linewatt.engine.captures.hosts import Hosts
 from linewatt.engine.captures.model import NOT_SAID, Found, Track
 from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.pairing import OneTest, beside, case_of, tests_of, trials_of, varied_options
+from linewatt.engine.captures.pairing import OneTest, beside, case_of, trials_of, varied_options
 from linewatt.engine.captures.placing import HostClock, Placed, clock_of, placed
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
@@ -61,9 +61,10 @@ class _Group:
     sharing: Mapping[str, tuple[str, ...]]
 
 
-def made_of(found: Sequence[Found], hosts: Hosts, options: Options) -> tuple[Made, ...]:
+def made_of(
+    found: Sequence[Found], tests: Sequence[OneTest], hosts: Hosts, options: Options
+) -> tuple[Made, ...]:
     """All trials of what was found. Raises InvalidInput where there is none, or they contradict."""
-    tests = tests_of(found, hosts)
     if not tests:
         known = ", ".join(load.by_hand for load in LOADS.values() if load.by_hand)
         raise InvalidInput(

@@ -13,7 +13,7 @@ from linewatt.engine.captures.formats import find
 from linewatt.engine.captures.hosts import Hosts, assign
 from linewatt.engine.captures.model import Found
 from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.pairing import beside
+from linewatt.engine.captures.pairing import beside, tests_of, with_ends_named
 from linewatt.engine.captures.trials import Made, made_of
 from linewatt.model import Case
 from linewatt.records import SCHEMA_VERSION
@@ -54,7 +54,8 @@ def understand(files: Sequence[CaptureFile], options: Options) -> Whole:
     """The same of files that were read."""
     found = tuple(find(one) for one in files)
     hosts = assign(found, options.hosts)
-    return Whole(found, hosts, made_of(found, hosts, options))
+    tests, hosts = with_ends_named(tests_of(found, hosts), hosts, options.sender, options.receiver)
+    return Whole(found, hosts, made_of(found, tests, hosts, options))
 
 
 def manifest_of(whole: Whole, name: str, source: str, options: Options) -> dict[str, Any]:

@@ -78,7 +78,8 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
         kernel=system[2] if len(system) > 2 else None,
         program=str(start["version"])[:60] if "version" in start else None,
         is_client=is_client,
-        peer=one_line(str(peer.get("host", "")))[:60],
+        peer=_address(peer.get("host", "")),
+        addresses=frozenset(_address(one["local_host"]) for one in start.get("connected", ())),
         port=_server_port(start, is_client),
         key=str(start["cookie"])[:64],
         begun_s=begun_s + asked.omit_s,
@@ -90,6 +91,11 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
         text=text,
         failure=None if failure is None else f"iperf3: {one_line(str(failure))[:300]}",
     )
+
+
+def _address(text: object) -> str:
+    """As people write it: an IPv4 address by which a socket of IPv6 was reached is one."""
+    return one_line(str(text)).removeprefix("::ffff:")[:60]
 
 
 def _told(document: Mapping[str, Any], *, is_client: bool) -> str:
