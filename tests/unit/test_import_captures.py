@@ -908,7 +908,7 @@ def test_options_that_differ_between_trials_are_a_factor_and_those_alike_are_set
     assert campaign["settings"] == {"iperf3.mss": "1400"}
 
 
-def test_a_test_of_bytes_or_of_a_rate_that_is_not_told_is_another_case_than_any_campaigns(
+def test_a_test_of_bytes_is_another_case_than_any_campaigns_and_a_rate_that_is_not_told_is_said(
     tmp_path: Path,
 ) -> None:
     moved(ONE, tmp_path / "gen" / "a.json", asked={"duration": 0, "bytes": 1000000})
@@ -916,7 +916,11 @@ def test_a_test_of_bytes_or_of_a_rate_that_is_not_told_is_another_case_than_any_
         tmp_path / "old" / "gen", "client.json", of=CAPTURES / "iperf3" / "3.5-tcp-rate-limited"
     ).parent
     assert dict(imported(tmp_path / "gen").trials[0].trial.case.factors) == {"until": "1000000 bytes"}
-    assert dict(imported(old).trials[0].trial.case.factors) == {"asked-rate": "unknown"}
+    (unknown,) = imported(old).trials
+    assert unknown.trial.case.factors == (), "it is a plain result, of which something is not known"
+    (said,) = (one.evidence for one in unknown.trial.flags if one.code == "settings-unknown")
+    assert said.endswith(", and whether a rate was asked for")
+    assert "rate was asked" not in str(imported(TWO).trials[0].trial.flags)
 
 
 def test_datagrams_that_the_kernel_cuts_and_joins_are_another_case(tmp_path: Path) -> None:

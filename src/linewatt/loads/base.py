@@ -104,6 +104,8 @@ class Asked:
     options: tuple[tuple[str, str], ...] = ()
     factors: tuple[tuple[str, str], ...] = ()
     """what else is no test of a campaign, so that it is compared with nothing but itself"""
+    is_rate_told: bool = True
+    """whether the file would say so if a rate had been asked for"""
 
 
 @dataclass(frozen=True, slots=True)

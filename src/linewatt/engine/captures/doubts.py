@@ -37,6 +37,8 @@ UNKNOWN = (
     "MTU, offloads, governor and other settings of hosts, CPUs of the load and of interrupts, the "
     "rate of the line, whether the network was bare, zero-copy"
 )
+RATE_UNKNOWN = ", and whether a rate was asked for"
+"""of a load whose version does not write it"""
 STOOD_STILL = "it stood still, its tool was stopped, or its clock was set"
 """which stamps of a tool alone do not tell apart"""
 
@@ -49,6 +51,10 @@ class Known:
     readings: Mapping[str, tuple[Placed, ...]]
     clocks: Mapping[str, HostClock | str]
     load: Window
+
+    @property
+    def is_rate_told(self) -> bool:
+        return all(one.asked.is_rate_told for one in self.tests)
 
     @property
     def warmed(self) -> Window:
@@ -80,7 +86,7 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
     yield Flag(
         "settings-unknown",
         ", ".join(seen.case.hosts),
-        f"not in the files: {UNKNOWN}",
+        f"not in the files: {UNKNOWN}{'' if known.is_rate_told else RATE_UNKNOWN}",
         "compare with care; a campaign of linewatt reads these facts and compares them",
     )
     yield from _receiver(seen, known.tests)

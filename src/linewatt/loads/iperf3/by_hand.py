@@ -150,7 +150,8 @@ def _asked(start: Mapping[str, Any]) -> Asked:
         omit_s=_within(asked.get("omit", 0), 0, MAX_DURATION_S, "seconds of omit"),
         seconds=None if by_size else _within(asked["duration"], 0, MAX_DURATION_S, "seconds"),
         options=tuple(_options(protocol, start, asked)),
-        factors=tuple(_factors(rate, asked, by_size=by_size)),
+        factors=tuple(_factors(asked, by_size=by_size)),
+        is_rate_told=rate is not None,
     )
 
 
@@ -193,10 +194,8 @@ def _size(count: int) -> str:
     return str(count)
 
 
-def _factors(rate: object, asked: Mapping[str, Any], *, by_size: bool) -> Iterator[tuple[str, str]]:
+def _factors(asked: Mapping[str, Any], *, by_size: bool) -> Iterator[tuple[str, str]]:
     """What makes it another case than any of a campaign."""
-    if rate is None:
-        yield "asked-rate", "unknown"
     if by_size:
         yield "until", f"{asked['bytes']} bytes" if asked.get("bytes") else f"{asked['blocks']} blocks"
     if asked.get("tos"):

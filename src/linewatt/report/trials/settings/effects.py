@@ -64,10 +64,11 @@ class Experiment:
 
 
 def experiment(result: Result) -> Experiment | None:
-    """The effects of a result's factors; ``None`` where its cases have none."""
-    if not any(trial.case.factors for trial in result.trials):
-        return None
+    """The effects of a result's factors; ``None`` where its cases have none, or nobody varied any."""
     campaign = result.manifest.asked
+    levels = {trial.case.factors for trial in result.trials}
+    if not any(levels) or (len(levels) == 1 and not campaign.factors):
+        return None
     factors = {name: tuple(levels) for name, levels in campaign.factors.items()}
     known = get_args(design.Design)
     named: design.Design = next((one for one in known if one == campaign.design), "one-at-a-time")
