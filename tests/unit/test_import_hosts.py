@@ -95,7 +95,9 @@ def test_readings_of_the_only_host_whose_addresses_no_file_says_are_the_servers(
 
 def test_ends_may_be_named_and_files_of_a_folder_of_that_name_are_theirs(tmp_path: Path) -> None:
     for number in (1, 2):
-        write_test(tmp_path / f"run{number}" / "client.json", server=f"192.0.2.1{number}", later_s=20 * number)
+        write_test(
+            tmp_path / f"run{number}" / "client.json", server=f"192.0.2.1{number}", later_s=20 * number
+        )
     named = ways(tmp_path, sender="web", receiver="db")
     assert named == [("web", "db", 1), ("web", "db", 2)]
     assert ways(tmp_path, receiver="db") == [("gen", "db", 1), ("gen", "db", 2)]

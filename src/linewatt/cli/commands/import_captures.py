@@ -82,11 +82,11 @@ def import_captures(path: Path, called: str, given: Given, results: Path, *, as_
                 "files": len(whole.found),
                 "formats": whole.formats,
                 "hosts": list(whole.host_names),
-                "notes": list(whole.hosts.notes),
+                "notes": list(whole.notes),
             }
         )
         return
-    for note in whole.hosts.notes:
+    for note in whole.notes:
         say(note)
     say(f"{_files(whole)} stored as {_count(len(trials), 'trial')} of {', '.join(whole.host_names)}")
     if failed:

@@ -56,6 +56,8 @@ class Found:
     format: str
     ends: tuple[ToldEnd, ...] = ()
     tracks: tuple[Track, ...] = ()
+    note: str | None = None
+    """what is odd about the file, and was read nevertheless"""
 
     @property
     def nodes(self) -> frozenset[str]:

@@ -140,7 +140,9 @@ def with_ends_named(
                     "--sender and --receiver are of all tests: --skip those that go the other way"
                 )
     if any(len({names[host][0] for host in _way(one)}) == 1 for one in tests):
-        raise InvalidInput(f"{sender or receiver} would be both ends of a test; name both by --sender and --receiver")
+        raise InvalidInput(
+            f"{sender or receiver} would be both ends of a test; name both by --sender and --receiver"
+        )
     plain = {host: name for host, (name, _) in names.items()}
     renamed = (
         replace(one, client_host=plain[one.client_host], server_host=plain[one.server_host]) for one in tests

@@ -30,13 +30,21 @@ SECOND_S = 1.0
 MOST_CPUS = 8192
 MOST_PERCENT = 100.5
 """three columns of two decimals each, added up"""
+_OFF_PERCENT = 1.0
+"""by which the columns of a row may miss 100 %: each is rounded"""
 ALIKE_PERCENT = 0.5
 """what all CPUs have together and the mean of their rows may differ by: 0.3 in captures"""
+NO_TOP = (
+    "its first line, which names host, date and number of CPUs, is missing: of the host that its folder "
+    "names, and of the day of the load"
+)
 _ALL = ("all", "-1")
 _NAMES = {"user": "usr", "system": "sys"}
 """of ``sar -u`` in its short form, in which they contain guests and interrupts"""
 _NEEDED = ("idle", "iowait", "steal")
 """without these nothing is told of the use of a CPU"""
+_LATER = ("guest", "gnice")
+"""that old versions have no columns for (gnice came with sysstat 10.1.4): the time is in others"""
 _TOP = re.compile(r"(\S+) (\S+) \(([^()]*)\)\s+(\S+)\s+_[^_\s]\S*_\s+\((\d+) CPU\)")
 _ROW = re.compile(r"(\d{1,2}:\d\d:\d\d(?: ?[AaPp][Mm])?)\s+(\S.*)")
 _OPEN_TABLE, _CLOSED_TABLE = re.compile(r'"timestamp": "[^"]*"'), Mpstat()
@@ -177,25 +185,36 @@ def _rows_of(table: Iterable[Mapping[str, Any]]) -> tuple[dict[int, Row], Row | 
 
 
 def is_top(line: str) -> bool:
-    """Whether mpstat or sar begins its text so."""
-    return _TOP.match(line) is not None
+    """Whether text of mpstat or sar begins so, with or without the first line that these write."""
+    return _TOP.match(line) is not None or _is_header(line)
+
+
+def _is_header(line: str) -> bool:
+    """Whether a line names the columns of a table of CPUs."""
+    row = _ROW.fullmatch(line.rstrip())
+    words = row[2].split() if row is not None else []
+    return words[:1] == ["CPU"] and "%idle" in words
 
 
 def find_text(file: CaptureFile) -> Found | None:
     """What mpstat or sar wrote as text; ``None``: neither did. Raises ParseError."""
     lines = [line for line in file.text.splitlines() if line.strip()]
     top = _TOP.match(lines[0]) if lines else None
-    if top is None:
+    if top is None and not (lines and _is_header(lines[0])):
         return None
-    host = Host(top[3] or None, top[2], int(top[5]), stamps.days_of(top[4]))
-    intervals, source = _tables(lines[1:])
+    host = Host(None, None, None, ())
+    if top is not None:
+        host = Host(top[3] or None, top[2], int(top[5]), stamps.days_of(top[4]))
+    intervals, source = _tables(lines)
     if not intervals:
         raise ParseError("holds no use of CPUs over time; run mpstat -P ALL 1, or sar -u ALL -P ALL 1")
-    return Found(file, source, tracks=(_track(file, source, host, intervals, "local"),))
+    note = None if top is not None else NO_TOP
+    return Found(file, source, tracks=(_track(file, source, host, intervals, "local"),), note=note)
 
 
-def _tables(lines: Iterable[str]) -> tuple[list[Interval], str]:
+def _tables(lines: Sequence[str]) -> tuple[list[Interval], str]:
     """Tables of CPUs, each line of which has a stamp; others are passed over."""
+    top = lines[0]
     columns: list[str] | None = None
     source, begun = "mpstat", ""
     stamped: list[tuple[str, str, dict[int, Row], list[Row], list[str]]] = []
@@ -203,7 +222,7 @@ def _tables(lines: Iterable[str]) -> tuple[list[Interval], str]:
         match = _ROW.fullmatch(line.rstrip())
         if match is None:
             columns = columns if not line.startswith(("Linux", "Average")) else None
-            if _TOP.match(line):
+            if _TOP.match(line) and line is not top:
                 raise ParseError("holds several runs, one behind the other; keep one in a file")
             continue
         clock, words = match[1], match[2].split()
@@ -251,7 +270,8 @@ def _is_sar(columns: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _percent(word: str) -> float:
-    return number(word.replace(",", "."), "a share of CPU time")
+    """Also as ``sar --human`` writes it, with its unit."""
+    return number(word.replace(",", ".").removesuffix("%"), "a share of CPU time")
 
 
 def _track(
@@ -267,6 +287,7 @@ def _track(
         raise ParseError("its times go back: the clock was set, or files were joined")
     if len({cpu for one in intervals for cpu in one.cpus}) > MOST_CPUS:
         raise ParseError(f"holds more than {MOST_CPUS} CPUs")
+    intervals = _without_offline(intervals)
     host = replace(host, cpus=_online(intervals, host.cpus))
     first_s = 0.0 if is_dated or not host.days else stamps.midnight_s(host.days[0])
     records = tuple(
@@ -287,6 +308,15 @@ def _track(
         facts={**kernel, **cpus},
         assumed_cpus=None if host.cpus == 1 or all(one.cpus for one in intervals) else host.cpus,
     )
+
+
+def _without_offline(intervals: Sequence[Interval]) -> list[Interval]:
+    """Without the rows of CPUs that are all zero from the first to the last: these were offline.
+
+    Older versions write such rows (sysstat before 12.1.2), and every row adds up to 100 % where a CPU ran.
+    """
+    ran = {cpu for one in intervals for cpu, row in one.cpus.items() if any(row.values())}
+    return [replace(one, cpus={cpu: row for cpu, row in one.cpus.items() if cpu in ran}) for one in intervals]
 
 
 def _online(intervals: Sequence[Interval], cpus: int | None) -> int | None:
@@ -329,7 +359,10 @@ def _record(one: Interval, span_s: float, host: Host, first_s: float) -> Record:
     """Shares by CPU where all have all columns; else what the host used, as far as that can be told."""
     values: dict[str, float | None] = {}
     reasons: dict[str, str] = {}
-    rows = {cpu: {name: row[name] for name in SHARES if name in row} for cpu, row in one.cpus.items()}
+    rows = {
+        cpu: {name: row.get(name, 0.0) for name in SHARES if name in row or name in _LATER}
+        for cpu, row in one.cpus.items()
+    }
     full = {"usr", "sys", "irq", "soft", *_NEEDED}
     if rows and all(full <= row.keys() for row in rows.values()) and len(rows) >= (host.cpus or 1):
         values, reasons = values_of(rows), reasons_of(rows)
@@ -348,11 +381,21 @@ def _cores(rows: Mapping[int, Row], whole: Row | None, cpus: int | None) -> tupl
     for row in own:
         if row is None or any(name not in row for name in _NEEDED):
             return None, "columns are missing: idle, iowait and steal are needed"
+        if (total := _total(row)) is not None:
+            return None, f"shares of CPU time in it add up to {total:.4g} %, which no reading does"
         unused = sum(row[name] for name in _NEEDED)
         if not 0 <= unused <= MOST_PERCENT:
             return None, f"its idle, iowait and steal add up to {unused:.4g} %"
         used += max(0.0, 1 - unused / 100)
     return used, None
+
+
+def _total(row: Row) -> float | None:
+    """What shares add up to where that is not about 100 %, with guests beside the rest or in it."""
+    guests = sum(row.get(name, 0.0) for name in ("guest", "gnice"))
+    total = sum(row.get(name, 0.0) for name in SHARES)
+    apart = min(abs(total - 100), abs(total - guests - 100))
+    return total if apart > _OFF_PERCENT else None
 
 
 def _text(value: object) -> str | None:

@@ -34,6 +34,12 @@ class Whole:
         return {name: names.count(name) for name in dict.fromkeys(names)}
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever imports the files should know of them, a line each."""
+        own = (f"{one.file.name}: {one.note}" for one in self.found if one.note is not None)
+        return (*self.hosts.notes, *own)
+
+    @property
     def originals(self) -> dict[str, str]:
         """Name → text of each file."""
         return {one.file.name: one.file.text for one in self.found}

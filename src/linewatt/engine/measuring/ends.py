@@ -145,6 +145,8 @@ def _cores(
         reasons["cpu_cores"] = (
             f"{source} does not cover the window on CPU {format_cpulist(missing)}"
             if missing
+            else f"{source} does not cover the window"
+            if cpu and cpu.samples(WHOLE_HOST)
             else f"no {source} readings"
         ) + (_cause(cpu, missing, window) if cpu else "")
         return None
@@ -157,7 +159,8 @@ def _cause(cpu: Reading, missing: Sequence[int], window: Window) -> str:
         return f"; it {cpu.failure}"
     if cpu.problems:
         return f"; {cpu.problems[0]}"
-    samples = (one for number in missing for one in cpu.samples(f"cpu{number}.idle_ratio"))
+    names = [f"cpu{number}.idle_ratio" for number in missing] or [WHOLE_HOST]
+    samples = (one for name in names for one in cpu.samples(name))
     told = next((one.reason for one in samples if one.value is None), None)
     if told:
         return f"; {told}"
