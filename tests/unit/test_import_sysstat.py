@@ -20,7 +20,9 @@ ZERO: dict[str, float] = {}
 
 def lines(tool: str, cpus: dict[str, list[dict[str, float]]], begun_s: int, sign: str = "") -> list[str]:
     """A table a second from three seconds before the load."""
-    names = MPSTAT if tool == "mpstat" else ("user", "nice", "system", "iowait", "steal", "idle")
+    names: tuple[str, ...] = (
+        MPSTAT if tool == "mpstat" else ("user", "nice", "system", "iowait", "steal", "idle")
+    )
     if tool == "old mpstat":
         names = tuple(name for name in MPSTAT if name != "gnice")
     columns = "  ".join(f"%{name}" for name in names)

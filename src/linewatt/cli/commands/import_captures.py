@@ -108,14 +108,14 @@ def options_of(given: Given) -> Options:
     from linewatt.engine.captures.options import Options
     from linewatt.engine.captures.stamps import zone_of
 
-    for name, value in (("--omit", given.omit), ("--tail", given.tail)):
-        if value is not None and not 0 <= value <= MOST_S:
-            raise InvalidInput(f"{name} {value:g}: give seconds from 0 to {MOST_S:g}")
+    for name, seconds in (("--omit", given.omit), ("--tail", given.tail)):
+        if seconds is not None and not 0 <= seconds <= MOST_S:
+            raise InvalidInput(f"{name} {seconds:g}: give seconds from 0 to {MOST_S:g}")
     network = given.network or "bare"
     names = (("--network", network), ("--sender", given.sender), ("--receiver", given.receiver))
-    for option, name in names:
-        if name is not None and not re.fullmatch(HOST_NAME, name, re.ASCII):
-            raise InvalidInput(f"{option} {name!r}: use letters, digits, dots, underscores and dashes")
+    for option, value in names:
+        if value is not None and not re.fullmatch(HOST_NAME, value, re.ASCII):
+            raise InvalidInput(f"{option} {value!r}: use letters, digits, dots, underscores and dashes")
     return Options(
         omit_s=given.omit or 0.0,
         tail_s=given.tail or 0.0,

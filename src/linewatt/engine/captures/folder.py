@@ -22,18 +22,20 @@ MOST_BYTES = 512 * MIB
 MOST_FOLDERS = 500
 MOST_DEPTH = 4
 BEGINNING_BYTES = 16 << 10
+MAGIC_BYTES = 16
 GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureFile:
     """One file: its name below the folder, what is in it (unpacked if it was gzip), and what it was as it
-    lay there."""
+    lay there. ``magic`` are the first bytes of what is in it."""
 
     name: str
     text: str
     size_bytes: int
     sha256: str
+    magic: bytes = b""
 
     @property
     def folder(self) -> str | None:
@@ -124,7 +126,8 @@ def _read(path: Path, name: str, left: int, *, follow: bool) -> CaptureFile:
     except ValueError as error:
         raise InvalidInput(f"{shown}: {error}") from None
     digest = hashlib.sha256(data).hexdigest()
-    return CaptureFile(name, entered(_unpacked(data, left, shown)), len(data), digest)
+    unpacked = _unpacked(data, left, shown)
+    return CaptureFile(name, entered(unpacked), len(data), digest, unpacked[:MAGIC_BYTES])
 
 
 def _bytes(path: Path, most: int, *, follow: bool) -> bytes:

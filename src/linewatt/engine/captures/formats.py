@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from linewatt.engine.captures import flent, ipmitool, sysstat, turbostat
 from linewatt.engine.captures.folder import GZIP, CaptureFile
+from linewatt.engine.captures.foreign_tools import name_of
 from linewatt.engine.captures.model import Found
 from linewatt.errors import InvalidInput, LinewattError, ParseError
 from linewatt.foreign import contained, one_line, read_each_json
@@ -28,6 +29,8 @@ KNOWN = (
     "flent (.flent.gz)",
 )
 """in words, for messages"""
+MOST_REFUSED = 20
+"""files that one message names"""
 
 
 def find(file: CaptureFile) -> Found:
@@ -41,8 +44,30 @@ def find(file: CaptureFile) -> Found:
         named = said if said.startswith(file.name) else f"{file.name}: {said}"
         raise InvalidInput(named if "--skip" in said else f"{named}; --skip leaves it out") from None
     if found is None:
-        raise InvalidInput(f"{file.name}: is none of {'; '.join(KNOWN)}; --skip leaves it out")
+        name = name_of(file.text, file.magic)
+        what = f"is {name}" if name is not None else f"is none of {'; '.join(KNOWN)}"
+        raise InvalidInput(f"{file.name}: {what}; --skip leaves it out")
     return found
+
+
+def find_all(files: Iterable[CaptureFile]) -> tuple[Found, ...]:
+    """What each file holds. Raises InvalidInput, one line that names all that are not read, and why."""
+    found, refused = [], []
+    for one in files:
+        try:
+            found.append(find(one))
+        except InvalidInput as error:
+            refused.append(str(error))
+    if len(refused) > 1:
+        shown = [one.removesuffix("; --skip leaves it out") for one in refused[:MOST_REFUSED]]
+        more = len(refused) - len(shown)
+        raise InvalidInput(
+            f"{len(refused)} files are not read: {'; '.join(shown)}"
+            f"{f'; and {more} more' if more else ''}; --skip leaves files out"
+        )
+    if refused:
+        raise InvalidInput(refused[0])
+    return tuple(found)
 
 
 def begins_capture(beginning: bytes) -> bool:
@@ -52,6 +77,7 @@ def begins_capture(beginning: bytes) -> bool:
         beginning.startswith(GZIP)
         or text.startswith(("{", *(f"{name}:" for name in LOADS)))
         or sysstat.is_top(text.partition("\n")[0])
+        or name_of(text, beginning) is not None
         or any(ipmitool.watts(line) is not None or turbostat.is_header(line) for line in text.splitlines())
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.engine.captures.folder import CaptureFile, read_files
-from linewatt.engine.captures.formats import find
+from linewatt.engine.captures.formats import find_all
 from linewatt.engine.captures.hosts import Hosts, assign
 from linewatt.engine.captures.model import Found
 from linewatt.engine.captures.options import Options
@@ -58,7 +58,7 @@ def read_folder(path: Path, skip: Iterable[str], options: Options) -> Whole:
 
 def understand(files: Sequence[CaptureFile], options: Options) -> Whole:
     """The same of files that were read."""
-    found = tuple(find(one) for one in files)
+    found = find_all(files)
     hosts = assign(found, options.hosts)
     tests, hosts = with_ends_named(tests_of(found, hosts), hosts, options.sender, options.receiver)
     return Whole(found, hosts, made_of(found, tests, hosts, options))

@@ -8,7 +8,7 @@ and newer have milliseconds, too). Connections are opened then, and the test beg
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
@@ -29,12 +29,14 @@ LARGEST_PAYLOAD = 65_507
 MOST_BPS = 1e15
 LATEST_S = 2.0**33
 """of a stamp: in the year 2242"""
+CUT_OFF = "its stream ends before the test does"
 MOST_TESTS = 1000
 """of one file"""
 
 
 def ends_of(file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
     """The tests of a file of iperf3; ``None``: it is none. Raises ParseError, InvalidInput."""
+    documents = tuple(_each_once(_joined(documents) if _is_stream(documents) else documents))
     if not documents or not all(_is_test(one) for one in documents):
         return None
     if len(documents) > MOST_TESTS:
@@ -44,14 +46,53 @@ def ends_of(file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, 
     return tuple(_ends(file, text, begun if by_server else documents))
 
 
+def _is_stream(documents: tuple[Any, ...]) -> bool:
+    """Whether ``--json-stream`` wrote them: a line an event."""
+    return bool(documents) and all(
+        isinstance(one, dict) and {"event", "data"} == one.keys() for one in documents
+    )
+
+
+def _joined(events: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
+    """Tests of events, as ``--json`` writes them; one without its last event has failed.
+
+    Raises ParseError for events without a test that they are of.
+    """
+    test: dict[str, Any] | None = None
+    for event, data in ((str(one["event"]), one["data"]) for one in events):
+        if event == "start":
+            if test is not None:
+                yield test
+            test = {"start": data, "intervals": [], "end": {}, "error": CUT_OFF}
+        elif test is None:
+            raise ParseError(f"its stream begins with {event[:20]!r}, and not with the start of a test")
+        elif event == "interval":
+            test["intervals"].append(data)
+        else:  # end; error and server_output_json stand beside them in --json, too
+            test[event] = data
+            if event == "end" and test.get("error") == CUT_OFF:
+                del test["error"]
+    if test is not None:
+        yield test
+
+
+def _each_once(documents: Iterable[Any]) -> Iterator[Any]:
+    """Without a test that is the same as the one before: a client may write its last one twice."""
+    before: Any = None
+    for one in documents:
+        if one != before:
+            yield one
+        before = one
+
+
 def _is_test(document: object) -> bool:
     return isinstance(document, dict) and {"start", "intervals", "end"} <= document.keys()
 
 
 def _never_began(document: Mapping[str, Any]) -> bool:
-    """Whether no test ran: a server that is ended says so while it waits, a client that found no server."""
-    start = document["start"]
-    return document.get("error") is not None and not {"test_start", "timestamp", "cookie"} <= start.keys()
+    """Whether no test ran: a server that is ended says so while it waits, a client that found no server; one
+    that is killed says nothing."""
+    return not {"test_start", "timestamp", "cookie"} <= document["start"].keys()
 
 
 def _ends(file: str, text: str, documents: tuple[Any, ...]) -> Iterator[ToldEnd]:
@@ -65,6 +106,8 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
     start = document["start"]
     failure = document.get("error")
     if _never_began(document):
+        if failure is None:
+            raise InvalidInput("iperf3 was ended before its test began; --skip leaves the file out")
         said = one_line(str(failure))[:200]
         raise InvalidInput(f"iperf3 says {said!r}, and no test began; --skip leaves the file out")
     asked = _asked(start)

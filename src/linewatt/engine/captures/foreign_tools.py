@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of other tools by name, so that whoever imports one learns what it is and what to write. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from linewatt.engine.captures.folder import BEGINNING_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What a file is, by words that stand in it (``says``), and what to do instead."""
+
+    name: str
+    says: str
+    instead: str = ""
+
+    def wrote(self, beginning: str) -> bool:
+        return re.search(self.says, beginning, re.MULTILINE) is not None
+
+
+TEXT_TOOLS = (
+    Tool(
+        "text of iperf3",
+        r"^\[ *(?:ID|\d+)\] Interval +Transfer +(?:Bitrate|Bandwidth) +(?:Retr|Jitter|Total|Cwnd|Lost)"
+        r"|^iperf Done\.|^Server listening on \d+ \(test",
+        "run iperf3 with --json, or with --json-stream",
+    ),
+    Tool(
+        "text of iperf 2",
+        r"^\[ *(?:ID|\d+)\] Interval(?: *\([^)\n]*\))? +Transfer +Bandwidth"
+        r"|^(?:Client connecting to|Server listening on) .*(?:TCP|UDP)",
+        "measure with iperf3 --json",
+    ),
+    Tool(
+        "text of netperf",
+        r"^(?:MIGRATED )?(?:TCP|UDP|SCTP|OMNI|DLPI|LOC_CPU|REM_CPU)\w*[ A-Z/]*(?:TEST|Test) (?:from|to) ",
+        "measure with flent, or with iperf3 --json",
+    ),
+    Tool(
+        "netperf's omni results",
+        r"^(?:THROUGHPUT|ELAPSED_TIME|THROUGHPUT_UNITS)=|^[\w ,]*\bThroughput(?: Units)?,",
+        "measure with flent, or with iperf3 --json",
+    ),
+    Tool("text of nuttcp", r"\d MB / +[\d.]+ sec = +[\d.]+ Mbps", "measure with iperf3 --json"),
+    Tool("text of sockperf", r"^sockperf: ", "let a campaign run sockperf (load: sockperf)"),
+    Tool("text of ethtool", r"^(?:NIC statistics:|Settings for \S+:|Features for \S+:|driver: \S+$)"),
+    Tool("text of vmstat", r"^procs -+memory|^ *r +b +swpd +free", "run mpstat -P ALL 1 beside"),
+    Tool("text of iostat", r"^avg-cpu: +%user", "run mpstat -P ALL 1"),
+    Tool("text of pidstat", r"^\S+(?: [AP]M)? +(?:UID +)?(?:TGID +)?PID +%usr", "run mpstat -P ALL 1 beside"),
+    Tool(
+        "text of sar about something else than CPUs",
+        r"^\d\d:\d\d:\d\d(?: [AP]M)? +(?:IFACE|DEV|kbmemfree|proc/s|runq-sz|TTY|pgpgin/s)\b",
+        "import what sar -u ALL -P ALL wrote, and --skip it",
+    ),
+    Tool("text of top", r"^top - \d\d:\d\d:\d\d up ", "run mpstat -P ALL 1"),
+    Tool("text of perf stat", r"^ {0,9}Performance counter stats for "),
+    Tool("text of turbostat without times", r"^(?:usec\t)?(?:Core\t)?(?:CPU\t)?Avg_MHz\t|^turbostat version"),
+    Tool("text of wrk", r"^Running \d+\w+ test @ "),
+    Tool("text of ping", r"^PING \S+ .*bytes of data|^--- \S+ ping statistics ---"),
+    Tool("text of dstat or dool", r"^-+total-cpu-usage-+|\"(?:Dstat|dool) [\d.]+ CSV"),
+    Tool("text of LNST", r"^(?:INFO|DEBUG) +- +.*lnst", ""),
+    Tool("a page of HTML", r"(?i)\A\s*<(?:!doctype html|html)"),
+    Tool("XML", r"\A\s*<\?xml"),
+    Tool("a script", r"\A#!"),
+)
+JSON_TOOLS = (
+    Tool("JSON of fio", r'"fio version"'),
+    Tool("JSON of lscpu", r'"lscpu"\s*:'),
+    Tool("JSON of ip or ss", r'"ifname"\s*:'),
+    Tool(
+        "JSON of k8s-netperf",
+        r'"tputMetric"|"throughput_metric"|"latencyMetric"',
+        "its values are means of runs that are not in it",
+    ),
+    Tool("a notebook", r'"nbformat"\s*:'),
+)
+MAGIC = {
+    b"PERFILE2": "what perf record wrote",
+    b"\x96\xd5": "what sadc wrote (run sadf -j FILE -- -u ALL -P ALL, and import that)",
+    b"\xd4\xc3\xb2\xa1": "a capture of packets",
+    b"\xa1\xb2\xc3\xd4": "a capture of packets",
+    b"\x0a\x0d\x0d\x0a": "a capture of packets",
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"PK\x03\x04": "a zip file, or a spreadsheet",
+    b"BZh": "compressed by bzip2 (unpack it)",
+    b"\xfd7zXZ": "compressed by xz (unpack it)",
+    b"(\xb5/\xfd": "compressed by zstd (unpack it)",
+    b"SQLite format 3": "a database of SQLite",
+    b"PAR1": "a table of Parquet",
+    b"\x7fELF": "a program",
+    b"\x80\x04\x95": "a pickle of Python, which runs what it holds and is never opened (LNST's .lrc is one)",
+}
+
+
+def name_of(text: str, magic: bytes) -> str | None:
+    """What a file is that linewatt does not read, with what to do; ``None``: nobody knows.
+
+    ``magic`` are its first bytes.
+    """
+    for begins, said in MAGIC.items():
+        if magic.startswith(begins):
+            return said
+    beginning = text[:BEGINNING_BYTES]
+    tools = JSON_TOOLS if beginning.lstrip()[:1] in ("{", "[") else TEXT_TOOLS
+    found = next((one for one in tools if one.wrote(beginning)), None)
+    return None if found is None else f"{found.name}{f': {found.instead}' if found.instead else ''}"
