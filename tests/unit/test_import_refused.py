@@ -12,7 +12,7 @@ import pytest
 from tests.unit.conftest import Run
 from tests.unit.test_import_captures import ONE, document, imported, refusal
 
-from linewatt.engine.captures.foreign_tools import JSON_TOOLS, MAGIC, TEXT_TOOLS, name_of
+from linewatt.engine.captures.foreign_tools import JSON_TOOLS, MAGIC, TEXT_TOOLS, load_texts, name_of
 
 IPERF3 = """Connecting to host 192.0.2.2, port 5201
 [  5] local 192.0.2.1 port 53526 connected to 192.0.2.2 port 5201
@@ -21,11 +21,11 @@ IPERF3 = """Connecting to host 192.0.2.2, port 5201
 """
 EXAMPLES = {
     "text of iperf3": IPERF3,
+    "text of sockperf": "sockperf: == version #3.10-0.git3ee62bd8b107 ==\n",
     "text of iperf 2": "Client connecting to 192.0.2.2, TCP port 5001\n[ ID] Interval  Transfer  Bandwidth\n",
     "text of netperf": "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to dut () port 0\n",
     "netperf's omni results": "Throughput,Throughput Units,Elapsed Time (sec)\n9414.2,10^6bits/s,10.0\n",
     "text of nuttcp": "11219.6 MB /  10.01 sec = 9403.3 Mbps 19 %TX 43 %RX 0 retrans 0.10 msRTT\n",
-    "text of sockperf": "sockperf: == version #3.10-0.git3ee62bd8b107 ==\n",
     "text of ethtool": "NIC statistics:\n     rx_packets: 12\n",
     "text of vmstat": "procs -----------memory---------- ---swap--\n r  b   swpd   free\n",
     "text of iostat": "Linux 6.1.0 (h) \t11/27/26\navg-cpu:  %user   %nice %system\n",
@@ -50,7 +50,7 @@ EXAMPLES = {
 
 
 def test_every_tool_has_an_example() -> None:
-    assert list(EXAMPLES) == [one.name for one in (*TEXT_TOOLS, *JSON_TOOLS)]
+    assert list(EXAMPLES) == [one.name for one in (*load_texts(), *TEXT_TOOLS, *JSON_TOOLS)]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -94,7 +94,9 @@ def test_all_files_of_a_folder_that_are_not_read_are_named_at_once(tmp_path: Pat
     (tmp_path / "gen" / "client.json").write_text(ONE.read_text())
     (tmp_path / "notes.md").write_text("# what I did\n")
     said = refusal(tmp_path)
-    assert said.startswith("3 files are not read: gen/a.txt: is text of iperf3: run iperf3 with --json")
+    assert said.startswith(
+        "3 files are not read: gen/a.txt: is text of iperf3: import what iperf3 --json writes"
+    )
     assert "; gen/b.txt: is text of nuttcp" in said
     assert "; notes.md: is none of iperf3 --json;" in said
     assert said.endswith("; --skip leaves files out")

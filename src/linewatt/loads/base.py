@@ -212,6 +212,8 @@ class Load(ABC):
     """with which a rate is taken off the kernel's tick"""
     by_hand: ClassVar[str] = ""
     """which output of it is read that somebody kept, in words; empty: none is"""
+    text_pattern: ClassVar[str] = ""
+    """what its output for people looks like, which is not read (a regular expression over lines)"""
     both_ends: ClassVar[str] = ""
     """how both ends' counts are kept by hand, in words"""
     busy_waits: ClassVar[tuple[Version, Version] | None] = None

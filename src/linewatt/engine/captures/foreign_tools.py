@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linewatt.engine.captures.folder import BEGINNING_BYTES
+from linewatt.loads.registry import LOADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,31 +23,25 @@ class Tool:
         return re.search(self.says, beginning, re.MULTILINE) is not None
 
 
+MEASURE = "measure with what docs/import.md lists"
 TEXT_TOOLS = (
-    Tool(
-        "text of iperf3",
-        r"^\[ *(?:ID|\d+)\] Interval +Transfer +(?:Bitrate|Bandwidth) +(?:Retr|Jitter|Total|Cwnd|Lost)"
-        r"|^iperf Done\.|^Server listening on \d+ \(test",
-        "run iperf3 with --json, or with --json-stream",
-    ),
     Tool(
         "text of iperf 2",
         r"^\[ *(?:ID|\d+)\] Interval(?: *\([^)\n]*\))? +Transfer +Bandwidth"
         r"|^(?:Client connecting to|Server listening on) .*(?:TCP|UDP)",
-        "measure with iperf3 --json",
+        MEASURE,
     ),
     Tool(
         "text of netperf",
         r"^(?:MIGRATED )?(?:TCP|UDP|SCTP|OMNI|DLPI|LOC_CPU|REM_CPU)\w*[ A-Z/]*(?:TEST|Test) (?:from|to) ",
-        "measure with flent, or with iperf3 --json",
+        MEASURE,
     ),
     Tool(
         "netperf's omni results",
         r"^(?:THROUGHPUT|ELAPSED_TIME|THROUGHPUT_UNITS)=|^[\w ,]*\bThroughput(?: Units)?,",
-        "measure with flent, or with iperf3 --json",
+        MEASURE,
     ),
-    Tool("text of nuttcp", r"\d MB / +[\d.]+ sec = +[\d.]+ Mbps", "measure with iperf3 --json"),
-    Tool("text of sockperf", r"^sockperf: ", "let a campaign run sockperf (load: sockperf)"),
+    Tool("text of nuttcp", r"\d MB / +[\d.]+ sec = +[\d.]+ Mbps", MEASURE),
     Tool("text of ethtool", r"^(?:NIC statistics:|Settings for \S+:|Features for \S+:|driver: \S+$)"),
     Tool("text of vmstat", r"^procs -+memory|^ *r +b +swpd +free", "run mpstat -P ALL 1 beside"),
     Tool("text of iostat", r"^avg-cpu: +%user", "run mpstat -P ALL 1"),
@@ -97,6 +93,14 @@ MAGIC = {
 }
 
 
+def load_texts() -> Iterator[Tool]:
+    """What loads write for people."""
+    for load in LOADS.values():
+        if load.text_pattern:
+            instead = f"import what {load.by_hand} writes" if load.by_hand else "let a campaign run it"
+            yield Tool(f"text of {load.name}", load.text_pattern, instead)
+
+
 def name_of(text: str, magic: bytes) -> str | None:
     """What a file is that linewatt does not read, with what to do; ``None``: nobody knows.
 
@@ -106,6 +110,6 @@ def name_of(text: str, magic: bytes) -> str | None:
         if magic.startswith(begins):
             return said
     beginning = text[:BEGINNING_BYTES]
-    tools = JSON_TOOLS if beginning.lstrip()[:1] in ("{", "[") else TEXT_TOOLS
+    tools = JSON_TOOLS if beginning.lstrip()[:1] in ("{", "[") else (*load_texts(), *TEXT_TOOLS)
     found = next((one for one in tools if one.wrote(beginning)), None)
     return None if found is None else f"{found.name}{f': {found.instead}' if found.instead else ''}"

@@ -91,6 +91,10 @@ class Iperf3(Load):
     timer_option = "--pacing-timer"
     busy_waits = ((3, 16), (3, 18))
     by_hand = "iperf3 --json"
+    text_pattern = (
+        r"^\[ *(?:ID|\d+)\] Interval +Transfer +(?:Bitrate|Bandwidth) +(?:Retr|Jitter|Total|Cwnd|Lost)"
+        r"|^iperf Done\.|^Server listening on \d+ \(test"
+    )
     both_ends = "iperf3 --server --json, or --get-server-output at the client"
 
     def server_command(self, job: LoadJob, version: Version) -> list[str]:

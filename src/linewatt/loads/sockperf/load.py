@@ -40,6 +40,7 @@ class Sockperf(Load):
     """Commands and parser of sockperf; all pure."""
 
     name = "sockperf"
+    text_pattern = r"^sockperf: "
     package = "sockperf"
     version_pattern = re.compile(r"sockperf, version (\d+(?:\.\d+)+)")
     """``sockperf, version 3.7-no.git`` → (3, 7)"""
