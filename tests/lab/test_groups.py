@@ -69,7 +69,8 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
         assert trial["status"] == "done"
         received = [one["throughput_bps"] for one in trial["instances"]]
         assert trial["throughput_bps"] == pytest.approx(sum(received), rel=1e-9)
-        assert trial["throughput_bps"] < 1.01 * 180e6
+        # what a process that had no CPU before the window did not send, it sends in it
+        assert trial["throughput_bps"] < 1.1 * 180e6
         assert (min(received) < REACHED * 60e6) == (trial["case"]["test"] in missed), (
             "a machine that is busy with others may not carry what is asked of a pair; then it is said"
         )

@@ -147,11 +147,10 @@ def test_a_host_that_answers_after_two_seconds_is_learned_and_not_cut(bench: Ben
     assert connections["h2"]["slowest_answer_s"] >= 2 * ONE_WAY_S
     assert connections["h2"]["silence_s"] >= 4 * ONE_WAY_S
     assert set(connections["h2"]["learned"]) >= {"silence_s", "answer_s", "command_s"}
-    other = [text for text in told(out) if "h1: an answer" in text]
-    learned = connections["h1"]["learned"]
-    assert bool(other) == bool(learned), "limits are learned from the host's own answers only"
-    if other:  # on a busy machine it answered late itself, by less than the relay adds
-        assert 0.5 <= connections["h1"]["slowest_answer_s"] < 2 * ONE_WAY_S
+    # on a busy machine the other one answers late itself, by less than the relay adds
+    late_s = [float(text.partition(" took ")[2].split()[0]) for text in told(out) if "h1: an answer" in text]
+    late_s.append(connections["h1"]["slowest_answer_s"])
+    assert max(late_s) < 2 * ONE_WAY_S, "limits are learned from the host's own answers only"
 
 
 def parsed(text: str) -> dict[str, str]:
