@@ -43,7 +43,8 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
 
 
 def run_tier(*, everything: bool) -> int:
-    """Run a tier: ``alone`` first, then the others side by side, all guests after the labs.
+    """Run a tier: ``alone`` first, then labs and after them guests, whose CPU time they would lack, and beside
+    both what computes.
 
     The exit code of a run that failed, or 0.
     """
@@ -55,14 +56,12 @@ def run_tier(*, everything: bool) -> int:
         name: tests and cpu_weights.make_group(tests / name, weight)
         for name, weight in cpu_weights.WEIGHTS.items()
     }
-    after_labs = ["guests"] if everything else []  # all of them need 8 CPU minutes, which labs would lack
-    beside = [Beside(runs[name], groups[name]) for name in ("guests", "computing") if name not in after_labs]
+    computing = Beside(runs["computing"], groups["computing"])
     try:
-        statuses += [_run(runs[name], groups[name]) for name in ("labs", *after_labs)]
-        statuses += [run.process.wait() for run in beside]
+        statuses += [_run(runs[name], groups[name]) for name in ("labs", "guests")]
+        statuses.append(computing.process.wait())
     finally:
-        for run in beside:
-            run.end()
+        computing.end()
         cpu_weights.remove_group(tests)
     return next((status for status in statuses if status), 0)
 
