@@ -43,7 +43,7 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
 
 
 def run_tier(*, everything: bool) -> int:
-    """Run a tier: ``alone`` first, then labs and after them guests, whose CPU time they would lack, and beside
+    """Run a tier: ``alone`` first, then labs and after them guests, which would take their CPU time; beside
     both what computes.
 
     The exit code of a run that failed, or 0.
