@@ -14,13 +14,12 @@ from tests.clock import Stopwatch
 
 
 def test_time_asleep_counts() -> None:
-    """Of three, as a move to a CPU with another clock may be told as time in the queue."""
-    took_s = []
-    for _ in range(3):
-        watch = Stopwatch()
-        time.sleep(0.1)
-        took_s.append(watch.took_s)
-    assert max(took_s) > 0.09
+    """It has slept before: newer kernels keep one that ran for longer than its share in the queue for a while
+    when it goes to sleep, and count that as waiting (EEVDF's delayed dequeue)."""
+    time.sleep(0.1)  # the subject of the test: nothing to wait for
+    watch = Stopwatch()
+    time.sleep(0.1)
+    assert watch.took_s > 0.09
 
 
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="a kernel without schedstat")
