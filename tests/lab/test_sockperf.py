@@ -126,6 +126,14 @@ def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Benc
     assert all(seconds < SLEEP_S / 2 for seconds in uncertain_s), uncertain
 
 
+@pytest.mark.measures
+def test_with_nothing_beside_its_start_is_known_to_a_quarter_of_its_sleep(measured: Bench) -> None:
+    flags = [flag for trial in measured.trials() for flag in trial["flags"]]
+    uncertain = [flag["evidence"] for flag in flags if flag["code"] == "start-uncertain"]
+    assert all(float(said.partition("±")[2].split()[0]) < SLEEP_S / 4 for said in uncertain), uncertain
+    assert len(uncertain) <= 1, uncertain
+
+
 def test_the_same_is_made_again_from_raw_files(measured: Bench) -> None:
     document = json.loads(measured.run("rederive", "--json").stdout)
     differing = [one for one in document["trials"] if not one["same"]]
