@@ -46,8 +46,8 @@ def test_folders_of_runs_are_trials_of_one_host_and_its_server_is_named_by_its_a
     assert ways(tmp_path / "in") == [("gen", "192.0.2.2", 1), ("gen", "192.0.2.2", 2)]
     said = run("import", str(tmp_path / "in"))[2]
     assert said.startswith(
-        "run1, run2: files of one host, as all of them name gen: taken for gen; --sender and --receiver name "
-        "the ends where that is wrong\n"
+        "run1, run2: their files all name the machine gen, so they are one host, gen; --sender and "
+        "--receiver name the ends of all tests, --host the host of a file\n"
     )
     stored = json.loads(run("import", str(tmp_path / "in"), "--json")[1])
     assert stored["notes"] == [said.splitlines()[0]]

@@ -77,7 +77,7 @@ def test_a_row_of_the_whole_host_that_is_all_zero_is_no_reading_and_never_busy(t
     damaged = folder(tmp_path / "damaged", "sar", {"all": [BUSY, BUSY, BUSY, ZERO]})
     assert cores(damaged) is None
     assert why(damaged) == (
-        "gen: sar does not cover the window; shares of CPU time in it add up to 0 %, which no reading does"
+        "gen: sar does not cover the window; its shares of CPU time add up to 0 %, not 100 %"
     ).removeprefix("gen: ")
 
 

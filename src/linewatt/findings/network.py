@@ -88,8 +88,8 @@ KINDS = (
         f"each packet of TCP: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more. Or packets in the same way, "
         f"{percent(SLACK_RATIO)} and {FLOOR_PPS:,.0f} a second more: small ones make few bytes and cost a CPU as much. They are "
         "not compared where a factor may make those of TCP smaller (the load's length of writes, MSS or no-delay). Where a NIC writes "
-        "its counters so rarely that readings find them unmoved, the load may have made so much more as it makes meanwhile; where it moved "
-        "more or less than usual at an edge of the window, so much more as that. Or datagrams for "
+        "its counters so rarely that readings find them unmoved, the load may have made so much more as it makes meanwhile. Where the load "
+        "was uneven at an edge of the window, as much as it differed there from its mean is allowed, too. Or datagrams for "
         f"UDP ports where nobody listens: {percent(SLACK_RATIO)} of what the interface received and {STRAY_PPS:g} a second.",
         "Find who else uses the interface, stop it, or measure on an interface of its own.",
     ),

@@ -23,7 +23,7 @@ class Tool:
         return re.search(self.says, beginning, re.MULTILINE) is not None
 
 
-MEASURE = "measure with what docs/import.md lists"
+MEASURE = "measure with a tool that docs/import.md lists"
 TEXT_TOOLS = (
     Tool(
         "text of iperf 2",

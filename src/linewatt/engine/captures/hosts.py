@@ -99,8 +99,8 @@ def _joined(hosts: Hosts, found: Sequence[Found], said: Collection[str]) -> Host
             taken = name in hosts.names and name not in own
             name = own[0] if taken else name
             note = (
-                f"{', '.join(own)}: files of one host, as all of them name {one_line(node)}: taken for "
-                f"{name}; --sender and --receiver name the ends where that is wrong"
+                f"{', '.join(own)}: their files all name the machine {one_line(node)}, so they are one host, "
+                f"{name}; --sender and --receiver name the ends of all tests, --host the host of a file"
             )
             renamed = hosts.renamed(dict.fromkeys(own, name))
             hosts = replace(renamed, notes=(*hosts.notes, note))

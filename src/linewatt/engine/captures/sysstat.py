@@ -35,8 +35,8 @@ _OFF_PERCENT = 1.0
 ALIKE_PERCENT = 0.5
 """what all CPUs have together and the mean of their rows may differ by: 0.3 in captures"""
 NO_TOP = (
-    "its first line, which names host, date and number of CPUs, is missing: of the host that its folder "
-    "names, and of the day of the load"
+    "its first line, which names host, date and number of CPUs, is missing; it is taken to be of the host "
+    "that its folder names, and of the day of the load"
 )
 _ALL = ("all", "-1")
 _NAMES = {"user": "usr", "system": "sys"}
@@ -382,7 +382,7 @@ def _cores(rows: Mapping[int, Row], whole: Row | None, cpus: int | None) -> tupl
         if row is None or any(name not in row for name in _NEEDED):
             return None, "columns are missing: idle, iowait and steal are needed"
         if (total := _total(row)) is not None:
-            return None, f"shares of CPU time in it add up to {total:.4g} %, which no reading does"
+            return None, f"its shares of CPU time add up to {total:.4g} %, not 100 %"
         unused = sum(row[name] for name in _NEEDED)
         if not 0 <= unused <= MOST_PERCENT:
             return None, f"its idle, iowait and steal add up to {unused:.4g} %"

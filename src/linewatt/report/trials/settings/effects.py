@@ -66,8 +66,8 @@ class Experiment:
 def experiment(result: Result) -> Experiment | None:
     """The effects of a result's factors; ``None`` where its cases have none, or nobody varied any."""
     campaign = result.manifest.asked
-    levels = {trial.case.factors for trial in result.trials}
-    if not any(levels) or (len(levels) == 1 and not campaign.factors):
+    settings = {trial.case.factors for trial in result.trials}
+    if not any(settings) or (len(settings) == 1 and not campaign.factors):
         return None
     factors = {name: tuple(levels) for name, levels in campaign.factors.items()}
     known = get_args(design.Design)
