@@ -100,6 +100,22 @@ def test_each_end_has_the_planted_energies_in_its_intervals(run: Run) -> None:
     assert "gain may be off by ± 5 %" in out
 
 
+def test_an_end_whose_meter_was_never_read_is_withheld_with_its_reason(run: Run) -> None:
+    def unread(one: Trial) -> Trial:
+        assert one.receiver is not None
+        power = tuple(replace(each, power_w=None, reason="no answer") for each in one.receiver.power)
+        return replace(one, receiver=replace(one.receiver, power=power))
+
+    found = document(run, [unread(one) for one in Planted().trials()])
+    assert found["e_bit_pj"] is not None, "the first is the one that has figures"
+    assert [(one["host"], one["rows"]) for one in found["fits"]] == [("h1", 20), ("h2", 0)]
+    assert set(found["fits"][1]["reasons"]) == {"e_bit_pj", "e_pkt_nj", "p_offset_w"}
+    reason = "18 of 18 trials left out: bmc psu-out PSU1: no answer"
+    assert set(found["fits"][1]["reasons"].values()) == {reason}
+    out = run("fit", "energy", "last")[1]
+    assert f"withheld: {reason}" in out.replace("\n", " ")
+
+
 def test_intervals_hold_as_often_as_they_say(run: Run) -> None:
     from linewatt.analysis.power.energy_rows import end_energies
 

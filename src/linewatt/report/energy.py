@@ -52,16 +52,17 @@ class Fitted:
 
 
 def of_result(result: Result) -> list[Fitted]:
-    """The ends of a stored campaign that have any row, or an imported table of a router's watts.
+    """The ends of a stored campaign that have a meter, those without a reading last, or an imported table of
+    a router's watts.
 
     Raises InvalidInput where there is neither, StoreError for a table that is damaged.
     """
     if result.imported_kind == PACKET_POWER:
         return [from_table(result, lambda raw, source: Fitted(source, packet_energy_fit(raw, source)))]
     every = end_energies(result.trials, result.idle)
-    ends = [one for one in every if one.fit.rows]
-    if not ends:
-        why = next((said for one in every for said in one.fit.warnings), "it has no UDP trials")
+    ends = sorted((one for one in every if one.fit.rows or one.has_meter), key=lambda one: not one.fit.rows)
+    if not any(one.fit.rows for one in ends):
+        why = next((one.fit.figures[BIT.key].reason for one in (*ends, *every)), "it has no UDP trials")
         raise InvalidInput(f"{result.id}: no end has both traffic and watts: {why}")
     names = case_names([one.case for one in ends])
     findings = gather(result.trials, (), meter_flags(result.meters, result.idle, result.trials))
@@ -243,7 +244,8 @@ def _about(end: EndEnergy | None) -> Iterator[str]:
     way = "received" if end.role == "receiver" else "sent"
     scope = SCOPE_WORDS.get(end.scope, end.scope)
     yield f"Traffic: what the data interface {way}, frames without FCS, preamble and gap."
-    yield f"Watts: {scope} ({end.source})."
+    if end.source:
+        yield f"Watts: {scope} ({end.source})."
     if end.drift is not None:
         low_w, high_w, count = min(end.drift.watts), max(end.drift.watts), len(end.drift.watts)
         yield (

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.power import totals
 from linewatt.analysis.power.energy_design import Row
-from linewatt.analysis.power.energy_fit import BASE, KINDS, EnergyFit, energy_fit
+from linewatt.analysis.power.energy_fit import BASE, KINDS, EnergyFit, Figure, energy_fit
 from linewatt.analysis.power.idle_drift import IdleDrift, drift_of
 from linewatt.model import (
     ENDS,
@@ -52,6 +52,8 @@ class EndEnergy:
     """numbers of those that are rows"""
     drift: IdleDrift | None = None
     """what idle drifted by between them, which their watts are less"""
+    has_meter: bool = True
+    """whether any of its trials has a meter of system power at this end, read or not"""
 
     @property
     def host(self) -> str:
@@ -95,7 +97,9 @@ def _end(case: Case, role: Role, trials: Sequence[Trial], idle: Sequence[Idle]) 
             readings.append(found)
     left_out = tuple(f"{count} of {len(trials)} trials left out: {why}" for why, count in lost.items())
     if not readings:
-        return EndEnergy(case, role, energy_fit([]).warned(*left_out))
+        blank = EnergyFit({kind.key: Figure(None) for kind in KINDS}, rows=0)
+        fit = blank.withheld("; ".join(left_out) or "it has no trials")
+        return EndEnergy(case, role, fit, has_meter=any(_has_meter(one.end(role)) for one in trials))
     total = readings[0].total
     windows = _IdleWindows.of(idle, case.host(role), total)
     drift = drift_of(windows.means_w)
@@ -111,6 +115,11 @@ def _end(case: Case, role: Role, trials: Sequence[Trial], idle: Sequence[Idle]) 
         tuple(one.number for one in readings),
         drift,
     )
+
+
+def _has_meter(end: EndResult | None) -> bool:
+    """Whether a meter of the whole system is on record, also where nothing was read of it."""
+    return end is not None and any(one.scope.partition(":")[0] in totals.SYSTEM_SCOPES for one in end.power)
 
 
 def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | str:
