@@ -8,6 +8,7 @@ x = ν / (ν + t²) (Abramowitz & Stegun 26.7.1). Its relative error is below 1e
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 _LARGEST_DF = 1e15
 """from here on t is the normal distribution, to 12 digits where p is 1e-12"""
@@ -28,6 +29,7 @@ def two_sided_p(t: float, df: float) -> float:
     return 1 - scale / _fraction(0.5, a, y, x)
 
 
+@lru_cache(maxsize=1 << 12)
 def critical_t(p: float, df: float) -> float:
     """The ``t`` ≥ 0 whose two-sided p is ``p``, 0 < p ≤ 1: the reach of an interval in standard errors."""
     from statistics import NormalDist
