@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests import cpu_weights, pools
+from tests import amounts, cpu_weights, pools
 
 PYTEST = (sys.executable, "-m", "pytest")
 LABS = ("tests/lab", "tests/browser", "tests/faults", "tests/truth")
@@ -28,14 +28,20 @@ ALONE = "measures"
 
 
 def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
-    """The pytest runs of a tier by name."""
+    """The pytest runs of a tier by name; what computes is dealt to as many runs as there are ``cpus``.
+
+    Workers of xdist would each collect all tests, and tell each step of 10,000 short ones to another process.
+    """
     tier = f"not {ALONE} and not thorough" if everything else f"not {ALONE} and not full and not thorough"
     talking = [f"tests/unit/{name}.py" for name in pools.TALKING]
-    beside = ["-m", tier, "--dist", "loadscope", "--no-loadscope-reorder"]
+    side_by_side = ["-n", str(cpus + 3), "--dist", "loadscope", "--no-loadscope-reorder"]
+    files = sorted(str(path) for folder in COMPUTING for path in Path(folder).rglob("test_*.py"))
+    computing = [file for file in files if file not in talking]
+    shares = {f"computing {at + 1}": ["-m", tier, *computing[at::cpus]] for at in range(cpus)}
     runs = {
         "guests": ["-m", tier, "--durations=5", *GUESTS],
-        "computing": [*beside, "-n", str(cpus), *COMPUTING, *(f"--ignore={file}" for file in talking)],
-        "labs": [*beside, "-n", str(cpus + 2), "--durations=15", *LABS, *talking],
+        "labs": ["-m", tier, *side_by_side, "--durations=15", *LABS, *talking],
+        **shares,
     }
     if everything:
         return {"alone": ["-m", f"{ALONE} and not thorough", "--durations=10", "tests"], **runs}
@@ -49,6 +55,8 @@ def run_tier(*, everything: bool) -> int:
     The exit code of a run that failed, or 0.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # rewritten assertions are kept for the other workers
+    if everything:
+        os.environ[amounts.EVERYTHING] = "1"
     runs = commands(everything=everything, cpus=os.cpu_count() or 1)
     statuses = [_run(runs["alone"])] if "alone" in runs else []
     tests = cpu_weights.make_root()
@@ -56,12 +64,13 @@ def run_tier(*, everything: bool) -> int:
         name: tests and cpu_weights.make_group(tests / name, weight)
         for name, weight in cpu_weights.WEIGHTS.items()
     }
-    computing = Beside(runs["computing"], groups["computing"])
+    computing = [Beside(run, groups["computing"]) for name, run in runs.items() if "computing" in name]
     try:
         statuses += [_run(runs[name], groups[name]) for name in ("labs", "guests")]
-        statuses.append(computing.process.wait())
+        statuses += [each.process.wait() for each in computing]
     finally:
-        computing.end()
+        for each in computing:
+            each.end()
         cpu_weights.remove_group(tests)
     return next((status for status in statuses if status), 0)
 

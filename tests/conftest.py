@@ -13,10 +13,15 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests import costs, forked, pools
+from tests import amounts, costs, forked, pools
 from xdist.scheduler import LoadScopeScheduling
 
-settings.register_profile("any-pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any-pace",
+    max_examples=amounts.inputs(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("any-pace")  # the rest stays as it was, CI's fixed examples too
 
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="linewatt-cache-")  # not the one of who tests
@@ -32,6 +37,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Without this, libraries report what was frozen as leaked when the process ends. It comes after pytest's
+    # own last garbage collections, which need not look through modules and tests.
+    config.add_cleanup(gc.unfreeze)
     recording = costs.record(config)
     if not recording and config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
         os.environ[forked.OFFERED] = str(forked.offer())  # one for all workers; counted costs need one each
@@ -40,11 +48,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Modules and tests live as long as the process: no garbage collection looks through them again."""
     gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """Without this, libraries report what was frozen as leaked when the process ends."""
-    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)

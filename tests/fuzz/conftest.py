@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.errors import LinewattError
 
 FUZZ = int(os.environ.get("LINEWATT_FUZZ", "0"))
 """inputs for each test; 0: a few, the same ones each time"""
-FEW = 60
+FEW = inputs(60)
 SLOWEST_S = 5.0
 """of CPU time for one input: a parser that takes longer holds up every host's heartbeats"""
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 from tests.fake_batches import answered, is_batch
 
 from linewatt.errors import ParseError, WaitTimeout
@@ -93,7 +94,7 @@ def test_a_tool_that_is_not_there_is_an_answer_and_ends_nothing() -> None:
 
 
 @given(st.lists(st.tuples(st.lists(WORD, max_size=4), WORD), min_size=2, max_size=4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=inputs(25), deadline=None)
 def test_whatever_words_and_input_are_they_arrive_as_they_were(commands: list[tuple[list[str], str]]) -> None:
     # what goes in comes out, to the letter: no word is looked at by a shell
     script = 'printf "%s\\0" "$@" | od -An -v -tx1; od -An -v -tx1'

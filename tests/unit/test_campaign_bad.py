@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 import asyncssh
 import pytest
 from tests import forked
+from tests.amounts import inputs
 from tests.unit.test_corrected import METERS as CALIBRATED_METERS
 from tests.unit.test_corrected import result_with_calibration
 
@@ -458,9 +460,12 @@ def test_there_are_many_bad_files() -> None:
 def test_hostile_text_is_refused_in_every_text_field(
     with_files: Path, of: str, path: tuple[str | int, ...]
 ) -> None:
-    """All texts in one test: as tests of their own, each would cost more than what it tests."""
+    """Several texts in one test: as tests of their own, each would cost more than what it tests. In ``make
+    test`` other fields get other texts."""
     file, campaign = with_files / "bad.yaml", CAMPAIGNS[of]
-    assert [text for text in HOSTILE if not refused(file, replaced(campaign, path, text))] == []
+    texts = sorted(HOSTILE, key=lambda text: zlib.crc32(f"{of} {path} {text}".encode()))
+    tried = texts[: inputs(len(HOSTILE))]
+    assert [text for text in tried if not refused(file, replaced(campaign, path, text))] == []
 
 
 def refused(file: Path, campaign: dict[str, Any]) -> bool:

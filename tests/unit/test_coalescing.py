@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.tuning.nic.coalescing import LISTED_KNOB as KNOB
 
@@ -77,7 +78,7 @@ STATES = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=inputs(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=STATES, level=STATES)
 def test_any_moderation_is_reached_from_any_other(found: str, level: str, tmp_path: Path) -> None:
     assert written(tmp_path, found, level)[2] == level

@@ -10,6 +10,7 @@ from itertools import accumulate
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
 from linewatt.model import Window
@@ -77,7 +78,7 @@ def test_the_energy_is_the_integral_within_its_own_uncertainty(course: Course, e
     gaps=st.lists(st.floats(0.4, 2), min_size=3, max_size=3),
     late_s=st.floats(0.0, 0.19),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 def test_any_course_of_steps_is_within_the_uncertainty(
     levels: list[float], gaps: list[float], late_s: float
 ) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.tuning.base import Command, ListedKnob
@@ -164,7 +165,7 @@ def test_a_cut_off_output_is_never_more_than_an_error_in_one_line(knob: ListedKn
 
 
 @pytest.mark.parametrize("knob", KNOBS.values(), ids=list(KNOBS))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=inputs(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
 def test_noise_is_refused_in_one_line(knob: ListedKnob, text: str) -> None:
     assert "\n" not in refusal(knob.parse, text)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.errors import InvalidInput
 from linewatt.lab import LabRequest
@@ -57,7 +58,7 @@ def test_more_hosts_than_cpus_share_all_of_them_and_say_with_whom() -> None:
     assert hosts[1].shares_cpus_with == ("h1", "h3")
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=inputs(40))
 @given(shapes)
 def test_a_cpu_belongs_to_one_host_or_its_hosts_say_so(shape: tuple[int, int, int, int]) -> None:
     hosts, index, count, threads = shape
@@ -72,7 +73,7 @@ def test_a_cpu_belongs_to_one_host_or_its_hosts_say_so(shape: tuple[int, int, in
             assert owners[cpu] - {host.name} <= set(host.shares_cpus_with)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=inputs(40))
 @given(shapes)
 def test_names_fit_the_kernel_and_addresses_the_benchmarking_ranges(shape: tuple[int, int, int, int]) -> None:
     hosts, index, count, threads = shape

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
+import pytest
 from tests.report_factories import PUBLISHED, powered, renumbered, result, trial
 
 from linewatt.analysis.cases.summary import summarise
@@ -63,6 +64,10 @@ def opened(text: str) -> str:
 
 def test_a_page_of_a_thousand_cases_is_at_most_three_megabytes() -> None:
     assert len(page_of_one_server().encode()) <= MOST_BYTES
+
+
+@pytest.mark.full
+def test_so_is_one_of_a_thousand_pairs() -> None:
     assert len(of_pairs().encode()) <= MOST_BYTES
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 from tests.effect_factories import experiment_trials
 from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, SOAK, results
 from tests.report_factories import (
@@ -146,7 +147,7 @@ def test_an_entity_stays_the_signs_that_were_written() -> None:
     assert markdown.plain("a &lt;b&gt; & c") == r"a \&lt;b\&gt; \& c"
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=inputs(200), deadline=None, derandomize=True, database=None)
 @given(cells=st.lists(TEXT, min_size=2, max_size=2), label=TEXT, note=TEXT)
 def test_whatever_stands_in_a_table_stays_in_its_cell(cells: list[str], label: str, note: str) -> None:
     made = Table(

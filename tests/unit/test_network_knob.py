@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.network import whole
@@ -267,7 +268,7 @@ def _interface(draw: st.DrawFn, name: str, free: list[str]) -> dict[str, Any]:
     return made
 
 
-@settings(max_examples=60)
+@settings(max_examples=inputs(60))
 @given(documents())
 def test_what_is_written_reads_back_and_the_undo_leaves_nothing(document: dict[str, Any]) -> None:
     host, (_, target, value) = FakeIp("eth0", "eth1", "eth2"), network(document).change()
@@ -286,7 +287,7 @@ def test_what_is_written_reads_back_and_the_undo_leaves_nothing(document: dict[s
     assert host.state() == found
 
 
-@settings(max_examples=40)
+@settings(max_examples=inputs(40))
 @given(documents())
 def test_target_and_value_are_the_same_however_the_document_is_ordered(document: dict[str, Any]) -> None:
     _, target, value = network(document).change()

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.analysis.statistics import pelt
 
@@ -68,7 +69,7 @@ def test_a_step_is_found_where_it_is() -> None:
     assert pelt.mean_changes(SERIES["two steps"], 2.0) == [7, 15]
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=inputs(400))
 @given(
     st.one_of(stepped.filter(lambda series: len(series) >= 4), ties, anything),
     st.integers(0, 5),

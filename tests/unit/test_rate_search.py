@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.amounts import inputs
 from tests.documents import valid
 from tests.report_factories import result
 from tests.report_factories import stored as stored_result
@@ -55,7 +56,7 @@ from linewatt.report.trials.terminal import show
 from linewatt.store.read import Result
 
 CASE = Case("udp-1500", "a", "b", search="rate")
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=inputs(60), deadline=None)
 """each example is a search of up to 30 trials, and each trial asks for the next step"""
 RULE = Rule((0.0, 0.005), 0.005, None, 30)
 PAYLOAD_BITS = 8 * 1472

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.amounts import inputs
 from tests.certificates import Certificate, self_signed
 from tests.clock import Stopwatch
 from tests.http_server import send
@@ -473,7 +474,9 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=inputs(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_no_damage_to_a_resource_becomes_anything_but_a_number_or_a_reason(data: st.DataObject) -> None:
     power = copy.deepcopy(capture(CAPTURES / ILO)[POWER])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 from tests.report_factories import manifest_of
 
 from linewatt import records
@@ -138,7 +139,7 @@ def test_a_case_that_only_fails_holds_nobody_up_and_has_all_its_trials(tmp_path:
     assert (engine.runs(base), engine.runs(other)) == (3, 6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=inputs(40))
 @given(stop=st.integers(0, 60), loud=st.floats(0.001, 0.05), order=st.sampled_from(["interleaved", "random"]))
 def test_resume_ends_with_the_trials_that_one_run_would_have(
     tmp_path_factory: pytest.TempPathFactory, stop: int, loud: float, order: str

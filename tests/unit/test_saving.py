@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
+from tests.amounts import inputs
 from tests.report_factories import HOSTILE, demo_trials, powered, renumbered, result, scaling_trials
 from tests.saved_files import saved
 
@@ -125,7 +126,7 @@ def test_what_is_large_is_not_in_the_page_twice_and_its_place_says_so() -> None:
     assert "CSV (66 kB are not in this file twice; --json has its numbers)" in made
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=inputs(200), deadline=None, derandomize=True, database=None)
 @given(title=st.text(max_size=20), cell=st.text(max_size=20))
 def test_whatever_a_table_says_stays_in_its_file(title: str, cell: str) -> None:
     made = Table(title, (Head("K"),), (Head("V", kind="text"),), (RowGroup("", (row_of(Cell(cell)),)),))

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 from tests.fake_batches import answered, is_batch
 
 from linewatt.engine.undo import restore, shown
@@ -398,7 +399,7 @@ _ROUND = st.fixed_dictionaries(
 
 @given(rounds=st.lists(_ROUND, max_size=6), refused=st.sampled_from(["", "3"]))
 @hypothesis_settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=inputs(60), deadline=None
 )
 def test_whatever_rounds_ask_for_everything_is_as_it_was_found(
     tmp_path_factory: pytest.TempPathFactory, rounds: list[dict[str, str]], refused: str

@@ -100,7 +100,12 @@ def wandering(seed: int, count: int, apart: float, rise: float = 0.0) -> list[fl
 
 @pytest.mark.parametrize(
     ("count", "cell_s", "apart"),
-    [(360, 10.0, 6), (1440, 10.0, 30), (4320, 20.0, 90), (8640, 20.0, 180)],
+    [
+        (360, 10.0, 6),
+        (1440, 10.0, 30),
+        pytest.param(4320, 20.0, 90, marks=pytest.mark.full),
+        pytest.param(8640, 20.0, 180, marks=pytest.mark.full),
+    ],
     ids=["1 h, 1 min", "4 h, 5 min", "24 h, 30 min", "48 h, 1 h"],
 )
 def test_a_rate_that_only_wanders_is_rarely_said_to_drift(count: int, cell_s: float, apart: float) -> None:

@@ -12,6 +12,7 @@ import pytest
 from bench.soak_result import CHANNELS, HOSTS, write_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.model import Channel, ChannelKind, Sample
 from linewatt.store.samples import Series
@@ -107,7 +108,7 @@ def plain(part: Path, known: Sequence[SeriesInfo], scan: Scan) -> Truth:
     return truth
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=inputs(25), deadline=None)
 @given(
     st.lists(st.sampled_from([0, 0, 0, 1, 7, 1000]), min_size=4, max_size=80),
     st.integers(2, 20),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.analysis.statistics.repeats import Rule
 from linewatt.analysis.statistics.stats import Interval, estimate, t_quantile
@@ -126,7 +127,7 @@ def test_runs_without_spread_have_an_interval_without_width(n: int) -> None:
     assert (found.low, found.high) == (94e9, 94e9)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=inputs(50))
 @given(st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=2, max_size=25))
 def test_an_interval_is_finite_and_ordered_whatever_the_runs(values: list[float]) -> None:
     found = interval(values)

@@ -43,7 +43,7 @@ def run_of(rates_bps: list[float]) -> EndRun:
     return EndRun(LoadEnd(False, "3.12", intervals, len(rates_bps), None), 0.0, 0.001)
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.full), 0.5, 0.8])
 @pytest.mark.parametrize("n", [15, 60])
 def test_steady_noise_is_told_in_two_of_a_hundred_windows_at_most(n: int, correlation: float) -> None:
     assert told(noise(600, n, correlation, cv=0.03)) <= 0.02
@@ -231,7 +231,14 @@ def codes_of(windows: Any) -> list[str]:
     return [flags[0].code if flags else "" for flags in found]
 
 
-@pytest.mark.parametrize(("correlation", "cv"), [(0.0, 0.02), (0.5, 0.02), (0.5, 0.05)])
+@pytest.mark.parametrize(
+    ("correlation", "cv"),
+    [
+        pytest.param(0.0, 0.02, marks=pytest.mark.full),
+        pytest.param(0.5, 0.02, marks=pytest.mark.full),
+        (0.5, 0.05),
+    ],
+)
 @pytest.mark.parametrize("kind", [*DIPS, "half rate in half of them"])
 def test_a_dip_that_the_mean_hides_is_told_in_95_of_100_windows(
     kind: str, correlation: float, cv: float
@@ -239,7 +246,9 @@ def test_a_dip_that_the_mean_hides_is_told_in_95_of_100_windows(
     assert codes_of(spoiled(kind, correlation, cv)).count("throughput-dips") >= 190
 
 
-@pytest.mark.parametrize("kind", WAVES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.full if at % 2 else ()) for at, kind in enumerate(WAVES)]
+)
 def test_an_oscillation_is_told_in_95_of_100_windows(kind: str) -> None:
     found = codes_of(spoiled(kind, 0.3, 0.02))
     assert sum(code in ("throughput-oscillates", "throughput-dips") for code in found) >= 190

@@ -8,6 +8,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.analysis.statistics.student import critical_t, two_sided_p
 
@@ -37,7 +38,7 @@ def test_p_is_that_of_scipy_over_a_grid(df: float) -> None:
         assert two_sided_p(t, df) == pytest.approx(scipy_p(t, df), rel=REL, abs=1e-290), t
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=inputs(300))
 @given(st.floats(1e-3, 50), degrees)
 def test_p_is_that_of_scipy(t: float, df: float) -> None:
     assert two_sided_p(t, df) == pytest.approx(scipy_p(t, df), rel=REL, abs=1e-290)
@@ -49,7 +50,7 @@ def test_the_critical_value_is_that_of_scipy_over_a_grid(df: float) -> None:
         assert critical_t(p, df) == pytest.approx(scipy_t(p, df), rel=REL, abs=1e-15), p
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=inputs(200))
 @given(st.floats(-12, -0.001).map(lambda power: 10**power), degrees)  # scipy's p is wrong at t = 1e-8, df = 1
 def test_the_p_of_a_critical_value_is_the_one_asked_for(p: float, df: float) -> None:
     t = critical_t(p, df)

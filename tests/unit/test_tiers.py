@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from scripts import planted, quick
-from tests import cpu_weights, pools
+from tests import amounts, cpu_weights, pools
 from tests.__main__ import COMPUTING, GUESTS, LABS, commands, run_tier
 
 ROOT = Path(__file__).parents[2]
@@ -21,16 +21,14 @@ ROOT = Path(__file__).parents[2]
 
 def files_of(run: list[str]) -> set[Path]:
     """Test files that a pytest run collects."""
-    ignored = {ROOT / word.removeprefix("--ignore=") for word in run if word.startswith("--ignore=")}
     paths = [ROOT / word for word in run if word.startswith("tests/")]
-    found = {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])}
-    return found - ignored
+    return {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])}
 
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_every_test_file_is_in_one_pool(everything: bool) -> None:
     runs = commands(everything=everything, cpus=2)
-    pool_files = [files_of(runs[name]) for name in ("computing", "guests", "labs")]
+    pool_files = [files_of(runs[name]) for name in ("computing 1", "computing 2", "guests", "labs")]
     every = {path for path in (ROOT / "tests").rglob("test_*.py") if "captures" not in path.parts}
     assert set.union(*pool_files) == every
     assert sum(map(len, pool_files)) == len(every)
@@ -38,8 +36,9 @@ def test_every_test_file_is_in_one_pool(everything: bool) -> None:
 
 def test_only_make_test_all_runs_full_tests_and_those_that_run_alone() -> None:
     one, every = commands(everything=False, cpus=2), commands(everything=True, cpus=2)
-    assert list(one) == ["guests", "computing", "labs"]
-    assert list(every) == ["alone", "guests", "computing", "labs"]
+    beside = ["guests", "labs", "computing 1", "computing 2"]
+    assert list(one) == beside
+    assert list(every) == ["alone", *beside]
     for run in one.values():
         assert run[run.index("-m") + 1] == "not measures and not full and not thorough"
     for name in one:
@@ -71,8 +70,12 @@ def test_guests_run_after_labs_and_what_computes_beside_both(
 
     monkeypatch.setattr("tests.__main__.Beside", Begun)
     monkeypatch.setattr("tests.__main__._run", run)
+    monkeypatch.delenv(amounts.EVERYTHING, raising=False)
     assert run_tier(everything=everything) == 3
-    assert order == [*(["alone"] if everything else []), "computing beside", "labs", "guests"]
+    computing = [f"computing {at + 1} beside" for at in range(os.cpu_count() or 1)]
+    assert order == [*(["alone"] if everything else []), *computing, "labs", "guests"]
+    assert amounts.inputs(100) == (100 if everything else 34)
+    assert [amounts.inputs(few) for few in (24, 9, 3)] == ([24, 9, 3] if everything else [8, 8, 3])
 
 
 def test_quick_and_planted_run_tests_of_make_test() -> None:

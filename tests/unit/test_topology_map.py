@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.amounts import inputs
 from tests.report_factories import HOSTILE, host, hosts_of, result, scaling_trials
 from tests.topology_factories import NIC, machine, placed_result, placed_trial
 
@@ -160,7 +161,7 @@ def test_busy_cores_are_never_drawn_together() -> None:
     assert [cell.cpus for cell in cells(one) if cell.sign in "PI"] == [str(cpu) for cpu in range(32)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(data=st.data())
 def test_every_cpu_is_in_exactly_one_cell_with_its_own_sign(data: st.DataObject) -> None:
     draw = data.draw

@@ -8,6 +8,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amounts import inputs
 
 from linewatt.errors import ParseError
 from linewatt.loads.users.base import Failure, Transfer
@@ -34,7 +35,7 @@ def tally_of(durations: list[float], index: int = 0) -> Tally:
 
 
 @given(DURATIONS, st.sampled_from([50.0, 90.0, 99.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 def test_a_percentile_is_within_a_thousandth_of_the_value_of_that_rank(
     durations: list[float], point: float
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import RenderableType
 from rich.text import Text
+from tests.amounts import inputs
 from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, OTHER_SOAK, SOAK, results
 
 from linewatt import cli
@@ -78,7 +79,7 @@ def test_no_number_is_cut_or_parted_from_its_unit_at_any_width(
     assert renders[name]
     wholes = [(made, printed(made(None), 100_000)) for made in renders[name]]
 
-    @settings(max_examples=25, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=inputs(25), deadline=None, derandomize=True, database=None)
     @given(width=WIDTHS)
     def holds(width: int) -> None:
         for made, wide in wholes:
@@ -100,7 +101,7 @@ def test_no_number_is_cut_or_parted_from_its_unit_at_any_width(
 NAMES = st.lists(st.integers(0, 3), min_size=1, max_size=9)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=inputs(150), deadline=None, derandomize=True, database=None)
 @given(width=WIDTHS, ranks=NAMES, key=st.integers(1, 90), digits=st.integers(3, 12))
 def test_columns_go_by_rank_and_are_named_and_whatever_stays_is_whole(
     width: int, ranks: list[int], key: int, digits: int

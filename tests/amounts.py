@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many random inputs a test gets: a third of them in ``make test``, all in ``make test-all``."""
+
+from __future__ import annotations
+
+import math
+import os
+
+EVERYTHING = "LINEWATT_TEST_EVERYTHING"
+"""is set for ``make test-all``"""
+FEWEST = 8
+
+
+def inputs(number: int) -> int:
+    """Of ``number`` inputs, how many to try."""
+    return number if EVERYTHING in os.environ else min(number, max(FEWEST, math.ceil(number / 3)))
