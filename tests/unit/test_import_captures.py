@@ -15,7 +15,7 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.whole import Whole, read_folder
+from linewatt.engine.captures.whole import Whole, manifest_of, read_folder
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3.parser import load_end, other_end
 from linewatt.model import EndResult, Role, Window
@@ -795,6 +795,23 @@ def test_a_stream_of_flent_is_a_trial_of_netperf_with_what_the_receiver_counted(
     (flag,) = [one for one in trial.flags if one.code == "told-by-the-other-end"]
     assert "netperf's BYTES_RECVD" in flag.evidence
     assert trial.started_s == pytest.approx(1712427979.93 - 0.212, abs=0.02)
+
+
+def test_what_flent_noted_of_its_host_is_read_and_said_to_be_missing_of_the_other() -> None:
+    whole = imported(FLENT)
+    assert whole.trials[0].trial.retransmits == 82
+    facts = manifest_of(whole, "m", "s", Options())["hosts"]["tohojo-testbed-40g-1"]["facts"]
+    assert (facts["nic"]["speed_bps"], facts["nic"]["driver"]) == (10e9, "mlx5_core")
+    assert facts["nic"]["offloads"]["tcp-segmentation-offload"] == "off"
+    assert facts["sysctl"] == {"net.ipv4.tcp_congestion_control": "cubic"}
+    (flag,) = [one for one in whole.trials[0].trial.flags if one.code == "settings-unknown"]
+    missing = "MTU, offloads of 10.70.2.2, the rate of the line of 10.70.2.2, governor and other settings"
+    assert flag.evidence.startswith(f"not read from the files: {missing}")
+
+
+def test_a_count_of_a_whole_test_is_not_that_of_a_part_of_it() -> None:
+    (made,) = imported(FLENT, omit_s=5.0).trials
+    assert made.trial.retransmits is None
 
 
 def test_cpu_stats_of_flent_are_those_of_each_end() -> None:

@@ -83,6 +83,8 @@ class LoadEnd:
     connections: tuple[tuple[int, int], ...] = ()
     duplicate_packets: int | None = None
     latency_s: Mapping[str, float] = field(default_factory=dict)
+    retransmits: int | None = None
+    """of the whole test, where no interval has its own"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,8 @@ class ToldEnd:
     told: str
     """which words of the file ``other`` is from"""
     text: str
-    kernel: str | None = None
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """what the file says of its host: section → fact → value, as hosts themselves are asked for them"""
     program: str | None = None
     failure: str | None = None
     addresses: frozenset[str] = frozenset()

@@ -33,9 +33,11 @@ APPLY: tuple[Check, ...] = (
     power_source.check,
 )
 """checks of trials that need no more than what is in the files"""
+SOMETIMES_SAID = {"MTU": "mtu", "offloads": "offloads", "the rate of the line": "speed_bps"}
+"""what of a host's interface some files say → the fact"""
 UNKNOWN = (
-    "MTU, offloads, governor and other settings of hosts, CPUs of the load and of interrupts, the "
-    "rate of the line, whether the network was bare, zero-copy"
+    "governor and other settings of hosts, CPUs of the load and of interrupts, whether the network was bare, "
+    "zero-copy"
 )
 RATE_UNKNOWN = ", and whether a rate was asked for"
 """of a load whose version does not write it"""
@@ -86,7 +88,8 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
     yield Flag(
         "settings-unknown",
         ", ".join(seen.case.hosts),
-        f"not in the files: {UNKNOWN}{'' if known.is_rate_told else RATE_UNKNOWN}",
+        f"not read from the files: {', '.join((*_not_said(known), UNKNOWN))}"
+        f"{'' if known.is_rate_told else RATE_UNKNOWN}",
         "compare with care; a campaign of linewatt reads these facts and compares them",
     )
     yield from _receiver(seen, known.tests)
@@ -100,6 +103,16 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
         yield from _clock(end, known)
         yield from _zone(end, known.readings[end.host])
         yield from _coarse(end, known, seen.window)
+
+
+def _not_said(known: Known) -> Iterator[str]:
+    """What of :data:`SOMETIMES_SAID` no file says, or of which hosts."""
+    ends = [(host, one.end_of(host)) for one in known.tests for host in (one.client_host, one.server_host)]
+    hosts = {host for host, _ in ends}
+    for words, fact in SOMETIMES_SAID.items():
+        told = {host for host, end in ends if end is not None and fact in end.facts.get("nic", {})}
+        if missing := sorted(hosts - told):
+            yield f"{words} of {', '.join(missing)}" if told else words
 
 
 def _loss(seen: Seen, received: Sequence[Counted]) -> Iterator[Flag]:

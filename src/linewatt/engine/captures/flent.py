@@ -19,6 +19,7 @@ from linewatt.engine.captures.folder import CaptureFile
 from linewatt.engine.captures.model import Found, Track
 from linewatt.engine.live.feed import Record
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.hosts.facts.parsers import OFFLOADS
 from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.model import Channel
 from linewatt.sensors.mpstat import WHOLE_HOST
@@ -30,6 +31,7 @@ RUNNERS = ("NetperfDemoRunner",)
 CPU_RUNNER = "CpuStatsRunner"
 STAMP_S = 0.01
 MBIT = 1e6
+CONGESTION = "net.ipv4.tcp_congestion_control"
 MOST_SERIES = 1000
 MOST_RATE = 1e9
 _TEST = re.compile(r" -t (\w+) ")
@@ -96,7 +98,14 @@ def _end(file: CaptureFile, about: Mapping[str, Any], one: _Series, *, is_first:
     begun_s = float(one.points[0]["t"]) - float(one.points[0]["dur"])
     intervals = tuple(_intervals(one.points, begun_s))
     is_reverse = one.is_reverse
-    own = LoadEnd(not is_reverse, "", intervals, intervals[-1].end_s, None)
+    own = LoadEnd(
+        not is_reverse,
+        "",
+        intervals,
+        intervals[-1].end_s,
+        None,
+        retransmits=None if is_reverse else _count(one.about.get("TCP_RETRANSMIT")),
+    )
     return ToldEnd(
         file=file.name,
         node=str(about["LOCAL_HOST"])[:64] if about.get("LOCAL_HOST") else None,
@@ -111,8 +120,42 @@ def _end(file: CaptureFile, about: Mapping[str, Any], one: _Series, *, is_first:
         other=_told(one.about, is_sender=is_reverse),
         told=f"netperf's {_told_name(is_sender=is_reverse)}, one count of the whole test",
         text=file.text if is_first else "",
-        kernel=str(about["KERNEL_RELEASE"])[:64] if about.get("KERNEL_RELEASE") else None,
+        facts=_facts(about),
     )
+
+
+def _count(said: Any) -> int | None:
+    """A count of netperf, which flent keeps as text."""
+    return int(said) if re.fullmatch(r"[0-9]{1,12}", str(said)) else None
+
+
+def _facts(about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What flent noted of its own host: kernel, and the interface by which the test left it."""
+    egress = _mapping(about.get("EGRESS_INFO"))
+    link, offloads = _mapping(egress.get("link_params")), _mapping(egress.get("offloads"))
+    speed = re.fullmatch(r"([0-9]{1,9})Mb/s", str(link.get("speed")))
+    sections: dict[str, dict[str, Any]] = {
+        "kernel": {"release": _text(about.get("KERNEL_RELEASE"))},
+        "nic": {
+            "driver": _text(egress.get("driver")),
+            "speed_bps": None if speed is None else MBIT * int(speed[1]),
+            "mtu": _count(egress.get("mtu")),
+            "offloads": {name: "on" if offloads[name] else "off" for name in OFFLOADS if name in offloads},
+        },
+        "sysctl": {CONGESTION: _text(_mapping(about.get("SYSCTLS")).get(CONGESTION))},
+    }
+    known = {
+        name: {fact: value for fact, value in facts.items() if value} for name, facts in sections.items()
+    }
+    return {name: facts for name, facts in known.items() if facts}
+
+
+def _mapping(said: Any) -> Mapping[str, Any]:
+    return said if isinstance(said, dict) else {}
+
+
+def _text(said: Any) -> str | None:
+    return said[:64] if isinstance(said, str) and said else None
 
 
 def _asked(about: Mapping[str, Any], *, is_reverse: bool) -> Asked:

@@ -13,7 +13,7 @@ from linewatt.engine.live.feed import Record
 from linewatt.loads.base import ToldEnd
 from linewatt.model import Channel
 
-NOT_SAID = "not in the imported files"
+NOT_SAID = "not read from the imported files"
 """the reason of whatever files of others do not say"""
 
 

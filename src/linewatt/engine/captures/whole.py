@@ -135,12 +135,10 @@ def _host(host: str, whole: Whole) -> dict[str, Any]:
     own = [one for one in whole.found if whole.hosts.of_file[one.file.name] == host]
     facts: dict[str, dict[str, Any]] = {}
     for one in own:
-        for track in one.tracks:
-            for section, values in track.facts.items():
+        for said in (*(track.facts for track in one.tracks), *(end.facts for end in one.ends)):
+            for section, values in said.items():
                 facts.setdefault(section, {}).update(values)
         for end in one.ends:
-            if end.kernel:
-                facts.setdefault("kernel", {})["release"] = end.kernel
             if end.program:
                 facts.setdefault("tools", {})[end.asked.load] = end.program
     sharing = sorted(_sharing(host, [one.trial.case for one in whole.trials], whole.hosts))

@@ -17,6 +17,8 @@ from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Sample, Window
 
 COVERAGE_NEEDED = 0.98
+WHOLE = 0.99
+"""of a test, from which on a window has all that it counted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,14 @@ def count(run: EndRun, window: Window) -> Counted:
             f"the load's intervals cover {covered_s:.2f} s of the window's {window.seconds:.2f} s"
         )
     transferred_bytes = sum(share * interval.transferred_bytes for interval, share in parts)
+    retransmits = _total((interval.retransmits, share) for interval, share in parts)
+    if retransmits is None and covered_s >= WHOLE * sum(
+        one.end_s - one.start_s for one in run.load.intervals
+    ):
+        retransmits = run.load.retransmits
     return Counted(
         rate_bps=8 * transferred_bytes / covered_s,
-        retransmits=_total((interval.retransmits, share) for interval, share in parts),
+        retransmits=retransmits,
         packets=_total((interval.packets, share) for interval, share in parts),
         lost_packets=_lost((interval.lost_packets, share) for interval, share in parts),
     )

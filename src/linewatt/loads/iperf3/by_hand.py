@@ -118,7 +118,7 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
     return ToldEnd(
         file=file,
         node=system[1] if len(system) > 1 else None,
-        kernel=system[2] if len(system) > 2 else None,
+        facts={"kernel": {"release": system[2]}} if len(system) > 2 else {},
         program=str(start["version"])[:60] if "version" in start else None,
         is_client=is_client,
         peer=_address(peer.get("host", "")),
