@@ -8,12 +8,14 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.conftest import Run
 
+from linewatt.analysis.comparison.matching import identity
 from linewatt.engine.captures.options import Options
 from linewatt.engine.captures.whole import Whole, manifest_of, read_folder
 from linewatt.errors import InvalidInput
@@ -752,7 +754,6 @@ def test_the_example_of_the_document_runs_and_gives_what_it_says(run: Run) -> No
 
 
 def test_an_import_is_compared_with_what_was_measured_only_where_the_same_was_asked(run: Run) -> None:
-    from dataclasses import replace
 
     from tests.compare_factories import compared, made, runs
 
@@ -1014,3 +1015,12 @@ def test_a_twelve_hour_clock_and_decimal_commas_are_read_as_any(tmp_path: Path, 
     text = re.sub(r"^22:(\d\d:\d\d) ", r"10:\1 PM ", path.read_text(), flags=re.MULTILINE)
     path.write_text(re.sub(r"(\d)\.(\d\d)\b", r"\1,\2", text).replace("11/25/26", "25.11.2026"))
     assert cores_of(imported(tmp_path / "w"), "receiver") == pytest.approx(cores_of(two, "receiver"))
+
+
+def test_whether_an_imported_load_sent_without_a_copy_is_not_known_and_hinders_no_comparison() -> None:
+    (made,) = imported(FLENT).trials
+    assert made.trial.case.zerocopy is None
+    assert made.trial.case.parameters["zerocopy"] is None
+    campaign = replace(made.trial.case, zerocopy=False)
+    assert identity(made.trial.case, None) == identity(campaign, None)
+    assert identity(made.trial.case, None) != identity(replace(campaign, zerocopy=True), None)

@@ -62,7 +62,8 @@ class Case:
     family: Family = "ipv4"
     network: str = "bare"
     rate_bps: float | None = None
-    zerocopy: bool = False
+    zerocopy: bool | None = False
+    """whether the sender sends without a copy; None: not known, as of imported files"""
     load_level: float | None = None
     factors: tuple[tuple[str, str], ...] = ()
     load: str | None = None

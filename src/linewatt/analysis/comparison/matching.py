@@ -132,7 +132,7 @@ def known_properties(cases: Iterable[Case]) -> list[str]:
 
 def identity(case: Case, by: str | None) -> tuple[Any, ...]:
     """The parameters of a case without ``by``: equal in cases that match."""
-    own = dict(case.parameters)
+    own = {**case.parameters, "zerocopy": bool(case.zerocopy)}  # unknown: most likely not asked for
     factors = dict(own.pop("factors", {}))
     if by is not None:
         own.pop(PARAMETERS.get(by, by), None)

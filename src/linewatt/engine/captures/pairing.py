@@ -260,6 +260,7 @@ def case_of(group: Sequence[OneTest], network: str, varied: Iterable[str]) -> Ca
         family=asked.family,
         network=network,
         rate_bps=asked.rate_bps,
+        zerocopy=None,
         factors=tuple(sorted(factors.items())),
         load=None if asked.load == DEFAULT else asked.load,
     )

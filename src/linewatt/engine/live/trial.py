@@ -152,7 +152,7 @@ class LiveTrial:
             streams=case.streams,
             rate_bps=case.rate_bps if self._target_bps is None else self._target_bps / case.instances,
             reverse=case.direction == "reverse",
-            zerocopy=case.zerocopy,
+            zerocopy=bool(case.zerocopy),
             options=load_options(case),
         )
         pins = {

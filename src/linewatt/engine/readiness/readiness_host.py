@@ -111,7 +111,7 @@ def _jobs(answer: HostAnswer) -> set[LoadJob]:
             streams=case.streams,
             rate_bps=case.rate_bps,
             reverse=case.direction == "reverse",
-            zerocopy=case.zerocopy,
+            zerocopy=bool(case.zerocopy),
         )
         for case in answer.wants.cases
     }

@@ -95,7 +95,7 @@ def case_schema() -> Keys:
         "network": TEXT,
         "rate_bps": said(maybe(NUMBER), "Offered by each instance; null: as fast as it goes."),
         "streams": said(COUNT, "Connections of an instance."),
-        "zerocopy": BOOLEAN,
+        "zerocopy": said(maybe(BOOLEAN), "null: not known, as of imported files."),
         "load_level?": said(maybe(NUMBER), "Part (0 to 1) of the calibrated maximum that is offered."),
         "factors?": table(TEXT, "Factor → its level."),
         "load?": said(

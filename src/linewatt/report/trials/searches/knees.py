@@ -50,7 +50,7 @@ def instance_searches_of(result: Result) -> tuple[InstanceSearch, ...]:
 
 def _searches(test: AskedTest, case: Case) -> bool:
     """Whether a case is a step of what a test searches: all that differ in instances only, at no rate."""
-    same = (test.test, bool(test.zerocopy)) == (case.test, case.zerocopy)
+    same = (test.test, bool(test.zerocopy)) == (case.test, bool(case.zerocopy))
     own = same and case.streams in test.streams and not case.paced and not case.search
     return test.instances == "auto" and own
 
