@@ -88,6 +88,7 @@ def test_ctrl_c_in_the_middle_of_a_sweep_puts_every_knob_back(bench: Experiments
     assert bench.knobs() == before
 
 
+@pytest.mark.full
 def test_kill_dash_nine_in_the_middle_of_a_sweep_is_undone_by_restore(bench: Experiments) -> None:
     before = bench.knobs()
     running = bench.start("run", bench.experiment(trials=1, design="one-at-a-time"))

@@ -78,7 +78,8 @@ def carrier(bench: Bench, number: int, state: str) -> None:
     subprocess.run(["ip", "-n", switch, "link", "set", port, state], check=True)
 
 
-@pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.full), 2])
+@pytest.mark.full
+@pytest.mark.parametrize("number", [1, 2])
 def test_a_host_lost_in_an_idle_window_is_connected_again_and_the_campaign_goes_on(
     bench: Bench, number: int
 ) -> None:
@@ -203,7 +204,8 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
     assert hung[0] not in sensors(bench, 2, tool)
 
 
-@pytest.mark.parametrize("tool", ["mpstat", pytest.param("netcounters", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
 def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, tool: str) -> None:
     process = bench.start("run", bench.campaign(idle={"seconds": 2}, window=LONG))
     await_phase(process, "idle window")

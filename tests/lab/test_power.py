@@ -468,7 +468,7 @@ def test_the_search_for_a_password_finds_one_wherever_it_may_be(tmp_path: Path) 
     ("words", "login"),
     [
         pytest.param(["--json"], "wrong", id="json-wrong"),
-        pytest.param([], "right", id="text-right"),
+        pytest.param([], "right", id="text-right", marks=pytest.mark.full),
         pytest.param(["--json"], "right", id="json-right", marks=pytest.mark.full),
         pytest.param([], "wrong", id="text-wrong", marks=pytest.mark.full),
     ],
