@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,6 +29,7 @@ _TYPES = {
     "model_type": "must be a mapping",
     "model_attributes_type": "must be a mapping",
 }
+_LISTS = ("tuple_type", "list_type")
 _MEANT = {
     "dev": "data",
     "device": "data",
@@ -125,8 +126,31 @@ def _problems(
             key = locate.key(at, str(leaf)) if isinstance(locate, Named) else f"{leaf}: "
             example = f", for example `{key}{field.examples[0]}`" if field and field.examples else ""
             yield problem(locate, (*at, *path, str(leaf)), f"is missing; add it{example}", key=True)
+        elif kind in _LISTS and isinstance(error["input"], str):
+            text = _not_a_list(error["input"], _choices(_field(model, error["loc"])))
+            yield problem(locate, (*at, *path), _with_value(text, error))
         else:
             yield problem(locate, (*at, *path), _message(error), key=leaf == "[key]")
+
+
+def _not_a_list(given: str, choices: Sequence[str]) -> str:
+    """What is expected in place of the text ``given``, with an example that would be accepted; ``choices``
+    are all that the list may hold, none where they are not known."""
+    example = show_value(given).strip("'") if given in choices or not choices else ", ".join(choices)
+    return f"must be a list such as [{example}]"
+
+
+def _choices(field: FieldInfo | None) -> list[str]:
+    """The texts that a field with a list of literals accepts; empty where it accepts others."""
+    return [] if field is None else list(_literals(field.annotation))
+
+
+def _literals(annotation: Any) -> Iterator[str]:
+    for argument in typing.get_args(annotation):
+        if isinstance(argument, str):
+            yield argument
+        else:
+            yield from _literals(argument)
 
 
 def _path(value: Any, loc: tuple[int | str, ...]) -> tuple[KeyPath, int | str | None]:
@@ -157,8 +181,6 @@ def _message(error: ErrorDetails) -> str:
         return f"must hold at most {context['max_length']} entries, got {len(error['input'])}"
     if kind in _BOUNDS:
         return _with_value(_BOUNDS[kind].format(**context), error)
-    if kind in ("tuple_type", "list_type") and isinstance(error["input"], str):
-        return _with_value(f"must be a list such as [{show_value(error['input']).strip(chr(39))}]", error)
     if kind in _TYPES:
         return _with_value(_TYPES[kind], error)
     text = error["msg"].removeprefix("Input should be ")
@@ -169,7 +191,7 @@ def _with_value(text: str, error: ErrorDetails) -> str:
     return f"{text}, got {show_value(error['input'])}"
 
 
-def _field(model: type[BaseModel], loc: tuple[int | str, ...]) -> Any:
+def _field(model: type[BaseModel], loc: tuple[int | str, ...]) -> FieldInfo | None:
     for candidate in _models(model, loc[:-1]):
         if loc[-1] in _fields(candidate):
             return _fields(candidate)[str(loc[-1])]
