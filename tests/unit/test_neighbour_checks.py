@@ -29,6 +29,7 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks import network
 from linewatt.model import Role
 from linewatt.network.framing import BARE
+from linewatt.units import format_rate
 
 NEIGHBOUR = counters("h2", "nic.rx_bytes", 3e9 / 8 * WINDOW_S)
 TO_THE_END = setup(window_s=SECONDS - OMIT_S)
@@ -229,3 +230,25 @@ def test_a_load_that_caught_up_at_an_edge_of_the_window_is_no_neighbour(edge_s: 
     found = [is_told(caught_up, neighbour("rx", other_bps)) for other_bps in (12e6, 40e6)]
     assert found == [False, True]
     assert is_told(rates(20e6), neighbour("rx", 12e6))
+
+
+def excess(counted_ratio: float, load_bps: float = 9.4e9) -> list[str]:
+    """What is said where the receiver counts so many times the bytes that its interface received."""
+    headers = FRAME / MSS
+    less = counters("h2", "nic.rx_bytes", -(headers - 1 / counted_ratio) * load_bps / 8 * WINDOW_S)
+    flags = told(both(rates(load_bps), less)).trial().flags
+    return [flag.evidence for flag in flags if flag.code == "goodput-above-interface"]
+
+
+@pytest.mark.parametrize("load_bps", [200e6, 9.4e9])
+def test_more_goodput_than_the_interface_received_is_told(load_bps: float) -> None:
+    assert excess(1.0, load_bps) == [], "an interface that counts no headers"
+    assert excess(20.0, load_bps) == [], "another interface, which carries something of its own"
+    (said,) = excess(1.25, load_bps)
+    assert said.startswith(f"the load counted {format_rate(load_bps)} of payload")
+    assert f"its data interface received {format_rate(load_bps / 1.25)} in all" in said
+
+
+def test_of_a_host_that_only_sends_nothing_is_compared() -> None:
+    flags = told(counters("h1", "nic.tx_bytes", -2e9 / 8 * WINDOW_S)).trial().flags
+    assert "goodput-above-interface" not in {flag.code for flag in flags}

@@ -23,6 +23,8 @@ ANSWER_BYTES = 64
 """of IP and TCP, of an acknowledgement with options"""
 LEAST_SEEN = 0.9
 """of the payload: an interface that shows less of it is not the one that the load takes"""
+LEAST_OF_LOAD = 0.1
+"""of the payload: an interface that received less of it is not on the path of the load"""
 EDGE_S = 0.05
 """by how much the last reading may come after the load"""
 
@@ -92,5 +94,18 @@ KINDS = (
         "was uneven at an edge of the window, as much as it differed there from its mean is allowed, too. Or datagrams for "
         f"UDP ports where nobody listens: {percent(SLACK_RATIO)} of what the interface received and {STRAY_PPS:g} a second.",
         "Find who else uses the interface, stop it, or measure on an interface of its own.",
+    ),
+    Kind(
+        "goodput-above-interface",
+        "doubtful",
+        "case",
+        ("throughput", "cpu", "power"),
+        "The receiver counted more bytes than its data interface received: the load counts too much, or a part of it took "
+        "another path. Throughput, and all that is divided by it, are too high for that interface.",
+        f"Payload that the receiving processes counted in the window, against bytes that the interface received in it, which "
+        f"include headers: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more, and as much as an uneven load and rarely "
+        f"written counters allow. An interface that received less than {percent(LEAST_OF_LOAD)} of the payload is not compared.",
+        "Compare the load with another one, look for a second path (`ip route get`), and repeat the measurement.",
+        "Goodput above what the interface received",
     ),
 )

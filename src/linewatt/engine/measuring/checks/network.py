@@ -19,6 +19,7 @@ from linewatt.findings.network import (
     EDGE_S,
     FLOOR_BPS,
     FLOOR_PPS,
+    LEAST_OF_LOAD,
     LEAST_SEEN,
     SLACK_RATIO,
     SMALLER,
@@ -40,6 +41,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         yield from emulated(end.host, seen.readback(end))
         yield from drops(end, datagrams_told=told, both_ways=seen.case.shape in ("both-ways", "ring"))
         yield from neighbours(seen, end)
+        yield from impossible(seen, end)
 
 
 def emulated(host: str, readback: ReadBack | None) -> Iterator[Flag]:
@@ -110,6 +112,28 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
             end.host,
             others,
             "find who else uses the interface (ss -tupn, tcpdump -ni), stop it, or measure on one of its own",
+        )
+
+
+def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
+    """More payload counted by the receiving processes of a host than its data interface received."""
+    reading, found = seen.reading(end, "netcounters"), end.counters.get("nic.rx_bytes")
+    if is_request_response(seen.case.test) or not seen.instances or end.host not in seen.cut.run.framings:
+        return
+    if reading is None or found is None:
+        return
+    seconds = seen.window.seconds
+    counted = sum(one.throughput_bps for one, role in seen.processes(end) if role == "receiver") / 8 * seconds
+    if found < LEAST_OF_LOAD * counted or not _under_load(reading, seen):
+        return
+    edges = _late_s(reading, "nic.rx_bytes", seen) / seconds + _uneven_ratio(seen)
+    if counted > found * (1 + SLACK_RATIO + edges) + FLOOR_BPS / 8 * seconds:
+        rates = [format_rate(8 * one / seconds) for one in (counted, found)]
+        yield Flag(
+            "goodput-above-interface",
+            end.host,
+            f"the load counted {rates[0]} of payload, its data interface received {rates[1]} in all",
+            "compare with another load, look for a second path (ip route get), and measure again",
         )
 
 
