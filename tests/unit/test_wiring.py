@@ -65,7 +65,7 @@ from linewatt.engine.measuring import flags as registry
 from linewatt.findings import CATALOGUE
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
-from linewatt.model import Case, Channel, Flag, InstanceResult, Trial
+from linewatt.model import Case, Channel, Flag, InstanceResult, Trial, Window
 from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
 from linewatt.sensors.power.dynamics import Dynamics
@@ -491,6 +491,7 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
     ],
     "two-modes": lambda: runs(*(value * (0.6 if at % 3 == 0 else 1) for at, value in enumerate(STEADY))),
     "above-line-rate": lambda: changed(line_goodput_bps=9e9),
+    "tcp-retransmits": lambda: changed(retransmits=66_182, window=Window(0.0, 5.0)),
     "rate-not-reached": lambda: changed(case=replace(CASE, rate_bps=14e9)),
     "test-bed-is-the-limit": lambda: changed(
         sender=end("h1", "sender", 1.0, 0.995, 0.4), receiver=end("h2", "receiver", 1.0, 0.5, 0.4)

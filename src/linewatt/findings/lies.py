@@ -33,6 +33,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         ),
         Lie("An asked rate that was not reached", ("rate-not-reached", "arrivals-not-served")),
         Lie("More than the line can carry", ("above-line-rate",)),
+        Lie("Loss on the path of TCP", ("tcp-retransmits",)),
         Lie("A receiver that counts more than arrived", ("goodput-above-interface",)),
         Lie(
             "Versions of the load differ between ends, or between A and B",

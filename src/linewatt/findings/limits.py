@@ -25,6 +25,8 @@ OVERFLOW_PART = 0.5
 """of the loss: a queue that dropped so much of it is where it was lost"""
 RETRANSMITTED = 0.01
 """of the segments: more is a path that loses. TCP itself drops a few at whatever is full, to find its rate"""
+SEGMENT_BITS = 1448 * 8
+"""payload of a full one at an MTU of 1500: larger packets are fewer"""
 LITTLE_GAIN = 0.10
 """Twice the instances bring less than this where something that they share is full."""
 SLOWER_PAIR = 0.2
@@ -61,6 +63,18 @@ KINDS = (
         "that was read.",
         f"Throughput is above {percent(IMPOSSIBLE)} of the goodput of the line in a trial.",
         "Look at which interface the data takes (ip route get), at its speed and shaper, and at the load's version.",
+    ),
+    Kind(
+        "tcp-retransmits",
+        "note",
+        "case",
+        (),
+        "TCP sent many segments again: packets are lost between the two sockets, and the throughput is what TCP gets out of "
+        "a path that loses.",
+        f"Retransmits of the load in the window are {percent(RETRANSMITTED)} or more of the segments, in the mean of the "
+        f"trials. A host whose counters show drops of {percent(OVERFLOW_PART)} of that or more is named as the place, else the path.",
+        "Find the queue or the link that drops: `tc -s qdisc`, `ethtool -S`, the switch's ports.",
+        "TCP retransmits",
     ),
     Kind(
         "test-bed-is-the-limit",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from linewatt.analysis.flags.group import test_bed_of_pair
+from linewatt.analysis.flags.retransmits import retransmit_flags
 from linewatt.analysis.limits import words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
@@ -191,6 +192,7 @@ def limit_flags(
     """Findings on a case, from its done ``trials`` and its limit; of a pair of a group also from that."""
     yield from _asked(case, limit, case.way)
     yield from _impossible(trials, limit, case.way)
+    yield from retransmit_flags(case, trials)
     yield from test_bed_of_pair(case, limit, of_group) if of_group else _test_bed(case, limit)
 
 

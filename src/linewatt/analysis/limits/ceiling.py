@@ -26,6 +26,7 @@ from linewatt.findings.limits import (
     LOSS,
     RETRANSMITTED,
     SAME_LEVEL,
+    SEGMENT_BITS,
     WAITING,
 )
 from linewatt.model import Case, Role
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
     from linewatt.analysis.statistics.stats import Estimate
 
-_SEGMENT_BITS = 1448 * 8
-"""of a full one at an MTU of 1500: larger packets are fewer"""
 _MOST_LOG = 100.0
 _Answer = tuple[bool | None, str]
 """whether it holds (``None``: not known), and what was seen or is not known"""
@@ -225,7 +224,7 @@ def _loss(summary: CaseSummary) -> _Answer:
     sent, window_s = summary.retransmits, summary.window_s
     if sent is None or window_s is None or summary.throughput_bps is None:
         return None, "retransmits"
-    full = summary.throughput_bps.mean * window_s / _SEGMENT_BITS
+    full = summary.throughput_bps.mean * window_s / SEGMENT_BITS
     part = sent.mean / min(full, summary.sent_segments or full)
     return part < RETRANSMITTED, f"{sent.mean:,.0f} retransmits per trial"
 
