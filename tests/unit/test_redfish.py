@@ -172,7 +172,15 @@ def test_kwh_of_few_decimals_have_a_step_and_come_behind_watts(kwh: float, step_
     assert found[0].channel.unit == ("J" if step_j is None else "W")
 
 
+def by_another_maker(power: dict[str, Any]) -> None:
+    """The same resource without what says that HPE made it."""
+    for one in (power, *power["PowerSupplies"]):
+        one.pop("Oem", None)
+        one["Name"] = "Power supply"
+
+
 def test_a_supply_without_a_reading_stays_so_that_no_sum_is_made_without_it(ilo: RedfishServer) -> None:
+    by_another_maker(ilo.resources[POWER])
     second = ilo.resources[POWER]["PowerSupplies"][1]
     second["LastPowerOutputWatts"] = None
     session = Redfish(config(ilo)).open(PASSWORD)
@@ -197,14 +205,95 @@ def test_a_supply_without_metrics_stays_so_that_no_sum_is_made_without_it(linked
         session.close()
 
 
+CHASSIS = {"@odata.id": "/redfish/v1/Chassis/1", "Id": "1"}
+
+
+def power_of(consumed_w: Any, *supplies: dict[str, Any]) -> dict[str, Any]:
+    """A Power resource of an enclosure that draws so much, with these supplies."""
+    control = {"MemberId": "0", "PowerConsumedWatts": consumed_w}
+    numbered = [{"MemberId": str(at), **one} for at, one in enumerate(supplies)]
+    return {"@odata.id": POWER, "PowerControl": [control], "PowerSupplies": numbered}
+
+
+def scopes_of(power: dict[str, Any]) -> dict[str, str]:
+    """Channel and scope of what is read of it."""
+    return {one.channel.name: one.channel.scope for one in sources(Enclosure(CHASSIS, power=power))}
+
+
+@pytest.mark.parametrize("key", ["PowerInputWatts", "PowerOutputWatts", "LastPowerOutputWatts"])
+@pytest.mark.parametrize(("consumed_w", "each_w"), [(894, 894), (894, 893.6), (880, 894), (60, 60)])
+def test_supplies_that_each_repeat_the_total_are_in_no_sum(
+    key: str, consumed_w: float, each_w: float
+) -> None:
+    """HPE XL675d: four supplies of 894 W each, of a chassis that draws 894 W. Their sum is 3,576 W."""
+    power = power_of(consumed_w, *[{"Name": "Supply", key: each_w}] * 4)
+    assert scopes_of(power) == {"system_w": "system:1"} | {f"PSU{n}_w": f"other:PSU{n}" for n in range(1, 5)}
+
+
+def test_metrics_of_supplies_that_each_repeat_the_total_are_in_no_sum() -> None:
+    """The same of PowerSubsystem, in place of Power."""
+    bays = [
+        (
+            {"@odata.id": f"/bays/{n}", "Id": f"Bay{n}"},
+            {"@odata.id": f"/bays/{n}/M", "InputPowerWatts": {"Reading": 501}},
+        )
+        for n in (1, 2)
+    ]
+    environment = {"@odata.id": "/environment", "PowerWatts": {"Reading": 500}}
+    found = sources(Enclosure(CHASSIS, environment=environment, supplies=bays))
+    assert [one.channel.scope for one in found] == ["system:1", "other:Bay1", "other:Bay2"]
+
+
+def test_supplies_that_share_the_load_are_added_up() -> None:
+    power = power_of(
+        300,
+        {"PowerInputWatts": 152, "PowerOutputWatts": 140},
+        {"PowerInputWatts": 150, "PowerOutputWatts": 138},
+    )
+    assert list(scopes_of(power).values()) == [
+        "system:1",
+        "psu-in:PSU1",
+        "psu-in:PSU2",
+        "psu-out:PSU1",
+        "psu-out:PSU2",
+    ]
+
+
+@pytest.mark.parametrize("name", ["HpeServerPowerSupply", "HpServerPowerSupply"])
+@pytest.mark.parametrize(
+    ("consumed_w", "supplies_w"),
+    [(97, (51, 46)), (150, (75, 75)), (97, (80, 70)), (300, (51, 46)), (21, (20, 0)), (500, (190, 200))],
+)
+def test_an_ilo_has_the_same_scopes_at_any_load(
+    name: str, consumed_w: int, supplies_w: tuple[int, int]
+) -> None:
+    """Its supplies add up to the total, but two readings may be of different moments."""
+    supplies = [{"Name": name, "LastPowerOutputWatts": watts} for watts in supplies_w]
+    assert scopes_of(power_of(consumed_w, *supplies)) == {
+        "system_w": "system:1",
+        "PSU1_w": "other:PSU1",
+        "PSU2_w": "other:PSU2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("consumed_w", "supplies_w"), [(97, (51, 46)), (40, (20, 20)), (402, (200, 200)), (1010, (500, 500))]
+)
+def test_outputs_without_any_loss_are_other_at_any_load(consumed_w: int, supplies_w: tuple[int, int]) -> None:
+    """Whoever made them; no supply loses less than 2 %."""
+    power = power_of(consumed_w, *[{"Name": "S", "LastPowerOutputWatts": watts} for watts in supplies_w])
+    assert list(scopes_of(power).values()) == ["system:1", "other:PSU1", "other:PSU2"]
+
+
 def test_an_empty_bay_is_no_channel(ilo: RedfishServer) -> None:
     ilo.resources[POWER]["PowerSupplies"][1]["Status"] = {"State": "Absent"}
     session = Redfish(config(ilo)).open(PASSWORD)
-    assert [name for name in session.channels if name.startswith("PSU")] == ["PSU1_out_w"]
+    assert [name for name in session.channels if name.startswith("PSU")] == ["PSU1_w"]
     session.close()
 
 
 def test_supplies_are_told_apart_when_the_list_is_shorter_than_it_was(ilo: RedfishServer) -> None:
+    by_another_maker(ilo.resources[POWER])
     ilo.resources[POWER]["PowerSupplies"][0]["LastPowerOutputWatts"] = 10  # not their sum any more
     session = Redfish(config(ilo)).open(PASSWORD)
     del ilo.resources[POWER]["PowerSupplies"][0]
@@ -337,7 +426,7 @@ def test_an_open_after_one_that_worked_sees_what_is_there_now(ilo: RedfishServer
     meter.open(PASSWORD).close()
     del ilo.resources[POWER]["PowerSupplies"][1]
     session = meter.open(PASSWORD)
-    assert [name for name in session.channels if name.startswith("PSU")] == ["PSU1_out_w"]
+    assert [name for name in session.channels if name.startswith("PSU")] == ["PSU1_w"]
     session.close()
 
 

@@ -14,8 +14,11 @@ without it would be too small. Not all is what its name says:
 
 - 0 W for the enclosure is no reading: boards without a power meter say it, such as Supermicro's X10.
 - A supply's input power may be its rating (iDRAC: influxdata/telegraf issue 9575); that is no reading.
-- Where supplies' outputs add up to what the system consumes (iLO), nobody can say which side of them is
-  meant, so they are ``other``, which is in no total.
+- Where supplies' outputs add up to what the system consumes, nobody can say which side of them is meant, so
+  they are ``other``, which is in no total. iLO's do at every load, whatever two readings of different moments
+  say, so they are ``other`` by their maker and the same server always has the same scopes.
+- Where each of several supplies repeats what the system consumes (HPE XL675d: 4 times 894 W), the sum is a
+  multiple of the truth; they are ``other``, too.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ _KWH_J = 3.6e6
 _WH_J, _WH_DECIMALS = 3600.0, 3
 _MOST = 1e18
 MOST_LOSSLESS = 0.02
-"""No power supply loses less than this part, so rounding to whole watts does not hide its loss."""
+"""No power supply loses less than this part, and none of a server less than rounding to whole watts hides."""
+REPEATED = 0.05
+"""A supply of several within this part of the system's power repeats it: all together give no more."""
 _RATING = ("Oem", "Dell", "DellPowerSupplyView", "Range1MaxInputPowerWatts")
 _KINDS = {
     "cpu": re.compile("cpu|processor", re.IGNORECASE),
@@ -41,6 +46,8 @@ _KINDS = {
     "gpu": re.compile("gpu|accelerator", re.IGNORECASE),
     "fan": re.compile("fan|cooling", re.IGNORECASE),
 }
+_OF_HPE = re.compile("Hpe?(Server|$)")
+"""the names of HPE's supplies (iLO 4: HpServerPowerSupply), and of its part of a resource"""
 _HPE = {"cpu": "CpuWatts", "memory": "DimmWatts", "gpu": "GpuWatts"}
 
 Step = str | int | tuple[str, str]
@@ -123,12 +130,14 @@ def problems(found: Enclosure) -> list[str]:
 
 def _groups(found: Enclosure) -> list[list[Source]]:
     """Channels that belong together, for each quantity in the order in which they are preferred."""
-    groups = _parts(found.parts) + _environment(found) + _supplies(found.supplies)
+    system, supplies, rest = _environment(found), _supplies(found.supplies), _parts(found.parts)
     if found.power is not None:
         control = _control(found.name, found.power)
-        outputs = _doubted(_old_supplies(found.power), control, found.power)
-        groups += control + outputs + _hpe(found.power)
-    return groups
+        system += control[:1]
+        supplies += _old_supplies(found.power)
+        rest += control[1:] + _hpe(found.power)
+    consumed_w = _consumed_w(system, _documents(found))
+    return system + [_doubted(group, consumed_w, found) for group in supplies] + rest
 
 
 def _documents(found: Enclosure) -> dict[str, Resource]:
@@ -203,34 +212,53 @@ def _old_supplies(power: Resource) -> list[list[Source]]:
     return list(by_supply.values())
 
 
-def _doubted(groups: list[list[Source]], control: list[list[Source]], power: Resource) -> list[list[Source]]:
-    """Outputs of power supplies as ``other`` where they are what the system consumes, to their rounding."""
-    consumed_w = sum(_values(control[:1], power))
-    checked = []
-    for group in groups:
-        outputs_w = _values([group], power)
-        if (
-            group[0].channel.scope.startswith("psu-out")
-            and consumed_w > len(group) / MOST_LOSSLESS
-            and abs(sum(outputs_w) - consumed_w) <= len(group)
-        ):
-            group = [replace(one, channel=_other(one.channel)) for one in group]
-        checked.append(group)
-    return checked
+def _consumed_w(system: Sequence[list[Source]], documents: Mapping[str, Resource]) -> float | None:
+    """What the system draws now, W, by the first that says it."""
+    values = [one.reading(documents[one.path])[0] for group in system for one in group if _is_watts(one)]
+    return next((value for value in values if value is not None), None)
 
 
-def _values(groups: list[list[Source]], power: Resource) -> list[float]:
-    values = [one.reading(power)[0] for group in groups for one in group]
-    return [value for value in values if value is not None]
+def _is_watts(one: Source) -> bool:
+    return one.channel.unit == "W" and one.channel.scope.startswith("system")
 
 
-def _other(channel: Channel) -> Channel:
-    doubt = ", which add up to what the system consumes: in or out is not known"
+def _doubted(group: list[Source], consumed_w: float | None, found: Enclosure) -> list[Source]:
+    """A side of the power supplies, as ``other`` where it is not what its name says."""
+    doubt = _doubt(group, consumed_w, found)
+    return [replace(one, channel=_other(one.channel, doubt)) for one in group] if doubt else group
+
+
+def _doubt(group: list[Source], consumed_w: float | None, found: Enclosure) -> str | None:
+    """Why readings of supplies cannot be added up to what goes in or out."""
+    documents = _documents(found)
+    values = [value for one in group if (value := one.reading(documents[one.path])[0])]
+    is_output = group[0].channel.scope.startswith("psu-out")
+    if is_output and group[0].steps[-1] == "LastPowerOutputWatts" and _is_hpe(found.power):
+        return "which HPE's iLO makes of what the system consumes: in or out is not known"
+    if consumed_w is None or not values:
+        return None
+    if len(values) > 1 and all(
+        abs(value - consumed_w) <= max(1.0, REPEATED * consumed_w) for value in values
+    ):
+        return "each of which repeats what the system consumes"
+    if is_output and abs(sum(values) - consumed_w) <= max(len(group), MOST_LOSSLESS * consumed_w):
+        return "which add up to what the system consumes: in or out is not known"
+    return None
+
+
+def _is_hpe(power: Resource | None) -> bool:
+    """Whether HPE's iLO made this resource."""
+    entries = [] if power is None else [power, *_list(power.get("PowerSupplies"))]
+    names = [name for one in entries for name in (one.get("Name"), *(_mapping(one.get("Oem"))))]
+    return any(isinstance(name, str) and _OF_HPE.match(name) for name in names)
+
+
+def _other(channel: Channel, doubt: str) -> Channel:
     return replace(
         channel,
-        name=channel.name.replace("_out_w", "_w"),
-        scope=channel.scope.replace("psu-out", "other"),
-        method=channel.method + doubt,
+        name=re.sub("_(in|out)_w$", "_w", channel.name),
+        scope=re.sub("^psu-(in|out)", "other", channel.scope),
+        method=f"{channel.method}, {doubt}",
     )
 
 
@@ -324,6 +352,10 @@ def _is_number(value: Any) -> bool:
 
 def _list(value: Any) -> list[Resource]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _member(entry: Resource, position: int) -> Step:
