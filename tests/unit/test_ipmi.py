@@ -193,6 +193,18 @@ def test_an_empty_slot_is_left_out_by_default_and_kept_when_named(opened: Callab
     )
 
 
+def test_a_slot_that_says_ffh_is_empty_and_one_that_does_so_later_has_no_reading(
+    opened: Callable[..., IpmiSession],
+) -> None:
+    bmc = Bmc()
+    assert bmc.readings[0x02] == bytes([0xFF, 0xC0, 0, 0])
+    session = opened(bmc)
+    assert "PSU1 Power Out" not in session.channels
+    bmc.readings[0x01] = bytes([0xFF, 0xC0, 0, 0])
+    assert session.read(["PSU1 Power In"]) == {"PSU1 Power In": None}
+    assert session.reasons["PSU1 Power In"].startswith("the BMC says FFh")
+
+
 def test_a_sensor_that_goes_away_later_stays_wanted(opened: Callable[..., IpmiSession]) -> None:
     meter = Ipmi(CFG)
     before = opened(Bmc(), meter).channels

@@ -183,7 +183,9 @@ def test_an_answer_that_is_no_reading_is_missing_with_the_tools_words() -> None:
 def test_records_are_read_in_parts_that_the_bmc_takes(tool: Any, most: int, oddity: str) -> None:
     (line,) = stream(tool(most, oddity=oddity), 1)
     (captured, _) = (CAPTURES / "1.8.19-formats" / "output").read_text().splitlines()
-    assert SENSOR.parse(line) == SENSOR.parse(captured)
+    values = SENSOR.parse(captured)
+    assert values.pop("PSU1 Power Out") is None, "FFh: nothing is there, so it is left out when it is opened"
+    assert SENSOR.parse(line) == values
 
 
 def test_dcmi_is_read_where_it_is_there(tool: Any) -> None:

@@ -197,10 +197,11 @@ def test_a_supply_without_metrics_stays_so_that_no_sum_is_made_without_it(linked
     bay = "/redfish/v1/Chassis/1U/PowerSubsystem/PowerSupplies/Bay2"
     with redfish(capture(CAPTURES / "dsp2043-rackmount")) as server:
         server.resources[bay]["Status"] = {"State": "Enabled"}
+        server.resources[f"{bay.removesuffix('2')}1/Metrics"]["InputPowerWatts"]["Reading"] = 390.5
         if linked:
             server.resources[bay]["Metrics"] = {"@odata.id": f"{bay}/Metrics"}
         session = Redfish(config(server)).open(PASSWORD)
-        assert session.read(["Bay1_in_w", "Bay2_in_w"]) == {"Bay1_in_w": 937.4, "Bay2_in_w": None}
+        assert session.read(["Bay1_in_w", "Bay2_in_w"]) == {"Bay1_in_w": 390.5, "Bay2_in_w": None}
         assert bay in session.reasons["Bay2_in_w"]
         session.close()
 
@@ -259,6 +260,51 @@ def test_supplies_that_share_the_load_are_added_up() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("rating", "input_w"),
+    [
+        ({"InputRanges": [{"InputType": "AC", "OutputWattage": 750}]}, 900),
+        ({"InputRanges": [{"CapacityWatts": 495}]}, 598),
+        ({"PowerCapacityWatts": 2000}, 2235),
+        ({"PowerCapacityWatts": "2000"}, "2235"),
+        ({"PowerCapacityWatts": 750}, 750),
+        ({"Oem": {"Dell": {"DellPowerSupplyView": {"Range1MaxInputPowerWatts": 900}}}}, 900),
+        ({"Oem": {"Maker": {"RatedInputWatts": 900}}}, 900),
+        ({}, 900),  # far more than what the system consumes
+    ],
+)
+@pytest.mark.parametrize("consumed_w", [135, 600])
+def test_a_rating_is_no_input(rating: dict[str, Any], input_w: Any, consumed_w: int) -> None:
+    """iDRAC7 of an R720: 900 W into each of two supplies of 750 W, while the system draws 135 W."""
+    supply = {"LastPowerOutputWatts": None, "PowerInputWatts": input_w, **rating}
+    scopes = scopes_of(power_of(consumed_w, supply, supply))
+    assert [scope for scope in scopes.values() if scope.startswith("psu-")] == []
+    assert scopes["system_w"] == "system:1"
+
+
+@pytest.mark.parametrize("key", ["PowerOutputWatts", "LastPowerOutputWatts"])
+def test_a_rating_is_no_output(key: str) -> None:
+    scopes = scopes_of(power_of(900, {key: 800, "PowerCapacityWatts": 800}))
+    assert scopes == {"system_w": "system:1"}
+
+
+def test_metrics_that_are_a_rating_are_no_reading() -> None:
+    supply = {"@odata.id": "/bays/1", "Id": "Bay1", "InputRanges": [{"CapacityWatts": 400}]}
+    own = {
+        "@odata.id": "/bays/1/M",
+        "InputPowerWatts": {"Reading": 480},
+        "OutputPowerWatts": {"Reading": 210},
+    }
+    found = sources(Enclosure(CHASSIS, supplies=[(supply, own)]))
+    assert [one.channel.scope for one in found] == ["psu-out:Bay1"]
+
+
+def test_a_supply_near_its_full_output_is_a_reading() -> None:
+    """740 W of 750 W take in 800 W."""
+    supply = {"PowerInputWatts": 800, "PowerOutputWatts": 740, "PowerCapacityWatts": 750}
+    assert list(scopes_of(power_of(800, supply)).values()) == ["system:1", "psu-in:PSU1", "psu-out:PSU1"]
+
+
 @pytest.mark.parametrize("name", ["HpeServerPowerSupply", "HpServerPowerSupply"])
 @pytest.mark.parametrize(
     ("consumed_w", "supplies_w"),
@@ -301,7 +347,7 @@ def test_supplies_are_told_apart_when_the_list_is_shorter_than_it_was(ilo: Redfi
     session.close()
 
 
-@pytest.mark.parametrize("value", [None, "150", True, 0, [], {}])
+@pytest.mark.parametrize("value", [None, "150 W", "N/A", "", "1e2", True, 0, "0", [], {}])
 def test_what_is_no_reading_any_more_is_none_with_a_reason(ilo: RedfishServer, value: Any) -> None:
     session = Redfish(config(ilo)).open(PASSWORD)
     ilo.resources[POWER]["PowerControl"][0]["PowerConsumedWatts"] = value

@@ -159,7 +159,10 @@ settle() {
     case ${answers[at]} in
       *rsp=0xc[bcd]*) absent+="|${records[at]}";;
       *[!0-9a-f\ ]*) ;;
-      *) (( ${#answer[@]} < 2 || 16#${answer[1]} & 64 )) || absent+="|${records[at]}";;
+      *)  # not scanned, or FFh of a sensor without a sign
+        (( ${#answer[@]} < 2 )) && continue
+        (( 16#${answer[1]} & 64 && (16#${answer[0]} < 255 || 16#${records[at]:40:2} >> 6) )) \
+          || absent+="|${records[at]}";;
     esac
   done
   settled=1

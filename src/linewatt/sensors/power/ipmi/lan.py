@@ -125,7 +125,9 @@ class Ipmi:
         if self._cfg.sensors is not None:
             return chosen
         if self._absent is None:
-            self._absent = frozenset(one.sensor for one in chosen if sdr.is_absent(*_ask(link, one.sensor)))
+            self._absent = frozenset(
+                one.sensor for one in chosen if sdr.is_absent(one.sensor, *_ask(link, one.sensor))
+            )
         there = [sensor for sensor in sensors if sensor not in self._absent]
         return sdr.choose(there, None, dcmi, link.where)
 

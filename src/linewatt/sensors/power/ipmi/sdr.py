@@ -43,6 +43,8 @@ _UNITS = {
     19: "Hz",
 }
 _STATES = "states, not a number"
+_NOTHING = 0xFF
+"""the byte of a reading that BMCs give for a sensor that is not there, though they say that they scan it"""
 _SCANNING, _UNAVAILABLE = 0x40, 0x20
 _DCMI_ACTIVE = 0x40
 _NUMBER = re.compile(r"([0-9A-Fa-f]{2})[hH]")
@@ -189,13 +191,22 @@ def reading(sensor: Sensor, data: bytes) -> tuple[float | None, str | None]:
         return None, "the BMC does not scan this sensor now"
     if data[1] & _UNAVAILABLE:
         return None, "the BMC has no reading of it now"
+    if _is_nothing(sensor, data):
+        most = f" ({sensor.maximum:g} {sensor.unit})" if sensor.maximum is not None else ""
+        return None, f"the BMC says FFh: no reading, or more than it can show{most}"
     value = sensor.value(data[0])
     return value, None if value is not None else f"byte {data[0]:#04x} has no value by its formula"
 
 
-def is_absent(code: int, data: bytes) -> bool:
+def is_absent(sensor: Sensor, code: int, data: bytes) -> bool:
     """Whether the response of Get Sensor Reading is that of an empty slot, and not just of a bad moment."""
-    return code in ABSENT if code else len(data) >= 2 and not data[1] & _SCANNING
+    if code:
+        return code in ABSENT
+    return len(data) >= 2 and (not data[1] & _SCANNING or _is_nothing(sensor, data))
+
+
+def _is_nothing(sensor: Sensor, data: bytes) -> bool:
+    return data[0] == _NOTHING and not sensor.signed
 
 
 def dcmi_reading(data: bytes) -> tuple[float | None, str | None]:

@@ -13,7 +13,8 @@ A power supply without a reading beside one with a reading stays a channel witho
 without it would be too small. Not all is what its name says:
 
 - 0 W for the enclosure is no reading: boards without a power meter say it, such as Supermicro's X10.
-- A supply's input power may be its rating (iDRAC: influxdata/telegraf issue 9575); that is no reading.
+- A supply's input or output power may be its rating (iDRAC: influxdata/telegraf issue 9575); that is no
+  reading, nor is input beyond what a supply takes in at its full output (900 W of 750 W).
 - Where supplies' outputs add up to what the system consumes, nobody can say which side of them is meant, so
   they are ``other``, which is in no total. iLO's do at every load, whatever two readings of different moments
   say, so they are ``other`` by their maker and the same server always has the same scopes.
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -39,7 +40,17 @@ MOST_LOSSLESS = 0.02
 """No power supply loses less than this part, and none of a server less than rounding to whole watts hides."""
 REPEATED = 0.05
 """A supply of several within this part of the system's power repeats it: all together give no more."""
-_RATING = ("Oem", "Dell", "DellPowerSupplyView", "Range1MaxInputPowerWatts")
+_RATINGS = re.compile(
+    "(PowerCapacity|Capacity|Range[0-9]*MaxInputPower|MaxInputPower|RatedInput|RatedOutput|Rated)Watts"
+)
+"""properties of a supply, and of what is in its Oem, that are ratings in W"""
+_OUTPUT_RATINGS = ("OutputWattage", "CapacityWatts")
+"""of its InputRanges (Power, PowerSupply)"""
+BEYOND = 1.1
+"""A supply at its full output takes in less than so many times that; its largest input by its label
+is more: 598 W of 495 W, 2,235 W of 2,000 W."""
+FAR_MORE = 1.5
+"""Supplies that say so many times what the system consumes do not feed this system, or say their ratings."""
 _KINDS = {
     "cpu": re.compile("cpu|processor", re.IGNORECASE),
     "memory": re.compile("mem|dimm", re.IGNORECASE),
@@ -49,6 +60,8 @@ _KINDS = {
 _OF_HPE = re.compile("Hpe?(Server|$)")
 """the names of HPE's supplies (iLO 4: HpServerPowerSupply), and of its part of a resource"""
 _HPE = {"cpu": "CpuWatts", "memory": "DimmWatts", "gpu": "GpuWatts"}
+
+_TEXT_NUMBER = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
 
 Step = str | int | tuple[str, str]
 """A key, a position, or the member of a list whose key has a value: ``("MemberId", "0")``."""
@@ -62,17 +75,20 @@ class Source:
     path: str
     steps: tuple[Step, ...]
     scale: float = 1.0
-    rating: tuple[Step, ...] | None = None
-    """where the supply's rating is, which is no reading"""
+    ratings_w: frozenset[float] = frozenset()
+    """the supply's ratings, which are no readings"""
+    most_w: float | None = None
+    """the most that can be a reading, by a rating"""
 
     def reading(self, document: Any) -> tuple[float | None, str]:
         """The value, or None and why there is none."""
-        value = _at(document, self.steps)
-        if value is None:
+        found = _at(document, self.steps)
+        if found is None:
             return None, f"{self.path}: no reading of {_words(self.steps)}"
-        if not _is_number(value):
-            return None, f"{self.path}: {_words(self.steps)} is {str(value)[:40]!r}, no number"
-        if self.rating is not None and value == _at(document, self.rating):
+        value = _number(found)
+        if value is None:
+            return None, f"{self.path}: {_words(self.steps)} is {str(found)[:40]!r}, no number"
+        if value in self.ratings_w or (self.most_w is not None and value > self.most_w):
             return (
                 None,
                 f"{self.path}: {_words(self.steps)} is the supply's rating of {value:g} W, no reading",
@@ -168,10 +184,10 @@ def _supplies(supplies: Sequence[tuple[Resource, Resource]]) -> list[list[Source
     for position, (supply, own) in enumerate(supplies):
         if not _absent(supply):
             label = _label(identity(supply), position)
-            into.append(_source(f"{label}_in_w", "W", f"psu-in:{label}", own, ("InputPowerWatts", "Reading")))
-            out.append(
-                _source(f"{label}_out_w", "W", f"psu-out:{label}", own, ("OutputPowerWatts", "Reading"))
-            )
+            for side, key, group in (("in", "InputPowerWatts", into), ("out", "OutputPowerWatts", out)):
+                steps = (key, "Reading")
+                one = _source(f"{label}_{side}_w", "W", f"psu-{side}:{label}", own, steps)
+                group.append(_rated(one, supply))
     return [group for group in (into, out) if group]
 
 
@@ -204,12 +220,32 @@ def _old_supplies(power: Resource) -> list[list[Source]]:
             ("out", "PowerOutputWatts"),
             ("out", "LastPowerOutputWatts"),
         ):
-            rating = (*member, *_RATING) if side == "in" else None
-            source = _source(
-                f"{label}_{side}_w", "W", f"psu-{side}:{label}", power, (*member, key), rating=rating
-            )
-            by_supply.setdefault((side, key), []).append(source)
+            source = _source(f"{label}_{side}_w", "W", f"psu-{side}:{label}", power, (*member, key))
+            by_supply.setdefault((side, key), []).append(_rated(source, entry))
     return list(by_supply.values())
+
+
+def _rated(source: Source, supply: Resource) -> Source:
+    """A reading of a supply, with the ratings that its resource has beside it."""
+    ratings_w = frozenset(_ratings_w(supply))
+    outputs_w = [_number(supply.get("PowerCapacityWatts")), *_output_ratings_w(supply)]
+    output_w = max((one for one in outputs_w if one), default=None)
+    return replace(source, ratings_w=ratings_w, most_w=output_w * BEYOND if output_w else None)
+
+
+def _ratings_w(supply: Any) -> Iterator[float]:
+    """Every rating of a supply, W: its own and those of its makers' parts."""
+    yield from _output_ratings_w(supply)
+    for key, value in _mapping(supply).items():
+        if isinstance(value, Mapping):
+            yield from _ratings_w(value)
+        elif isinstance(key, str) and _RATINGS.fullmatch(key) and (rating := _number(value)):
+            yield rating
+
+
+def _output_ratings_w(supply: Any) -> Iterator[float]:
+    for one in _list(_mapping(supply).get("InputRanges")):
+        yield from (rating for key in _OUTPUT_RATINGS if (rating := _number(one.get(key))))
 
 
 def _consumed_w(system: Sequence[list[Source]], documents: Mapping[str, Resource]) -> float | None:
@@ -241,6 +277,8 @@ def _doubt(group: list[Source], consumed_w: float | None, found: Enclosure) -> s
         abs(value - consumed_w) <= max(1.0, REPEATED * consumed_w) for value in values
     ):
         return "each of which repeats what the system consumes"
+    if sum(values) > FAR_MORE * consumed_w:
+        return "which are far more than what the system consumes: ratings, or of more than this system"
     if is_output and abs(sum(values) - consumed_w) <= max(len(group), MOST_LOSSLESS * consumed_w):
         return "which add up to what the system consumes: in or out is not known"
     return None
@@ -295,7 +333,6 @@ def _source(
     steps: tuple[Step, ...],
     *,
     scale: float = 1.0,
-    rating: tuple[Step, ...] | None = None,
 ) -> Source:
     value = _at(resource, steps)
     channel = Channel(
@@ -304,19 +341,21 @@ def _source(
         kind="counter" if unit == "J" else "gauge",
         scope=scope,
         method=_method(resource, steps),
-        step=None if steps[0] == "EnergyJoules" or scale not in (1.0, _KWH_J) else _step(value, scale),
+        step=None
+        if steps[0] == "EnergyJoules" or scale not in (1.0, _KWH_J)
+        else _step(_number(value), scale),
     )
-    return Source(channel, str(resource["@odata.id"]), steps, scale, rating)
+    return Source(channel, str(resource["@odata.id"]), steps, scale)
 
 
-def _step(value: Any, scale: float) -> float | None:
+def _step(value: float | None, scale: float) -> float | None:
     """What one in the last place of a reading is: of whole numbers, and of kWh of three decimals or fewer.
 
     A last 0 is not written, so that it may be less.
     """
     if isinstance(value, int):
         return scale
-    if scale != _KWH_J or not _is_number(value):
+    if scale != _KWH_J or value is None:
         return None
     exponent = Decimal(repr(value)).as_tuple().exponent
     return scale * 10.0**exponent if isinstance(exponent, int) and exponent >= -_WH_DECIMALS else None
@@ -344,13 +383,20 @@ def _at(document: Any, steps: tuple[Step, ...]) -> Any:
     return document
 
 
-def _is_number(value: Any) -> bool:
+def _number(value: Any) -> int | float | None:
+    """A finite number, also one that is written as text (Cisco); else ``None``."""
+    if isinstance(value, str) and _TEXT_NUMBER.fullmatch(value.strip()):
+        value = float(value) if "." in value else int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < _MOST and math.isfinite(value)
+        return None
+    return value if abs(value) < _MOST and math.isfinite(value) else None
 
 
 def _list(value: Any) -> list[Resource]:
+    """Members of a list; an object in place of a list is its only member (Cisco), or has them by name."""
+    if isinstance(value, Mapping) and value:
+        members = list(value.values())
+        return members if all(isinstance(one, Mapping) for one in members) else [value]
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
@@ -371,7 +417,8 @@ def _words(steps: tuple[Step, ...]) -> str:
 
 
 def _absent(entry: Resource) -> bool:
-    return bool(_at(entry, ("Status", "State")) == "Absent")
+    states = (_at(entry, ("Status", key)) for key in ("State", "state"))
+    return any(isinstance(one, str) and one.lower() == "absent" for one in states)
 
 
 def clean(text: str) -> str:
