@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from linewatt.analysis.flags.case import case_flags
+from linewatt.analysis.power.totals import Total, system
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power_source as checks
@@ -91,6 +92,44 @@ def test_one_supply_at_0_w_beside_one_that_carries_is_told(
     if flagged:
         assert found[0].where == "h1: bmc PSU2"
         assert found[0].evidence == "reads 0 W (PSU DC out) while another carries 200.0 W"
+
+
+@pytest.mark.parametrize(
+    ("supplies", "scope", "power_w"),
+    [
+        ((("psu-out:PSU1", 205.0), ("psu-out:PSU2", 0.0)), "system", 221.0),
+        ((("psu-out:PSU1", 108.0), ("psu-out:PSU2", 0.0)), "system", 221.0),
+        ((("psu-in:PSU1", 221.0), ("psu-in:PSU2", 0.0)), "system", 221.0),
+        ((("psu-out:PSU1", 0.0), ("psu-out:PSU2", 0.0)), "system", 221.0),
+        ((("psu-out:PSU1", 71.0),), "system", 221.0),  # the other one is not read
+        ((("psu-out:PSU1", 221.0), ("psu-out:PSU2", 220.0)), "system", 221.0),  # each repeats the whole
+        ((("psu-out:PSU1", 221.0), ("psu-out:PSU2", 220.0), ("psu-out:PSU3", 0.0)), "system", 221.0),
+        ((("psu-out:PSU1", 102.0), ("psu-out:PSU2", 101.0)), "psu-out", 203.0),
+        ((("psu-out:PSU1", 205.0),), "psu-out", 205.0),
+        # on standby: it takes what it needs and gives nothing
+        (
+            (("psu-in:PSU1", 212.0), ("psu-out:PSU1", 200.0), ("psu-in:PSU2", 9.0), ("psu-out:PSU2", 0.0)),
+            "psu-out",
+            200.0,
+        ),
+    ],
+)
+def test_the_system_is_what_no_reading_of_the_whole_contradicts(
+    supplies: tuple[tuple[str, float], ...], scope: str, power_w: float
+) -> None:
+    """A supply at 0 W beside a system that draws 221 W: the sum of the supplies is not the system."""
+    readings = [channel(f"c{at}", name, watts) for at, (name, watts) in enumerate(supplies)]
+    found = system([*readings, channel("sys", "system:1", 221.0)])
+    assert isinstance(found, Total)
+    assert (found.scope, found.power_w) == (scope, power_w)
+    alone = system(readings)
+    assert isinstance(alone, str) or alone.scope.startswith("psu-"), "without a whole nothing contradicts"
+
+
+def test_a_pdu_that_feeds_others_too_does_not_replace_the_supplies() -> None:
+    found = system([channel("out", "psu-out:PSU1", 200.0), channel("w", "wall:1", 900.0, source="pdu")])
+    assert isinstance(found, Total)
+    assert (found.scope, found.power_w) == ("psu-out", 200.0)
 
 
 @pytest.mark.parametrize(

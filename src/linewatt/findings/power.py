@@ -15,6 +15,10 @@ SWUNG_CORES, SWUNG_RATIO = 0.5, 0.25
 between a tenth and nine tenths of the slices, cores, and of all the host's CPUs"""
 MAX_PSU_GAIN = 0.05
 """Readings of two sensors may disagree by this much before more out than in is called impossible."""
+MIN_OUT_RATIO = 0.6
+"""No supply in use loses more than the rest of what it takes: if less comes out, some are not read."""
+REPEATED = 0.05
+"""Supplies of which each reads as much as the whole host, within this part, repeat its total."""
 MAX_RATING_RATIO = 1.05
 """A supply may give a little more than its rating for a while; its sensor may err by as much."""
 

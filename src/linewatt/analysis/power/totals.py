@@ -3,7 +3,8 @@
 
 The system's power is the DC output of its power supplies where that is known, because their losses depend on
 how they are loaded (docs/metrics.md); else the next best scope, by name. A total is only made of channels of
-one scope and one source, and only when all of them have a number. An estimate is taken only where nothing
+one scope and one source, and only when all of them have a number. Supplies that contradict a reading of the
+whole host (one of them at 0 W, far less together, each as much as the whole) are not the system. An estimate is taken only where nothing
 measures; 0 W of a host that runs is no reading, and a total whose bound is as large as itself no figure.
 """
 
@@ -14,10 +15,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linewatt.findings.idle import DRIFT_RATIO
+from linewatt.findings.power import CARRIES_W, MIN_OUT_RATIO, REPEATED, SUPPLY_IDLE_W
 from linewatt.model import PowerResult, Provenance
 
 SYSTEM_SCOPES = ("psu-out", "system", "wall", "psu-in", "psys")
 CPU_SCOPES = ("cpu", "package")
+WHOLE_SCOPES = ("system", "wall")
+"""readings of the whole host, against which its supplies are held"""
 SCOPE_WORDS = {
     "psu-out": "PSU DC out",
     "psu-in": "PSU AC in",
@@ -226,10 +230,44 @@ def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -
     measured = [one for one in power if one.provenance != "estimate"]
     for results in (measured, power):
         there = {one.scope.partition(":")[0] for one in results}
-        scope = next((one for one in scopes if one in there), None)
+        scope = next((one for one in scopes if one in there and not is_refuted(results, one)), None)
         if scope is not None and (found := total(results, scope)) is not None:
             return found
     return none
+
+
+def is_refuted(results: Sequence[PowerResult], scope: str) -> bool:
+    """Whether these supplies cannot be the system, by a reading of the whole host that has a number."""
+    if scope not in ("psu-out", "psu-in"):
+        return False
+    wholes = (total(results, one) for one in WHOLE_SCOPES)
+    whole = next((one for one in wholes if isinstance(one, Total)), None)
+    if whole is None:
+        return False
+    units = [one for one in results if one.scope.partition(":")[0] == scope and one.power_w is not None]
+    watts = [one.power_w for one in units if one.power_w is not None]
+    return bool(watts) and (
+        (whole.scope == "system" and sum(watts) < MIN_OUT_RATIO * whole.power_w)  # a wall may feed others
+        or any(_is_dead(one, units, results) for one in units)
+        or repeat(watts, whole.power_w)
+    )
+
+
+def _is_dead(one: PowerResult, units: Sequence[PowerResult], results: Sequence[PowerResult]) -> bool:
+    """A supply at 0 W while another carries the host, and that takes in nothing either, as far as is known."""
+    carries = any((other.power_w or 0.0) >= CARRIES_W for other in units)
+    into = one.scope.replace("psu-out", "psu-in")
+    takes = any(
+        other.source == one.source and other.scope == into and (other.power_w or 0.0) > SUPPLY_IDLE_W
+        for other in results
+    )
+    return carries and not takes and (one.power_w or 0.0) <= SUPPLY_IDLE_W
+
+
+def repeat(watts: Sequence[float], whole_w: float) -> bool:
+    """Whether each of several supplies reads what the whole host draws, so that their sum is a multiple of it."""
+    shown = [value for value in watts if value > SUPPLY_IDLE_W]
+    return len(shown) > 1 and all(abs(value - whole_w) <= max(1.0, REPEATED * whole_w) for value in shown)
 
 
 def _uncertainty_w(power: Sequence[PowerResult]) -> float | None:

@@ -9,12 +9,10 @@ from itertools import combinations
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, total
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.measuring.cut import Seen
-from linewatt.findings.power import MAX_PSU_GAIN, MAX_RATING_RATIO
+from linewatt.findings.power import MAX_PSU_GAIN, MAX_RATING_RATIO, MIN_OUT_RATIO
 from linewatt.model import EndResult, Flag, PowerResult
 
 CODE = "power-implausible"
-MIN_OUT_RATIO = 0.6
-"""No supply in use loses more than the rest of what it takes: if less comes out, some are not read."""
 FROM_THE_GRID = ("wall", "psu-in", "system", "psu-out")
 """in the order in which the power flows: none shows clearly more than one before it"""
 

@@ -108,6 +108,8 @@ def _idle(
     reasons: Mapping[str, str],
 ) -> IdlePower | None:
     for scope in which:
+        if power.is_refuted(then, scope) or power.is_refuted(now, scope):
+            continue
         before, after = power.total(then, scope), power.total(now, scope)
         known = [one for one in (before, after) if isinstance(one, power.Total)]
         if known:
