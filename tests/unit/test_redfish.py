@@ -115,11 +115,132 @@ def test_a_session_that_the_service_ended_is_an_error_and_a_later_open_works(ilo
     again.close()
 
 
+CHASSIS = {"@odata.id": "/redfish/v1/Chassis/1", "Id": "1"}
+
+
+def power_of(consumed_w: Any, *supplies: dict[str, Any]) -> dict[str, Any]:
+    """A Power resource of an enclosure that draws so much, with these supplies."""
+    control = {"MemberId": "0", "PowerConsumedWatts": consumed_w}
+    numbered = [{"MemberId": str(at), **one} for at, one in enumerate(supplies)]
+    return {"@odata.id": POWER, "PowerControl": [control], "PowerSupplies": numbered}
+
+
+def service_of(power: dict[str, Any] | None) -> dict[str, Any]:
+    """A service with one system, its enclosure and that one's Power resource."""
+    chassis: dict[str, Any] = {**CHASSIS}
+    if power is not None:
+        chassis["Power"] = {"@odata.id": POWER}
+    system = {
+        "@odata.id": "/redfish/v1/Systems/1",
+        "Links": {"Chassis": [{"@odata.id": CHASSIS["@odata.id"]}]},
+    }
+    pages = {} if power is None else {POWER: {"@odata.id": POWER, **power}}
+    return {system["@odata.id"]: system, CHASSIS["@odata.id"]: chassis, **pages}  # type: ignore[dict-item]
+
+
 def test_a_session_of_an_open_that_failed_is_given_back() -> None:
     with redfish(capture(CAPTURES / "supermicro-x10-without-meter")) as server:
-        with pytest.raises(HostError):
+        with pytest.raises(InvalidInput, match="this server has no power meter"):
             Redfish(config(server)).open(PASSWORD)
         assert (server.logins, server.logouts) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "power",
+    [
+        power_of(0, {"Name": "HpServerPowerSupply", "LastPowerOutputWatts": 0}),  # iLO 4 of a DL320e
+        power_of(0, {"PowerInputWatts": 0.0, "PowerOutputWatts": 0}, {"PowerInputWatts": 0}),
+        power_of("0", {"LastPowerOutputWatts": "0"}),
+        power_of(None, {"LastPowerOutputWatts": None}),
+        {"@odata.id": POWER, "PowerControl": []},
+        {
+            "@odata.id": POWER,
+            "Oem": {"ts_fujitsu": {"ChassisPowerConsumption": {"CurrentPowerConsumptionW": 0}}},
+        },
+        None,
+    ],
+)
+def test_a_server_without_a_meter_is_refused(power: dict[str, Any] | None) -> None:
+    with redfish(service_of(power)) as server, pytest.raises(InvalidInput) as caught:
+        Redfish(config(server)).open(PASSWORD)
+    assert "this server has no power meter: no re" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_service_that_is_busy_is_not_a_server_without_a_meter(ilo: RedfishServer) -> None:
+    def busy(handler: BaseHTTPRequestHandler) -> bool:
+        if handler.path != POWER:
+            return False
+        refuse(handler, 503, "The service is busy.")
+        return True
+
+    ilo.override = busy
+    with pytest.raises(HostError, match=f"no reading of power: {POWER}: status 503"):
+        Redfish(config(ilo)).open(PASSWORD)
+
+
+def test_an_object_in_place_of_a_list_and_numbers_as_text_are_read() -> None:
+    """Cisco's CIMC."""
+    power = {
+        "PowerControl": {"PhysicalContext": "PowerSupply", "PowerConsumedWatts": "210"},
+        "PowerSupplies": [
+            {"Name": "PSU1", "MemberID": 1, "Status": {"state": "Enabled"}, "LastPowerOutputWatts": "99.5"},
+            {"Name": "PSU2", "MemberID": 2, "Status": {"state": "Absent"}, "LastPowerOutputWatts": "N/A"},
+        ],
+    }
+    with redfish(service_of(power)) as server:
+        session = Redfish(config(server)).open(PASSWORD)
+        assert session.read() == {"system_w": 210, "PSU1_out_w": 99.5}
+        assert session.channels["PSU1_out_w"].scope == "psu-out:PSU1"
+        assert session.channels["system_w"].step == 1
+        session.close()
+
+
+@pytest.mark.parametrize("supplies", [list, lambda both: {"A": both[0], "B": both[1]}])
+@pytest.mark.parametrize("maker", ["Huawei", "xFusion"])
+def test_supplies_that_their_makers_part_tells_of_are_read(maker: str, supplies: Any) -> None:
+    both = [
+        {"MemberId": str(at), "Oem": {maker: {"PowerInputWatts": in_w, "PowerOutputWatts": out_w}}}
+        for at, (in_w, out_w) in enumerate([(150, 137), (148, 135)])
+    ]
+    with redfish(service_of({"PowerSupplies": supplies(both)})) as server:
+        session = Redfish(config(server)).open(PASSWORD)
+        assert session.read() == {"PSU1_in_w": 150, "PSU2_in_w": 148, "PSU1_out_w": 137, "PSU2_out_w": 135}
+        assert [one.scope for one in session.channels.values()] == [
+            "psu-in:PSU1",
+            "psu-in:PSU2",
+            "psu-out:PSU1",
+            "psu-out:PSU2",
+        ]
+        session.close()
+
+
+def test_an_irmc_is_read() -> None:
+    sensors = [
+        {"Designation": "PSU1 Power", "EntityId": "Power Supply", "CurrentPowerConsumptionW": 90},
+        {"Designation": "CPU1 Power", "EntityId": "Processor", "CurrentPowerConsumptionW": 41},
+        {"Designation": "CPU2 Power", "EntityId": "Processor", "CurrentPowerConsumptionW": 39},
+        {"Designation": "FAN1 PSU1", "EntityId": "Fan", "CurrentPowerConsumptionW": 7},
+    ]
+    own = {"ChassisPowerConsumption": {"CurrentPowerConsumptionW": 171}, "ChassisPowerSensors": sensors}
+    with redfish(service_of({"Oem": {"ts_fujitsu": own}})) as server:
+        session = Redfish(config(server)).open(PASSWORD)
+        scopes = {name: one.scope for name, one in session.channels.items()}
+        assert session.read() == {
+            "system_w": 171,
+            "PSU1_Power_w": 90,
+            "CPU1_Power_w": 41,
+            "CPU2_Power_w": 39,
+            "FAN1_PSU1_w": 7,
+        }
+        assert scopes == {
+            "system_w": "system:1",
+            "PSU1_Power_w": "other:PSU1_Power",
+            "CPU1_Power_w": "cpu:CPU1_Power",
+            "CPU2_Power_w": "cpu:CPU2_Power",
+            "FAN1_PSU1_w": "fan:FAN1_PSU1",
+        }
+        session.close()
 
 
 def test_two_systems_behind_one_service_have_to_be_chosen() -> None:
@@ -204,16 +325,6 @@ def test_a_supply_without_metrics_stays_so_that_no_sum_is_made_without_it(linked
         assert session.read(["Bay1_in_w", "Bay2_in_w"]) == {"Bay1_in_w": 390.5, "Bay2_in_w": None}
         assert bay in session.reasons["Bay2_in_w"]
         session.close()
-
-
-CHASSIS = {"@odata.id": "/redfish/v1/Chassis/1", "Id": "1"}
-
-
-def power_of(consumed_w: Any, *supplies: dict[str, Any]) -> dict[str, Any]:
-    """A Power resource of an enclosure that draws so much, with these supplies."""
-    control = {"MemberId": "0", "PowerConsumedWatts": consumed_w}
-    numbered = [{"MemberId": str(at), **one} for at, one in enumerate(supplies)]
-    return {"@odata.id": POWER, "PowerControl": [control], "PowerSupplies": numbered}
 
 
 def scopes_of(power: dict[str, Any]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from linewatt.errors import HostError
+from linewatt.errors import HostError, InvalidInput
 from linewatt.sensors.power.base import (
     CALL_LIMIT_S,
     Account,
@@ -145,9 +145,11 @@ class RedfishSession(Session):
                 self._add(prefix, one)
             reasons += problems(enclosure) or [f"chassis {enclosure.name} says nothing of power"]
         if not self._sources:
-            raise HostError(
-                f"{self._service.who}: no reading of power: {reasons[0]}; see whether the BMC's own page "
-                "shows one, or name another enclosure with chassis"
+            if self._service.failed:
+                raise HostError(f"{self._service.who}: no reading of power: {self._service.failed[0]}")
+            raise InvalidInput(
+                f"{self._service.who}: this server has no power meter: no reading of power: {reasons[0]}; "
+                "leave this source out, or name another enclosure with chassis"
             )
 
     def _add(self, prefix: str, one: Source) -> None:

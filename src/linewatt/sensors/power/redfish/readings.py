@@ -6,6 +6,7 @@ Per quantity the first of these that gives a number is taken (DMTF DSP0268, Redf
 - energy of the enclosure: EnvironmentMetrics EnergyJoules, EnergykWh (running totals)
 - power of the enclosure: EnvironmentMetrics PowerWatts, Power PowerControl[] PowerConsumedWatts
 - into and out of each power supply: its Metrics (PowerSubsystem), Power PowerSupplies[]
+- what a maker's part of these resources says: Huawei's and xFusion's supplies, Fujitsu's iRMC
 - CPUs, memory, GPUs: EnvironmentMetrics of processors and modules, PowerControl[] of that name, HPE's
   PowerMetric
 
@@ -59,6 +60,7 @@ _KINDS = {
 }
 _OF_HPE = re.compile("Hpe?(Server|$)")
 """the names of HPE's supplies (iLO 4: HpServerPowerSupply), and of its part of a resource"""
+_IRMC_WATTS = "CurrentPowerConsumptionW"
 _HPE = {"cpu": "CpuWatts", "memory": "DimmWatts", "gpu": "GpuWatts"}
 
 _TEXT_NUMBER = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
@@ -131,17 +133,26 @@ def sources(found: Enclosure) -> list[Source]:
         first = group[0].channel
         kind = first.scope.partition(":")[0]
         key = (kind, first.unit, first.name) if kind == "other" else (kind, first.unit)
-        if key not in taken and any(one.reading(documents[one.path])[0] is not None for one in group):
+        if key not in taken and any(_tells(one, documents) for one in group):
             taken[key] = group
     every = [one for group in taken.values() for one in group]
     return sorted(every, key=lambda one: (one.channel.step or 0.0) >= _WH_J)
 
 
+def _tells(one: Source, documents: Mapping[str, Resource]) -> bool:
+    """Whether it has a number now; 0 W is what services without a meter say."""
+    value = one.reading(documents[one.path])[0]
+    return value is not None and not (value == 0 and one.channel.unit == "W")
+
+
 def problems(found: Enclosure) -> list[str]:
-    """Why there is no number where one could be."""
+    """Why there is no number where one could be, and which are 0 W."""
     documents = _documents(found)
-    reasons = [one.reading(documents[one.path])[1] for group in _groups(found) for one in group]
-    return [reason for reason in reasons if reason]
+    every = [one for group in _groups(found) for one in group]
+    reasons = [(one, *one.reading(documents[one.path])) for one in every]
+    return [
+        why or f"{one.path}: {_words(one.steps)} is 0 W" for one, value, why in reasons if why or not value
+    ]
 
 
 def _groups(found: Enclosure) -> list[list[Source]]:
@@ -149,9 +160,10 @@ def _groups(found: Enclosure) -> list[list[Source]]:
     system, supplies, rest = _environment(found), _supplies(found.supplies), _parts(found.parts)
     if found.power is not None:
         control = _control(found.name, found.power)
-        system += control[:1]
+        irmc = _irmc(found.name, found.power)
+        system += control[:1] + irmc[:1]
         supplies += _old_supplies(found.power)
-        rest += control[1:] + _hpe(found.power)
+        rest += control[1:] + irmc[1:] + _hpe(found.power)
     consumed_w = _consumed_w(system, _documents(found))
     return system + [_doubted(group, consumed_w, found) for group in supplies] + rest
 
@@ -209,20 +221,27 @@ def _control(name: str, power: Resource) -> list[list[Source]]:
 
 
 def _old_supplies(power: Resource) -> list[list[Source]]:
-    by_supply: dict[tuple[str, str], list[Source]] = {}
+    by_supply: dict[tuple[str, ...], list[Source]] = {}
     for position, entry in enumerate(_list(power.get("PowerSupplies"))):
         if _absent(entry):
             continue
         label = _label(str(entry.get("MemberId", "")), position)
         member: tuple[Step, ...] = ("PowerSupplies", _member(entry, position))
-        for side, key in (
-            ("in", "PowerInputWatts"),
-            ("out", "PowerOutputWatts"),
-            ("out", "LastPowerOutputWatts"),
-        ):
-            source = _source(f"{label}_{side}_w", "W", f"psu-{side}:{label}", power, (*member, key))
-            by_supply.setdefault((side, key), []).append(_rated(source, entry))
+        for side, steps in _sides(entry):
+            source = _source(f"{label}_{side}_w", "W", f"psu-{side}:{label}", power, (*member, *steps))
+            by_supply.setdefault((side, *map(str, steps)), []).append(_rated(source, entry))
     return list(by_supply.values())
+
+
+def _sides(entry: Resource) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """Where a supply says what goes in and out: itself, then its maker's part (Huawei, xFusion)."""
+    yield "in", ("PowerInputWatts",)
+    yield "out", ("PowerOutputWatts",)
+    yield "out", ("LastPowerOutputWatts",)
+    for maker, own in _mapping(entry.get("Oem")).items():
+        for side, key in (("in", "PowerInputWatts"), ("out", "PowerOutputWatts")):
+            if key in _mapping(own):
+                yield side, ("Oem", maker, key)
 
 
 def _rated(source: Source, supply: Resource) -> Source:
@@ -306,6 +325,25 @@ def _hpe(power: Resource) -> list[list[Source]]:
         for kind, key in _HPE.items()
         if _at(power, ("Oem", "Hpe", "PowerMetric", key))  # 0: not measured
     ]
+
+
+def _irmc(name: str, power: Resource) -> list[list[Source]]:
+    """Fujitsu's iRMC: the enclosure first, then its sensors, whose side of a supply is not known."""
+    for maker, own in _mapping(power.get("Oem")).items():
+        if "ChassisPowerConsumption" not in _mapping(own):
+            continue
+        at: tuple[Step, ...] = ("Oem", maker)
+        steps = (*at, "ChassisPowerConsumption", _IRMC_WATTS)
+        groups = {"system": [_source("system_w", "W", f"system:{name}", power, steps)]}
+        for position, entry in enumerate(_list(own.get("ChassisPowerSensors"))):
+            label = clean(str(entry.get("Designation") or f"sensor{position}"))
+            words = f"{entry.get('EntityId', '')} {label}"
+            kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(words)), "other")
+            steps = (*at, "ChassisPowerSensors", position, _IRMC_WATTS)
+            source = _source(f"{label}_w", "W", f"{kind}:{label}", power, steps)
+            groups.setdefault(kind if kind != "other" else label, []).append(source)
+        return list(groups.values())
+    return []
 
 
 def _parts(parts: Sequence[tuple[Resource, Resource]]) -> list[list[Source]]:

@@ -30,6 +30,8 @@ class Service:
         self._root: Resource = {}
         self._session: str | None = None
         self._asked: list[str] = []
+        self.failed: list[str] = []
+        """resources that could not be had now, which says nothing of what they hold"""
 
     def awaited(self) -> str:
         """What was asked and is not answered."""
@@ -76,6 +78,11 @@ class Service:
         linked = await self._linked(every)
         chassis = await _together([self._get(path) for path in linked or every])
         powered = [one for one in chassis if any(_link(one, key) for key in POWER_LINKS)]
+        if linked and not powered and not self.failed:
+            raise InvalidInput(
+                f"{self.who}: this server has no power meter: no resource of power in chassis "
+                f"{', '.join(map(identity, chassis))}; leave this source out, or name another with chassis"
+            )
         if not powered or (not linked and len(powered) > 1):
             names = ", ".join(map(identity, powered)) or ", ".join(map(_name, every)) or "none"
             raise InvalidInput(f"{self.who}: which chassis is the host is not clear; name one of {names}")
@@ -152,6 +159,8 @@ class Service:
         if path not in self._known:
             reply = await self._reply(path)
             if reply.status != 200 or not isinstance(reply.document, dict):
+                if reply.status not in (404, 405, 501):
+                    self.failed.append(f"{path}: {reply.problem or f'status {reply.status}'}")
                 return None
             self._known[path] = {**reply.document, "@odata.id": path}
         return self._known[path]
