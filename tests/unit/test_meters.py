@@ -99,6 +99,21 @@ def test_readings_arrive_with_their_channels_and_the_raw_record_has_both_times()
     asyncio.run(scene())
 
 
+def test_a_meter_that_says_0_w_is_refused_at_the_start_and_kept_later() -> None:
+    async def scene(values: list[float]) -> tuple[InvalidInput | None, str | None]:
+        left = iter(values)
+        feed = feed_of(Session(lambda: next(left, 0.0)))
+        await feed.start(NO_HOST)
+        why = await feed.silent(5, 5)
+        await feed.stop()
+        return feed.refused, why
+
+    refused, why = asyncio.run(scene([0.0]))
+    assert refused is not None
+    assert why == "this server has no power meter: every reading of power is 0 W; leave this source out"
+    assert asyncio.run(scene([90.0])) == (None, None)
+
+
 @pytest.mark.parametrize("error", [ValueError("1e999"), KeyError("PowerWatts"), RecursionError()])
 @pytest.mark.parametrize("when", ["at its opening", "at a reading"])
 def test_a_meter_whose_answer_is_nonsense_once_is_asked_again(error: Exception, when: str) -> None:

@@ -19,6 +19,8 @@ MIN_OUT_RATIO = 0.6
 """No supply in use loses more than the rest of what it takes: if less comes out, some are not read."""
 REPEATED = 0.05
 """Supplies of which each reads as much as the whole host, within this part, repeat its total."""
+FAR_MORE = 1.5
+"""Supplies that read so many times the whole host feed more than it, or say their ratings."""
 MAX_RATING_RATIO = 1.05
 """A supply may give a little more than its rating for a while; its sensor may err by as much."""
 

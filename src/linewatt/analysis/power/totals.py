@@ -4,8 +4,9 @@
 The system's power is the DC output of its power supplies where that is known, because their losses depend on
 how they are loaded (docs/metrics.md); else the next best scope, by name. A total is only made of channels of
 one scope and one source, and only when all of them have a number. Supplies that contradict a reading of the
-whole host (one of them at 0 W, far less together, each as much as the whole) are not the system. An estimate is taken only where nothing
-measures; 0 W of a host that runs is no reading, and a total whose bound is as large as itself no figure.
+whole host (one at 0 W, far less or far more together, each as much as the whole) are not the system. An
+estimate is taken only where nothing measures; 0 W of a host that runs is no reading, and a total whose bound
+is as large as itself no figure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linewatt.findings.idle import DRIFT_RATIO
-from linewatt.findings.power import CARRIES_W, MIN_OUT_RATIO, REPEATED, SUPPLY_IDLE_W
+from linewatt.findings.power import CARRIES_W, FAR_MORE, MIN_OUT_RATIO, REPEATED, SUPPLY_IDLE_W
 from linewatt.model import PowerResult, Provenance
 
 SYSTEM_SCOPES = ("psu-out", "system", "wall", "psu-in", "psys")
@@ -246,15 +247,16 @@ def is_refuted(results: Sequence[PowerResult], scope: str) -> bool:
         return False
     units = [one for one in results if one.scope.partition(":")[0] == scope and one.power_w is not None]
     watts = [one.power_w for one in units if one.power_w is not None]
+    least_w, most_w = MIN_OUT_RATIO * whole.power_w, FAR_MORE * whole.power_w
     return bool(watts) and (
-        (whole.scope == "system" and sum(watts) < MIN_OUT_RATIO * whole.power_w)  # a wall may feed others
+        (whole.scope == "system" and not least_w <= sum(watts) <= most_w)  # a wall may be of more, or of less
         or any(_is_dead(one, units, results) for one in units)
         or repeat(watts, whole.power_w)
     )
 
 
 def _is_dead(one: PowerResult, units: Sequence[PowerResult], results: Sequence[PowerResult]) -> bool:
-    """A supply at 0 W while another carries the host, and that takes in nothing either, as far as is known."""
+    """A supply at 0 W while another carries the host; it takes in nothing either, as far as is known."""
     carries = any((other.power_w or 0.0) >= CARRIES_W for other in units)
     into = one.scope.replace("psu-out", "psu-in")
     takes = any(
@@ -265,7 +267,7 @@ def _is_dead(one: PowerResult, units: Sequence[PowerResult], results: Sequence[P
 
 
 def repeat(watts: Sequence[float], whole_w: float) -> bool:
-    """Whether each of several supplies reads what the whole host draws, so that their sum is a multiple of it."""
+    """Whether each of several supplies reads what the whole host draws: their sum is a multiple of it."""
     shown = [value for value in watts if value > SUPPLY_IDLE_W]
     return len(shown) > 1 and all(abs(value - whole_w) <= max(1.0, REPEATED * whole_w) for value in shown)
 

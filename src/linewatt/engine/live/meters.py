@@ -26,10 +26,13 @@ from linewatt.sensors.power.base import (
     MeterRecord,
     MeterSession,
     PowerConfig,
+    no_meter,
     parse_record,
 )
 
 RETRY_S = 5.0
+NO_METER_RETRY_S = 60.0
+"""so that its refusal stands when the run asks for it"""
 OPEN_LIMIT_S = 2 * CALL_LIMIT_S
 """opening is more than one call; one that takes longer is down until it answers"""
 PROBE_S = 2.0
@@ -114,6 +117,7 @@ class MeterFeed(LiveFeed):
         self._ended = threading.Event()
         self._settled = asyncio.Event()
         self._thread: threading.Thread | None = None
+        self._measures = False
 
     async def start(self, host: Host) -> None:
         """Open the meter; one that is down, or cannot meet its settings, is tried again and again."""
@@ -156,6 +160,9 @@ class MeterFeed(LiveFeed):
             try:
                 with contained("its answer"):
                     self._read(session, tell, ended)
+            except InvalidInput as error:
+                tell(self._fail, str(error), error)
+                ended.wait(NO_METER_RETRY_S)
             except LinewattError as error:
                 tell(self._fail, str(error))
                 ended.wait(RETRY_S)
@@ -168,6 +175,7 @@ class MeterFeed(LiveFeed):
         while not ended.is_set():
             begin_s = now_s()
             values, reasons = plausible(session.read(), session.reasons)
+            self._check(session.channels, values)
             record = MeterRecord(begin_s, now_s(), values, reasons)
             tell(self.take, Line((record.begin_s + record.end_s) / 2, record.line()))
             due_s = max(due_s + self._interval_s, now_s())
@@ -178,6 +186,12 @@ class MeterFeed(LiveFeed):
                     tell(self._measured, probe.result())
                     probe.watched = None
             ended.wait(max(0.0, due_s - now_s()))
+
+    def _check(self, channels: Mapping[str, Channel], values: Mapping[str, float | None]) -> None:
+        """Whether the first reading measures anything. Raises InvalidInput."""
+        if not self._measures and (problem := no_meter(channels, values)):
+            raise InvalidInput(problem)
+        self._measures = True
 
     def _look_closely(
         self, session: MeterSession, probe: _Probe, until_s: float, ended: threading.Event

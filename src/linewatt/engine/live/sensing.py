@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 
+from linewatt.analysis.power.order import Refused, Shown, refused
 from linewatt.engine import events
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.meters import MeterFeed
@@ -32,6 +33,26 @@ async def start_sensors(session: Session, say: events.OnEvent, *, refuses: bool)
         raise InvalidInput(f"{refused[0].host}: {refused[0].source}: {refused[1]}")
     for feed, why in silent:
         say(events.Warned(f"{feed.host}: {feed.source}: {why}; going on without it"))
+    for host, one in _contradictions(session.all_feeds()):
+        say(
+            events.Warned(
+                f"{host}: {one.source}: {one.evidence}; find out which is wrong before using either"
+            )
+        )
+
+
+def _contradictions(feeds: Iterable[LiveFeed]) -> Iterator[tuple[str, Refused]]:
+    """What cannot be of the first watts of each host."""
+    shown: dict[str, list[Shown]] = {}
+    for feed in feeds:
+        values = feed.latest(1)[0].values if feed.latest(1) else {}
+        for channel in feed.channels_in(("W",)):
+            value = values.get(channel.name)
+            if value is not None and channel.provenance != "estimate":
+                one = Shown(feed.source, channel.name, channel.scope, value)
+                shown.setdefault(feed.host, []).append(one)
+    for host, readings in shown.items():
+        yield from ((host, one) for one in refused(readings))
 
 
 class Restarts:

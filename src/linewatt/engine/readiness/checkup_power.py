@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from linewatt.analysis.power.order import Shown
 from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.planning.programs import ALLOW, Program
 from linewatt.engine.live.meters import plausible
@@ -17,7 +18,8 @@ from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.foreign import contained
 from linewatt.hosts.base import Host
 from linewatt.hosts.process import bounded
-from linewatt.sensors.power.base import CALL_LIMIT_S
+from linewatt.model import Channel
+from linewatt.sensors.power.base import CALL_LIMIT_S, no_meter
 from linewatt.sensors.power.command import CommandConfig
 from linewatt.sensors.registry import POWER
 
@@ -65,7 +67,7 @@ def _read_once(host: str, name: str, source: PowerSource, password: str | None) 
     try:
         with contained(name):
             values, reasons = plausible(session.read(), session.reasons)
-            answer = _answer(host, name, source, values, reasons)
+            answer = _answer(host, name, source, session.channels, values, reasons)
     except LinewattError as error:
         answer = PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
     finally:
@@ -97,7 +99,8 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
         latest = feed.latest(1)
         problem = latest[0].problem if latest else feed.failure
         if problem is None:
-            return _answer(spec.name, name, source, latest[0].values, latest[0].reasons)
+            channels = {one: driver.channel(one) for one in latest[0].values}
+            return _answer(spec.name, name, source, channels, latest[0].values, latest[0].reasons)
         return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=problem)
     except (HostError, InvalidInput) as error:
         return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=str(error))
@@ -106,13 +109,23 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
 
 
 def _answer(
-    host: str, name: str, source: PowerSource, values: Mapping[str, float | None], reasons: Mapping[str, str]
+    host: str,
+    name: str,
+    source: PowerSource,
+    known: Mapping[str, Channel],
+    values: Mapping[str, float | None],
+    reasons: Mapping[str, str],
 ) -> PowerAnswer:
     """Channels with a value; where none has one, why."""
     channels = tuple(sorted(channel for channel, value in values.items() if value is not None))
     said: Sequence[str] = list(dict.fromkeys(reasons.values())) or ["delivers no value"]
-    problem = None if channels else "; ".join(said)
-    return PowerAnswer(host, name, source.driver, channels, source.cfg.simulated, problem)
+    problem = no_meter(known, values) if channels else "; ".join(said)
+    shown = tuple(
+        Shown(name, one.name, one.scope, value)
+        for one in known.values()
+        if one.unit == "W" and one.provenance != "estimate" and (value := values.get(one.name)) is not None
+    )
+    return PowerAnswer(host, name, source.driver, channels, source.cfg.simulated, problem, shown=shown)
 
 
 def _unasked(host: str, name: str, source: PowerSource, why: str) -> PowerAnswer:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from linewatt.analysis.power.order import Shown
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.facts.read import NOT_KNOWN, Facts, at_interface
@@ -208,6 +209,8 @@ class PowerAnswer:
     simulated: bool = False
     problem: str | None = None
     asked: bool = True
+    shown: tuple[Shown, ...] = ()
+    """its readings of power that are no estimates"""
 
 
 def without_name(host: str, text: object) -> str:

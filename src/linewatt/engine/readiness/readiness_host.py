@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from linewatt.analysis.power.order import PARTS, refused
+from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, PowerAnswer, Status
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.errors import InvalidInput, ParseError
@@ -234,7 +236,23 @@ def clock(answer: HostAnswer) -> Check:
 
 
 def power(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
-    """Every source of power, by what it delivered at once."""
+    """Every source of power, by what it delivered at once, and what of all of a host contradicts."""
+    answers = list(answers)
+    yield from _sources(answers)
+    for host in dict.fromkeys(one.host for one in answers):
+        shown = [reading for one in answers if one.host == host for reading in one.shown]
+        for one in refused(shown):
+            what = one.scope if one.scope == PARTS else SCOPE_WORDS[one.scope]
+            yield Check(
+                host,
+                "power",
+                "fail",
+                f"{one.source}: {what} refused: {one.evidence}",
+                "find out which of them is wrong, and name only the sensors to use, or another source",
+            )
+
+
+def _sources(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
     for one in answers:
         what = f"{one.source} ({one.driver}{', simulated' if one.simulated else ''})"
         if not one.asked:

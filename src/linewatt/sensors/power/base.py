@@ -235,6 +235,20 @@ class Meter(Protocol):
         """
 
 
+_ALWAYS_DRAWS = ("wall", "psu-in", "psu-out", "system", "cpu", "package")
+
+
+def no_meter(channels: Mapping[str, Channel], values: Mapping[str, float | None]) -> str | None:
+    """Why a source measures nothing: all its power of a host that runs is 0 W; ``None`` if it does."""
+    known = [
+        (channels[name], value) for name, value in values.items() if name in channels and value is not None
+    ]
+    watts = [(one.scope.partition(":")[0], value) for one, value in known if one.unit in ("W", "J")]
+    if any(value for _, value in watts) or not any(scope in _ALWAYS_DRAWS for scope, _ in watts):
+        return None
+    return "this server has no power meter: every reading of power is 0 W; leave this source out"
+
+
 def each_once(channels: dict[str, Any]) -> dict[str, Any]:
     """Channels that a user describes; raises ValueError where two of them would count the same watts."""
     seen: dict[tuple[str, str], str] = {}

@@ -192,7 +192,8 @@ def _environment(found: Enclosure) -> list[list[Source]]:
 
 
 def _supplies(supplies: Sequence[tuple[Resource, Resource]]) -> list[list[Source]]:
-    into, out = [], []
+    into: list[Source] = []
+    out: list[Source] = []
     for position, (supply, own) in enumerate(supplies):
         if not _absent(supply):
             label = _label(identity(supply), position)
