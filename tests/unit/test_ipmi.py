@@ -250,6 +250,18 @@ def test_a_bmc_with_nothing_of_power_says_what_it_has(opened: Callable[..., Ipmi
     assert bmc.closed
 
 
+def test_a_bmc_of_which_only_fans_are_usable_says_so_in_one_line(opened: Callable[..., IpmiSession]) -> None:
+    fans = [RECORDS[4], RECORDS[6]]
+    with pytest.raises(InvalidInput) as caught:
+        opened(Bmc(records=fans))
+    assert str(caught.value) == (
+        "bmc1:623: only fans are usable: the name of no sensor says that it measures power, and there is no "
+        "DCMI; name some under sensors: there are FAN1, Fan 2"
+    )
+    assert list(opened(Bmc(records=fans), sensors=("FAN*",)).channels) == ["FAN1"], "who names fans gets them"
+    assert "dcmi" in opened(Bmc(records=fans, dcmi=DCMI)).channels
+
+
 def test_what_the_settings_say_of_accuracy_and_simulation_is_in_the_channels(
     opened: Callable[..., IpmiSession],
 ) -> None:

@@ -100,6 +100,27 @@ BOARDS: dict[str, list[tuple[str, str, str | None]]] = {
         ("p0_io_power", "W", None),
         ("fan_disk_power", "W", None),
     ],
+    # Supermicro X9SCM-iiF with a PMBus supply: thomas-krenn/check_ipmi_sensor_v3 issue 26
+    "supermicro-x9": [("Current Power", "W", "system:Current Power")],
+    # AMI MegaRAC SP: ateodorescu/home-assistant-ipmi issue 25; ASUS ESC4000A-E10 writes PMBPower1
+    "ami-megarac": [
+        ("PMB1Power", "W", "psu-in:PSU1"),
+        ("PMB2Power", "W", "psu-in:PSU2"),
+        ("PMBPower2", "W", "psu-in:PSU2"),
+        ("PMB1Current", "A", None),
+    ],
+    # IBM POWER8, OpenPOWER firmware: public listings of `ipmitool sensor` and `ipmitool sdr entity 215`
+    "power8": [
+        ("System Power", "W", "system:System Power"),
+        ("Proc0 Power", "W", "cpu:CPU0"),
+        ("Proc1 Power", "W", "cpu:CPU1"),
+        ("Mem Proc0 Pwr", "W", "memory:CPU0"),
+        ("Mem Cache Power", "W", "memory:Cache"),
+        ("GPU Power", "W", "gpu:GPU"),
+        ("Fan Power", "W", "fan:fans"),
+        ("Fan Power A", "W", "fan:Fan Power A"),
+        ("PCIE Proc0 Pwr", "W", None),
+    ],
     # Graphcore IPU-M2000, OpenBMC: docs.graphcore.ai, BMC user guide, sensor monitoring
     "openbmc-graphcore": [
         ("ps1_input_power", "W", "psu-in:PSU1"),

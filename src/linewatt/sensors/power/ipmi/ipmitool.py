@@ -287,6 +287,10 @@ class Ipmitool(LineSensor):
     def _read(self, record: str) -> tuple[dict[str, float | None], dict[str, str]]:
         parts = _parts(record)
         chosen = _chosen(tuple(known for known, _ in parts), self._cfg.sensors)
+        if self._cfg.sensors is None and not any(known == DCMI for known, _ in parts):
+            problem = sdr.no_power(list(chosen.values()), [one.sensor for one in chosen.values()])
+            if problem:
+                raise InvalidInput(f"ipmitool: {problem}")
         values: dict[str, float | None] = {}
         reasons: dict[str, str] = {}
         for known, answer in parts:

@@ -108,11 +108,8 @@ class Ipmi:
             sensors = self._records.read(link)
             dcmi = _has_dcmi(link, cfg.dcmi)
             chosen = self._choose(link, sensors, dcmi)
-            if not dcmi and all(one.sensor.unit == "°C" for one in chosen):
-                raise InvalidInput(
-                    f"{link.where}: the name of no sensor says that it measures power, and there is no DCMI; "
-                    f"name some under sensors: {sdr.there(sensors)}"
-                )
+            if cfg.sensors is None and not dcmi and (problem := sdr.no_power(chosen, sensors)):
+                raise InvalidInput(f"{link.where}: {problem}")
         except BaseException:  # also whatever a parser trips over: nothing stays open
             link.close()
             raise

@@ -81,12 +81,16 @@ TABLE = (
         "PSU{number}",
         f"{_SUPPLY}{_OUT}",
     ),
+    # AMI MegaRAC (ASUS and others): what PMBus says of a supply; it is taken for what the supply takes in.
+    Row("W", "psu-in", "PSU{number}", "(pmb|pmbus) *([0-9]+) *(power|pwr)"),
+    Row("W", "psu-in", "PSU{number}", "(pmb *power|pmbus *power) *([0-9]+)"),
     # A node is this host; a chassis may hold others, and comes last of all.
     Row("W", "system", "{name}", "node *(power|pwr)", whole=True),
     Row("W", "system", "{name}", "(system|sys) *(total )?(power|pwr)( consumption)?", whole=True),
     Row("W", "system", "{name}", "(power|pwr|pw) consumption", whole=True),
     Row("W", "system", "{name}", "(total|tot|server) *(power|pwr)", whole=True),
     Row("W", "system", "{name}", "system level", whole=True),
+    Row("W", "system", "{name}", "(current|present) (power|pwr)", whole=True),
     Row("W", "system", "{name}", "power( meter)?", whole=True),
     Row("W", "system", "{name}", "pwr *meter( output)?", whole=True),
     # A hot-swap controller: what the whole board takes
@@ -98,7 +102,11 @@ TABLE = (
     Row("W", "cpu", "CPU{number}", f"{_CPU}{_POWER}"),
     Row("W", "memory", "Memory", f"(total )?(memory|mem|dimm|dimms|dram) *{_POWER}", whole=True),
     Row("W", "memory", "CPU{number}", f"{_CPU}(memory|mem|dimm|dimms|dram) *{_POWER}"),
+    Row("W", "memory", "CPU{number}", "(memory|mem) proc *([0-9]+) *(power|pwr)"),
+    Row("W", "memory", "Cache", "(memory|mem) cache *(power|pwr)"),  # POWER8's memory buffers
+    Row("W", "gpu", "GPU", "(total )?(gpu|gpus) *(power|pwr)", whole=True),
     Row("W", "fan", "fans", f"(total )?(fan|fans) *{_POWER}", whole=True),
+    Row("W", "fan", "{name}", "(fan|fans) *(power|pwr) [a-d]"),
     Row("rpm", "fan", "{name}", ".*"),
     # HPE has no rpm. It says the same again as "Fan 1 DutyCycle".
     Row("ratio", "fan", "{name}", "fan( block)? *[0-9]+[a-z]?"),

@@ -285,6 +285,19 @@ def _named(sensors: Sequence[Sensor], name: str, where: str) -> list[int]:
     return usable
 
 
+def no_power(chosen: Sequence[Chosen], sensors: Iterable[Sensor]) -> str | None:
+    """Why sensors that were chosen by their names measure no power, without DCMI; ``None``: they do."""
+    if any(one.sensor.unit == "W" for one in chosen):
+        return None
+    kinds = {"rpm": "fans", "ratio": "fans", "°C": "temperatures"}
+    usable = " and ".join(dict.fromkeys(kinds[one.sensor.unit] for one in chosen if one.sensor.unit in kinds))
+    only = f"only {usable} are usable: " if usable else ""
+    return (
+        f"{only}the name of no sensor says that it measures power, and there is no DCMI; "
+        f"name some under sensors: {there(sensors)}"
+    )
+
+
 def there(sensors: Iterable[Sensor]) -> str:
     """Which sensors can be read, in words, those of power first."""
     usable = [one for one in sensors if one.obstacle is None]
