@@ -622,6 +622,64 @@ def test_readings_of_a_bmc_behind_stamps_are_watts_of_the_window(
     assert all("step and tolerance" in one.method for one in receiver.power)
 
 
+def bmc_that_says(into: Path, watts: str, state: str) -> Whole:
+    """The trial of the capture, with these watts and this state in each reading of DCMI."""
+    text = (WATTS / "dcmi.log").read_text().replace(": " + " " * 18 + "241 Watts", f": {watts} Watts")
+    log = folder(into, *LOAD, of=WATTS) / "dut" / "bmc.log"
+    log.write_text(text.replace("241 Watts", f"{watts} Watts").replace(" activated", f" {state}"))
+    return imported(into, omit_s=2.2, tail_s=2.2)
+
+
+def test_watts_of_a_power_reading_that_is_not_activated_are_doubtful_and_its_state_is_named(
+    tmp_path: Path,
+) -> None:
+    """phosphor-host-ipmid says so and measures nevertheless."""
+    whole = bmc_that_says(tmp_path, "360", "deactivated")
+    (power,) = end_of(whole, "receiver").power
+    assert power.power_w == pytest.approx(360)
+    (flag,) = [one for one in whole.trials[0].trial.flags if one.code == "power-not-activated"]
+    assert flag.evidence == "dut/bmc.log: the BMC says of its power reading: deactivated"
+    assert "power-not-activated" not in codes(bmc_that_says(tmp_path, "360", "activated"))
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("deactivated", "reads 0 W, which no host draws (power reading deactivated)"),
+        ("activated", "reads 0 W, which no host draws"),
+    ],
+)
+def test_0_w_of_a_host_is_no_reading_and_says_so(tmp_path: Path, state: str, why: str) -> None:
+    whole = bmc_that_says(tmp_path, "0", state)
+    (power,) = end_of(whole, "receiver").power
+    assert (power.power_w, power.reason) == (None, why)
+    assert "power-missing" in codes(whole)
+
+
+def test_a_listing_without_any_watts_names_the_sensors_that_it_has(tmp_path: Path) -> None:
+    log = folder(tmp_path, *LOAD, of=WATTS) / "dut" / "bmc.log"
+    log.write_text("1764111548\nPower Supply 1 | na | Watts | na\nFAN1 | 6200.000 | RPM | ok\n")
+    assert (
+        "dut/bmc.log: holds readings of ipmitool, none of them in watts; sensors are Power Supply 1, FAN1"
+        in refusal(tmp_path)
+    )
+
+
+def test_sensors_that_are_not_the_systems_are_named_where_its_watts_are_missing(tmp_path: Path) -> None:
+    """HP's "Power Supply 1" does not say which side of the supply it is."""
+    from linewatt.analysis.power.totals import system
+
+    log = folder(tmp_path, *LOAD, of=WATTS) / "dut" / "bmc.log"
+    stamps = [one for one in (WATTS / "dcmi.log").read_text().splitlines() if " UTC 20" in one]
+    log.write_text("".join(f"{one}\nPower Supply 1   | 115 Watts         | ok\n" for one in stamps))
+    receiver = end_of(imported(tmp_path, omit_s=2.2, tail_s=2.2), "receiver")
+    assert [(one.scope, one.power_w) for one in receiver.power] == [("other:Power Supply 1", 115)]
+    assert system(receiver.power) == (
+        "no source of system power is named; read were ipmitool Power Supply 1, whose names do not say that "
+        "they are it, or which side of a supply"
+    )
+
+
 def test_a_gap_in_the_readings_of_a_bmc_is_no_watts_with_that_reason(tmp_path: Path) -> None:
     whole = imported(folder(tmp_path, *LOAD, "dut/bmc.log", of=WATTS), omit_s=2.2, tail_s=2.2)
     receiver = end_of(whole, "receiver")

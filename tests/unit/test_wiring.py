@@ -632,6 +632,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_import_captures.py",
         "test_a_host_without_a_file_of_the_load_is_taken_to_have_the_clients_clock_and_that_is_told",
     ),
+    "power-not-activated": (
+        "test_import_captures.py",
+        "test_watts_of_a_power_reading_that_is_not_activated_are_doubtful_and_its_state_is_named",
+    ),
     "cpus-assumed": (
         "test_import_captures.py",
         "test_a_share_of_all_cpus_is_doubtful_where_some_may_be_offline",

@@ -68,6 +68,16 @@ KINDS = (
         "Run mpstat -P ALL, or sar -u ALL -P ALL, which have a line for each CPU that is online.",
     ),
     Kind(
+        "power-not-activated",
+        "doubtful",
+        "host",
+        ("power", "above_idle"),
+        "Watts are of a BMC that says that its power reading is not activated: they may be old, or made up. Some firmware says so and "
+        "measures nevertheless.",
+        "What ipmitool dcmi power reading wrote has a state other than activated beside the watts.",
+        "Activate it (ipmitool dcmi power activate), or hold the watts against another meter.",
+    ),
+    Kind(
         "zone-assumed",
         "note",
         "campaign",

@@ -129,6 +129,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
     ),
     "Power": (
         Lie("A frozen sensor", ("power-frozen", "meter-hangs")),
+        Lie("A meter that says that it does not measure", ("power-not-activated",)),
         Lie(
             "A stale sensor, which refreshes more slowly than asked",
             ("meter-refreshes-slowly", "power-few-updates"),

@@ -50,6 +50,7 @@ WEIGHT: dict[Provenance, int] = {
 _MOST_KEPT = 1 << 16
 """totals that are kept, of the system and of the CPUs of an end of a trial: every table, finding and figure
 asks for them; room for both ends of 10,000 trials"""
+_MOST_NAMED = 4
 _KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | str]] = {}
 
 
@@ -229,6 +230,12 @@ def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -
 
 def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -> Total | str:
     measured = [one for one in power if one.provenance != "estimate"]
+    unnamed = [f"{one.source} {one.channel}" for one in measured if one.scope.startswith("other:")]
+    if unnamed:
+        shown = ", ".join(unnamed[:_MOST_NAMED]) + (", …" if len(unnamed) > _MOST_NAMED else "")
+        none = (
+            f"{none}; read were {shown}, whose names do not say that they are it, or which side of a supply"
+        )
     for results in (measured, power):
         there = {one.scope.partition(":")[0] for one in results}
         scope = next((one for one in scopes if one in there and not is_refuted(results, one)), None)

@@ -100,6 +100,7 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
         yield from _no_cpu(end, known.readings[end.host])
         yield from _cpus(end, known.readings[end.host])
         yield from standstill(end.host, seen.readings(end), seen.window, SOURCES, STOOD_STILL)
+        yield from _not_activated(end, known.readings[end.host])
         yield from _clock(end, known)
         yield from _zone(end, known.readings[end.host])
         yield from _coarse(end, known, seen.window)
@@ -183,6 +184,19 @@ def _cpus(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
             f"{counts[0]} CPUs, among which sysstat counts those that are offline",
             f"keep what mpstat -P ALL 1 writes at {end.host}, which has a line for each CPU that is online",
         )
+
+
+def _not_activated(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
+    """Watts of a BMC that says that it does not measure them now."""
+    for one in readings:
+        values = [power.power_w for power in end.power if power.source == one.reading.source]
+        if one.power_state is not None and any(value is not None for value in values):
+            yield Flag(
+                "power-not-activated",
+                end.host,
+                f"{one.file}: the BMC says of its power reading: {one.power_state}",
+                "activate it (ipmitool dcmi power activate), or hold its watts against another meter",
+            )
 
 
 def _clock(end: EndResult, known: Known) -> Iterator[Flag]:

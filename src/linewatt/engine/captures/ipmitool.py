@@ -3,7 +3,8 @@
 
 ``ipmitool sensor``, ``sdr``, ``sdr elist`` and ``dcmi power reading`` say nothing of when they ran (the IPMI
 timestamp is the BMC's own clock), so whoever read them over time wrote a line of date(1) before each. Lines
-of sensors in no unit of power, and those without a reading, are passed over.
+of sensors in no unit of power, and those without a reading, are passed over. 0 W of the whole host is no
+reading; watts of a BMC that says that its power reading is not activated are doubtful.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from linewatt.engine.live.feed import Record
 from linewatt.errors import ParseError
 from linewatt.foreign import number
 from linewatt.model import Channel
-from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, scopes
+from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, classify, scopes
 
 NAME = "ipmitool"
 MOST_SENSORS = 1000
@@ -32,6 +33,9 @@ _STATE = re.compile(r"\s*Power reading state is\s*:\s*(\w+)\s*")
 _IN_UNIT = re.compile(r"(-?[\d.]+) Watts")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _COLUMNS = re.compile(r"[^|]{1,64}\|[^|]*\|.*")
+_STATUS = {"ok", "ns", "nc", "cr", "nr", "na"}
+"""of a sensor, as ipmitool writes it"""
+_MOST_NAMED = 10
 HOW = "write a stamp before each reading: while sleep 1; do date +%s.%N; ipmitool sensor; done >bmc.log"
 
 
@@ -49,6 +53,9 @@ def find(file: CaptureFile) -> Found | None:
     """Readings of ipmitool over time; ``None``: nothing of it is in the file. Raises ParseError."""
     lines = [line for line in file.text.splitlines() if line.strip()]
     if not any(watts(line) is not None for line in lines):
+        if any(stamp_line(line) is not None for line in lines) and (seen := _sensors(lines)):
+            names = ", ".join(seen[:_MOST_NAMED]) + (", …" if len(seen) > _MOST_NAMED else "")
+            raise ParseError(f"holds readings of ipmitool, none of them in watts; sensors are {names}")
         return None
     sweeps = tuple(_sweeps(lines))
     if len({one.is_unix for one in sweeps}) > 1:
@@ -57,6 +64,12 @@ def find(file: CaptureFile) -> Found | None:
         if after.time_s < before.time_s:
             raise ParseError(f"its stamps go back by {before.time_s - after.time_s:g} s: the clock was set")
     return Found(file, NAME, tracks=(_track(file, sweeps),))
+
+
+def _sensors(lines: Sequence[str]) -> list[str]:
+    """Names of the sensors of a listing that has none with watts."""
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines if _COLUMNS.fullmatch(line)]
+    return list(dict.fromkeys(row[0] for row in rows if len(row) > 2 and _STATUS & set(row[1:])))
 
 
 def _sweeps(lines: Sequence[str]) -> Iterator[_Sweep]:
@@ -78,7 +91,9 @@ def _sweeps(lines: Sequence[str]) -> Iterator[_Sweep]:
 
 
 def _track(file: CaptureFile, sweeps: Sequence[_Sweep]) -> Track:
-    readings = [_readings(one) for one in sweeps]
+    read = [_readings(one) for one in sweeps]
+    states = list(dict.fromkeys(state for one in sweeps if (state := _off(one)) is not None))
+    readings = [values for values, _ in read]
     names = list(dict.fromkeys(name for one in readings for name in one))
     if len(names) > MOST_SENSORS:
         raise ParseError(f"holds more than {MOST_SENSORS} sensors of power")
@@ -86,8 +101,8 @@ def _track(file: CaptureFile, sweeps: Sequence[_Sweep]) -> Track:
     # read at some time between its stamp and the next one
     resolution_s = max(one.resolution_s for one in sweeps) + (median(gaps_s) if gaps_s else 0.0)
     records = tuple(
-        Record(one.time_s + resolution_s / 2, _span_s(sweeps, at), "\n".join(one.lines), values)
-        for at, (one, values) in enumerate(zip(sweeps, readings, strict=True))
+        Record(one.time_s + resolution_s / 2, _span_s(sweeps, at), "\n".join(one.lines), values, reasons)
+        for at, (one, (values, reasons)) in enumerate(zip(sweeps, read, strict=True))
     )
     return Track(
         file=file,
@@ -99,6 +114,7 @@ def _track(file: CaptureFile, sweeps: Sequence[_Sweep]) -> Track:
         resolution_s=resolution_s,
         is_power=True,
         is_dated=True,
+        power_state=states[0] if states else None,
     )
 
 
@@ -106,13 +122,18 @@ def _span_s(sweeps: Sequence[_Sweep], at: int) -> float:
     return sweeps[at].time_s - sweeps[at - 1].time_s if at else 0.0
 
 
-def _readings(sweep: _Sweep) -> dict[str, float | None]:
-    """Sensor → W. Raises ParseError for two readings behind one stamp: nobody knows when the second was."""
+def _off(sweep: _Sweep) -> str | None:
+    """The state of DCMI's power reading where it is another than activated."""
+    states = (found[1] for line in sweep.lines if (found := _STATE.fullmatch(line)))
+    return next((state for state in states if state != "activated"), None)
+
+
+def _readings(sweep: _Sweep) -> tuple[dict[str, float | None], dict[str, str]]:
+    """Sensor → W, and why some have none. Raises ParseError for two readings behind one stamp: nobody knows
+    when the second was."""
     values: dict[str, float | None] = {}
+    reasons: dict[str, str] = {}
     for line in sweep.lines:
-        state = _STATE.fullmatch(line)
-        if state is not None and state[1] != "activated":
-            values.pop(DCMI, None)
         found = watts(line)
         if found is None:
             continue
@@ -122,7 +143,15 @@ def _readings(sweep: _Sweep) -> dict[str, float | None]:
         if name in values:
             raise ParseError(f"{name} stands twice behind one stamp; {HOW}")
         values[name] = value
-    return values
+        if value == 0 and _is_whole(name):
+            values[name] = None
+            state = _off(sweep)
+            reasons[name] = f"reads 0 W, which no host draws{f' (power reading {state})' if state else ''}"
+    return values, reasons
+
+
+def _is_whole(name: str) -> bool:
+    return name == DCMI or (classify(name, "W") or "").startswith("system:")
 
 
 def watts(line: str) -> tuple[str, float] | None:

@@ -44,6 +44,8 @@ class Track:
     """whether each time has its own date"""
     assumed_cpus: int | None = None
     """CPUs that shares of the whole host are taken of, where nothing shows that all of them are online"""
+    power_state: str | None = None
+    """what a BMC says of its own power reading, where that is not that it is activated"""
     of_peer: bool = False
     """whether it is of the other host of the test that is in the same file"""
 

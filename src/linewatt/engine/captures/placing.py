@@ -67,6 +67,7 @@ class Placed:
     uncertainty_s: float = 0.0
     assumed_utc: bool = False
     assumed_cpus: int | None = None
+    power_state: str | None = None
 
 
 def placed(track: Track, host: str, clock: HostClock | str, load: Window, options: Options) -> Placed:
@@ -87,7 +88,7 @@ def placed(track: Track, host: str, clock: HostClock | str, load: Window, option
     names = {name for one in around for name in one.values}
     channels = {name: track.channels[name] for name in track.channels if name in names}
     reading = Reading(host, track.source, tuple(around), channels, optional=track.is_power)
-    return Placed(track.file.name, reading, uncertainty_s, assumed, track.assumed_cpus)
+    return Placed(track.file.name, reading, uncertainty_s, assumed, track.assumed_cpus, track.power_state)
 
 
 def _covers(records: Sequence[Record], load: Window) -> bool:
