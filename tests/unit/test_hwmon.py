@@ -99,6 +99,38 @@ def test_two_acpi_meters_may_contain_each_other_so_neither_is_the_system(tmp_pat
     }
 
 
+GRACE = {
+    "Module Power Socket 0": 412,
+    "Grace Power Socket 0": 140,
+    "CPU Power Socket 0": 77,
+    "SysIO Power Socket 0": 9,
+}
+
+
+@needs_bash
+@pytest.mark.parametrize("in_device", [True, False])
+def test_the_meters_of_a_grace_are_told_apart_by_their_oem_info(tmp_path: Path, in_device: bool) -> None:
+    """Two sockets; readings stand in the folder of the chip, their OEM info there or in device."""
+    words = GRACE | {name.replace("0", "1"): watts + 1 for name, watts in GRACE.items()}
+    for number, (info, watts) in enumerate(words.items()):
+        device = f"ACPI000D:0{number}"
+        put_chip(tmp_path, f"hwmon{number}", "power_meter", device, power1_average=watts * 1_000_000)
+        chip = tmp_path / "sys/class/hwmon" / f"hwmon{number}"
+        (chip / "device" if in_device else chip).joinpath("power1_oem_info").write_text(f"{info}\n")
+    sensor = hwmon()
+    record = one_record(tmp_path)
+    values = sensor.parse(record)
+    found = {sensor.channel(name).scope: value for name, value in values.items()}
+    assert found == {
+        "other:module0": 412, "package:0": 140, "cpu:0": 77, "other:sysio0": 9,
+        "other:module1": 413, "package:1": 141, "cpu:1": 78, "other:sysio1": 10,
+    }  # fmt: skip
+    methods = [sensor.channel(name).method for name in values]
+    assert methods[0] == "hwmon power_meter power1_average, Module Power Socket 0"
+    named = hwmon(scopes={"power_meter.Module Power*": "system"})
+    assert {"system:ACPI000D:00", "system:ACPI000D:04"} <= set(scopes(named, record).values())
+
+
 @needs_bash
 def test_power_and_energy_of_one_thing_count_once(tmp_path: Path) -> None:
     put_chip(

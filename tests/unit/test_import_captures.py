@@ -642,6 +642,16 @@ def test_watts_of_a_power_reading_that_is_not_activated_are_doubtful_and_its_sta
     assert "power-not-activated" not in codes(bmc_that_says(tmp_path, "360", "activated"))
 
 
+def test_watts_are_held_to_an_end_of_the_load_that_is_nearer_than_stamps_tell(tmp_path: Path) -> None:
+    log = folder(tmp_path, *LOAD, of=WATTS) / "dut" / "bmc.log"
+    start_s = json.loads((WATTS / "gen" / "client.json").read_text())["start"]["timestamp"]["timesecs"]
+    for first_s, watts in ((0.25, 201), (3.25, None)):
+        stamps = [start_s + first_s + at for at in range(60)]
+        log.write_text("".join(f"{one}\nSys Power | 201.000 | Watts | ok\n" for one in stamps))
+        (power,) = end_of(imported(tmp_path), "receiver").power
+        assert power.power_w == (watts and pytest.approx(watts))
+
+
 @pytest.mark.parametrize(
     ("state", "why"),
     [

@@ -189,8 +189,7 @@ def _cpus(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
 def _not_activated(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
     """Watts of a BMC that says that it does not measure them now."""
     for one in readings:
-        values = [power.power_w for power in end.power if power.source == one.reading.source]
-        if one.power_state is not None and any(value is not None for value in values):
+        if one.power_state is not None and any(power.source == one.reading.source for power in end.power):
             yield Flag(
                 "power-not-activated",
                 end.host,

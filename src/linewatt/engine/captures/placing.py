@@ -85,10 +85,23 @@ def placed(track: Track, host: str, clock: HostClock | str, load: Window, option
     if not _covers(records, load):
         why = _beside(track, records, clock, load, assumed_utc=assumed)
         return Placed(track.file.name, replace(empty, failure=why), uncertainty_s, assumed)
+    if track.is_power:
+        around = _held(around, load, track.resolution_s)
     names = {name for one in around for name in one.values}
     channels = {name: track.channels[name] for name in track.channels if name in names}
     reading = Reading(host, track.source, tuple(around), channels, optional=track.is_power)
     return Placed(track.file.name, reading, uncertainty_s, assumed, track.assumed_cpus, track.power_state)
+
+
+def _held(records: Sequence[Record], load: Window, resolution_s: float) -> list[Record]:
+    """Watts that begin or end nearer to an end of the load than stamps tell are held to that end."""
+    first, last = records[0], records[-1]
+    before = [replace(first, received_s=load.start_s, span_s=0.0)] * (
+        0 < first.received_s - load.start_s <= resolution_s
+    )
+    late_s = load.end_s - last.received_s
+    after = [replace(last, received_s=load.end_s, span_s=late_s)] * (0 < late_s <= resolution_s)
+    return [*before, *records, *after]
 
 
 def _covers(records: Sequence[Record], load: Window) -> bool:

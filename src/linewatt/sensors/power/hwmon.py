@@ -70,8 +70,11 @@ lacking() {  # the first pattern of $1 that nothing fits, and what there is: $2
 }
 
 sensor() {  # $1 folder of the chip, $2 of its files, $3 file, $4 name of the sensor
-  local label interval accuracy
+  local label interval accuracy file
   word "$2/$4_label"; label=$text
+  for file in "$2" "$1/device"; do  # an ACPI meter's
+    [[ $label || ! -e $file/$4_oem_info ]] || { word "$file/$4_oem_info"; label=$text; }
+  done
   case $label in [TR]X_power*) return;; Ecore*) (( ${#channels[@]} )) || return;; esac
   names+=$'\t'$name.${label:-$4}
   any channels "$name.$4" "$name-$device.$4" "$name.$label" "$name-$device.$label" || return
@@ -137,6 +140,11 @@ _ALWAYS_DRAWS = {"wall", "system", "cpu", "package"}
 
 _PSUS = ("pfe*", "dps*", "cffps*", "crps*", "ym2151*", "fsp*", "*psu*")
 _RULES: tuple[tuple[str, str, str], ...] = (
+    # NVIDIA Grace: a meter each, told apart by power1_oem_info; Grace contains CPU and SysIO, the module all
+    ("power_meter", "module power socket *", "other:module{number}"),
+    ("power_meter", "grace power socket *", "package:{number}"),
+    ("power_meter", "cpu power socket *", "cpu:{number}"),
+    ("power_meter", "sysio power socket *", "other:sysio{number}"),
     ("power_meter", "power1", "system:{device}"),
     ("amd_energy", "Esocket*", "package:{number}"),
     ("amd_energy", "Ecore*", "core:{number}"),
@@ -320,8 +328,11 @@ def command(cfg: HwmonConfig, root: str = "") -> list[str]:
 def _known(sensor: _Sensor, part: str, *, alone: bool) -> str | None:
     """What it measures, as the driver's name tells; of several ACPI meters none is the system."""
     for chip, what, scope in _RULES:
-        fits = fnmatchcase(sensor.chip, chip) and (sensor.sensor == what or fnmatchcase(sensor.label, what))
-        if fits and (alone or chip != "power_meter"):
+        labels = (sensor.label, sensor.label.lower())
+        fits = fnmatchcase(sensor.chip, chip) and (
+            sensor.sensor == what or any(fnmatchcase(label, what) for label in labels)
+        )
+        if fits and (alone or what != "power1" or chip != "power_meter"):
             number = re.sub(r"\D", "", sensor.label).lstrip("0") or "0"
             return scope.format(device=part, number=number)
     return None
