@@ -291,10 +291,9 @@ def no_power(chosen: Sequence[Chosen], sensors: Iterable[Sensor]) -> str | None:
         return None
     kinds = {"rpm": "fans", "ratio": "fans", "°C": "temperatures"}
     usable = " and ".join(dict.fromkeys(kinds[one.sensor.unit] for one in chosen if one.sensor.unit in kinds))
-    only = f"only {usable} are usable: " if usable else ""
     return (
-        f"{only}the name of no sensor says that it measures power, and there is no DCMI; "
-        f"name some under sensors: {there(sensors)}"
+        f"{f'only {usable} are usable' if usable else 'nothing is usable'}: the name of no sensor says that it "
+        f"measures power, and there is no DCMI; name some under sensors: {there(sensors)}"
     )
 
 
