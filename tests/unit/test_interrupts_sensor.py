@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,17 +116,67 @@ def test_an_interface_takes_no_interrupts_of_one_whose_name_begins_like_its_own(
     assert counted_of(tree, second, device="eth1") is None
 
 
+def with_many_cpus(tree: Path, cpus: int, queues: int, counts: Callable[[int, int], int]) -> None:
+    """/proc/interrupts of ``queues`` interrupts of eth0, with ``counts`` of a queue and a CPU."""
+    rows = [" ".join(f"CPU{cpu}" for cpu in range(cpus))]
+    for queue in range(queues):
+        row = " ".join(f"{counts(queue, cpu):10}" for cpu in range(cpus))
+        rows.append(f"{200 + queue}: {row}  IR-PCI-MSIX  {queue}-edge  ice-eth0-TxRx-{queue}")
+    (tree / "proc/interrupts").write_text("\n".join(rows) + "\n")
+
+
+@needs_bash
+@pytest.mark.parametrize("cpus", [64, 65, 128, 256])
+def test_a_queue_for_each_cpu_is_counted_however_many_there_are(tree: Path, cpus: int) -> None:
+    with_many_cpus(tree, cpus, cpus, lambda queue, cpu: 1000 + queue if queue == cpu else 0)
+    record = one_record(tree)
+    values = SENSOR.parse(record)
+    assert [values[f"irq.cpu{cpu}"] for cpu in range(cpus)] == [1000 + cpu for cpu in range(cpus)]
+    assert values["irq.data"] == 1000 * cpus + cpus * (cpus - 1) / 2
+    assert SENSOR.reasons(record) == {}
+    assert len(record) < 50 * cpus if cpus > 64 else "TxRx-0 1000 0 0 " in record
+
+
+@needs_bash
+def test_interrupts_of_several_ports_with_a_queue_for_each_cpu_are_of_both(tree: Path) -> None:
+    with_function(tree, "eth1", "0000:3b:00.0")
+    with_many_cpus(tree, 128, 64, lambda queue, cpu: 7 if cpu == queue else 0)
+    table = tree / "proc/interrupts"
+    head, *rows = table.read_text().splitlines()
+    others = [
+        row.replace("eth0", "eth1").replace(f"{200 + at}:", f"{400 + at}:") for at, row in enumerate(rows)
+    ]
+    table.write_text("\n".join([head, *rows, *others]) + "\n")
+    values = SENSOR.parse(one_record(tree, "eth0 eth1"))
+    assert (values["irq.cpu63"], values["irq.cpu64"], values["irq.data"]) == (14, 0, 128 * 7)
+    table.write_text("\n".join([head, *rows[:40], *others]) + "\n")
+    assert SENSOR.parse(one_record(tree, "eth0 eth1"))["irq.cpu63"] == 7
+
+
 @needs_bash
 def test_more_interrupts_than_can_be_counted_each_second_are_not_counted_in_part(tree: Path) -> None:
-    cpus, vectors = 128, MOST_CELLS // 128 + 1
-    rows = [" ".join(f"CPU{cpu}" for cpu in range(cpus))]
-    rows += [f"{200 + number}: {'1 ' * cpus} PCI-MSIX eth0-{number}" for number in range(vectors)]
-    (tree / "proc/interrupts").write_text("\n".join(rows) + "\n")
+    with_many_cpus(tree, 2048, MOST_CELLS // 2048 + 1, lambda queue, cpu: 0)
     record = one_record(tree)
     assert "irq.data" not in SENSOR.parse(record)
     assert "not counted" in SENSOR.reasons(record)["irq"]
-    (tree / "proc/interrupts").write_text("\n".join(rows[:-1]) + "\n")
-    assert SENSOR.parse(one_record(tree))["irq.data"] == cpus * (vectors - 1)
+
+
+@needs_bash
+def test_counts_that_no_record_can_hold_are_not_counted_in_part(tree: Path) -> None:
+    with_many_cpus(tree, 128, 128, lambda queue, cpu: 4_000_000_000)
+    (fits,) = records(command("eth0", 1, str(tree)), 1)
+    assert SENSOR.parse(fits)["irq.cpu127"] == 128 * 4_000_000_000 % 2**32
+    (record,) = records(command("eth0", 0.1, str(tree)), 1)
+    assert "irq.data" not in SENSOR.parse(record)
+    assert "counts on most CPUs" in SENSOR.reasons(record)["irq"]
+
+
+@needs_bash
+def test_a_long_row_is_known_by_its_name_in_a_moment(tree: Path) -> None:
+    with_many_cpus(tree, 4000, 100, lambda queue, cpu: 1 if cpu == 0 else 0)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    assert SENSOR.parse(one_record(tree))["irq.cpu0"] == 100
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 4
 
 
 @needs_bash
@@ -148,6 +200,9 @@ def test_it_ends_when_it_is_told_to() -> None:
         RECORD.replace("intr 7", "intr x"),
         RECORD.replace("intr 7", f"intr {'9' * 21}"),
         RECORD.replace("rx-0 1 2", "rx-0 1"),
+        RECORD.replace("rx-0 1 2", "rx-0 2:1"),
+        RECORD.replace("rx-0 1 2", "rx-0 1:x"),
+        RECORD.replace("rx-0 1 2", "rx-0 0:1 2"),
         RECORD.replace("interrupts 1", "interrupts 2"),
     ],
 )
@@ -172,9 +227,9 @@ def test_a_sum_of_counts_of_32_bits_wraps_as_they_do_and_a_reset_gives_no_number
 
 def test_settings_are_on_the_command_line_and_nothing_else_of_the_host() -> None:
     argv = SENSOR.command(InterruptsConfig(interval_s=0.5), HostSpec("h", "192.0.2.1", "eth0"))
-    assert argv[-4:] == ["", "eth0", "500000", str(MOST_CELLS)]
+    assert argv[-6:] == ["", "eth0", "500000", "4096", str(MOST_CELLS), "200000"]
     several = HostSpec("h", "192.0.2.1", "eth0", more_ports=(DataPort("eth1"),))
-    assert SENSOR.command(InterruptsConfig(), several)[-3] == "eth0 eth1"
+    assert SENSOR.command(InterruptsConfig(), several)[-5] == "eth0 eth1"
     with pytest.raises(ParseError):
         SENSOR.channel("irq.cpu")
 

@@ -7,7 +7,8 @@ irq_affinity finds them: by the device's ``msi_irqs``, or a name that has the in
 it; a virtual interface has none. Which of them are its queues' :mod:`linewatt.hosts.facts.interrupts` says
 to both. They are looked for again every 60 records, and whenever there are more or fewer rows. Measured on a
 2-CPU VM, exact accounting: 0.6 ms of CPU a record; with plain files of 64 CPUs, 400 interrupts and 64 queues
-3.5 ms.
+3.5 ms. With more than 4096 interrupts × CPUs, such as a queue a CPU of 128, awk counts them, and the record
+has only the counts that are not 0: ``5:123`` is 123 on the sixth CPU of the list.
 
 Both files are of the whole machine, also in a network namespace or a container. The totals of /proc/stat
 have 64 bits; what a CPU counts of one interrupt, or of one kind of softirq, has 32 (kernel, fs/proc/stat.c,
@@ -32,15 +33,21 @@ MARK = "linewatt-interrupts"
 TOTALS = {"intr": "host.interrupts", "ctxt": "host.context_switches"}
 SOFTIRQS = ("hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu")
 """in the kernel's order (include/linux/interrupt.h)"""
-MOST_CELLS = 4096
+MOST_BUILTIN_CELLS = 4096
+"""interrupts × CPUs of the data interface that bash reads by itself; of more, awk is cheaper"""
+MOST_CELLS = 1 << 19
 """interrupts × CPUs of the data interface: more would cost its host too much each second"""
+MOST_CHARACTERS = 800_000
+MOST_CHARACTERS_A_S = 400_000
+"""of the counts in a record: the controller takes records of 1 MiB, and 512 KiB a second"""
 _SUM_BITS = 32
 
-# $1 root of the file system, $2 interfaces, $3 interval in µs, $4 most cells
+# $1 root of the file system, $2 interfaces, $3 interval in µs, $4 most cells for builtins, $5 for awk,
+# $6 most characters of counts
 _SCRIPT = (
     PACED
     + r"""
-root=$1 devices=($2) interval_us=$3 most=$4 count=0 number=0
+root=$1 devices=($2) interval_us=$3 builtin=$4 most=$5 characters=$6 count=0 number=0
 
 find_rows() {  # what may be interrupts of each data interface, by their place in /proc/interrupts
   local at device path bus numbers row irq name
@@ -52,7 +59,9 @@ find_rows() {  # what may be interrupts of each data interface, by their place i
     bus=${PWD##*/} heads[at]+=" $bus"
     for path in msi_irqs/*; do numbers+="${path##*/} "; done
     for (( row = 1; row < ${#rows[@]}; row++ )); do
-      name=${rows[row]##* } irq=${rows[row]%%:*}
+      name=${rows[row]} irq=${rows[row]%%:*}
+      name=${name:${#name} > 200 ? ${#name} - 200 : 0}  # a pattern over all of a long row takes its square
+      name=${name##* }
       irq=${irq//[[:space:]]}
       [[ $irq == *[!0-9]* ]] && continue
       [[ $numbers == *" $irq "* || $name == *"$bus"* ||
@@ -62,18 +71,35 @@ find_rows() {  # what may be interrupts of each data interface, by their place i
   done
 } 2>/dev/null
 
+counts_above_0() {  # a line an interface, and "whole"; $1 CPUs
+  local at row
+  for at in "${!devices[@]}"; do
+    for row in ${places[at]}; do printf '%s\n' "$at ${labels[row]} ${rows[row]#*:}"; done
+  done | awk -v cpus="$1" -v devices="${#devices[@]}" -v most="$characters" '
+    { row = ";" $2 " " $3
+      for (cpu = 0; cpu < cpus; cpu++) if ($(cpu + 4) != "0") row = row " " cpu ":" $(cpu + 4)
+      size += length(row); if (size > most) { many = 1; exit }
+      rows[$1] = rows[$1] row }
+    END { if (many) exit; for (at = 0; at < devices; at++) print rows[at]; print "whole" }'
+}
+
 interrupts() {
   mapfile -t rows <"$root/proc/interrupts" || return
-  local cpus=(${rows[0]}) at row words
+  local cpus=(${rows[0]}) at row words above=()
   if [[ ${#rows[@]} != "$count" ]] || (( number++ % 60 == 0 )); then
     count=${#rows[@]}
     find_rows
   fi
   if (( interrupts * ${#cpus[@]} > most )); then record+='|many'; return; fi
+  if (( interrupts * ${#cpus[@]} > builtin )); then
+    mapfile -t above < <(counts_above_0 "${#cpus[@]}")
+    if [[ ${above[${#devices[@]}]} != whole ]]; then record+='|many'; return; fi
+  fi
   set -f
   for at in "${!devices[@]}"; do
     record+="|${heads[at]}"
     [[ ${places[at]} ]] && record+=" ${cpus[*]}"
+    if (( ${#above[@]} )); then record+=${above[at]}; continue; fi
     for row in ${places[at]}; do
       words=(${rows[row]})
       record+=";${labels[row]} ${words[*]:1:${#cpus[@]}}"
@@ -137,7 +163,10 @@ class Interrupts(LineSensor):
         sections = _sections(record)
         reasons = {} if "intr" in sections else {"host": "no /proc/stat", "softirqs": "no /proc/stat"}
         if "many" in sections:
-            reasons["irq"] = f"more than {MOST_CELLS} interrupts × CPUs of the data interface: not counted"
+            reasons["irq"] = (
+                f"too many interrupts × CPUs of the data interface (over {MOST_CELLS}, or over "
+                f"{MOST_BUILTIN_CELLS} on a host without awk or with counts on most CPUs): not counted"
+            )
         elif not _of_data(_by_interface(sections)):
             without = [device for device, text in _by_interface(sections).items() if ";" not in text]
             whose = "the data interface" if len(_by_interface(sections)) < 2 else " and ".join(without)
@@ -160,7 +189,9 @@ class Interrupts(LineSensor):
 
 def command(interfaces: str, interval_s: float, root: str = "") -> list[str]:
     """The streaming process; ``root`` is put in front of /proc and /sys (for tests)."""
-    words = [root, interfaces, str(round(interval_s * 1e6)), str(MOST_CELLS)]
+    characters = min(MOST_CHARACTERS, round(MOST_CHARACTERS_A_S * interval_s))
+    limits = (MOST_BUILTIN_CELLS, MOST_CELLS, characters)
+    words = [root, interfaces, str(round(interval_s * 1e6)), *map(str, limits)]
     return ["bash", "-c", _SCRIPT, MARK, *words]
 
 
@@ -188,13 +219,25 @@ def _of_data(told: Mapping[str, str]) -> dict[str, float | None]:
         bus, cpus = head[0] if head else "", head[1:]
         if not rows:
             return {}
-        if any(len(row) != len(cpus) + 2 for row in rows):
-            raise ParseError("interrupts: a row of /proc/interrupts has not a count for each CPU")
+        rows = [[*row[:2], *_each_cpu(row[2:], len(cpus))] for row in rows]
         queues = names_of_queues(tuple(row[1] for row in rows), device, bus)
         counted |= {number: counts for number, name, *counts in rows if name in queues}
     sums = [sum(map(_number, counts)) % 2**_SUM_BITS for counts in zip(*counted.values(), strict=True)]
     per_cpu: dict[str, float | None] = {f"irq.{cpu.lower()}": n for cpu, n in zip(cpus, sums, strict=True)}
     return {"irq.data": sum(sums) % 2**_SUM_BITS, **per_cpu} if sums else {}
+
+
+def _each_cpu(counts: list[str], cpus: int) -> list[str]:
+    """A count for each CPU of the list; of counts such as ``5:123`` the others are 0. Raises ParseError."""
+    if len(counts) == cpus and not any(":" in count for count in counts):
+        return counts
+    each = ["0"] * cpus
+    for count in counts:
+        cpu, colon, number = count.partition(":")
+        if not colon or _number(cpu) >= cpus:
+            raise ParseError("interrupts: a row of /proc/interrupts has not a count for each CPU")
+        each[int(cpu)] = number
+    return each
 
 
 def _number(text: str) -> int:
