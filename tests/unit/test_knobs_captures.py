@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
+from linewatt.hosts.facts.interrupts import names_of_queues, turns
 from linewatt.tuning.base import Command, ListedKnob
 from linewatt.tuning.registry import KNOBS
 
@@ -209,6 +210,59 @@ def test_an_interface_has_no_interrupts_of_one_whose_name_begins_like_its_own(tm
     done = in_tree(KNOBS["irq_affinity"].read("eth1"), tmp_path)
     assert "eth10" not in KNOBS["irq_affinity"].parse(done.stdout)
     assert "virtio2-input.0=" in KNOBS["irq_affinity"].parse(done.stdout)
+
+
+def test_interrupts_of_another_device_with_the_same_names_are_left_alone(tmp_path: Path) -> None:
+    build(CAPTURES / "irq_affinity" / "gve-before-1.4", tmp_path)
+    with (tmp_path / "proc" / "interrupts").open("a") as interrupts:
+        interrupts.write("99: 1 1 PCI-MSI 1-edge eth%d-ntfy-block.0\n")
+    other = tmp_path / "proc" / "irq" / "99" / "smp_affinity_list"
+    other.parent.mkdir()
+    other.write_text("0-7\n")
+    command = KNOBS["irq_affinity"].write("ens4", "eth%d-ntfy-block.0=5")
+    done = in_tree(command, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "proc" / "irq" / "30" / "smp_affinity_list").read_text() == "5\n"
+    assert other.read_text() == "0-7\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "queues"),
+    [
+        (
+            ("gve-mgmnt@pci:0000:00:04.0", "gve-ntfy-blk0@pci:0000:00:04.0"),
+            {"gve-ntfy-blk0@pci:0000:00:04.0"},
+        ),
+        (("hinic_aeq0", "hinic_ceq0", "hinic_rxq0", "hinic_txq0"), {"hinic_rxq0", "hinic_txq0"}),
+        (("mana_hwc@pci:x", "mana_q0@pci:x", "mana_q1@pci:x"), {"mana_q0@pci:x", "mana_q1@pci:x"}),
+        (("ena-mgmnt@pci:x", "eth9-Tx-Rx-0"), {"eth9-Tx-Rx-0"}),
+        (("irdma-AEQ", "irdma-CEQ-1", "ice-eth9-TxRx-1"), {"ice-eth9-TxRx-1"}),
+        (("eth9-0", "eth9-1"), {"eth9-0", "eth9-1"}),
+        (("eth9[0]", "eth9[1]", "eth9-mailbox"), {"eth9[0]", "eth9[1]"}),
+        (("eth9:slice-0", "eth9:slice-1"), {"eth9:slice-0", "eth9:slice-1"}),
+        (("eth9-lsc", "eth9-err"), {"eth9-lsc", "eth9-err"}),
+    ],
+)
+def test_names_that_carry_a_queue_are_told_from_those_that_do_not(
+    names: tuple[str, ...], queues: set[str]
+) -> None:
+    assert names_of_queues(names, "ens5", "0000:00:04.0") == queues
+
+
+@pytest.mark.parametrize(
+    ("names", "expected_turns"),
+    [
+        (("mlx4-1@x", "mlx4-2@x", "mlx4-3@x"), (0, 1, 2)),
+        (("eth0-tx-0", "eth0-rx-1", "eth0-rx-2"), (0, 0, 1)),
+        (("eth0-TxRx-0", "eth0-TxRx-1", "eth0-tx-2", "eth0-rx-5"), (0, 1, 2, 2)),
+        (("virtio1-input.0", "virtio1-output.0", "virtio1-input.1"), (0, 0, 1)),
+        (("eth0-TxRx-10", "eth0-TxRx-9"), (1, 0)),
+    ],
+)
+def test_the_turn_of_an_interrupt_is_its_queue_wherever_numbers_begin(
+    names: tuple[str, ...], expected_turns: tuple[int, ...]
+) -> None:
+    assert tuple(turns(names).values()) == expected_turns
 
 
 def test_an_interface_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -17,43 +17,53 @@ import re
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.facts.interrupts import names_of_queues, queue_number
+from linewatt.hosts.facts.interrupts import names_of_queues, turns
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
 from linewatt.tuning.words import parse_words
 
-# $1: interface. What names the device, then a line "irq NUMBER CPUS NAME" for what may be its interrupts;
-# the counters (one a CPU and interrupt, megabytes on a large host) stay there
-_READ = r"""net=/sys/class/net/$1
-[ -d "$net" ] || { echo "there is no interface $1" >&2; exit 1; }
+# $1: interface. What names its device
+_DEVICE = r"""net=/sys/class/net/$1
 device=$(readlink -f "$net/device" 2>/dev/null); bus=${device##*/}
 case $bus in virtio*) device=${device%/*}; bus=${device##*/} ;; esac
 numbers=
 for path in "$device"/msi_irqs/*; do numbers="$numbers ${path##*/}"; done
+"""
+_OWN = r"""BEGIN { gsub(/[^A-Za-z0-9]/, "[&]", net); net = "(^|[^A-Za-z0-9])" net "([^A-Za-z0-9]|$)" }
+  function own(number, name) {
+    return index(numbers, " " number " ") || name ~ net || (bus != "" && index(name, bus)) }"""
+
+# What names the device, then a line "irq NUMBER CPUS NAME" for what may be its interrupts; the counters (one
+# a CPU and interrupt, megabytes on a large host) stay there
+_READ = rf"""{_DEVICE}[ -d "$net" ] || {{ echo "there is no interface $1" >&2; exit 1; }}
 echo "interface $1"; echo "bus $bus"
 awk -v net="$1" -v bus="$bus" -v numbers="$numbers " '
-  BEGIN { gsub(/[^A-Za-z0-9]/, "[&]", net); net = "(^|[^A-Za-z0-9])" net "([^A-Za-z0-9]|$)" }
-  $1 ~ /^[0-9]+:$/ { number = $1; sub(":", "", number); name = $NF
-    own = index(numbers, " " number " ") || name ~ net || (bus != "" && index(name, bus))
-    if (own) print number, name }
+  {_OWN}
+  $1 ~ /^[0-9]+:$/ {{ number = $1; sub(":", "", number)
+    if (own(number, $NF)) print number, $NF }}
 ' /proc/interrupts | while read -r number name; do
   read -r cpus <"/proc/irq/$number/smp_affinity_list" || exit 1
   echo "irq $number $cpus $name"
 done"""
 
-# Input: NAME=CPUS a line; a name that several interrupts have is followed by # and the number
-_WRITE = r"""export LC_ALL=C
-awk 'FNR == NR {
-    match($0, /=[^=]*$/); want[substr($0, 1, RSTART - 1)] = substr($0, RSTART + 1); next }
-  $1 ~ /^[0-9]+:$/ { number = $1; sub(":", "", number)
+# Input: NAME=CPUS a line; a name that several interrupts have is followed by # and the number. Drivers give
+# several devices the same names (gve, virtio): those of others are left alone while the interface is there
+_WRITE = rf"""export LC_ALL=C
+{_DEVICE}[ -d "$device/msi_irqs" ] && here=1 || here=0
+awk -v net="$1" -v bus="$bus" -v numbers="$numbers " -v here="$here" '
+  {_OWN}
+  FNR == NR {{
+    match($0, /=[^=]*$/); want[substr($0, 1, RSTART - 1)] = substr($0, RSTART + 1); next }}
+  $1 ~ /^[0-9]+:$/ {{ number = $1; sub(":", "", number)
     key = ($NF in want) ? $NF : $NF "#" number
-    if (key in want) print number, want[key], $NF }' - /proc/interrupts | while read -r number cpus name; do
+    if (key in want && (!here || own(number, $NF))) print number, want[key], $NF }}
+' - /proc/interrupts | while read -r number cpus name; do
   file=/proc/irq/$number/smp_affinity_list
   read -r now 2>/dev/null <"$file" && [ "$now" = "$cpus" ] && continue
-  why=$( { echo "$cpus" >"$file"; } 2>&1) && continue
+  why=$( {{ echo "$cpus" >"$file"; }} 2>&1) && continue
   case $why in
     *Input/output* | *"not permitted"*) why="the kernel manages it and chooses its CPU itself" ;;
-    *) why=${why##*: } ;;
+    *) why=${{why##*: }} ;;
   esac
   echo "interrupt $number ($name) cannot go to CPU $cpus: $why" >&2; exit 1
 done"""
@@ -105,22 +115,15 @@ class IrqAffinity:
         """Both interrupts of a pair of queues go to one CPU, where a device has two a pair."""
         cpus = parse_cpulist(self.check(value))
         names = list(parse_words(before))
-        queues = [queue_number(name) for name in names]
-        if any(queue is None for queue in queues):
-            queues = list(range(len(names)))
-        turns = {
-            queue: turn for turn, queue in enumerate(sorted({queue for queue in queues if queue is not None}))
-        }
-        return " ".join(
-            f"{name}={cpus[turns[queue] % len(cpus)]}"
-            for name, queue in zip(names, queues, strict=True)
-            if queue is not None
-        )
+        turn_of = turns(names)
+        if len(turn_of) < len(names):
+            turn_of = {name: turn for turn, name in enumerate(names)}
+        return " ".join(f"{name}={cpus[turn_of[name] % len(cpus)]}" for name in names)
 
     def write(self, target: str, setting: str) -> Command:
         interface(target)
         lines = (f"{name}={cpus}\n" for name, cpus in parse_words(setting).items())
-        return script(_WRITE, stdin="".join(lines))
+        return script(_WRITE, target, stdin="".join(lines))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
