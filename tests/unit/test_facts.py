@@ -305,3 +305,22 @@ def test_a_device_without_a_node_of_its_own_has_that_of_what_it_is_part_of(
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
     known, _ = facts._known(done.stdout, [fact])
     assert known["nic"]["numa_node"] == node
+
+
+def test_lines_of_both_directions_are_two_settings_each() -> None:
+    shown = (
+        "Coalesce parameters for eth0:\nAdaptive RX: on  TX: off\nstats-block-usecs:\tn/a\n\nrx-usecs:\t8\n"
+        "rx-frame-low:\tn/a\n\nCQE mode RX: off  TX: on\n\ntx-aggr-time-usecs\t5\n"
+    )
+    assert parse.ethtool_settings(shown) == {
+        "adaptive rx": "on",
+        "adaptive tx": "off",
+        "rx-usecs": 8,
+        "cqe mode rx": "off",
+        "cqe mode tx": "on",
+        "tx-aggr-time-usecs": 5,
+    }
+    one_way = parse.ethtool_settings("Coalesce parameters for eth0:\nAdaptive RX: n/a  TX: on\n")
+    assert one_way == {"adaptive tx": "on"}
+    pause = parse.ethtool_settings("Pause parameters for eth0:\nAutonegotiate:\ton\nRX:\t\toff\nTX:\t\ton\n")
+    assert pause == {"autonegotiate": "on", "rx": "off", "tx": "on"}

@@ -319,15 +319,32 @@ def ethtool_features(output: str) -> dict[str, str]:
 
 
 def ethtool_settings(output: str) -> dict[str, int | str]:
-    """Current values of ``ethtool -g``, ``-l`` or ``-c``; maxima as ``max …``, n/a left out."""
+    """Current values of ``ethtool -g``, ``-l``, ``-c`` or ``-a``; maxima as ``max …``, n/a left out.
+
+    ``Adaptive RX: on  TX: off`` is ``adaptive rx`` and ``adaptive tx``, as ``CQE mode RX: …`` (5.14 and later)
+    is two of its own; ethtool 6.1 prints one name without its colon.
+    """
     settings: dict[str, int | str] = {}
     prefix = ""
     for line in output.splitlines():
         if "maximums" in line or "Current hardware" in line:
             prefix = "max " if "maximums" in line else ""
-        for name, value in re.findall(r"([A-Za-z][\w -]*?):\s+(\d+|on|off)(?=\s|$)", line):
-            settings[prefix + name.lower()] = int(value) if value.isdecimal() else value
+        for name, value in _settings_of(line.strip()):
+            if value in ("on", "off") or re.fullmatch("[0-9]+", value):
+                settings[prefix + name.lower()] = int(value) if value.isdecimal() else value
     return _some(settings)
+
+
+_BOTH_WAYS = re.compile(r"([A-Za-z][\w -]*) RX: +(\S+)\s+TX: +(\S+)", re.ASCII)
+_SETTING = re.compile(r"([A-Za-z][\w -]*):\s+(\S+)|([a-z][a-z-]*)\s+(\d+)", re.ASCII)
+
+
+def _settings_of(line: str) -> list[tuple[str, str]]:
+    """Name and value, or two of them for a line of both directions."""
+    if both := _BOTH_WAYS.fullmatch(line):
+        return [(f"{both[1]} rx", both[2]), (f"{both[1]} tx", both[3])]
+    one = _SETTING.fullmatch(line)
+    return [] if one is None else [(one[1] or one[3], one[2] or one[4])]
 
 
 PAUSE_FRAMES = ("pause_frames_received", "pause_frames_sent")
