@@ -324,3 +324,102 @@ def test_lines_of_both_directions_are_two_settings_each() -> None:
     assert one_way == {"adaptive tx": "on"}
     pause = parse.ethtool_settings("Pause parameters for eth0:\nAutonegotiate:\ton\nRX:\t\toff\nTX:\t\ton\n")
     assert pause == {"autonegotiate": "on", "rx": "off", "tx": "on"}
+
+
+def lscpu_field(name: str, data: object, *children: dict[str, Any]) -> dict[str, Any]:
+    return {"field": f"{name}:", "data": data, "children": list(children)}
+
+
+def lscpu_kind(name: str, cores: int) -> dict[str, Any]:
+    below = {"Thread(s) per core": 1, "Core(s) per socket": cores, "Socket(s)": 1}
+    return lscpu_field("Model name", name, *(lscpu_field(key, value) for key, value in below.items()))
+
+
+def of_lscpu(*fields: dict[str, Any]) -> dict[str, Any]:
+    return parse.lscpu(json.dumps({"lscpu": list(fields)}))
+
+
+def test_kinds_of_core_are_all_named_and_their_cores_counted_together() -> None:
+    vendor = lscpu_field("Vendor ID", "ARM", lscpu_kind("Cortex-A55", 4), lscpu_kind("Cortex-A76", 2))
+    cpu = of_lscpu(lscpu_field("Architecture", "aarch64"), vendor)
+    assert cpu["model"] == "Cortex-A55, Cortex-A76"
+    assert (cpu["sockets"], cpu["cores_per_socket"], cpu["threads_per_core"]) == (1, 6, 1)
+    unknown = of_lscpu(lscpu_field("Vendor ID", "ARM", lscpu_kind("Cortex-A55", 4), lscpu_kind("-", 1)))
+    assert (unknown["model"], unknown["cores_per_socket"]) == ("Cortex-A55", 5)
+    assert of_lscpu(lscpu_kind("-", 1))["model"] is None
+
+
+@pytest.mark.parametrize(
+    ("sockets", "clusters", "cores", "found"),
+    [
+        ("-", 4, 12, (None, None)),
+        ("-", 1, 80, (1, 80)),
+        (1, 4, 12, (1, 48)),
+        (2, 2, 48, (2, 48)),
+        (2, 3, 5, (2, None)),
+    ],
+)
+def test_cores_counted_by_cluster_are_those_of_sockets_where_these_are_known(
+    sockets: object, clusters: int, cores: int, found: tuple[int | None, int | None]
+) -> None:
+    counts = {"Core(s) per cluster": cores, "Socket(s)": sockets, "Cluster(s)": clusters}
+    cpu = of_lscpu(*(lscpu_field(name, value) for name, value in counts.items()))
+    assert (cpu["sockets"], cpu["cores_per_socket"]) == found
+
+
+def test_cores_of_different_kinds_or_clusters_that_have_one_number_are_not_threads_of_one() -> None:
+    head = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n"
+    kinds = parse.cpu_groups(head + "0,0,0,,,0,0,0,0\n1,1,0,,,1,1,0,0\n2,0,0,,,2,2,1,0\n3,1,0,,,3,3,2,0\n")
+    assert kinds == {"cores": ["0", "1", "2", "3"], "packages": ["0-3"], "caches": ["0-3"]}
+    clusters = parse.cpu_groups(
+        "# CPU,Core,Socket,Node,,L1d,L1i,L2\n0,0,,0,,0,0,0\n1,1,,0,,1,1,0\n2,0,,1,,2,2,1\n3,1,,1,,3,3,1\n"
+    )
+    assert (clusters["cores"], clusters["caches"]) == (["0", "1", "2", "3"], ["0-1", "2-3"])
+    threads = parse.cpu_groups(head + "0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n2,0,0,0,,0,0,0,0\n")
+    assert threads["cores"] == ["0,2", "1"]
+    power9 = parse.cpu_groups(head + "".join(f"{cpu},0,0,0,,{cpu % 2},{cpu % 2},0,0\n" for cpu in range(8)))
+    assert power9["cores"] == ["0-7"], "half of the threads share an L1 cache, all of them the L2"
+
+
+def test_without_caches_cores_of_one_thread_on_arm_are_each_cpu() -> None:
+    table = "# CPU,Core,Socket,Node\n0,0,0,\n1,1,0,\n2,0,0,\n"
+    kinds = (lscpu_kind("Cortex-A55", 2), lscpu_kind("Cortex-A76", 1))
+    told = json.dumps({"lscpu": [lscpu_field("Architecture", "aarch64", *kinds)]})
+    known = facts.parse_all(answer("cpu.model", told) + answer("cpus.cores", table))
+    assert known["cpus"]["cores"] == ["0", "1", "2"]
+    other = told.replace("aarch64", "x86_64")
+    known = facts.parse_all(answer("cpu.model", other) + answer("cpus.cores", table))
+    assert known["cpus"]["cores"] == ["0,2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "vendor", "names", "model", "base_hz"),
+    [
+        ("aarch64", "Ampere(R)", ("Neoverse-N1", "Ampere(R) Altra(R) Processor Q80-30 CPU @ 3.0GHz"), 1, 3e9),
+        ("aarch64", "Ampere(R)", ("Neoverse-N1", "Ampere(R) Altra(R) Max Processor"), 1, None),
+        ("aarch64", "AWS", ("Neoverse-V1", "AWS Graviton3 AWS Graviton3 CPU @ 2.6GHz"), 1, 2.6e9),
+        (
+            "aarch64",
+            "Cavium",
+            ("ThunderX2 99xx", "ThunderX2(R) CN9980 v2.2 @ 2.20GHz CPU @ 2.2GHz"),
+            1,
+            2.2e9,
+        ),
+        ("aarch64", "CN8890", ("ThunderX-88XX", "2.1"), 0, None),
+        ("aarch64", "QEMU", ("Cortex-A72", "virt-7.2 CPU @ 2.0GHz"), 0, None),
+        ("aarch64", "Red Hat", ("Neoverse-N1", "virt-rhel9.2.0 CPU @ 2.0GHz"), 0, None),
+        ("aarch64", "X", ("Neoverse-N1", "Not Specified CPU @ 2.4GHz"), 0, None),
+        ("aarch64", "X", ("Neoverse-N1", "CPU @ 2.4GHz"), 0, None),
+        ("aarch64", "X", ("-", "Ampere(R) AmpereOne(R) Processor A192-32X CPU @ 3.2GHz"), 1, 3.2e9),
+        ("x86_64", "AMD", ("AMD EPYC 7763", "AMD EPYC 7763 Unknown CPU @ 2.4GHz"), 0, None),
+        ("x86_64", "Intel", ("Xeon @ 2.70GHz", "Xeon CPU @ 2.6GHz"), 0, 2.7e9),
+    ],
+)
+def test_on_arm_the_model_is_the_processor_that_firmware_names(
+    architecture: str, vendor: str, names: tuple[str, str], model: int, base_hz: float | None
+) -> None:
+    below = lscpu_field("Model name", names[0], lscpu_field("BIOS Model name", names[1]))
+    fields = [lscpu_field("Architecture", architecture), lscpu_field("BIOS Vendor ID", vendor), below]
+    cpu = facts.parse_all(answer("cpu.model", json.dumps({"lscpu": fields})))["cpu"]
+    assert cpu["model"] == names[model]
+    assert (cpu["base_frequency_hz"], cpu["base_frequency_source"] is None) == (base_hz, base_hz is None)

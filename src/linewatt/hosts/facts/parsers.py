@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from linewatt.foreign import read_json
@@ -167,23 +168,73 @@ ETHTOOL_DRIVER = ("driver", "driver_version", "firmware", "bus")
 
 
 def lscpu(output: str) -> dict[str, Any]:
-    """``lscpu --json``, with its fields nested (2.37 and later) or not."""
-    table: dict[str, str] = {}
-    fields = list(read_json(output, "lscpu")["lscpu"])
-    while fields:
-        field = fields.pop(0)
-        table[field["field"].rstrip(":")] = str(field.get("data") or "")
-        fields += field.get("children", [])
+    """``lscpu --json``, with its fields nested (2.37 and later) or not.
+
+    Of several kinds of core (2.37 and later have a model name for each, and below it what follows) the names
+    in lscpu's order, the most threads, and the cores of all. ``-`` is what lscpu does not know. Where it
+    counts cores by cluster (Arm), those of a socket are known only if sockets are.
+    """
+    table: dict[str, list[str]] = {}
+    waiting = list(reversed(read_json(output, "lscpu")["lscpu"]))
+    while waiting:
+        field = waiting.pop()
+        value = str(field.get("data") or "").strip()
+        if value not in ("", "-"):
+            table.setdefault(field["field"].rstrip(":"), []).append(value)
+        waiting += reversed(field.get("children", []))
+    sockets, per_socket = _sockets(table)
+    first = {name: values[0] for name, values in table.items()}
     return {
-        "model": table.get("Model name") or table.get("BIOS Model name"),
-        "architecture": table.get("Architecture"),
-        "sockets": _integer(table.get("Socket(s)")),
-        "cores_per_socket": _integer(table.get("Core(s) per socket") or table.get("Core(s) per cluster")),
-        "threads_per_core": _integer(table.get("Thread(s) per core")),
-        "numa_nodes": _integer(table.get("NUMA node(s)")),
-        "l3_cache": table.get("L3 cache") or table.get("L3"),
-        "hypervisor": table.get("Hypervisor vendor", "none"),
+        "model": _model(table),
+        "architecture": first.get("Architecture"),
+        "sockets": sockets,
+        "cores_per_socket": per_socket,
+        "threads_per_core": max(_integers(table.get("Thread(s) per core")), default=None),
+        "numa_nodes": _integer(first.get("NUMA node(s)")),
+        "l3_cache": first.get("L3 cache") or first.get("L3"),
+        "hypervisor": first.get("Hypervisor vendor", "none"),
     }
+
+
+_PLACEHOLDER = re.compile(
+    r"(?:not specified|not set|unknown|none|n/a|to be filled by o\.?e\.?m\.?|default string|undefined"
+    r"|virt-\S*|pc-\S*|qemu\S*|standard pc.*)?",
+    re.IGNORECASE,
+)
+
+
+def _model(table: Mapping[str, list[str]]) -> str | None:
+    """Name of the processor. On Arm lscpu names the design of its cores, which many processors share: there
+    firmware's name, with the clock that lscpu (2.37 on) writes behind it, unless it says nothing."""
+    names = list(dict.fromkeys(table.get("Model name", ())))
+    firmware = [name for name in dict.fromkeys(table.get("BIOS Model name", ())) if _is_name(name)]
+    on_arm = table.get("Architecture", [""])[0].startswith(("aarch64", "arm"))
+    if len(firmware) == 1 and (on_arm or not names) and "QEMU" not in table.get("BIOS Vendor ID", ()):
+        return firmware[0]
+    return ", ".join(names) or None
+
+
+def _is_name(text: str) -> bool:
+    """Whether firmware names a processor: ``Not Specified CPU @ 2.4GHz`` and ``2.1`` do not."""
+    name = (text.rpartition("CPU @ ")[0] or text).strip() if not text.startswith("CPU @ ") else ""
+    return bool(re.search("[A-Za-z]", name)) and _PLACEHOLDER.fullmatch(name) is None
+
+
+def _sockets(table: Mapping[str, list[str]]) -> tuple[int | None, int | None]:
+    """Sockets, and cores of each. Kinds of core share the sockets."""
+    sockets = max(_integers(table.get("Socket(s)")), default=None)
+    per_socket = _integers(table.get("Core(s) per socket"))
+    if per_socket:
+        return sockets, sum(per_socket)
+    clusters, per_cluster = (_integers(table.get(name)) for name in ("Cluster(s)", "Core(s) per cluster"))
+    cores = sum(a * b for a, b in zip(clusters, per_cluster, strict=False))
+    if sockets is None and clusters == [1]:
+        sockets = 1
+    return sockets, cores // sockets if sockets and cores % sockets == 0 and cores else None
+
+
+def _integers(values: Iterable[str] | None) -> list[int]:
+    return [number for value in values or () if (number := _integer(value)) is not None]
 
 
 def cpu_groups(output: str) -> dict[str, list[str]]:
@@ -192,6 +243,9 @@ def cpu_groups(output: str) -> dict[str, list[str]]:
     Caches are the columns behind the node's, split by commas or colons (util-linux 2.37 changed it to
     commas); the last that is filled is the last-level cache, of whatever level that is. Offline CPUs are
     not listed, what is not known of a CPU is empty, and the columns of a CPU without the last level are cut.
+
+    lscpu counts the cores of each kind, and of each cluster, from 0: CPUs of one number are threads of a core
+    only if they share its node and its L2 cache (L1, where there is no L2).
     """
     lines = [line for line in output.splitlines() if line.strip()]
     header = [re.split("[,:]", line.lstrip("# ")) for line in lines if line.startswith("# CPU,")][-1]
@@ -199,10 +253,14 @@ def cpu_groups(output: str) -> dict[str, list[str]]:
     for line in lines:
         if line.startswith("#"):
             continue
-        cpu, core, package, _, *caches = re.split("[,:]", line)
-        last = [each for each in zip(header[4:], caches, strict=False) if each[1]][-1:]
-        keys = {"cores": (package, core) if core else (), "packages": (package,) if package else ()}
-        for name, key in {**keys, "caches": last[0] if last else ()}.items():
+        cpu, core, package, node, *caches = re.split("[,:]", line)
+        filled = [each for each in zip(header[4:], caches, strict=False) if each[1]]
+        own = next((each for level in ("L2", "L1") for each in filled if each[0].startswith(level)), ())
+        keys = {
+            "cores": (package, core, node, *own) if core else (),
+            "packages": (package,) if package else (),
+        }
+        for name, key in {**keys, "caches": filled[-1] if filled else ()}.items():
             if key:
                 cpus_by_group[name].setdefault(key, []).append(int(cpu))
     return _some(
@@ -321,8 +379,8 @@ def ethtool_features(output: str) -> dict[str, str]:
 def ethtool_settings(output: str) -> dict[str, int | str]:
     """Current values of ``ethtool -g``, ``-l``, ``-c`` or ``-a``; maxima as ``max …``, n/a left out.
 
-    ``Adaptive RX: on  TX: off`` is ``adaptive rx`` and ``adaptive tx``, as ``CQE mode RX: …`` (5.14 and later)
-    is two of its own; ethtool 6.1 prints one name without its colon.
+    ``Adaptive RX: on  TX: off`` is ``adaptive rx`` and ``adaptive tx``, and ``CQE mode RX: …`` (since ethtool
+    5.14) is two of its own; ethtool 6.1 prints one name without its colon.
     """
     settings: dict[str, int | str] = {}
     prefix = ""

@@ -17,6 +17,7 @@ from typing import Any
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import understood
 from linewatt.hosts.facts import parsers as parse
+from linewatt.hosts.facts.cpulist import parse_cpulist
 
 Facts = Mapping[str, Mapping[str, Any]]
 """section → fact → value of a host"""
@@ -265,6 +266,7 @@ def parse_all(output: str, some: Sequence[Fact] = FACTS) -> dict[str, dict[str, 
     """
     known, reasons = _known(output, some)
     _base_frequency(known["cpu"], reasons)
+    _single_threads(known["cpu"], known["cpus"])
     _tick_accounting(known["kernel"], reasons)
     return {**known, NOT_KNOWN: reasons}
 
@@ -409,6 +411,15 @@ def _base_frequency(cpu: dict[str, Any], reasons: dict[str, str]) -> None:
     cpu["base_frequency_source"] = source if reason is None else None
     if reason is not None:
         reasons["cpu.base_frequency_hz"] = reasons["cpu.base_frequency_source"] = reason
+
+
+def _single_threads(cpu: Mapping[str, Any], cpus: dict[str, Any]) -> None:
+    """Each CPU is a core on Arm if no core has two threads: lscpu gives cores of several kinds one number,
+    and without their caches nothing else tells them apart."""
+    on_arm = str(cpu["architecture"]).startswith(("aarch64", "arm"))
+    if on_arm and cpu["threads_per_core"] == 1 and cpus["cores"] is not None:
+        every = sorted(one for group in cpus["cores"] for one in parse_cpulist(group))
+        cpus["cores"] = [str(one) for one in every]
 
 
 def _tick_accounting(kernel: dict[str, Any], reasons: dict[str, str]) -> None:
