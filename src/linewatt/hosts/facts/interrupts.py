@@ -62,7 +62,7 @@ def turns(names: Iterable[str]) -> dict[str, int]:
     Both interrupts of a pair of queues have the same; a name without a number is left out.
     """
     numbers = {name: number for name in names if (number := queue_number(name)) is not None}
-    found = {}
+    found: dict[str, int] = {}
     for sending in (False, True):
         other = _RECEIVES if sending else _SENDS
         own = _SENDS if sending else _RECEIVES
