@@ -225,6 +225,53 @@ def test_fast_cores_come_before_slow_ones_whatever_their_numbers() -> None:
     assert weak.notes == ("all processes run on slower cores (0-1)",)
 
 
+def low_power_machine() -> Topology:
+    """Two performance cores of two threads (0-3), four efficiency cores (4-7), two low-power ones (8-9)."""
+    cores = [(0, 0), (0, 1), (1, 0), (1, 1), *((core, 0) for core in range(2, 8))]
+    cpus = [
+        Cpu(cpu, core, 0, 0, llc=0 if cpu < 8 else None, smt=smt, slower=(cpu >= 4) + (cpu >= 8))
+        for cpu, (core, smt) in enumerate(cores)
+    ]
+    return Topology(cpus=tuple(cpus), allowed=tuple(range(10)))
+
+
+@pytest.mark.parametrize(
+    ("processes", "own", "interrupts"),
+    [
+        (1, (0,), (2,)),
+        (4, (0, 2, 4, 5), (6, 7)),
+        (6, (0, 2, 4, 5, 6, 7), (1, 3)),
+        (7, (0, 2, 4, 5, 6, 7, 1), (3,)),
+    ],
+)
+def test_low_power_cores_are_left_alone_while_faster_ones_are_free(
+    processes: int, own: tuple[int, ...], interrupts: tuple[int, ...]
+) -> None:
+    found = place(low_power_machine(), Wish(processes, node=0))
+    assert (found.process_cpus, found.irq_cpus) == (own, interrupts)
+    assert found.notes[0] == "low-power cores (8-9) are left alone while faster ones are free"
+
+
+def test_low_power_cores_are_used_and_named_where_the_others_do_not_suffice() -> None:
+    found = place(low_power_machine(), Wish(8, node=0))
+    assert found.process_cpus == (0, 2, 4, 5, 6, 7, 8, 9)
+    assert not any("left alone" in note for note in found.notes)
+    only = place(low_power_machine(), Wish(1, node=0, usable=(8, 9)))
+    assert (only.process_cpus, only.irq_cpus) == ((8,), (9,))
+    assert only.notes == (
+        "all processes run on slower cores (8)",
+        "interrupts run on low-power cores (9)",
+    )
+    named = place(low_power_machine(), Wish(1, node=0, process_cpus=(8,)))
+    assert (named.process_cpus, named.irq_cpus) == ((8,), (0,))
+    assert place(low_power_machine(), Wish(1, policy="none")).notes == ()
+
+
+def test_interrupts_on_slower_cores_are_said_where_processes_have_faster_ones() -> None:
+    found = place(captured("2.9.0-v2-hybrid"), Wish(2, node=0))
+    assert found.why.endswith("interrupts on 4-5; 4-5 are slower cores")
+
+
 def test_offline_and_forbidden_cpus_are_left_out_and_do_not_count() -> None:
     found = place(captured("2.9.0-v2-offline"), Wish(2, node=0))
     assert (found.rule, found.process_cpus, found.irq_cpus) == (1, (0, 1), (8,))

@@ -300,6 +300,74 @@ def test_a_capacity_a_little_lower_is_the_same_kind_of_core() -> None:
     assert [cpu.slower for cpu in parse_xml(text).cpus] == [0, 0, 1]
 
 
+def slower_of(*kinds: dict[str, str]) -> list[int]:
+    """Of a machine with a CPU of each kind."""
+    pus = "".join(f'<object type="PU" os_index="{cpu}"/>' for cpu in range(len(kinds)))
+    texts = [
+        f'<cpukind cpuset="{1 << cpu:#x}" forced_efficiency="0">'
+        + "".join(f'<info name="{name}" value="{value}"/>' for name, value in kind.items())
+        + "</cpukind>"
+        for cpu, kind in enumerate(kinds)
+    ]
+    inner = f'<object type="Machine" cpuset="{(1 << len(kinds)) - 1:#x}">{pus}</object>{"".join(texts)}'
+    return [cpu.slower for cpu in parse_xml(f'<topology version="2.0">{inner}</topology>').cpus]
+
+
+CORE, ATOM, LOW = ({"CoreType": f"Intel{name}"} for name in ("Core", "Atom", "LowPower"))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "slower"),
+    [
+        ([LOW, ATOM, CORE], [2, 1, 0]),
+        ([CORE, LOW], [0, 2]),
+        ([ATOM, ATOM], [0, 0]),
+        ([LOW], [0]),
+        ([{"CoreType": "AMD-ECore"}, {"CoreType": "AMD-PCore"}], [1, 0]),
+        ([{"CoreType": "AMDPerformance"}, {"CoreType": "AMDEfficiency"}], [0, 1]),
+        ([{"FrequencyMaxMHz": "5100"}, {"FrequencyMaxMHz": "4970"}, {"FrequencyMaxMHz": "3300"}], [0, 0, 1]),
+        ([{"FrequencyMaxMHz": str(clock)} for clock in range(5000, 8000, 300)], [0] * 10),
+        (
+            [CORE | {"FrequencyMaxMHz": "4800"}, *(ATOM | {"FrequencyMaxMHz": f} for f in ("3800", "2500"))],
+            [0, 1, 2],
+        ),
+        ([CORE | {"FrequencyMaxMHz": "3000"}, ATOM | {"FrequencyMaxMHz": "5000"}], [0, 1]),
+        ([{"LinuxCapacity": "1024"}, {"LinuxCapacity": "780"}, {"LinuxCapacity": "325"}], [0, 1, 2]),
+    ],
+)
+def test_kinds_of_core_are_ranked_by_name_capacity_and_clock(
+    kinds: list[dict[str, str]], slower: list[int]
+) -> None:
+    assert slower_of(*kinds) == slower
+
+
+@pytest.mark.parametrize(
+    ("files", "slower"),
+    [
+        ({"cpu_core/cpus": "0-1", "cpu_atom/cpus": "2-3", "cpu_lowpower/cpus": "4"}, {"1": "2-3", "2": "4"}),
+        (
+            {
+                f"system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq": f
+                for cpu, f in enumerate(("5100000", "3300000"))
+            },
+            {"1": "1"},
+        ),
+        ({f"system/cpu/cpu{cpu}/cpu_capacity": text for cpu, text in enumerate(("325", "1024"))}, {"1": "0"}),
+        ({f"system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq": "3500000" for cpu in range(4)}, {}),
+    ],
+)
+def test_facts_tell_kinds_of_core_without_lstopo(files: dict[str, str], slower: dict[str, str]) -> None:
+    output = "\n".join(f"/sys/devices/{path}\t{text}" for path, text in files.items())
+    known = host_facts.parse_all(
+        f"\n{host_facts.MARK} begin cpus.slower\n{output}\n\n{host_facts.MARK} end 0\n"
+    )
+    assert known["cpus"]["slower"] == slower
+    online = list(range(5))
+    machine = from_facts({"cpus": {"online": online, "slower": slower}, host_facts.NOT_KNOWN: {}})
+    expected_of = {cpu: int(count) for count, text in slower.items() for cpu in parse_cpulist(text)}
+    assert [cpu.slower for cpu in machine.cpus] == [expected_of.get(cpu, 0) for cpu in online]
+
+
 PU = '<object type="PU" os_index="{}"/>'
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import MAX_CPUS
+from linewatt.hosts.facts.kinds import Kind, faster_kinds
 from linewatt.placement.topology import Device, Groups, Topology, build_cpus
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _NETWORK = {1: 2, 2: 2}
 """``osdev_type`` of a network device, by format"""
 _NETWORK_BIT = 1 << 4
 """the same since format 3, where a device can be of several kinds"""
-_SLOW_CAPACITY = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _topology(found: _Found, machine: Element, root: Element) -> Topology:
     everything = found.cpus | _set_of(machine, "complete_cpuset", found.cpus)
     groups = Groups(*(_tuples(each) for each in (found.cores, found.packages, found.caches)))
     return Topology(
-        cpus=build_cpus(online, everything - online, groups, node_of, _slow(root)),
+        cpus=build_cpus(online, everything - online, groups, node_of, _slower(root)),
         devices=tuple(_device(name, *found.devices[name], node_of) for name in sorted(found.devices)),
         allowed=tuple(sorted(online & _set_of(machine, "allowed_cpuset", found.cpus))),
         empty_nodes=tuple(sorted(set(found.nodes) - set(node_of.values()))),
@@ -223,20 +223,20 @@ def _device(name: str, address: str | None, near: int, node_of: dict[int, int]) 
     return Device(name, address, tuple(sorted(cpus)), nodes.pop() if len(nodes) == 1 else None)
 
 
-def _slow(root: Element) -> set[int]:
-    """CPUs of slower cores: what hwloc calls IntelAtom, or has clearly less than the largest capacity.
+def _slower(root: Element) -> dict[int, int]:
+    """CPU → how many kinds of core are faster, of those that have any."""
+    return faster_kinds(_kind(kind) for kind in root.findall("cpukind"))
 
-    Favoured cores of one kind differ by a few percent, kinds of core by a third and more.
-    """
-    capacity: dict[int, int] = {}
-    atoms: set[int] = set()
-    for kind in root.findall("cpukind"):
-        cpus = _cpus(_bits(kind.get("cpuset", "0x0")))
-        infos = {info.get("name"): info.get("value", "") for info in kind.findall("info")}
-        if infos.get("CoreType") == "IntelAtom":
-            atoms |= cpus
-        known = infos.get("LinuxCapacity", "")
-        if known.isascii() and known.isdigit() and len(known) < 10:
-            capacity |= dict.fromkeys(cpus, int(known))
-    most = max(capacity.values(), default=0)
-    return atoms | {cpu for cpu, own in capacity.items() if own < _SLOW_CAPACITY * most}
+
+def _kind(element: Element) -> Kind:
+    infos = {info.get("name"): info.get("value", "") for info in element.findall("info")}
+    return Kind(
+        frozenset(_cpus(_bits(element.get("cpuset", "0x0")))),
+        infos.get("CoreType", ""),
+        _whole(infos.get("LinuxCapacity", "")),
+        _whole(infos.get("FrequencyMaxMHz", "")),
+    )
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

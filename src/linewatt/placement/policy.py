@@ -10,12 +10,13 @@ up to 2T all local cores serve interrupts and the others run processes (rule 2);
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts.facts.kinds import LOW_POWER
 from linewatt.placement.topology import Cpu, Topology
 
 POLICIES = ("auto", "none", "neighbour", "remote")
@@ -130,6 +131,9 @@ def _ground(topology: Topology, wish: Wish) -> Ground:
         raise InvalidInput("no CPU is left: none is online, allowed, and among those to be used")
     near, where = _near(topology, wish)
     notes = topology.notes
+    if left := _left_alone(usable, near, wish):
+        usable = {cpu: known for cpu, known in usable.items() if cpu not in left}
+        notes += (f"low-power cores ({format_cpulist(left)}) are left alone while faster ones are free",)
     if not near & set(usable):
         if wish.node is not None:
             raise InvalidInput(
@@ -148,6 +152,13 @@ def _ground(topology: Topology, wish: Wish) -> Ground:
         unit="thread" if wish.smt else "core",
         notes=notes,
     )
+
+
+def _left_alone(usable: Mapping[int, Cpu], near: set[int], wish: Wish) -> set[int]:
+    """Low-power cores, where faster ones have a thread for each process and one for interrupts."""
+    weak = {cpu for cpu, known in usable.items() if known.slower >= LOW_POWER}
+    faster = len((set(usable) & near or set(usable)) - weak)
+    return weak if wish.policy != "none" and wish.processes < faster else set()
 
 
 def _near(topology: Topology, wish: Wish) -> tuple[set[int], str]:
@@ -196,6 +207,8 @@ def _rule_1(ground: Ground, processes: int) -> Placement:
     )
     if len(interrupts) < processes:
         why += f", all that {'are' if len(interrupts) != 1 else 'is'} left"
+    if slow := [cpu for cpu in interrupts if cpu.slower > min(one.slower for one in own)]:
+        why += f"; {_list(slow)} {'are slower cores' if len(slow) > 1 else 'is a slower core'}"
     return _placed(1, "auto", own, interrupts, why)
 
 
@@ -364,6 +377,7 @@ def _remarks(topology: Topology, processes: Sequence[int], interrupts: Sequence[
         *_sharing(processes, interrupts),
         *_threads(own, served),
         *_unlike(own, topology.isolated),
+        *_low_power(served),
     )
 
 
@@ -398,3 +412,8 @@ def _unlike(own: Sequence[Cpu], isolated: Sequence[int]) -> Iterator[str]:
         yield f"{len(slow)} of {len(own)} CPUs with processes are slower cores ({format_cpulist(slow)})"
     elif slow:
         yield f"all processes run on slower cores ({format_cpulist(slow)})"
+
+
+def _low_power(served: Sequence[Cpu]) -> Iterator[str]:
+    if weak := [cpu.id for cpu in served if cpu.slower >= LOW_POWER]:
+        yield f"interrupts run on low-power cores ({format_cpulist(weak)})"

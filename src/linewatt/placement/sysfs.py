@@ -36,7 +36,7 @@ def from_facts(facts: Facts, nic: str | None = None) -> Topology:
         _groups(known.get("caches")),
     )
     topology = Topology(
-        cpus=build_cpus(online, _listed(groups, node_of) - set(online), groups, node_of, set()),
+        cpus=build_cpus(online, _listed(groups, node_of) - set(online), groups, node_of, _slower(known)),
         allowed=tuple(online),
         empty_nodes=empty,
         notes=_notes(facts, groups),
@@ -95,6 +95,12 @@ def _nodes(known: Mapping[str, Any], online: list[int]) -> tuple[dict[int, int],
     cpus = {int(name.removeprefix("node")): parse_cpulist(text) for name, text in named.items()}
     node_of = {cpu: node for node in sorted(cpus) for cpu in cpus[node]}
     return node_of, tuple(sorted(node for node in cpus if not cpus[node]))
+
+
+def _slower(known: Mapping[str, Any]) -> dict[int, int]:
+    """CPU → how many kinds of core are faster; results from before this fact tell none."""
+    by_count = known.get("slower") or {}
+    return {cpu: int(count) for count, text in by_count.items() for cpu in parse_cpulist(text)}
 
 
 def _listed(groups: Groups, node_of: Mapping[int, int]) -> set[int]:

@@ -7,7 +7,7 @@ Pure values. Where they come from: :mod:`linewatt.placement.hwloc` (a file of ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from linewatt.errors import InvalidInput
@@ -20,8 +20,9 @@ class Cpu:
     ``core`` and ``package`` are counted over the whole machine in the order of their lowest CPU, and so is
     ``llc``, the outermost cache that it shares with another core (``None``: none that the system shows).
     ``node`` is Linux' number. ``smt`` is the rank of the thread within its core. ``slower`` counts the
-    kinds of core of the machine that are faster: 0 everywhere unless cores differ, 1 on efficiency cores.
-    An offline CPU belongs to nothing: its ``core``, ``package`` and ``node`` are ``None``.
+    kinds of core of the machine that are faster: 0 everywhere unless cores differ, 1 on efficiency cores, 2
+    or more on low-power ones. An offline CPU belongs to nothing: its ``core``, ``package`` and ``node`` are
+    ``None``.
     """
 
     id: int
@@ -128,7 +129,11 @@ class Groups:
 
 
 def build_cpus(
-    online: Iterable[int], offline: Iterable[int], groups: Groups, node_of: dict[int, int], slow: set[int]
+    online: Iterable[int],
+    offline: Iterable[int],
+    groups: Groups,
+    node_of: dict[int, int],
+    slower: Mapping[int, int],
 ) -> tuple[Cpu, ...]:
     """CPUs sorted by number, with their cores, packages and caches counted as :class:`Cpu` says."""
     ordered = sorted(set(online))
@@ -149,7 +154,7 @@ def build_cpus(
                 node=node_of.get(cpu),
                 llc=caches.get(cpu),
                 smt=rank,
-                slower=int(cpu in slow),
+                slower=slower.get(cpu, 0),
             )
         )
     return tuple(sorted(offline_cpus, key=lambda cpu: cpu.id))

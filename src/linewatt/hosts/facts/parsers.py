@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from linewatt.foreign import read_json
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts.kinds import Kind, faster_kinds
 
 Value = TypeVar("Value")
 
@@ -266,6 +267,33 @@ def cpu_groups(output: str) -> dict[str, list[str]]:
     return _some(
         {name: [format_cpulist(group) for group in groups.values()] for name, groups in cpus_by_group.items()}
     )
+
+
+def slower_cores(output: str) -> dict[str, str]:
+    """How many kinds of core are faster → CPU list; empty where all are alike.
+
+    From Intel's ``/sys/devices/cpu_atom/cpus`` and its like, else ``cpu_capacity`` and ``cpuinfo_max_freq``.
+    """
+    read = pairs(output)
+    named = {path: parse_cpulist(text) for path, text in read.items() if path.endswith("/cpus")}
+    name_of = {cpu: path.split("/")[-2] for path, some in named.items() for cpu in some}
+    told: dict[int, dict[str, int]] = {}
+    for path, text in read.items():
+        if of_cpu := re.search(r"/cpu([0-9]{1,4})/", path):
+            told.setdefault(int(of_cpu[1]), {})[path.rpartition("/")[2]] = int(text)
+    kinds = [
+        Kind(
+            frozenset([cpu]),
+            name_of.get(cpu, ""),
+            told.get(cpu, {}).get("cpu_capacity"),
+            told.get(cpu, {}).get("cpuinfo_max_freq", 0) / 1e3 or None,
+        )
+        for cpu in sorted({*name_of, *told})
+    ]
+    cpus_by_count: dict[int, list[int]] = {}
+    for cpu, count in faster_kinds(_some({str(at): kind for at, kind in enumerate(kinds)}).values()).items():
+        cpus_by_count.setdefault(count, []).append(cpu)
+    return {str(count): format_cpulist(some) for count, some in sorted(cpus_by_count.items())}
 
 
 def firewall(output: str) -> dict[str, Any]:

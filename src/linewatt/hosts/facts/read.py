@@ -176,6 +176,16 @@ FACTS: tuple[Fact, ...] = (
     Fact("cpus", ("allowed",), ("grep", "Cpus_allowed_list:", "/proc/self/status"), parse.allowed),
     _file("cpus", "of_node", "/sys/devices/system/node/node[0-9]*/cpulist", parse.by_node),
     Fact("cpus", parse.CPU_GROUPS, ("lscpu", "--parse=CPU,CORE,SOCKET,NODE,CACHE"), parse.cpu_groups),
+    Fact(
+        "cpus",
+        ("slower",),
+        (
+            "files",
+            *(f"/sys/devices/cpu_{kind}/cpus" for kind in ("core", "atom", "lowpower")),
+            *(f"{_CPU}/cpu[0-9]*/{name}" for name in ("cpu_capacity", "cpufreq/cpuinfo_max_freq")),
+        ),
+        parse.slower_cores,
+    ),
     Fact("memory", ("total_bytes", "hugepages_total"), ("files", "/proc/meminfo"), parse.meminfo),
     _file("memory", "transparent_hugepages", "/sys/kernel/mm/transparent_hugepage/enabled", parse.chosen),
     Fact("memory", ("modules",), ("dmidecode", "-t", "17"), parse.dmi_memory, root=True),
