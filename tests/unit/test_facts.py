@@ -423,3 +423,38 @@ def test_on_arm_the_model_is_the_processor_that_firmware_names(
     cpu = facts.parse_all(answer("cpu.model", json.dumps({"lscpu": fields})))["cpu"]
     assert cpu["model"] == names[model]
     assert (cpu["base_frequency_hz"], cpu["base_frequency_source"] is None) == (base_hz, base_hz is None)
+
+
+CODEL = "limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 32Mb ecn drop_batch 64"
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("qdisc tbf 8001: root refcnt 2 rate 10Gbit burst 1Mb", "tbf rate 10Gbit burst 1Mb"),
+        ("qdisc noqueue 0: root refcnt 2 \nqdisc clsact ffff: parent ffff:fff1 ", "noqueue"),
+        (
+            f"qdisc mq 0: root \nqdisc fq_codel 0: parent :2 {CODEL} \nqdisc fq_codel 0: parent :1 {CODEL} ",
+            f"mq: fq_codel {CODEL}",
+        ),
+        (
+            "qdisc mq 1: root \nqdisc fq 8003: parent 1:2 limit 10000p \n"
+            "qdisc fq 8002: parent 1:1 limit 10000p \n"
+            "qdisc pfifo_fast 0: parent 1:3 bands 3\nqdisc ingress ffff: parent ffff:fff1 ---------------- ",
+            "mq: 2 × fq limit 10000p, 1 × pfifo_fast bands 3",
+        ),
+        (
+            "qdisc mqprio 8001: root tc 2 map 0 1 \n             queues:(0:1) (2:3)\n"
+            "qdisc fq 0: parent 8001:1 limit 10000p",
+            "mqprio: fq limit 10000p",
+        ),
+        ("qdisc mq 0: root ", "mq"),
+        (
+            "qdisc clsact ffff: parent ffff:fff1 \nqdisc mq 0: root \nqdisc fq 0: parent :1 limit 9p",
+            "mq: fq limit 9p",
+        ),
+        ("qdisc htb 1: root refcnt 9 r2q 10\nqdisc fq 10: parent 1:10 limit 9p", "htb r2q 10"),
+    ],
+)
+def test_the_queueing_of_several_transmit_queues_is_that_of_the_queues(shown: str, said: str) -> None:
+    assert parse.queueing(shown) == said

@@ -36,6 +36,13 @@ def test_a_shaper_below_the_link_is_named_as_such() -> None:
     assert found.goodput_bps == pytest.approx(10e9 * 1448 / 1514)
 
 
+def test_a_shaper_of_one_transmit_queue_is_not_that_of_the_line() -> None:
+    qdisc = "mq: 3 × fq limit 10000p, 1 × tbf rate 1Gbit burst 1Mb lat 5ms"
+    found = line_limit(TCP, ENDS, {"h1": facts(qdisc=qdisc), "h2": facts()})
+    assert found is not None
+    assert (found.kind, found.goodput_bps) == ("link", pytest.approx(100e9 * 1448 / 1538))
+
+
 def test_a_shaper_of_the_receiver_holds_back_nothing_that_comes() -> None:
     shaped = {"qdisc": "qdisc tbf 8001: root refcnt 2 rate 10Gbit burst 1Mb lat 5ms"}
     found = line_limit(TCP, ENDS, {"h1": facts(), "h2": facts(**shaped)})

@@ -455,3 +455,19 @@ def test_an_offline_cpu_is_of_no_use_even_where_it_is_allowed() -> None:
     both = (Cpu(0, 0, 0, 0), Cpu(1, None, None, None, online=False))
     assert [cpu.id for cpu in Topology(both, allowed=(0, 1)).usable()] == [0]
     assert Topology(both, allowed=(0, 1)).usable(within=[1]) == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "kinds"),
+    [
+        ("3.0", {"eth0": 16, "mlx5_0": 48, "mlx5_1": 32, "ib0": 16}),
+        ("2.0", {"eth0": 2, "mlx5_0": 3, "ib0": 2}),
+    ],
+)
+def test_rdma_devices_are_no_network_devices(version: str, kinds: dict[str, int]) -> None:
+    devices = "".join(
+        f'<object type="OSDev" name="{name}" osdev_type="{kind}"/>' for name, kind in kinds.items()
+    )
+    inner = f'<object type="PU" os_index="0" cpuset="0x1"/>{devices}'
+    machine = parse_xml(machine_xml(inner, 'cpuset="0x1"', version))
+    assert [device.name for device in machine.devices] == ["eth0", "ib0"]

@@ -32,8 +32,8 @@ _EVERYTHING = "0xf...f"
 _CACHE = re.compile(r"(?:L\d+)?Cache")
 _NETWORK = {1: 2, 2: 2}
 """``osdev_type`` of a network device, by format"""
-_NETWORK_BIT = 1 << 4
-"""the same since format 3, where a device can be of several kinds"""
+_NETWORK_BIT, _RDMA_BIT = 1 << 4, 1 << 5
+"""the same since format 3, where a device can be of several kinds: ``mlx5_0`` is RDMA and network"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,9 @@ def _is_network(element: Element, form: int) -> bool:
         raise InvalidInput(
             f"a device has the type {kind[:20]!r}, which hwloc does not write: the file is damaged"
         )
-    return int(kind) == _NETWORK[form] if form in _NETWORK else bool(int(kind) & _NETWORK_BIT)
+    if form in _NETWORK:
+        return int(kind) == _NETWORK[form]
+    return bool(int(kind) & _NETWORK_BIT) and not int(kind) & _RDMA_BIT
 
 
 def _number(kind: str, element: Element) -> int:

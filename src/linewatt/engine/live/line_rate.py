@@ -34,7 +34,7 @@ NOMINAL = frozenset({"hv_netvsc", "virtio_net", "vmxnet3"})
 """drivers of NICs that a hypervisor makes: what they show as a speed is one word whatever is behind them
 (vmxnet3: 10 Gbps), or what somebody wrote there; between guests of one machine there is no wire at all"""
 _GT = re.compile(r"(\d+(?:\.\d+)?)\s*GT/s")
-_SHAPER = re.compile(r"tbf\b.*?\brate (\d+(?:\.\d+)?)([KMGT]?)bit")
+_SHAPER = re.compile(r"(?:qdisc )?tbf\b.*?\brate (\d+(?:\.\d+)?)([KMGT]?)bit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def line(nic: Mapping[str, Any], *, sends: bool) -> Line | None:
     A shaper holds back what is sent and nothing that is received: a virtual interface that has one, as hosts
     of a lab do, takes whatever comes.
     """
-    shaper = _SHAPER.search(str(nic.get("qdisc") or ""))
+    shaper = _SHAPER.match(str(nic.get("qdisc") or ""))  # of the root: one of a queue is not the line's
     is_wire = nic.get("kind") == "physical" and nic.get("driver") not in NOMINAL
     speed_bps = nic.get("speed_bps") if is_wire else None
     shaped_bps = parse_rate(f"{shaper[1]}{shaper[2]}") if shaper else None

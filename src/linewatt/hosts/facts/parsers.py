@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -470,9 +471,34 @@ def bond_ports(output: str) -> dict[str, str]:
     return ports
 
 
+_QUEUES = ("mq", "mqprio", "taprio")
+"""disciplines that only hand each transmit queue to one below them, which queues and drops"""
+_ROOT = re.compile(r"qdisc (\S+) \S+ root\b *(?:refcnt \d+)? *(.*)")
+_LEAF = re.compile(r"qdisc (\S+) \S+ parent (\S+) *(.*)")
+
+
 def queueing(output: str) -> str:
-    """The root queueing discipline, with a shaper's rate: ``tbf … rate 10Gbit``."""
-    return re.sub(r"^qdisc (\S+) \S+ root\s*(refcnt \d+\s*)?", r"\1 ", first_line(output)).strip()
+    """The root queueing discipline, with a shaper's rate: ``tbf … rate 10Gbit``.
+
+    Of several transmit queues those of the queues, where these are listed: ``mq: fq limit 10000p …``, and how
+    many have which where they differ.
+    """
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    roots = [match for line in lines if (match := _ROOT.fullmatch(line))]
+    if not roots:
+        return first_line(output)
+    kind, options = roots[0].groups()
+    if kind not in _QUEUES:
+        return f"{kind} {options}".strip()
+    leaves = Counter(
+        f"{leaf[1]} {leaf[3]}".strip()
+        for line in lines
+        if (leaf := _LEAF.fullmatch(line)) and leaf[1] not in ("ingress", "clsact")
+    )
+    if len(leaves) < 2:
+        return ": ".join([f"{kind} {options}".strip() if not leaves else kind, *leaves])
+    each = (f"{count} × {leaf}" for leaf, count in sorted(leaves.items()))
+    return f"{kind}: {', '.join(each)}"
 
 
 def sysctls(output: str) -> dict[str, str]:
