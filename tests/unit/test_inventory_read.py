@@ -303,3 +303,88 @@ def test_hosts_that_nothing_names_are_not_looked_at(tmp_path: Path) -> None:
 @given(st.text(alphabet="ab[][]:=#; \"'\n\t019_-{}", max_size=120))
 def test_any_ini_text_gives_hosts_or_one_clear_line(text: str) -> None:
     assert outcome(lambda: read_ini(text, "inventory.ini")).startswith("inventory.ini:")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "'-o ProxyCommand=\"ssh -W %h:%p perf@bastion\"'",
+        '"-o ProxyCommand=\\"ssh -W %h:%p perf@bastion\\""',
+        "\"-o ProxyCommand='ssh -W %h:%p perf@bastion'\"",
+        '-o\\ ProxyCommand=\\"ssh\\ -W\\ %h:%p\\ perf@bastion\\"',
+        "-o\" ProxyCommand='ssh -W %h:%p perf@bastion'\"",
+    ],
+)
+def test_quotes_of_a_host_line_are_read_as_a_shell_reads_them(tmp_path: Path, written: str) -> None:
+    hosts = read(tmp_path, f"dut ansible_ssh_common_args={written} linewatt_data=eth0  # gone\n")
+    assert hosts["dut"].values == {"address": "dut", "jump": "perf@bastion", "data": "eth0"}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "'-o ProxyCommand=\"ssh -W %h:%p perf@bastion\"'",
+        '"-o ProxyCommand=\\"ssh -W %h:%p perf@bastion\\""  # through the bastion',
+        "'-o ProxyCommand=\\'ssh -W %h:%p perf@bastion\\''",
+        '-o ProxyCommand="ssh -W %h:%p perf@bastion"',
+    ],
+)
+def test_quotes_of_group_variables_are_those_of_one_text(tmp_path: Path, written: str) -> None:
+    hosts = read(tmp_path, f"[lab]\ndut\n[lab:vars]\nansible_ssh_common_args={written}\n")
+    assert hosts["dut"].values["jump"] == "perf@bastion"
+
+
+COMMON = "ansible_ssh_common_args="
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{COMMON}'-o ProxyCommand=\"nc -X 5 -x proxy %h %p\"'", "(its program is 'nc')"),
+        (f"{COMMON}'-o ProxyCommand=\"sshpass -p hunter2 ssh x\"'", "(its program is 'sshpass')"),
+        ("ansible_ssh_args='-o ProxyCommand=x'", "ansible_ssh_args: has a ProxyCommand that is not run"),
+        (
+            f'{COMMON}\'-o "ProxyCommand=\\\\"ssh x"\'',
+            "cannot be read: No closing quotation, in its ProxyCommand",
+        ),
+        (f'{COMMON}"-o ProxyCommand=\\\\\\"ssh"', "has a ProxyCommand that cannot be read (No closing"),
+        ("ansible_paramiko_proxy_command=x", "ansible_paramiko_proxy_command: has a ProxyCommand"),
+    ],
+)
+def test_a_proxy_command_is_named_in_its_refusal_and_its_arguments_are_not(
+    tmp_path: Path, line: str, said: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(tmp_path, f"dut {line}\n")
+    assert said in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_ssh_arguments_of_every_variable_may_name_the_jump_host(tmp_path: Path) -> None:
+    text = "a ansible_ssh_args='-C -J b1'\nb ansible_paramiko_proxy_command='ssh -W %h:%p b2'\n"
+    hosts = read(tmp_path, text)
+    assert [hosts[name].values["jump"] for name in "ab"] == ["b1", "b2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[web]\na\n[site:children]\nweb\nwebb\n", ":5:1: there is no group 'webb'; did you mean web?"),
+        ("[site:children]\n  racks ; all\n[web]\na\n", ":2:3: there is no group 'racks'; write [racks]"),
+        ("[web]\na\n[wbe:vars]\nx=1\n", ":3:1: there is no group 'wbe'; did you mean web?"),
+        ("[db:vars]\nx=1\n[site:children]\ndb\n", "there is no group 'db'; "),
+    ],
+)
+def test_a_group_without_a_section_is_an_error_where_it_is_named(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(tmp_path, text)
+    assert said in str(caught.value)
+
+
+def test_sections_may_follow_where_they_are_named_and_be_empty(tmp_path: Path) -> None:
+    variables = "[all:vars]\nansible_user=perf\n[site:vars]\nlinewatt_data=eth1\n"
+    text = f"{variables}[site:children]\nweb\nempty\n[web]\na\n[empty]\n"
+    assert read(tmp_path, text)["a"].values == {"address": "a", "user": "perf", "data": "eth1"}

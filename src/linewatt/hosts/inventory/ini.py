@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import string
 from collections.abc import Iterator
@@ -15,7 +16,9 @@ MAX_HOSTS = 4096
 
 _SECTION = re.compile(r"\[([^\[\]:#;\s]+)(?::([^\[\]\s]*))?\]\s*(?:[#;].*)?")
 _RANGE = re.compile(r"\[([0-9]{1,9}|[A-Za-z]):([0-9]{1,9}|[A-Za-z])(?::([0-9]{1,9}))?\]")
-_WORD = re.compile(r"""(?:[^\s"'#;]|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\S)[#;])+""")
+_WORD = re.compile(r"""(?:\\.?|[^\s"'#;\\]|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\S)[#;])+""")
+_PART = re.compile(r"""\\(.?)|"((?:[^"\\]|\\.)*)"|'([^']*)'|([^"'\\]+)""", re.DOTALL)
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*(?:#.*)?""")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -23,6 +26,8 @@ def read_ini(text: str, file: str) -> Tree:
     """Groups, hosts and variables of an INI inventory. Raises InvalidInput as ``file:line:col: what``."""
     tree = Tree()
     group, kind = "ungrouped", "hosts"
+    declared = {"all", "ungrouped"}
+    with_variables: dict[str, Place] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         column = len(line) - len(line.lstrip()) + 1
         content = line.strip()
@@ -34,6 +39,10 @@ def read_ini(text: str, file: str) -> Tree:
             if kind not in ("hosts", "vars", "children"):
                 raise place.error(f"[{group}:{kind}] is no section; use hosts, vars or children")
             tree.group(group)
+            if kind == "vars":
+                with_variables.setdefault(group, place)
+            else:
+                declared.add(group)
         elif content[0] == "[" and not _RANGE.match(content):
             raise place.error(
                 f"{show_value(content)} is no section; write [group], [group:vars] or [group:children]"
@@ -42,12 +51,23 @@ def read_ini(text: str, file: str) -> Tree:
             variable = _assignment(content, place)
             tree.group(group).variables[variable.name] = variable
         elif kind == "children":
-            child = content.split("#")[0].strip()
+            child = re.split("[#;]", content)[0].strip()
             tree.group(child)
             tree.group(group).children.setdefault(child, place)
         else:
             _host_line(tree, group, line, place)
+    _check_declared(tree, declared, with_variables)
     return tree
+
+
+def _check_declared(tree: Tree, declared: set[str], with_variables: dict[str, Place]) -> None:
+    """Raises InvalidInput for a child, or variables, of a group without a section, as Ansible does."""
+    children = {child: at for group in tree.groups.values() for child, at in group.children.items()}
+    for name, place in {**children, **with_variables}.items():
+        if name not in declared:
+            near = difflib.get_close_matches(name, sorted(declared - {"all", "ungrouped"}), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"write [{name}], or take it out"
+            raise place.error(f"there is no group {show_value(name)}; {hint}")
 
 
 def _host_line(tree: Tree, group: str, line: str, place: Place) -> None:
@@ -60,7 +80,7 @@ def _host_line(tree: Tree, group: str, line: str, place: Place) -> None:
         at = Place(place.file, place.line, column)
         if "=" not in word:
             raise at.error(f"{show_value(word)} is not a variable; write name=value")
-        variable = _assignment(word, at)
+        variable = _assignment(_unquoted(word), at)
         variables[variable.name] = variable
     if port:
         variables.setdefault("ansible_port", Variable("ansible_port", port, place))
@@ -93,9 +113,21 @@ def _assignment(text: str, place: Place) -> Variable:
         raise place.error(f"{show_value(text)} is not a variable; write name=value")
     value = value.strip()
     start = Place(place.file, place.line, place.column + text.index("=") + 1)
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-        value = value[1:-1]
+    if quoted := _QUOTED.fullmatch(value):
+        value = re.sub(r"""\\(["'\\])""", r"\1", quoted[1][1:-1])
     return Variable(name, value, start)
+
+
+def _unquoted(word: str) -> str:
+    """A word of a host line as a shell reads it: ``a="b \\"c\\""`` is ``a=b "c"``."""
+    parts = []
+    for match in _PART.finditer(word):
+        escaped, double, single, plain = match.groups()
+        if double is not None:
+            parts.append(re.sub(r"""\\(["\\])""", r"\1", double))
+        else:
+            parts.append(escaped or single or plain or "")
+    return "".join(parts)
 
 
 def _split_port(word: str) -> tuple[str, str | None]:

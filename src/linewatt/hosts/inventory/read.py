@@ -3,10 +3,10 @@
 
 Read from Ansible's own variables: ``ansible_host``, ``ansible_port``, ``ansible_user``,
 ``ansible_ssh_private_key_file``, ``ansible_become``, ``ansible_connection`` (SSH or local) and the jump host
-in ``ansible_ssh_common_args``. Everything else linewatt needs is a variable of its own, ``linewatt_data``,
-``linewatt_app_cpus`` and so on, which wins over Ansible's. Passwords are never read. Groups, children, group
-variables and ranges (``node[01:16]``) work as in Ansible; programs that print one, ``host_vars/`` and
-templates (``{{ … }}``) are not read.
+in ``ansible_ssh_common_args`` and its like. Everything else linewatt needs is a variable of its own,
+``linewatt_data``, ``linewatt_app_cpus`` and so on, which wins over Ansible's. Passwords are never read.
+Groups, children, group variables and ranges (``node[01:16]``) work as in Ansible; programs that print one,
+``host_vars/`` and templates (``{{ … }}``) are not read.
 
 Source: "How to build your inventory" in the Ansible documentation.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.inventory.ini import read_ini
 from linewatt.hosts.inventory.tree import Tree, Variable
 from linewatt.hosts.inventory.yaml import read_yaml_tree
-from linewatt.hosts.ssh.jumps import jump_of_arguments
+from linewatt.hosts.ssh.jumps import jump_of_arguments, jump_of_command
 
 PREFIX = "linewatt_"
 HOST_KEYS = set(HostSpec.__slots__) - {"name", "base_frequency_hz", "more_ports"} | {
@@ -52,7 +52,13 @@ _OF_PORTS = ("data", "data_ipv4", "data_ipv6")
 """one text, or one for each data port"""
 _SSH = ("ssh", "smart", "paramiko", "paramiko_ssh", "libssh")
 """connections of Ansible that are SSH to a shell"""
-_SSH_ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
+_SSH_ARGUMENTS: dict[str, Callable[[str], str | None]] = {
+    "ansible_ssh_args": jump_of_arguments,
+    "ansible_ssh_common_args": jump_of_arguments,
+    "ansible_ssh_extra_args": jump_of_arguments,
+    "ansible_paramiko_proxy_command": jump_of_command,
+}
+"""variables that may name a jump host, and how it is read"""
 _TRUE = {
     "true": True,
     "yes": True,
@@ -182,13 +188,13 @@ def _connection(host: str, variables: Mapping[str, Variable]) -> Iterator[tuple[
             f"{host}: ansible_connection {show_value(connection.value)} is no way that linewatt has: it "
             "reaches hosts by SSH, or is on them (local); let it reach an sshd, or take the host out"
         )
-    for name in _SSH_ARGUMENTS:
+    for name, jump_of in _SSH_ARGUMENTS.items():
         arguments = variables.get(name)
         if arguments is None or kind == "local":
             continue
         text = _value(host, name, arguments)
         try:
-            jump = jump_of_arguments(text) if isinstance(text, str) else None
+            jump = jump_of(text) if isinstance(text, str) else None
         except ValueError as error:
             raise arguments.place.error(f"{host}: {name}: {error}") from None
         if jump is not None:

@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linewatt.document import show_value
+
 MOST = 8
 _NAME = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?"
 _JUMP = rf"(?:([A-Za-z0-9_][A-Za-z0-9._@-]{{0,63}})@)?({_NAME}|\[[0-9A-Fa-f:.]{{2,45}}\])(?::([0-9]{{1,5}}))?"
@@ -78,7 +80,8 @@ def jump_of_arguments(arguments: str) -> str | None:
     try:
         words = shlex.split(arguments)
     except ValueError as error:
-        raise ValueError(f"cannot be read: {error}") from None
+        where = ", in its ProxyCommand or beside it" if "proxycommand" in arguments.lower() else ""
+        raise ValueError(f"cannot be read: {error}{where}") from None
     jump = None
     for option, value in _options(words):
         if option in _ELSEWHERE:
@@ -86,7 +89,7 @@ def jump_of_arguments(arguments: str) -> str | None:
         if option in ("-J", "proxyjump"):
             jump = None if value == "none" else value
         elif option == "proxycommand":
-            jump = _of_command(value)
+            jump = jump_of_command(value)
     if jump is not None:
         parse_jumps(jump)
     return jump
@@ -107,15 +110,25 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield word[:2], value
 
 
-def _of_command(command: str) -> str | None:
-    """The jump host of ``ssh -W %h:%p user@host``, as inventories have it from before ``ProxyJump``."""
+def jump_of_command(command: str) -> str | None:
+    """The jump host of ``ssh -W %h:%p user@host``, as inventories have it from before ``ProxyJump``.
+
+    ``None``: none. Raises ValueError with the program of any other: what follows it may hold a password.
+    """
     if command == "none":
         return None
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"has a ProxyCommand that cannot be read ({error}); quote it as a whole") from None
     match words:
         case [program, *rest] if program.rpartition("/")[2] == "ssh":
             options = dict(_options(rest))
             target = rest[-1] if rest and not rest[-1].startswith("-") else ""
             if options.get("-W") == "%h:%p" and options.keys() <= {"-W", "-p"} and "%" not in target:
                 return f"{target}:{options['-p']}" if "-p" in options else target
-    raise ValueError("has a ProxyCommand that is not run; name the jump host: -J user@host, or linewatt_jump")
+    named = show_value(words[0] if words else command)
+    raise ValueError(
+        "has a ProxyCommand that is not run; name the jump host: -J user@host, or linewatt_jump "
+        f"(its program is {named})"
+    )
