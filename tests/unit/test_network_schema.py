@@ -97,6 +97,21 @@ def test_the_default_port_of_a_vxlan_is_the_one_that_nmstate_would_give_it(tmp_p
 
 
 BAD = {
+    "1:13: interfaces: captures of a policy are not read; write the interfaces out, got '{{ capture.up.": (
+        "interfaces: '{{ capture.up.interfaces }}'\n"
+    ),
+    "1:21: interfaces[0].name: captures of a policy are not read; write the value out, got": (
+        "interfaces: [{name: '{{capture.up.interfaces.0.name}}', type: ethernet}]\n"
+    ),
+    "1:45: interfaces[0].mtu: templates are not read; write the value out, got '{{ mtu }}'": (
+        "interfaces: [{name: e, type: ethernet, mtu: '{{ mtu }}', description: '{{ x }}'}]\n"
+    ),
+    "1:1: captures of a policy are not read; write the value out, got '{{ capture.all }}'": (
+        "'{{ capture.all }}'\n"
+    ),
+    "1:1: capture: captures of a policy are not read; write the interfaces out, and take the captures": (
+        "capture: {up: interfaces.state == 'up'}\n"
+    ),
     "1:1: must be an NMState document with `interfaces:`, got a list": "- a\n",
     "1:1: dns-resolver: dns-resolver is NMState's, but linewatt does not set it up": "dns-resolver: {}\n",
     "1:1: spec: is of a policy; keep the document alone": "spec: {desiredState: {}}\n",

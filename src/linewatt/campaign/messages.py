@@ -167,6 +167,8 @@ def _path(value: Any, loc: tuple[int | str, ...]) -> tuple[KeyPath, int | str | 
 def _message(error: ErrorDetails) -> str:
     context = error.get("ctx", {})
     kind = error["type"]
+    if isinstance(error["input"], str) and "{{" in error["input"]:
+        return _with_value("templates are not read; write the value itself", error)
     if kind == "value_error":
         text = str(context["error"])
         return text if "got " in text or not text.startswith("must") else _with_value(text, error)

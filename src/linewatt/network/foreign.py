@@ -6,10 +6,11 @@ Names: https://nmstate.io/devel/yaml_api.html and the types of the nmstate libra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from linewatt.document import KeyPath
+from linewatt.document import KeyPath, show_value
 from linewatt.network.schema import INTERFACES, Finding
 
 # What NMState knows and linewatt does not set up, by the mapping it stands in.
@@ -78,6 +79,7 @@ def unsupported(value: object, at: KeyPath = ()) -> Iterator[Finding]:
                 "is of a policy; keep the document alone, which stands below desiredState",
             )
             return
+    yield from templates(value, at)
     yield from _foreign(value, _TOP, at)
     routes = value.get("routes")
     for index, route in _entries(routes, "config"):
@@ -86,6 +88,27 @@ def unsupported(value: object, at: KeyPath = ()) -> Iterator[Finding]:
             yield (*at, "routes", "config", index, "state"), _not_set("ignore")
     for index, interface in _entries(value, "interfaces"):
         yield from _of_interface(interface, (*at, "interfaces", index))
+
+
+def templates(value: object, at: KeyPath) -> Iterator[Finding]:
+    """Values that a policy of Kubernetes, or Ansible, would put others in place of: ``{{ capture.… }}``."""
+    waiting: list[tuple[object, KeyPath]] = [(value, at)]
+    while waiting:
+        one, here = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [(below, (*here, name)) for name, below in one.items() if name not in _FOR_PEOPLE]
+        elif isinstance(one, list):
+            waiting += [(below, (*here, index)) for index, below in enumerate(one)]
+        elif isinstance(one, str) and "{{" in one:
+            last = next((part for part in reversed(here) if isinstance(part, str)), "")
+            what = last if last in _PLURAL else "value"
+            whose = _CAPTURES if re.search(r"\{\{-?\s*capture\b", one) else "templates are not read"
+            yield here, f"{whose}; write the {what} out, got {show_value(one)}"
+
+
+_CAPTURES = "captures of a policy are not read"
+_FOR_PEOPLE = ("description", "profile-name")
+_PLURAL = ("interfaces", "routes", "address", "port")
 
 
 def _of_interface(interface: dict[str, Any], at: KeyPath) -> Iterator[Finding]:
@@ -136,6 +159,8 @@ def _foreign(value: object, names: tuple[str, ...], at: KeyPath) -> Iterator[Fin
 
 
 def _not_set(name: str) -> str:
+    if name == "capture":
+        return f"{_CAPTURES}; write the interfaces out, and take the captures out"
     return f"{name} is NMState's, but linewatt does not set it up; take it out; see docs/networks.md"
 
 

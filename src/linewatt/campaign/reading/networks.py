@@ -16,7 +16,7 @@ from linewatt.errors import InvalidInput
 from linewatt.network.build import describe
 from linewatt.network.checks import check_hosts, check_state
 from linewatt.network.description import HostNetwork
-from linewatt.network.foreign import unsupported
+from linewatt.network.foreign import templates, unsupported
 from linewatt.network.schema import Finding, NetworkState
 
 Checked = dict[str, tuple[NetworkState, KeyPath]]
@@ -130,6 +130,7 @@ def check_addresses(networks: Mapping[str, HostNetwork]) -> Iterator[tuple[str, 
 
 def _state(value: Any, at: KeyPath, locate: Locate) -> NetworkState:
     if not isinstance(value, dict):
+        _raise(templates(value, at), locate)
         text = f"must be an NMState document with `interfaces:`, got {show_value(value)}"
         raise _error(locate, at, text)
     _raise(unsupported(value, at), locate)
@@ -166,6 +167,7 @@ def _is_of_key(at: KeyPath, text: str) -> bool:
         "is missing;",
         "unknown key",
         "is of a policy",
+        "captures of a policy are not read; write the interfaces out, and",
         "there is no host",
         f"{at[-1] if at else ''} is NMState's",
     )
