@@ -26,7 +26,9 @@ printf 'uv\n' >"$work/uv.in"
 compile uv "$work/uv.in" # what installs the others, in half of pip's time
 printf 'python-dateutil<3\n' >"$work/held.txt"  # moto, which tests use, takes no later one
 compile core --build-deps-for editable --constraint "$work/held.txt" pyproject.toml
-compile docs --build-deps-for editable --extra docs --constraint "$work/core.txt" pyproject.toml
+printf 'soupsieve<3\n' >>"$work/held.txt" # later ones need Python 3.11.5, and Debian 12 has 3.11.2
+compile docs --build-deps-for editable --extra docs --constraint "$work/held.txt" \
+    --constraint "$work/core.txt" pyproject.toml
 every=(--extra docs --extra meters --extra remote --extra test --extra users --extra vm --extra web)
 compile test --build-deps-for editable "${every[@]}" --constraint "$work/docs.txt" pyproject.toml
 compile lint --build-deps-for editable "${every[@]}" --extra lint \

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any, ClassVar
 import click
 import pytest
 import typer.main
+from packaging.specifiers import SpecifierSet
 from ruamel.yaml import YAML
 from tests.doc_pages import DOCUMENTS, blocks, shell_lines
 from tests.stream_helpers import cut_records
@@ -57,6 +59,32 @@ def pins(name: str) -> dict[str, str]:
 
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+OLDEST_PYTHON = "3.11.2"
+"""of Debian 12, the oldest that is supported"""
+
+
+@pytest.mark.parametrize("name", ["core", "docs", "test", "lint", "uv"])
+def test_what_is_pinned_can_be_installed_on_the_oldest_python(name: str) -> None:
+    """As far as the pinned version is installed here, whose own metadata says which Python it needs."""
+    installed = {_normal(one.name): one for one in importlib.metadata.distributions()}
+    needs = {
+        f"{pin}=={version}": str(installed[pin].metadata.get("Requires-Python") or ">=3")
+        for pin, version in pins(name).items()
+        if pin in installed and installed[pin].version == version
+    }
+    refused = {pin: need for pin, need in needs.items() if not SpecifierSet(need).contains(OLDEST_PYTHON)}
+    assert refused == {}
+
+
+def test_pins_are_held_below_what_the_oldest_python_cannot_install() -> None:
+    held = re.findall(r"printf '([a-z-]+)<(\d+)\\n' >+", (ROOT / "scripts" / "pins.sh").read_text())
+    assert {"soupsieve", "python-dateutil"} <= {pin for pin, _ in held}
+    for pin, bound in held:
+        versions = {pins(name)[pin] for name in ("core", "docs", "test", "lint") if pin in pins(name)}
+        assert len(versions) == 1
+        assert all(int(version.split(".")[0]) < int(bound) for version in versions)
 
 
 def _wanted(requirements: list[str]) -> set[str]:
