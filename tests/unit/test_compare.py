@@ -30,7 +30,8 @@ from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.model import Case, Flag, Trial
-from linewatt.report.comparison.words import heading
+from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.words import difference_lines, heading
 
 LOSS = OF_CASE["lost_ratio"]
 
@@ -465,6 +466,122 @@ def test_secrets_and_names_are_no_differences() -> None:
     own = hosts(system={"hostname": "y", "bmc_password": "other"}, nic={"mac": "02::2"})
     found = compared(made("a", runs(), hosts=own), made("b", runs(seed=2), day=2, hosts=changed))
     assert found.differences == ()
+
+
+def set_to(settings: dict[str, str], **changes: Any) -> tuple[Trial, ...]:
+    """Slower runs in which both ends had these settings."""
+    return tuple(
+        one.with_ends(lambda end: replace(end, settings=dict(settings)))
+        for one in runs(seed=2, ratio=0.7, **changes)
+    )
+
+
+def told(found: Comparison) -> set[tuple[str, str, str | None, str | None]]:
+    return {(one.where, one.fact, one.base, one.other) for one in found.differences}
+
+
+@pytest.mark.parametrize(
+    ("facts", "setting", "fact", "before", "after"),
+    [
+        ({"nic": {"mtu": 1500}}, ("mtu enp1s0f0np0", "1400/68-9978"), "nic.mtu", "1500", "1400"),
+        (
+            {"nic": {"rings": {"rx mini": 512, "max rx mini": 8192}}},
+            ("rings enp1s0f0np0", "rx-mini=1024/8192"),
+            "nic.rings.rx mini",
+            "512",
+            "1024",
+        ),
+        (
+            {"nic": {"coalescing": {"adaptive rx": "on"}}},
+            ("coalescing enp1s0f0np0", "adaptive-rx=off"),
+            "nic.coalescing.adaptive rx",
+            "on",
+            "off",
+        ),
+        (
+            {"nic": {"offloads": {"rx-vlan-filter": "off [fixed]"}}},
+            ("offload enp1s0f0np0 rx-vlan-filter", "rx-vlan-filter=on"),
+            "nic.offloads.rx-vlan-filter",
+            "off [fixed]",
+            "on",
+        ),
+        (
+            {"cpu": {"governor": "performance"}},
+            ("governor host", "powersave@0-3"),
+            "cpu.governor",
+            "performance",
+            "powersave",
+        ),
+        ({"cpu": {"no_turbo": "0"}}, ("turbo host", "intel_pstate/no_turbo=1"), "cpu.no_turbo", "0", "1"),
+        (
+            {"sysctl": {"net.core.rmem_max": "212992"}},
+            ("sysctl net.core.rmem_max", "4096"),
+            "sysctl.net.core.rmem_max",
+            "212992",
+            "4096",
+        ),
+        ({}, ("c_states host", "C6=off"), "setting.c_states", None, "C6=off"),
+    ],
+)
+def test_a_setting_of_one_side_differs_from_what_the_other_shows(
+    facts: dict[str, Any], setting: tuple[str, str], fact: str, before: str | None, after: str
+) -> None:
+    shown = hosts(**facts)
+    base = made("a", runs(), hosts=shown)
+    other = made("b", set_to(dict([setting])), day=2, hosts=shown)
+    assert told(compared(base, other)) == {(host, fact, before, after) for host in ("h1", "h2")}
+    assert told(compared(other, base)) == {(host, fact, after, before) for host in ("h1", "h2")}
+    assert told(compared(other, made("c", set_to(dict([setting])), day=3, hosts=shown))) == set()
+
+
+def test_a_setting_that_brings_a_host_to_what_the_other_has_is_no_difference() -> None:
+    base = made("a", runs(), hosts=hosts(nic={"mtu": 1400}))
+    other = made("b", set_to({"mtu enp1s0f0np0": "1400/68-9978"}), day=2, hosts=hosts(nic={"mtu": 1500}))
+    assert told(compared(base, other)) == set()
+
+
+def test_what_only_one_campaign_sets_differs_and_says_not_set() -> None:
+    base = made("a", runs(), campaign={"settings": {}})
+    for key in ("settings", "sysctl", "factors"):
+        other = made("b", runs(seed=2, ratio=0.7), day=2, campaign={key: {"mtu": ["1400"]}})
+        found = compared(base, other)
+        assert told(found) == {("campaign", f"campaign.{key}.mtu", None, "1400")}
+        assert difference_lines(found.differences) == [f"campaign: campaign.{key}.mtu not set → 1400"]
+        assert "nothing else that is on record" not in str(first_screen(found, finding(found, ())))
+
+
+def test_what_a_campaign_has_no_record_of_is_no_difference() -> None:
+    base = made("a", runs(), campaign={"tail_s": 2.0})
+    assert told(compared(base, made("b", runs(seed=2), day=2))) == set()
+
+
+def test_a_key_that_only_one_host_has_differs_unless_the_other_could_not_learn_it() -> None:
+    own = hosts(sysctl={"net.core.rmem_max": "1", "net.ipv4.tcp_new": "1"})
+    plain = hosts(sysctl={"net.core.rmem_max": "1"})
+    unread = hosts(sysctl={"net.core.rmem_max": "1"}, not_known={"sysctl.net.ipv4.tcp_new": "no rights"})
+    base = made("a", runs(), hosts=plain)
+    found = compared(base, made("b", runs(seed=2), day=2, hosts=own))
+    assert told(found) == {(host, "sysctl.net.ipv4.tcp_new", None, "1") for host in ("h1", "h2")}
+    assert difference_lines(found.differences)[0] == "h1: sysctl.net.ipv4.tcp_new not on record → 1"
+    assert told(compared(made("c", runs(), hosts=unread), made("b", runs(), day=2, hosts=own))) == set()
+
+
+def test_levels_differ_in_what_the_factor_sets_and_that_is_expected() -> None:
+    low, high = (replace(TCP, factors=(("mtu", level),)) for level in ("1400", "1500"))
+    trials = numbered(
+        [
+            one.with_ends(lambda end: replace(end, settings={"mtu enp1s0f0np0": "1400/68-9978"}))
+            for one in runs(low)
+        ],
+        [
+            one.with_ends(lambda end: replace(end, settings={"mtu enp1s0f0np0": "1500/68-9978"}))
+            for one in runs(high, seed=2)
+        ],
+    )
+    found = compared_levels(made("two", trials, hosts=hosts(nic={"mtu": 1500})), by="mtu")
+    assert {(one.fact, one.base, one.other, one.expected) for one in found.differences} == {
+        ("nic.mtu", "1400", "1500", True)
+    }
 
 
 def sysctls(**values: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
+from linewatt.analysis.comparison.in_force import offload_shown
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.errors import ParseError
@@ -170,8 +171,6 @@ def offloads_differ(
 
 
 SHORT = {name: short for short, name in ABBREVIATIONS.items()}
-_SEGMENTATION = "tx-tcp-segmentation"
-"""the part of tso that says whether it is on"""
 
 
 def _features(side: Side, host: str, runs: CaseRuns) -> dict[str, str]:
@@ -180,11 +179,9 @@ def _features(side: Side, host: str, runs: CaseRuns) -> dict[str, str]:
     for knob, text in runs.settings.get(host, {}).items():
         if not knob.startswith("offload ") or text is None:
             continue
-        feature = knob.rpartition(" ")[2]
-        parts = dict(word.split("=", 1) for word in text.split() if "=" in word)
-        state = parts.get(_SEGMENTATION) or next(iter(parts.values()), None)
-        if state is not None:
-            state_by_feature[ABBREVIATIONS.get(feature, feature)] = _state(state)
+        shown = offload_shown(knob, text)
+        if shown is not None:
+            state_by_feature[shown[0]] = shown[1]
     return state_by_feature
 
 

@@ -7,13 +7,17 @@ What is known to change such figures comes first. What a comparison is about is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linewatt.analysis.comparison.in_force import SETTING, in_force
 from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.hosts.facts.read import NOT_KNOWN, of_port
 from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.model import Case
+from linewatt.tuning.nic.offload import ABBREVIATIONS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
 """how somebody logs in to a host"""
@@ -45,6 +49,7 @@ MATTERS = (
     f"tools.{DEFAULT}",
     *("system.bios_version", "system.product", "kernel.command_line", "kernel.tuned_profile", "kernel.hz"),
     *("kernel.tuned_running", "kernel.tick_accounting", "kernel.irqbalance_running"),
+    SETTING,
     *("sysctl.", "firewall.", "host."),
     "campaign.",
     *(f"tools.{load}" for load in LOADS if load != DEFAULT),
@@ -55,18 +60,28 @@ _NETWORK = ("nic.mtu", "nic.kind", "nic.qdisc", "nic.offloads.", "campaign.netwo
 _EXPECTED = {
     "kernel": ("kernel.", "cpu.mitigations.", "sysctl.", "system.os", "nic.driver_version"),
     "network": _NETWORK,
+    **{knob: (f"nic.{knob}.",) for knob in ("rings", "channels", "coalescing", "pause")},
+    "turbo": ("cpu.no_turbo", "cpu.boost"),
+    "epp": ("cpu.energy_preference",),
+    "rfs": ("sysctl.net.core.rps_sock_flow_entries",),
+    "udp_gro_list": ("nic.offloads.rx-gro-list",),
+    "tuned": ("nic.", "cpu.", "sysctl.", "kernel.tuned_profile"),
 }
 """what goes with a property that --by names"""
 _CAMPAIGN = (
-    *("placement", "smt", "steer", "order", "concurrent_pairs", "sysctl", "settings", "tail_s", "window_s"),
-    *("omit_s", "idle_s", "sensors"),
+    *("placement", "smt", "steer", "order", "concurrent_pairs", "sysctl", "settings", "factors", "tail_s"),
+    *("window_s", "omit_s", "idle_s", "sensors"),
 )
 """keys of a campaign that say how its cases were run"""
+_EMPTY_UNLESS_NAMED = ("sysctl", "settings", "factors")
+"""keys of a campaign without which nothing is set"""
+NOT_SET, NOT_ON_RECORD = "not set", "not on record"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fact that two sides do not share. ``where`` names the host (or both); missing is ``None``.
+    """A fact that two sides do not share. ``where`` names the host (or both); ``None``: that side has no such
+    fact or setting (:attr:`missing`).
 
     ``rank`` is its place among those that matter, ``None`` for the others; ``expected``: it goes with what
     is compared.
@@ -79,6 +94,11 @@ class Difference:
     rank: int | None
     expected: bool = False
 
+    @property
+    def missing(self) -> str:
+        """What a side without a value has instead: a setting is not set, a fact not on record."""
+        return NOT_SET if self.fact.startswith(("campaign.", "host.", SETTING)) else NOT_ON_RECORD
+
 
 def differences(
     base: Side,
@@ -87,50 +107,94 @@ def differences(
     by: str | None,
     compared: tuple[str, str] | None = None,
 ) -> tuple[Difference, ...]:
-    """What differs on the hosts of matched cases, and in how the campaigns ran; what matters first.
+    """What differs on the hosts of matched cases while they ran, and in how the campaigns ran; what matters
+    first.
 
-    A fact that only one side has on record is no difference.
+    Of facts that only one side has, those that matter are differences where the other side has others of the
+    same section and does not say that it could not learn them.
     """
-    pairs = tuple(dict.fromkeys(pair for one in matches for pair in one.hosts))
-    return differences_of_hosts(base, other, pairs, by, compared)
+    found: dict[tuple[str, str], Difference] = {}
+    for match in matches:
+        runs = _runs(base, match.base), _runs(other, match.other)
+        for one in _of_hosts(base, other, match.hosts, runs, by, compared):
+            found.setdefault((one.where, one.fact), one)
+    return _in_order([*found.values(), *_of_campaigns(base, other, by)])
 
 
 def differences_of_hosts(
     base: Side,
     other: Side,
     pairs: Sequence[tuple[str, str]],
-    by: str | None = None,
-    compared: tuple[str, str] | None = None,
+    runs: tuple[CaseRuns | None, CaseRuns | None] = (None, None),
 ) -> tuple[Difference, ...]:
-    """The same for ``pairs`` of hosts of which one stands for the other; ``by`` is of those ``compared``."""
-    found: dict[tuple[str, str], Difference] = {}
-    for own, theirs in pairs:
+    """The same for ``pairs`` of hosts of which one stands for the other, in the ``runs`` of one case."""
+    return _in_order([*_of_hosts(base, other, pairs, runs, None, None), *_of_campaigns(base, other, None)])
+
+
+def _runs(side: Side, case: object) -> CaseRuns | None:
+    return side.cases.get(case) if isinstance(case, Case) else None
+
+
+def _of_hosts(
+    base: Side,
+    other: Side,
+    pairs: Iterable[tuple[str, str]],
+    runs: tuple[CaseRuns | None, CaseRuns | None],
+    by: str | None,
+    compared: tuple[str, str] | None,
+) -> Iterator[Difference]:
+    for own, theirs in dict.fromkeys(pairs):
         where = own if own == theirs else f"{own} / {theirs}"
-        left, right = _host(base, own), _host(other, theirs)
+        left, right = _host(base, own, runs[0]), _host(other, theirs, runs[1])
+        sections = {_section(fact) for fact, text in left.items() if text is not None}
+        sections &= {_section(fact) for fact, text in right.items() if text is not None}
+        told = _not_known(base, own) | _not_known(other, theirs)
+        expected = by if compared in (None, (own, theirs)) else None
         for fact in dict.fromkeys([*left, *right]):
-            expected = by if compared in (None, (own, theirs)) else None
-            _note(found, where, fact, left.get(fact), right.get(fact), expected)
-    settings = [_leaves(_campaign(side), "campaign") for side in (base, other)]
-    for fact in dict.fromkeys([*settings[0], *settings[1]]):
-        _note(found, "campaign", fact, settings[0].get(fact), settings[1].get(fact), by)
-    return tuple(sorted(found.values(), key=_order))
+            one, two = left.get(fact), right.get(fact)
+            if one == two:
+                continue
+            if None in (one, two) and not _is_one_sided(fact, sections, told):
+                continue
+            yield Difference(where, fact, one, two, rank_of(fact), is_expected(fact, expected))
+
+
+def _section(fact: str) -> str:
+    return fact.partition(".")[0]
+
+
+def _not_known(side: Side, host: str) -> set[str]:
+    """Facts of which a host says why they could not be learnt."""
+    return {*side.facts(host).get(NOT_KNOWN, {})}
+
+
+def _is_one_sided(fact: str, sections: Collection[str], told: Collection[str]) -> bool:
+    """Whether a fact of one side is a difference though the other has none."""
+    if fact.startswith(SETTING):
+        return True
+    above = {fact, ".".join(fact.split(".")[:2])}
+    return rank_of(fact) is not None and _section(fact) in sections and not above & {*told}
+
+
+def _of_campaigns(base: Side, other: Side, by: str | None) -> Iterator[Difference]:
+    """How the cases were run; what only one campaign sets is a difference, what only one has on record is
+    none."""
+    asked = _campaign(base), _campaign(other)
+    left, right = (_leaves(each, "campaign") for each in asked)
+    for fact in dict.fromkeys([*left, *right]):
+        one, two = left.get(fact), right.get(fact)
+        both = all(fact.split(".")[1] in each for each in asked)
+        nested = fact.count(".") > 1
+        if one != two and (None not in (one, two) or (both and nested)):
+            yield Difference("campaign", fact, one, two, rank_of(fact), is_expected(fact, by))
+
+
+def _in_order(every: Iterable[Difference]) -> tuple[Difference, ...]:
+    return tuple(sorted(every, key=_order))
 
 
 def _order(one: Difference) -> tuple[bool, int, str]:
     return one.expected, len(MATTERS) if one.rank is None else one.rank, one.where
-
-
-def _note(
-    found: dict[tuple[str, str], Difference],
-    where: str,
-    fact: str,
-    base: str | None,
-    other: str | None,
-    by: str | None,
-) -> None:
-    if base == other or base is None or other is None:
-        return
-    found[where, fact] = Difference(where, fact, base, other, rank_of(fact), is_expected(fact, by))
 
 
 def digest(side: Side) -> str:
@@ -160,18 +224,30 @@ def is_expected(fact: str, by: str | None) -> bool:
         return False
     if by in ("host", "sender", "receiver"):
         return not fact.startswith("campaign.")
-    return of_port(fact)[0].startswith(_EXPECTED.get(by, ())) or fact.rpartition(".")[2] == by
+    if by.startswith("sysctl."):
+        return fact in (by, f"campaign.settings.{by}")
+    fact, short = of_port(fact)[0], by.removeprefix("offload.")
+    return fact.startswith((*_EXPECTED.get(by, ()), f"{SETTING}{by}")) or fact.rpartition(".")[2] in (
+        short,
+        ABBREVIATIONS.get(short, short),
+    )
 
 
-def _host(side: Side, name: str) -> dict[str, str | None]:
+def _host(side: Side, name: str, runs: CaseRuns | None = None) -> dict[str, str | None]:
+    """Facts of a host by name, as the trials of ``runs`` had them."""
     host = side.hosts.get(name)
     own = {key: value for key, value in (host.said if host else {}).items() if key not in CONNECTION}
     facts = {section: found for section, found in side.facts(name).items() if section != NOT_KNOWN}
-    return {**_leaves(own, "host"), **_leaves(facts, "")}
+    settings = runs.settings.get(name, {}) if runs else {}
+    shown = in_force(_leaves(facts, ""), settings, host.data if host else None)
+    return {**_leaves(own, "host"), **shown}
 
 
 def _campaign(side: Side) -> dict[str, Any]:
-    return {key: side.campaign.written[key] for key in _CAMPAIGN if key in side.campaign.written}
+    """What a campaign says of how its cases are run; of one without a record, nothing."""
+    written = side.campaign.written
+    empty: dict[str, Any] = {key: {} for key in _EMPTY_UNLESS_NAMED} if written else {}
+    return empty | {key: written[key] for key in _CAMPAIGN if key in written}
 
 
 def _leaves(value: Any, path: str) -> dict[str, str | None]:

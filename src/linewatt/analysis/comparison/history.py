@@ -235,7 +235,7 @@ def _change(
 
 def _differences(one: Point, other: Point, with_surroundings: Surroundings) -> tuple[Difference, ...]:
     sides = with_surroundings(one.side), with_surroundings(other.side)
-    return differences_of_hosts(*sides, Match(one.case, other.case).hosts)
+    return differences_of_hosts(*sides, Match(one.case, other.case).hosts, (one.runs, other.runs))
 
 
 def _labels(points: Sequence[Point], what_matters: Surroundings) -> list[Label]:

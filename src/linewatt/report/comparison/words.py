@@ -179,7 +179,7 @@ def difference_lines(every: Sequence[Difference]) -> list[str]:
 def _values(one: Difference) -> str:
     """Both values; of kernels' command lines, which are long, the words that only one has."""
     if one.fact != "kernel.command_line" or one.base is None or one.other is None:
-        return f"{one.base} → {one.other}"
+        return " → ".join(one.missing if text is None else text for text in (one.base, one.other))
     words = one.base.split(), one.other.split()
     own, theirs = ([word for word in each if word not in rest] for each, rest in (words, words[::-1]))
     if not own and not theirs:
