@@ -25,10 +25,12 @@ from tests.wiring import (
     told,
 )
 
+from linewatt.analysis.limits.verdict import verdict
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.measuring.accounts import surely_used
 from linewatt.engine.measuring.checks import cpu as cpu_checks
 from linewatt.engine.measuring.checks.cpu import background, stolen, unchecked
+from linewatt.findings import kind_of
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import CpuShares, EndResult, Flag, Trial, Window
 
@@ -160,6 +162,60 @@ def test_what_others_used_is_a_figure_and_a_finding(change: Change, found: float
     assert (flag.code, flag.where) == ("foreign-load", "h1")
     assert said in flag.evidence
     assert foreign_cores(change) == pytest.approx((found, 0.0), abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            (cpu("h2", IRQ, usr=0.6, sys=0.02, soft=0.36),),
+            "IRQ CPU 1 98 % busy: others 0.62, the load 0.00, softirqs 0.36 cores",
+        ),
+        (
+            (cpu("h1", APP, usr=0.5, sys=0.45), story(load_cores={"h1": 0.33, "h2": 0.6})),
+            "app CPU 0 95 % busy: others 0.62, the load 0.33, softirqs 0.00 cores",
+        ),
+        (
+            (
+                UNPINNED,
+                story(load_cores={"h1": 1.0, "h2": 0.6}),
+                *(cpu("h1", one, usr=0.95) for one in CPUS),
+            ),
+            "all CPUs 95 % busy: others 2.80, the load 1.00, softirqs 0.00 cores",
+        ),
+    ],
+    ids=["of interrupts", "of the load", "every CPU of a host without placement"],
+)
+def test_others_on_a_full_cpu_of_a_role_make_throughput_doubtful(
+    changes: tuple[Change, ...], said: str
+) -> None:
+    (flag,) = [one for one in measured(*changes).flags if one.code == "limiting-cpu-shared"]
+    assert flag.evidence == said
+    assert "throughput" in kind_of(flag.code).figures
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (cpu("h2", IRQ, usr=0.5, sys=0.02, soft=0.3),),
+        (cpu("h1", 3, usr=0.99),),
+        (cpu("h1", APP, usr=0.04, sys=0.95), story(load_cores={"h1": 0.9, "h2": 0.6})),
+        (cpu("h2", IRQ, sys=0.97),),
+    ],
+    ids=["room left", "a CPU of nobody", "the load itself", "threaded NAPI"],
+)
+def test_a_cpu_that_has_room_or_is_filled_by_the_load_is_not_shared(changes: tuple[Change, ...]) -> None:
+    assert "limiting-cpu-shared" not in [one.code for one in measured(*changes).flags]
+
+
+def test_the_limit_says_who_filled_the_cpu() -> None:
+    trial = measured(rates(6.4e9), cpu("h2", IRQ, usr=0.6, sys=0.02, soft=0.36))
+    limit = verdict([trial])
+    assert limit.kind == "receiver-irq-cpu"
+    assert "others 62.0 %, the load 0.0 %, softirqs 36.0 % of it" in limit.evidence
+    own = verdict([measured(rates(6.4e9), cpu("h2", IRQ, soft=0.98))])
+    assert own.kind == "receiver-irq-cpu"
+    assert "others" not in own.evidence
 
 
 SHARED = both(

@@ -174,6 +174,7 @@ LIES: dict[str, Change] = {
     "foreign-load: unpinned": both(story(placed=((None, None),)), cpu("h2", 3, usr=0.9)),
     "foreign-load: beside users": both(of_users(), cpu("h1", 3, usr=0.9)),
     "foreign-load: shared CPUs": both(SHARED, cpu("h1", 3, usr=0.5), cpu("h2", 3, usr=0.5)),
+    "limiting-cpu-shared": cpu("h2", IRQ, usr=0.6, sys=0.02, soft=0.36),
     "frequency-dropped: below base": story(hertz=2.1e9),
     "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),
     "host-not-idle": setup(idle_cores={"h1": 0.4}),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
+from linewatt.findings.limits import FULL
 
 BUSY_IDLE_CORES, BUSY_IDLE_HOST = 0.1, 0.002
 """cores; cores for each CPU of the host: the kernel's own work grows with them"""
@@ -78,6 +79,18 @@ KINDS = (
         f"{percent(FOREIGN_RATIO)} of the load's above what was busy in idle. On a kernel that charges softirqs to "
         "whom they interrupt it is a least value. `foreign_cores` has the figure.",
         "Find what else runs there (top, systemd timers), stop it, and measure again.",
+    ),
+    Kind(
+        "limiting-cpu-shared",
+        "doubtful",
+        "case",
+        ("throughput", "cpu", "power", "above_idle"),
+        "Processes that are not the load's used a part of a full CPU that the load or its interrupts need: without them "
+        "throughput would be another.",
+        f"A CPU of a role is {percent(FULL)} or more busy, and usr and sys there are more than the load on it used by "
+        f"{FOREIGN_CORES:g} of a CPU where no load was put, by {EXCESS_CORES:g} where one was. Of a paced load on a kernel that charges by the tick nothing is said.",
+        "Find what runs there (ps -eLo psr,pcpu,comm), stop it or put it on other CPUs, and measure again.",
+        name="Others on a CPU that limits",
     ),
     Kind(
         "cpu-stolen",

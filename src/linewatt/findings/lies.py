@@ -89,6 +89,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
             how="limits are judged by the busiest CPU of each role, which is stored beside the mean",
         ),
         Lie("A foreign process in the window", ("foreign-load", "host-not-idle")),
+        Lie("A foreign process on the CPU that limits, and throughput called sure", ("limiting-cpu-shared",)),
         Lie("Steal by a hypervisor", ("cpu-stolen",)),
         Lie(
             "A share of CPUs of which some are offline",

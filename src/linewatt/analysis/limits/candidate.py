@@ -69,6 +69,8 @@ class Candidate:
     host: str | None = None
     cpu: CpuShares | None = None
     role: CpuShares | None = None
+    load_cores: float | None = None
+    """of a CPU, what the load's own processes used of it; None: not known, or others may be counted in"""
     port: str | None = None
     """the one of several data ports that it is about"""
     two_roles: bool = False

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
+from linewatt.findings.cpu import EXCESS_CORES, FOREIGN_CORES
 from linewatt.findings.limits import FULL
+from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.model import CpuShares, EndResult, Trial
 
 ROLES: dict[Kind, str] = {
@@ -20,6 +22,8 @@ _SLOW = {
     "frequency-dropped": "below its frequency",
     "foreign-load": "others use it, too",
 }
+KERNEL_ONLY = 0.02
+"""An IRQ CPU with less usr than this part of its sys runs kernel threads, as threaded NAPI: receive work."""
 MOSTLY, SOME_PACKETS = 0.5, 0.01
 """of what is used of a CPU, and of the packets that a host took"""
 _MPSTAT = "1 − idle − nice of mpstat over the window; one CPU is 1"
@@ -60,13 +64,54 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     app: Kind = "receiver-app-cpu" if receiver else "sender-app-cpu"
     if end.irq_cpu is not None:
         notes = (*_squeezed(end), *_slowed(trial, end))
-        yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes)
+        load = _load_on(trial, end, end.hottest_irq or end.irq_cpu)
+        yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes, load)
     if end.app_cpu is not None:
-        yield _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end))
+        load = _load_on(trial, end, end.hottest_app or end.app_cpu)
+        yield _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end), load)
+
+
+def _load_on(trial: Trial, end: EndResult, shares: CpuShares) -> float | None:
+    """What the load's processes used of these CPUs, in cores; None where that is not known."""
+    if any(flag.code == "hosts-share-cpus" for flag in trial.flags) or len(shares.cpus) != 1:
+        return None
+    total = 0.0
+    for one in trial.instances:
+        for role in trial.case.roles_at(one.instance, end.host):
+            put, cores = (
+                (one.sender_cpu, one.sender_cpu_cores)
+                if role == "sender"
+                else (one.receiver_cpu, one.receiver_cpu_cores)
+            )
+            if put is None or cores is None:
+                return None
+            cpus = {*parse_cpulist(put)}
+            if cpus & {*shares.cpus}:
+                if not cpus <= {*shares.cpus}:
+                    return None
+                total += cores
+    return total if trial.instances else None
+
+
+def others(shares: CpuShares, load_cores: float | None) -> float:
+    """What others than the load used of a full CPU, as a part of it; 0 where that is not known, too little to
+    be told from the load, or of kernel threads that take interrupts (threaded NAPI)."""
+    if load_cores is None:
+        return 0.0
+    user = shares.usr_ratio + shares.other_ratio - shares.steal_ratio
+    if not load_cores and user < KERNEL_ONLY * shares.sys_ratio:
+        return 0.0
+    beyond = user + shares.sys_ratio - load_cores
+    return beyond if beyond > (EXCESS_CORES if load_cores else FOREIGN_CORES) else 0.0
 
 
 def _candidate(
-    kind: Kind, end: EndResult, role: CpuShares, hottest: CpuShares | None, notes: tuple[str, ...]
+    kind: Kind,
+    end: EndResult,
+    role: CpuShares,
+    hottest: CpuShares | None,
+    notes: tuple[str, ...],
+    load_cores: float | None = None,
 ) -> Candidate:
     alone = hottest or role
     blurred = hottest is None and count(role) > 1
@@ -84,6 +129,7 @@ def _candidate(
         host=end.host,
         cpu=alone,
         role=role,
+        load_cores=load_cores,
     )
 
 

@@ -101,6 +101,7 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
         against=tuple(dict.fromkeys(said for one in known for said in one.against)),
         ruled_out=any(one.ruled_out for one in known),
         cpu=cpu,
+        load_cores=_mean([one.load_cores for one in known]),
         role=cpu if alike else mean_shares([one.role for one in known if one.role is not None]),
     )
 

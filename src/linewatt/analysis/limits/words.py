@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from linewatt.analysis.cases.shares import SHARES
 from linewatt.analysis.limits.candidate import Kind
-from linewatt.analysis.limits.cpus import ROLES, count, used
+from linewatt.analysis.limits.cpus import ROLES, count, others, used
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings.limits import FULL
@@ -80,7 +80,19 @@ def names(limits: Sequence[Ranked]) -> str:
 def evidence(one: Ranked, *, named: bool) -> str:
     """How full, and with what; ``named``: which of several limits it is about."""
     which = f"{name(one).removeprefix('the ')} " if named else ""
-    return "; ".join((which + _measure(one), *_stolen(one.cpu), *one.evidence))
+    return "; ".join((which + _measure(one), *filled(one), *_stolen(one.cpu), *one.evidence))
+
+
+def filled(one: Ranked) -> tuple[str, ...]:
+    """Who filled a CPU that others than the load used a part of: ``others 62.0 %, the load 31.0 % …``."""
+    if one.cpu is None or one.load_cores is None:
+        return ()
+    foreign = others(one.cpu, one.load_cores)
+    if not foreign:
+        return ()
+    soft = one.cpu.soft_ratio + one.cpu.irq_ratio
+    parts = {"others": foreign, "the load": one.load_cores, "softirqs": soft}
+    return (f"{', '.join(f'{who} {format_percent(ratio)}' for who, ratio in parts.items())} of it",)
 
 
 def _stolen(cpu: CpuShares | None) -> tuple[str, ...]:

@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from linewatt.analysis.limits.cpus import KERNEL_ONLY
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role
-
-KERNEL_ONLY = 0.02
-"""An IRQ CPU with less usr than this part of its sys runs kernel threads, as threaded NAPI: receive work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import used
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.analysis.limits.words import name, short
+from linewatt.analysis.limits.words import filled, name, short
 from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, choice, listing, maybe, record, said
 from linewatt.findings.limits import FULL
 from linewatt.model import ENDS
@@ -216,7 +216,11 @@ def _where(limit: Limit) -> str:
             known = busiest.setdefault(one.end, one)
             busiest[one.end] = max(known, one, key=lambda each: each.share)
     several = len(busiest) > 1
-    return "; ".join(_at(one, format_percent(min(1.0, one.share)), named=several) for one in busiest.values())
+    said = (
+        (_at(one, format_percent(min(1.0, one.share)), named=several), *filled(one))
+        for one in busiest.values()
+    )
+    return "; ".join(": ".join(one) for one in said)
 
 
 def _at(one: Ranked, share: str, *, named: bool = False) -> str:
