@@ -281,6 +281,15 @@ class ImportedFile(Document):
     sha256: str
 
 
+class NotReady(Document):
+    """A check of a host that failed when the run began, as ``linewatt check`` tells it."""
+
+    host: str
+    check: str
+    found: str
+    advice: str = ""
+
+
 class Manifest(Document):
     """What a run knew before anything was measured."""
 
@@ -303,6 +312,8 @@ class Manifest(Document):
     imported_files: Annotated[list[ImportedFile], _null_is(list)] = []
     """of an import of what people measured by hand: each file"""
     checksums: str | None = None
+    not_ready: Annotated[list[NotReady], _null_is(list)] = []
+    """checks of hosts that failed when the run began"""
 
     @property
     def asked(self) -> Campaign:

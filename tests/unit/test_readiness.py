@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report_factories import result, scaling_trials
 
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load
 from linewatt.engine.readiness import readiness_cpu as cpu
 from linewatt.engine.readiness import readiness_host as host
 from linewatt.engine.readiness import readiness_net as net
+from linewatt.engine.readiness.at_start import failures
 from linewatt.engine.readiness.readiness import (
     TITLES,
     Check,
@@ -36,6 +40,9 @@ from linewatt.hosts.facts import read as facts
 from linewatt.hosts.limits import Limits, Pace
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case
+from linewatt.report.printing.screen import fitted
+from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.digest import digest
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
 
@@ -630,3 +637,53 @@ def test_no_fix_disturbs_the_network(check: Callable[[HostAnswer], Check]) -> No
     fix = check(ill).fix
     assert fix is not None
     assert fix.knob in {"tuned", "governor", "irqbalance"}
+
+
+# what a run says of it
+
+
+def failed_at_start(tmp_path: Path, **sections: Any) -> list[tuple[str, str, str]]:
+    file = tmp_path / "c.yaml"
+    hosts = "  h1: {address: 192.0.2.1, data: eth0}\n  h2: {address: 192.0.2.2, data: eth0}\n"
+    file.write_text(f"name: t\nhosts:\n{hosts}pairs: [h1 -> h2]\ntests: [tcp]\nplacement: none\n")
+    campaign = load(file)
+    planned = plan(campaign, 1)
+    known = {name: answer(**(sections if name == "h2" else {})).facts for name in ("h1", "h2")}
+    found = failures(campaign, known, {}, list(planned.trials), planned.every_change)
+    return [(one.host, one.check, one.found) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("sections", "check", "found"),
+    [
+        ({"nic": {"duplex": "Half"}}, "link", "eth0 is up at 100 Gbps, half duplex"),
+        (
+            {"nic": {"pci_speed": "8.0 GT/s PCIe", "pci_width": 4}},
+            "pcie",
+            "x4 at 8 GT/s carries 31.5 Gbps, the line has 100 Gbps",
+        ),
+        (
+            {"cpu": {"governor": "powersave"}},
+            "freq",
+            "governor powersave of acpi-cpufreq: powersave holds the lowest frequency",
+        ),
+    ],
+)
+def test_what_check_calls_a_failure_is_told_by_a_run(
+    sections: dict[str, Any], check: str, found: str, tmp_path: Path
+) -> None:
+    assert failed_at_start(tmp_path, **sections) == [("h2", check, found)]
+
+
+def test_a_run_on_hosts_that_are_ready_tells_nothing(tmp_path: Path) -> None:
+    assert failed_at_start(tmp_path) == []
+    assert failed_at_start(tmp_path, cpu={"governor": None}) == []  # not known is no failure
+
+
+def test_a_host_that_was_not_ready_makes_throughput_doubtful_on_the_first_screen() -> None:
+    found = {"host": "h2", "check": "link", "found": "eth0 is up at 1 Gbps, half duplex", "advice": "look"}
+    screen = first_screen(digest(result(scaling_trials((1,)), not_ready=[found])))
+    assert screen is not None
+    text = "\n".join(line for line, _ in fitted(screen, 120))
+    assert "throughput: doubtful (a)" in text
+    assert "Host not ready: h2: link: eth0 is up at 1 Gbps, half duplex; do: look" in text

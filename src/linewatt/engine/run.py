@@ -11,7 +11,7 @@ import asyncio
 import gc
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -30,12 +30,12 @@ from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session, identity
 from linewatt.engine.undo.leftover import refuse_leftovers
 from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
-from linewatt.errors import InvalidInput, LinewattError, StoreError
+from linewatt.errors import HostError, InvalidInput, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.hosts.process import completed
-from linewatt.records import SCHEMA_VERSION
+from linewatt.records import SCHEMA_VERSION, NotReady
 from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:  # what is done with hosts that are connected to is imported while they answer
@@ -49,6 +49,7 @@ OF_EVERY_RUN = (
     "linewatt.engine.networks.ports",
     "linewatt.engine.networks.reach",
     "linewatt.engine.readiness.congestion",
+    "linewatt.engine.readiness.at_start",
     "linewatt.store.write",
     "linewatt.engine.live.connections",
     "linewatt.engine.undo.knobs",
@@ -95,6 +96,7 @@ class Run(ABC, Generic[E]):
         self._session = Session(campaign, passwords(campaign))
         self._settings: Settings | None = None
         self._connections: ConnectionBook | None = None
+        self._rounds_planned: tuple[Round, ...] = ()
         self._good: frozenset[Leg] = frozenset()
         """ways of data that were good before anything was changed"""
 
@@ -151,7 +153,7 @@ class Run(ABC, Generic[E]):
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
                 return await self._offered(result.path, changes, result)
-            with _kept_if_measured(self._new_result(), self._tell) as path:
+            with _kept_if_measured(self._new_result(changes), self._tell) as path:
                 return await self._offered(path, changes, None)
         finally:
             await completed(session.close())
@@ -168,6 +170,7 @@ class Run(ABC, Generic[E]):
         session = self._session
         await check_reach(self._campaign.described, session.hosts)
         rounds, asked = self._place(dict(self._sites()))
+        self._rounds_planned = tuple(rounds)
         changes: list[Change] = list(dict.fromkeys(asked))
         await check_congestion(changes, session.hosts)
         looked = await refuse_wrong_ways(session, rounds)
@@ -252,7 +255,22 @@ class Run(ABC, Generic[E]):
         if self._connections is not None:
             self._connections.note()
 
-    def _new_result(self) -> Path:
+    def _not_ready(self, changes: Sequence[Change]) -> tuple[NotReady, ...]:
+        """What ``linewatt check`` would call a failure, which is said, too."""
+        from linewatt.engine.readiness.at_start import failures
+
+        clocks = {}
+        for name, host in self._session.hosts.items():
+            with suppress(HostError):
+                clocks[name] = host.clock
+        trials = [trial for round_ in self._rounds_planned for trial in round_.trials]
+        found = failures(self._campaign, self._session.facts, clocks, trials, changes)
+        for one in found:
+            do = f"; {one.advice}" if one.advice else ""
+            self._say(events.Warned(f"{one.host}: not ready ({one.check}): {one.found}{do}"))
+        return found
+
+    def _new_result(self, changes: Sequence[Change]) -> Path:
         """Make the result with its manifest. Raises StoreError."""
         from linewatt.store import write
 
@@ -269,6 +287,8 @@ class Run(ABC, Generic[E]):
                 name: {**spec.as_document(), "facts": facts[name]} for name, spec in campaign.hosts.items()
             },
         }
+        if found := self._not_ready(changes):
+            manifest["not_ready"] = [one.as_written() for one in found]
         return write.new_result(self._places.results, campaign.name, now_s(), manifest)
 
 

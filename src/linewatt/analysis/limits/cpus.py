@@ -9,7 +9,7 @@ from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.findings.cpu import EXCESS_CORES, FOREIGN_CORES
 from linewatt.findings.limits import FULL
 from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.model import CpuShares, EndResult, Trial
+from linewatt.model import CpuShares, EndResult, Flag, Trial
 
 ROLES: dict[Kind, str] = {
     "receiver-irq-cpu": "the receiver's IRQ CPU",
@@ -72,8 +72,9 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
 
 
 def _load_on(trial: Trial, end: EndResult, shares: CpuShares) -> float | None:
-    """What the load's processes used of these CPUs, in cores; None where that is not known."""
-    if any(flag.code == "hosts-share-cpus" for flag in trial.flags) or len(shares.cpus) != 1:
+    """What the load's processes used of a CPU that others use, too, in cores; None: none do, or not known."""
+    flagged = {flag.code for flag in trial.flags if end.host in _hosts(flag)}
+    if "limiting-cpu-shared" not in flagged or len(shares.cpus) != 1:
         return None
     total = 0.0
     for one in trial.instances:
@@ -198,10 +199,14 @@ def _squeezed(end: EndResult) -> tuple[str, ...]:
     )
 
 
+def _hosts(flag: Flag) -> list[str]:
+    return flag.where.partition(":")[0].split(", ")
+
+
 def _slowed(trial: Trial, end: EndResult) -> tuple[str, ...]:
     """That CPUs of an end ran below their speed, or not for the load alone, as flags of the trial have it."""
     return tuple(
         f"{_SLOW[flag.code]} ({flag.code})"
         for flag in trial.flags
-        if flag.code in _SLOW and end.host in flag.where.partition(":")[0].split(", ")
+        if flag.code in _SLOW and end.host in _hosts(flag)
     )

@@ -22,6 +22,7 @@ from linewatt.campaign.users.soak import OwnServer, Users
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
+from linewatt.engine.readiness.at_start import wants
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
 from linewatt.engine.readiness.readiness import (
@@ -41,13 +42,11 @@ from linewatt.errors import HostError, HostLost, InvalidInput, ParseError, WaitT
 from linewatt.foreign import contained, last_line
 from linewatt.hosts.base import Host
 from linewatt.hosts.facts import read as facts
-from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.limits import Pace
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.profiles import ability
-from linewatt.sensors.registry import POWER
 from linewatt.tuning.base import Change
 
 FACTS_LIMIT_S = 20.0
@@ -121,10 +120,10 @@ class Checkup:
             await self._each(self._ask_facts)
             checks: list[Check] = []
             planned = self._planned(checks)
-            wants = self._wants(planned)
+            wanted = wants(self.campaign, planned.cases, planned.trials, planned.changes)
             streams = await self._each(self._ask_streams)
             lives = await self._each(self._ask_live)
-            answers = {name: self._answer(name, wants[name], lives.get(name, Live())) for name in wants}
+            answers = {name: self._answer(name, wanted[name], lives.get(name, Live())) for name in wanted}
             checks += [check for name in answers for check in self._of_host(answers[name], answers)]
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
@@ -221,47 +220,15 @@ class Checkup:
             )
             return _plan(self.campaign)
 
-    def _wants(self, planned: _Planned) -> dict[str, Wants]:
-        """What the plan asks of each host, gathered in one go over its trials."""
-        cases: dict[str, list[Case]] = {name: [] for name in self.campaign.hosts}
-        knobs: dict[str, set[str]] = {name: set() for name in self.campaign.hosts}
-        cpus: dict[str, set[str | None]] = {name: set() for name in self.campaign.hosts}
-        for of_two in (pair for case in planned.cases for pair in case.pairs):
-            for name in of_two.hosts:
-                cases[name].append(of_two)
-        for change in planned.changes:
-            knobs[change.host].add(change.knob)
-        for trial in planned.trials:
-            for pair in trial.pairs:
-                cpus[pair.case.sender].update(one.sender_cpu for one in pair.instances)
-                cpus[pair.case.receiver].update(one.receiver_cpu for one in pair.instances)
-        return {
-            name: Wants(
-                spec,
-                tuple(cases[name]),
-                frozenset(knobs[name]),
-                tuple(
-                    sorted({cpu for text in cpus[name] if text is not None for cpu in parse_cpulist(text)})
-                ),
-                bool(knobs[name]) or self._reads_as_root(name),
-            )
-            for name, spec in self.campaign.hosts.items()
-        }
-
-    def _reads_as_root(self, name: str) -> bool:
-        """Whether a source of power on this host is for root only."""
-        sources = self.campaign.power.get(name, {}).values()
-        return any(getattr(POWER[source.driver], "needs_root", False) is True for source in sources)
-
-    def _answer(self, name: str, wants: Wants, live: Live) -> HostAnswer:
+    def _answer(self, name: str, wanted: Wants, live: Live) -> HostAnswer:
         found = self._found[name]
         if found.problem is not None:
-            return HostAnswer(wants, problem=found.problem)
+            return HostAnswer(wanted, problem=found.problem)
         try:
             clock = self.hosts[name].clock
         except HostError:
             clock = None
-        return HostAnswer(wants, found.facts, live, found.root, clock, slow=self._paces[name].said())
+        return HostAnswer(wanted, found.facts, live, found.root, clock, slow=self._paces[name].said())
 
     def _of_host(self, answer: HostAnswer, answers: dict[str, HostAnswer]) -> Sequence[Check]:
         checks = [*readiness_host.host_checks(answer, self._load)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.soak.figures import STALL_SHARE, rate_disagrees
 from linewatt.model import Flag
 from linewatt.report.printing.export import when
@@ -30,6 +31,7 @@ def flags(soak: Soak) -> tuple[Flag, ...]:
     """All flags of a soak, gravest first."""
     return (
         *_damaged(soak),
+        *not_ready_flags(soak.result.manifest.not_ready),
         *_missing(soak),
         *_ledger(soak),
         *_drops(soak),

@@ -17,11 +17,12 @@ from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.analysis.cases.search_flags import with_search_flags
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.heat import end_of, heat_of, is_told, why_missing
 from linewatt.findings import kind_of
-from linewatt.model import Case, EndResult, Role, Trial, document_of
+from linewatt.model import Case, EndResult, Flag, Role, Trial, document_of
 from linewatt.records import Host
 from linewatt.report.calibration.corrections import documents as correction_documents
 from linewatt.report.columns import power_reasons
@@ -121,6 +122,12 @@ class Digest:
         return self.result.manifest.hosts
 
 
+def _of_campaign(result: Result) -> Iterator[Flag]:
+    """What is to be known of the campaign as a whole: its hosts when it began, and its meters."""
+    yield from not_ready_flags(result.manifest.not_ready)
+    yield from meter_flags(result.meters, result.idle, result.trials)
+
+
 def digest(result: Result) -> Digest:
     """Summaries and flag notes of a result."""
     every, knees = summarise(result.trials), instance_searches_of(result)
@@ -132,7 +139,7 @@ def digest(result: Result) -> Digest:
         for case, label in case_labels({replace(case, instances=1): None for case in own}).items()
     }
     groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
-    findings = gather(result.trials, summaries, meter_flags(result.meters, result.idle, result.trials))
+    findings = gather(result.trials, summaries, _of_campaign(result))
     return Digest(
         result,
         summaries,

@@ -168,7 +168,7 @@ def on_full(seen: Seen, end: EndResult, shares: dict[int, CpuShares | None]) -> 
             "limiting-cpu-shared",
             end.host,
             "; ".join(said),
-            "find what runs there (ps -eLo psr,pcpu,comm), stop it or move it to other CPUs, and measure again",
+            "find what runs there (ps -eLo psr,pcpu,comm), stop it or move it, and measure again",
         )
 
 

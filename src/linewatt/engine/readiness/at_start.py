@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``linewatt check`` would call a failure, told from what a run knows of its hosts when it begins. Pure.
+
+A run asks hosts no more for it: what only ``check`` asks for (ports, full packets, how busy CPUs are in that
+second) is not among it; paths and idle hosts have findings of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.engine.readiness import readiness_cpu, readiness_host, readiness_net
+from linewatt.engine.readiness.readiness import Check, HostAnswer, Wants
+from linewatt.hosts.clock import Offset
+from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.facts.read import Facts
+from linewatt.loads.registry import LOADS
+from linewatt.model import Case
+from linewatt.records import NotReady
+from linewatt.sensors.registry import POWER
+from linewatt.tuning.base import Change
+
+_RIGHTS = "root"
+"""a run that lacks rights ends by itself"""
+
+
+def failures(
+    campaign: Campaign,
+    facts: Mapping[str, Facts],
+    clocks: Mapping[str, Offset],
+    trials: Sequence[PlannedTrial],
+    changes: Iterable[Change],
+) -> tuple[NotReady, ...]:
+    """Failed checks in the order of the campaign's hosts; ``facts`` are those before any change."""
+    trials = () if campaign.varies_users else trials
+    cases = tuple(dict.fromkeys(trial.case for trial in trials))
+    wanted = wants(campaign, cases, trials, changes)
+    answers = {
+        name: HostAnswer(wanted[name], facts[name], clock=clocks.get(name))
+        for name in wanted
+        if name in facts
+    }
+    return tuple(
+        NotReady(host=name, check=one.name, found=one.found, advice=one.advice)
+        for name in answers
+        for one in _checks(answers[name], answers, campaign.load)
+        if one.status == "fail" and one.name != _RIGHTS
+    )
+
+
+def _checks(answer: HostAnswer, answers: Mapping[str, HostAnswer], load: str) -> Iterator[Check]:
+    yield from readiness_host.host_checks(answer, LOADS[load])
+    yield from readiness_cpu.cpu_checks(answer)
+    names = {name for case in answer.wants.cases for name in case.hosts} - {answer.name}
+    yield from readiness_net.net_checks(answer, [answers[name] for name in sorted(names) if name in answers])
+
+
+def wants(
+    campaign: Campaign, cases: Sequence[Case], trials: Iterable[PlannedTrial], changes: Iterable[Change]
+) -> dict[str, Wants]:
+    """What a plan asks of each host, gathered in one go over its trials."""
+    own: dict[str, list[Case]] = {name: [] for name in campaign.hosts}
+    knobs: dict[str, set[str]] = {name: set() for name in campaign.hosts}
+    cpus: dict[str, set[str | None]] = {name: set() for name in campaign.hosts}
+    for of_two in (pair for case in cases for pair in case.pairs):
+        for name in of_two.hosts:
+            own[name].append(of_two)
+    for change in changes:
+        knobs[change.host].add(change.knob)
+    for trial in trials:
+        for pair in trial.pairs:
+            cpus[pair.case.sender].update(one.sender_cpu for one in pair.instances)
+            cpus[pair.case.receiver].update(one.receiver_cpu for one in pair.instances)
+    return {
+        name: Wants(
+            spec,
+            tuple(own[name]),
+            frozenset(knobs[name]),
+            tuple(sorted({cpu for text in cpus[name] if text is not None for cpu in parse_cpulist(text)})),
+            bool(knobs[name]) or _reads_as_root(campaign, name),
+        )
+        for name, spec in campaign.hosts.items()
+    }
+
+
+def _reads_as_root(campaign: Campaign, name: str) -> bool:
+    """Whether a source of power on this host is for root only."""
+    sources = campaign.power.get(name, {}).values()
+    return any(getattr(POWER[source.driver], "needs_root", False) is True for source in sources)
