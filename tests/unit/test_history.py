@@ -23,6 +23,9 @@ from linewatt.analysis.comparison.points import Point
 from linewatt.analysis.statistics import steps
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
+from linewatt.report.comparison.history import History, named
+from linewatt.report.comparison.history_page import _rows as rows_of
+from linewatt.report.comparison.history_page import render
 
 LOSS = OF_CASE["lost_ratio"]
 
@@ -111,8 +114,40 @@ def test_few_results_are_not_enough_and_it_is_said_how_many_more_are(count: int)
     assert (course.changes, course.unlike) == ((), ())
     more = FEWEST_RESULTS - count
     assert course.words == (
-        f"not enough results: {count}, and a step needs 3 before and 3 after it, so {more} more"
+        f"too few results ({count} of 6): a step needs 3 before and 3 after it, so {more} more"
     )
+
+
+def page_of(*followed: Course) -> str:
+    return render(History(tuple(followed), results=max(len(one.points) for one in followed)))
+
+
+def level_rows(one: Course) -> list[Any]:
+    (named_course,) = named(THROUGHPUT, [one])
+    return [row for row in rows_of(named_course) if row["kind"] in ("level", "step")]
+
+
+def test_three_falling_results_have_no_level_line_and_are_no_course_without_a_change() -> None:
+    few, five, enough = the([1, 0.9, 0.8]), the([1, 0.9, 0.8, 0.7, 0.6]), the([1.0] * 6)
+    assert level_rows(few) == []
+    assert level_rows(five) == []
+    (level,) = level_rows(enough)
+    assert level["value"] == pytest.approx(94.0, rel=0.002)
+    page = page_of(few, five, enough)
+    assert "1 course without a change" in page
+    assert "1 course: too few results (3 of 6)" in page
+    assert "1 course: too few results (5 of 6)" in page
+    assert "without a change" not in page_of(few)
+
+
+def test_results_that_differ_too_much_to_show_a_change_are_not_without_one() -> None:
+    (own,) = sides([1.0])
+    levels = [0.0, 2.5, -1.0, 1.5, -2.5, 0.5]
+    rough = course([Point(own, TCP, (one,), Estimate(math.exp(one), None, 1)) for one in levels], THROUGHPUT)
+    assert "differ too much to show one" in rough.words
+    page = page_of(rough)
+    assert "1 course whose results differ too much to show a change" in page
+    assert "without a change" not in page
 
 
 def at(levels: Sequence[float]) -> list[int]:

@@ -307,4 +307,4 @@ def test_equal_soaks_have_no_change_and_three_are_not_enough() -> None:
     (course,) = courses((), RATE, soaks=[side_with(1e9)] * 6)
     assert course.changes == ()
     (course,) = courses((), RATE, soaks=list(map(side_with, (1e9, 2e9, 2e9))))
-    assert course.words == "not enough results: 3, and a step needs 3 before and 3 after it, so 3 more"
+    assert course.words == "too few results (3 of 6): a step needs 3 before and 3 after it, so 3 more"

@@ -93,6 +93,13 @@ class Course:
     """why it is not one with an earlier course of the same case"""
     without: tuple[str, ...] = ()
     """results that have the case without a value"""
+    is_blind: bool = False
+    """whether its results differ too much, or too few are alike, to show any change"""
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether there are as many results as a step needs: of fewer nothing is tested."""
+        return len(self.points) >= FEWEST_RESULTS
 
     @property
     def newest_unlike(self) -> tuple[Unlike, ...]:
@@ -113,11 +120,12 @@ class Course:
     def is_open(self) -> bool:
         """Whether more results would have to say how it stands: too few, or the newest may begin a step."""
         worse = [one for one in self.newest_unlike if (one.change < 0) == self.response.higher_is_better]
-        return len(self.points) < FEWEST_RESULTS or bool(worse)
+        return not self.has_enough or bool(worse)
 
     @property
     def levels(self) -> tuple[tuple[int, int, float], ...]:
-        """First and last place of each level and its mean, on the scale of points; none where it drifts."""
+        """First and last place of each level and its mean, on the scale of points: of too few results, all
+        are taken for one, which nothing has tested (:attr:`has_enough`)."""
         apart = {one.at for one in self.unlike}
         edges = pairwise([0, *(one.at for one in self.changes), len(self.points)])
         return tuple(
@@ -194,6 +202,7 @@ def _course(
         labels=tuple(_labels(points, what_matters)),
         apart=series.apart,
         without=series.without,
+        is_blind=found.visible >= 1 and not counted,
     )
     made = replace(made, changes=_standing(made, matters))
     return replace(made, words=_words(made, found.visible, matters))
@@ -277,12 +286,9 @@ def _shared(made: Course, level: tuple[int, int, float]) -> set[str]:
 
 def _words(made: Course, visible: float, matters: float | None) -> str:
     points, response = made.points, made.response
-    if len(points) < FEWEST_RESULTS:
+    if not made.has_enough:
         more = FEWEST_RESULTS - len(points)
-        return (
-            f"not enough results: {len(points)}, and a step needs {FEWEST} before and {FEWEST} after it, "
-            f"so {more} more"
-        )
+        return f"{too_few(points)}: a step needs {FEWEST} before and {FEWEST} after it, so {more} more"
     if made.drift is not None:
         first, last = points[0].side.id, points[-1].side.id
         return (
@@ -299,6 +305,11 @@ def _words(made: Course, visible: float, matters: float | None) -> str:
     least = max(math.expm1(visible) if response.relative else visible, factor(response, matters))
     shown = f"a lasting one of {amount(response, least)} would most likely have been found"
     return f"no change found over {counted}; {shown}{_newest(made)}"
+
+
+def too_few(points: Sequence[Point]) -> str:
+    """``too few results (3 of 6)``."""
+    return f"too few results ({len(points)} of {FEWEST_RESULTS})"
 
 
 def _counted(made: Course, first: int) -> str:

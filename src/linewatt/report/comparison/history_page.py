@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jinja2 import Environment
 
 from linewatt import __version__
-from linewatt.analysis.comparison.history import Course
+from linewatt.analysis.comparison.history import Course, too_few
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.soak.job import Job
@@ -32,8 +33,8 @@ from linewatt.report.table import Table
 MOST_CHARTS = 60
 """of more courses, those that changed are drawn first"""
 _LEGEND = (
-    "A point is the mean of one result with its SD; a line is a level. Orange: unlike the rest, in no level; "
-    "at the edge, beyond the scale. Hollow: findings make it doubtful. Dashed: between two results something "
+    "A point is the mean of one result with its SD; a line is a level, where results are enough to test for "
+    "one. Orange: unlike the rest, in no level; at the edge, beyond the scale. Hollow: findings make it doubtful. Dashed: between two results something "
     "on record of the hosts or the campaign changed, which says when and not why. The scale does not begin "
     "at 0."
 )
@@ -78,9 +79,20 @@ def _summary(found: History) -> Iterator[str]:
         if len(one.course.points) > 1 and _has_news(one.course)
     ]
     yield from (line for _, line in sorted(told, key=lambda one: not one[0]))
-    quiet = sum(len(one.points) > 1 and not _has_news(one) for one in found.courses)
-    if quiet:
-        yield f"{plural(quiet, 'course')} without a change"
+    quiet = [one for one in found.courses if len(one.points) > 1 and not _has_news(one)]
+    yield from _quiet_words(quiet)
+
+
+def _quiet_words(quiet: Sequence[Course]) -> Iterator[str]:
+    """How many courses have no change, as far as they were tested; of the others why they were not."""
+    tested = [one for one in quiet if one.has_enough]
+    seen = sum(not one.is_blind for one in tested)
+    if seen:
+        yield f"{plural(seen, 'course')} without a change"
+    if len(tested) > seen:
+        yield f"{plural(len(tested) - seen, 'course')} whose results differ too much to show a change"
+    counts = Counter(too_few(one.points) for one in quiet if not one.has_enough)
+    yield from (f"{plural(count, 'course')}: {words}" for words, count in counts.items())
 
 
 def _has_news(course: Course) -> bool:
@@ -161,7 +173,10 @@ def _rows(one: Named) -> Iterator[Row]:
             mean = point.mean if not isinstance(course.case, Job) else Estimate(point.mean.mean, None, 1)
             base = {"x": at, "result": point.side.id, "doubtful": bool(point.doubts)}
             yield base | mean_row(mean, from_si)
-    yield from _levels(one) if course.drift is None else _drift(one, set(unlike))
+    if course.drift is not None:
+        yield from _drift(one, set(unlike))
+    elif course.has_enough:
+        yield from _levels(one)
     for label in labels_told(course):
         yield {"kind": "label", "x": label.at - 0.5, "text": chart.short(facts(label.differences))}
 
