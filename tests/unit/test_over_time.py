@@ -17,13 +17,29 @@ from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
+from linewatt.report.trials.charts.over_time import _throughput as throughput
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.store import read
-from linewatt.store.samples import Origin, Series, write_samples
+from linewatt.store.samples import Course, Origin, Series, write_samples
 
 Values = Mapping[str, tuple[str, float | None]]
 """channel → (unit, value)"""
 SCOPES = {"psu-out PSU1": "psu-out:PSU1", "psu-out PSU2": "psu-out:PSU2", "cpu": "cpu"}
+
+
+def with_a_rest(points: int, rest_s: float, rate_bps: float) -> Course:
+    """A second each, and behind them a last interval of ``rest_s`` in which bytes came in one jump."""
+    known = [(float(at), 9.36e9) for at in range(1, points + 1)]
+    return Course(
+        "h2", "iperf3", "instance0.receiver.throughput_bps", "bit/s", (*known, (points + rest_s, rate_bps))
+    )
+
+
+def test_a_last_interval_of_10_ms_is_not_drawn_as_a_rate() -> None:
+    (trial,) = scaling_trials((1,))[:1]
+    drawn = throughput([with_a_rest(10, 0.01, 28e9)], trial, "receiver")
+    assert {rate for _, rate in drawn} == {9.36e9}
+    assert throughput([with_a_rest(10, 0.6, 9e9)], trial, "receiver")[-1] == (10.6, 9e9)
 
 
 def of_bmc(at: int) -> Values:

@@ -14,7 +14,7 @@ from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks.window import edges
 from linewatt.engine.measuring.window import common_window, count, mean_over, place, rates_over
 from linewatt.errors import ParseError
-from linewatt.loads.base import LoadEnd, LoadInterval
+from linewatt.loads.base import LoadEnd, LoadInterval, whole_intervals
 from linewatt.model import Sample, Window
 
 
@@ -141,6 +141,51 @@ def test_a_missing_sample_lowers_the_coverage_and_not_the_mean() -> None:
 def test_only_intervals_wholly_inside_the_window_are_its_series() -> None:
     run = place(load([1e6, 2e6, 3e6, 4e6]), 0.0, 4.0)
     assert rates_over(run, Window(0.5, 3.5)) == pytest.approx([2e6, 3e6])
+
+
+def counted(*lengths_and_bytes: tuple[float, int], apart_s: float = 0.0) -> tuple[LoadInterval, ...]:
+    intervals, start_s = [], 0.0
+    for length_s, moved in lengths_and_bytes:
+        intervals.append(LoadInterval(start_s, start_s + length_s, moved, packets=moved // 1000))
+        start_s += length_s + apart_s
+    return tuple(intervals)
+
+
+SECOND = (1.0, 1_170_000_000)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "ends_s", "last_bytes"),
+    [
+        ([SECOND] * 3 + [(0.01, 35_000_000)], [1.0, 2.0, 3.01], 1_205_000_000),
+        ([(0.01, 35_000_000)] + [SECOND] * 3, [1.01, 2.01, 3.01], 1_170_000_000),
+        ([SECOND, (0.0, 5), SECOND], [1.0, 2.0], 1_170_000_000),
+        ([SECOND] * 3 + [(0.6, 700_000_000)], [1.0, 2.0, 3.0, 3.6], 700_000_000),
+        ([SECOND], [1.0], 1_170_000_000),
+    ],
+    ids=["last", "first", "of no time", "long enough", "alone"],
+)
+def test_a_short_interval_is_part_of_its_neighbour_and_no_count_is_lost(
+    lengths: list[tuple[float, int]], ends_s: list[float], last_bytes: int
+) -> None:
+    given = counted(*lengths)
+    whole = whole_intervals(given)
+    assert [one.end_s for one in whole] == pytest.approx(ends_s)
+    assert whole[-1].transferred_bytes == last_bytes
+    assert sum(one.transferred_bytes for one in whole) == sum(one.transferred_bytes for one in given)
+    rates = [8 * one.transferred_bytes / (one.end_s - one.start_s) for one in whole]
+    assert max(rates) < 9.7e9
+
+
+def test_a_short_interval_apart_from_its_neighbours_is_left_out() -> None:
+    whole = whole_intervals(counted(SECOND, SECOND, (0.01, 35_000_000), apart_s=0.5))
+    assert [one.end_s for one in whole] == pytest.approx([1.0, 2.5])
+
+
+def test_a_last_interval_of_10_ms_is_no_rate_of_the_window() -> None:
+    own = LoadEnd(False, "", counted(*[SECOND] * 3, (0.01, 35_000_000)), 3.01, None)
+    rates = rates_over(place(own, 0.0, 3.01), Window(0.0, 3.01))
+    assert rates == pytest.approx([9.36e9, 9.36e9, 9.64e9 / 1.01])
 
 
 def readings(*ends_s: float) -> list[Reading]:

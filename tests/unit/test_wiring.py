@@ -594,6 +594,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_corrected.py",
         "test_supplies_that_were_calibrated_together_are_corrected_together",
     ),
+    "not-ready": (
+        "test_readiness.py",
+        "test_a_host_that_was_not_ready_makes_throughput_doubtful_on_the_first_screen",
+    ),
     "meter-averages": ("test_meter_book.py", "test_slow_meters_are_told_of_once"),
     "meter-hangs": (
         "test_meter_book.py",

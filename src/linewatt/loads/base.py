@@ -11,6 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, ClassVar, Literal
 
 from linewatt.errors import InvalidInput, ParseError
@@ -63,6 +64,47 @@ class LoadInterval:
     retransmits: int | None = None
     packets: int | None = None
     lost_packets: int | None = None
+
+
+SHORT_RATIO = 0.5
+"""of the usual length: a shorter interval has no rate of its own, for bytes are counted in jumps"""
+
+
+def whole_intervals(intervals: Sequence[LoadInterval]) -> tuple[LoadInterval, ...]:
+    """The same counts without short intervals, as the 10 ms that iperf3 may end with: each is part of the one
+    before it, the first of the next one. One that is apart from both is left out.
+    """
+    lengths_s = [one.end_s - one.start_s for one in intervals]
+    least_s = SHORT_RATIO * median(lengths_s) if lengths_s else 0.0
+    whole: list[LoadInterval] = []
+    short: LoadInterval | None = None
+    for one, length_s in zip(intervals, lengths_s, strict=True):
+        if length_s >= least_s and length_s > 0:
+            whole.append(one if short is None else _joined(short, one, least_s) or one)
+            short = None
+        elif whole:
+            whole[-1] = _joined(whole[-1], one, least_s) or whole[-1]
+        else:
+            short = one if short is None else _joined(short, one, least_s) or one
+    return tuple(whole)
+
+
+def _joined(first: LoadInterval, then: LoadInterval, least_s: float) -> LoadInterval | None:
+    """Two intervals as one; None where there is time between them."""
+    if abs(then.start_s - first.end_s) > SHORT_RATIO * least_s:
+        return None
+
+    def both(one: int | None, two: int | None) -> int | None:
+        return None if one is None or two is None else one + two
+
+    return LoadInterval(
+        first.start_s,
+        then.end_s,
+        first.transferred_bytes + then.transferred_bytes,
+        both(first.retransmits, then.retransmits),
+        both(first.packets, then.packets),
+        both(first.lost_packets, then.lost_packets),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.ssh import sockets
 from linewatt.hosts.ssh.sockets import Connection
-from linewatt.loads.base import Load, LoadInterval
+from linewatt.loads.base import Load, LoadInterval, whole_intervals
 from linewatt.model import (
     METHOD,
     Case,
@@ -391,8 +391,7 @@ def _one_load_series(host: str, source: str, role: str, run: InstanceRun) -> Ser
     channel = Channel(f"instance{instance}.{role}.throughput_bps", "bit/s", "mean", scope)
     samples = [
         Sample(end.start_s + one.end_s, channel.name, _rate_bps(one), one.end_s - one.start_s)
-        for one in end.load.intervals
-        if one.end_s > one.start_s
+        for one in whole_intervals(end.load.intervals)
     ]
     return Series(host, source, {channel.name: channel}, samples)
 

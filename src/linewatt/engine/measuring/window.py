@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.errors import ParseError
-from linewatt.loads.base import LoadEnd, LoadInterval
+from linewatt.loads.base import LoadEnd, LoadInterval, whole_intervals
 from linewatt.model import Sample, Window
 
 COVERAGE_NEEDED = 0.98
@@ -138,11 +138,9 @@ def mean_over(samples: Iterable[Sample], window: Window) -> Mean | None:
 
 
 def rates_over(run: EndRun, window: Window) -> list[float]:
-    """Rates in bit/s of the intervals that lie wholly inside the window, in order."""
+    """Rates in bit/s of the intervals that lie wholly inside the window, in order, without short ones."""
     return [
         8 * interval.transferred_bytes / (interval.end_s - interval.start_s)
-        for interval in run.load.intervals
-        if interval.end_s > interval.start_s
-        and run.start_s + interval.start_s >= window.start_s
-        and run.start_s + interval.end_s <= window.end_s
+        for interval in whole_intervals(run.load.intervals)
+        if run.start_s + interval.start_s >= window.start_s and run.start_s + interval.end_s <= window.end_s
     ]

@@ -34,9 +34,9 @@ MOST_CHARTS = 60
 """of more courses, those that changed are drawn first"""
 _LEGEND = (
     "A point is the mean of one result with its SD; a line is a level, where results are enough to test for "
-    "one. Orange: unlike the rest, in no level; at the edge, beyond the scale. Hollow: findings make it doubtful. Dashed: between two results something "
-    "on record of the hosts or the campaign changed, which says when and not why. The scale does not begin "
-    "at 0."
+    "one. Orange: unlike the rest, in no level; at the edge, beyond the scale. Hollow: findings make it "
+    "doubtful. Dashed: between two results something on record of the hosts or the campaign changed, which "
+    "says when and not why. The scale does not begin at 0."
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from statistics import median
 
 from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
@@ -18,6 +19,7 @@ from linewatt.engine.measuring.users import users_rates
 from linewatt.engine.measuring.window import EndRun, rates_over
 from linewatt.findings.power import FOLLOW_THE_CPU
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
+from linewatt.loads.base import SHORT_RATIO
 from linewatt.model import Case, EndResult, Flag, PowerResult, Window
 from linewatt.units import format_rate, format_significant
 
@@ -134,15 +136,19 @@ def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Wind
 
 
 def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> list[float]:
-    """Cores in use by each record that lies wholly inside the window and has all CPUs of the host."""
+    """Cores in use by each record that lies wholly inside the window, is not short and has all CPUs of the
+    host."""
     wanted = None if cpus is None else {*cpus}
     names = [
         name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], wanted)
     ]
     number = len({name.partition(".")[0] for name in names})
     cores = []
+    least_s = SHORT_RATIO * median([one.span_s for one in mpstat.records] or [0.0])
     for record in mpstat.records:
         if record.time_s - record.span_s < window.start_s or record.time_s > window.end_s:
+            continue
+        if record.span_s < least_s:
             continue
         values = [record.values.get(name) for name in names]
         if values and None not in values:

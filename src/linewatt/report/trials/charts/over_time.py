@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
 from linewatt.analysis.metrics.unit import GBPS, MBPS
+from linewatt.loads.base import SHORT_RATIO
 from linewatt.model import ENDS, Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs, apart
@@ -132,9 +133,10 @@ def _tracks(summary: CaseSummary) -> tuple[_Track, ...]:
 def _of_host(name: str, unit: str) -> Callable[[Sequence[Course], Trial, Role], Points]:
     def read(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
         host = trial.case.host(role)
-        return next(
-            (list(one.points) for one in courses if (one.host, one.name, one.unit) == (host, name, unit)), []
+        points = next(
+            (one.points for one in courses if (one.host, one.name, one.unit) == (host, name, unit)), ()
         )
+        return _of_usual_length(points) if name == "cpu" else list(points)
 
     return read
 
@@ -144,11 +146,21 @@ def _throughput(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
     rates = [one for one in courses if one.unit == "bit/s" and f".{role}." in one.name]
     if len(rates) < trial.case.processes:
         return []
+    rates = [replace(one, points=tuple(_of_usual_length(one.points))) for one in rates]
     first = rates[0].points
     half_s = median([after - before for (before, _), (after, _) in pairwise(first)] or [0.0]) / 2
     total = [(time_s, _sum(_at(one.points, time_s, half_s) for one in rates)) for time_s, _ in first]
     known = [at for at, (_, value) in enumerate(total) if value is not None]
     return total[known[0] : known[-1] + 1] if known else []
+
+
+def _of_usual_length(points: Sequence[tuple[float, float | None]]) -> Points:
+    """Means without those of a short time since the one before: what a few ms hold is no rate."""
+    if not points:
+        return []
+    apart_s = [after - before for (before, _), (after, _) in pairwise(points)]
+    least_s = SHORT_RATIO * median(apart_s) if apart_s else 0.0
+    return [point for point, since_s in zip(points, [math.inf, *apart_s], strict=True) if since_s >= least_s]
 
 
 def _at(points: Sequence[tuple[float, float | None]], time_s: float, within_s: float) -> float | None:
