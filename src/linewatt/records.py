@@ -162,6 +162,8 @@ class AskedTest(Document):
     instances: list[int] | str | None = None
     streams: Annotated[list[int], _null_is(list)] = []
     zerocopy: bool | None = None
+    rate_bps: _Number | str | None = None
+    """of an instance; a text: searched"""
 
 
 class Search(Document):

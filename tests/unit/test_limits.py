@@ -206,6 +206,14 @@ def test_a_paced_load_that_did_not_is_limited_by_what_is_full() -> None:
     assert "no limit found" in headroom.case_flags[0].evidence
 
 
+def test_a_rate_that_is_exceeded_limits_nothing_and_is_said() -> None:
+    found = summary(paced(10e9 / 1.36, receiver_irq=0.999))
+    assert found.limit.kinds == ("receiver-irq-cpu",)
+    assert found.limit.evidence.endswith("; 136.0 % of the 7.35 Gbps asked for arrived")
+    (flag,) = [flag for flag in found.case_flags if flag.code == "rate-exceeded"]
+    assert flag.evidence == "10.0 Gbps where 7.35 Gbps were asked for (136.0 %)"
+
+
 def test_one_full_cpu_of_eight_does_not_hide_in_their_mean() -> None:
     eight = tuple(range(8))
     found = verdict(
@@ -444,6 +452,10 @@ def test_a_rate_is_missed_below_98_percent_and_a_line_exceeded_above_half_a_perc
 
     assert told(paced(10e9 / 0.981)) == []
     assert told(paced(10e9 / 0.97)) == ["rate-not-reached"]
+    assert told(paced(10e9 / 1.019)) == []
+    assert told(paced(10e9 / 1.36)) == ["rate-exceeded"]
+    sent = replace(paced(10e9, test="udp-1500"), offered_bps=13.6e9)
+    assert "rate-exceeded" in told(sent)  # what was lost on the way was sent all the same
     assert told(replace(loaded(), line_goodput_bps=10e9 / 1.004)) == []
     assert told(replace(loaded(), line_goodput_bps=10e9 / 1.006)) == ["above-line-rate"]
 

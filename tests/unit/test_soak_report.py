@@ -536,15 +536,18 @@ def test_the_page_of_hostile_names_escapes_them(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in text
 
 
-def line_soak(root: Path, *more: Series, seconds: int = 60) -> Soak:
-    """1e8 B/s from a to b, of iperf3 alone, with further series."""
+def line_soak(
+    root: Path, *more: Series, seconds: int = 60, rest_s: float = 0.0, interval_s: float = 1.0, **asked: Any
+) -> Soak:
+    """1e8 B/s from a to b, of iperf3 alone, with further series; for ``rest_s`` behind it nothing runs."""
     manifest = {
         "schema_version": 1,
         "name": "line",
         "created_s": STARTED_S,
         "campaign": {
-            "soak": {"duration_s": float(seconds), "interval_s": 1.0, "segment_s": 30.0},
+            "soak": {"duration_s": float(seconds), "interval_s": interval_s, "segment_s": 30.0},
             "users": None,
+            **asked,
         },
         "trials_planned": 0,
         "hosts": {"a": {}, "b": {}},
@@ -557,8 +560,48 @@ def line_soak(root: Path, *more: Series, seconds: int = 60) -> Soak:
         samples = [Sample(STARTED_S + at, name, 1e8 * at) for at in range(seconds + 1)]
         chunks.append(Series(host, "iperf3", {name: Channel(name, "B", "counter", "host")}, samples))
     store.write_chunk(part, 1, chunks)
-    store.end_part(part, STARTED_S + seconds, "done")
+    store.end_part(part, STARTED_S + seconds + rest_s, "done")
     return digest(read.load(path))
+
+
+def load_words(soak: Soak) -> str:
+    (figure,) = [one for one in figures(soak) if one.name == "rate"]
+    return figure.description
+
+
+def test_the_mean_of_a_chart_is_of_the_time_in_which_loads_ran(tmp_path: Path) -> None:
+    """Ten slices of 6 s, and one in which nothing ran, or only for a moment."""
+    for number, (seconds, rest_s) in enumerate([(60, 4.0), (60, 0.0), (61, 0.0), (65, 0.0)]):
+        soak = line_soak(tmp_path / str(number), seconds=seconds, rest_s=rest_s, interval_s=6.0)
+        assert load_words(soak) == "iperf3: mean 800 Mbps, peak 800 Mbps"
+        assert soak.rates is not None
+        assert soak.rates.mean_bps == pytest.approx(8e8)
+
+
+def asked_for(rate_bps: float | None, instances: int = 1, **more: Any) -> dict[str, Any]:
+    test = {"test": "tcp", "instances": [instances], "rate_bps": rate_bps}
+    return {"tests": [test], "pairs": [["a", "b"]]} | more
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (asked_for(5.9e8), "800 Mbps where 590 Mbps were asked for (135.6 %)"),
+        (asked_for(3e8, 2), "800 Mbps where 600 Mbps were asked for (133.3 %)"),
+        (asked_for(3e8, pairs=[["a", "b"], ["b", "a"]], concurrent_pairs=True), "600 Mbps were asked for"),
+        (asked_for(4e8, 2), ""),
+        (asked_for(7.9e8), ""),
+        (asked_for(None), ""),
+        ({}, ""),
+    ],
+    ids=["one", "two instances", "pairs at once", "as asked", "within 2 %", "unlimited", "not on record"],
+)
+def test_a_soak_whose_load_is_above_its_rate_says_so(
+    asked: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    found = [one for one in flags(line_soak(tmp_path, **asked)) if one.code == "rate-exceeded"]
+    assert bool(found) == bool(told)
+    assert all(told in one.evidence and one.where == "iperf3" for one in found)
 
 
 STEADY = Shape(clients=("c1",), users=2, frozen_w=216.0)

@@ -494,6 +494,7 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
     "above-line-rate": lambda: changed(line_goodput_bps=9e9),
     "tcp-retransmits": lambda: changed(retransmits=66_182, window=Window(0.0, 5.0)),
     "rate-not-reached": lambda: changed(case=replace(CASE, rate_bps=14e9)),
+    "rate-exceeded": lambda: changed(case=replace(CASE, rate_bps=1e8)),
     "test-bed-is-the-limit": lambda: changed(
         sender=end("h1", "sender", 1.0, 0.995, 0.4), receiver=end("h2", "receiver", 1.0, 0.5, 0.4)
     ),

@@ -31,6 +31,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
             "GSO or GRO differs between A and B",
             how="`compare` says which facts of the hosts differ beside each verdict",
         ),
+        Lie("An asked rate that was exceeded", ("rate-exceeded",)),
         Lie("An asked rate that was not reached", ("rate-not-reached", "arrivals-not-served")),
         Lie("More than the line can carry", ("above-line-rate",)),
         Lie("Loss on the path of TCP", ("tcp-retransmits",)),

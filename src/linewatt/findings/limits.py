@@ -17,6 +17,8 @@ TIE = 0.02
 """Candidates as near to full as this are named together."""
 REACHED = 0.98
 """of the rate that was asked for: from here on it is what limits"""
+EXCEEDED = 1.02
+"""of the rate that was asked for: more than that is another load than the one that was asked for"""
 IMPOSSIBLE = 1.005
 """of what the line can carry: more is an error of the measurement"""
 LOSS = 0.01
@@ -53,6 +55,16 @@ KINDS = (
         "Less arrived than was asked for: the figures are those of a lower rate.",
         f"Less than {percent(REACHED)} of the asked rate arrived, in the mean of the trials.",
         "Ask for less, or take the rate away; what limits the case is named beside its table.",
+    ),
+    Kind(
+        "rate-exceeded",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "More was sent or arrived than was asked for: the figures are those of a higher rate, and that rate limits nothing.",
+        f"More than {percent(EXCEEDED)} of the asked rate was sent or arrived, in the mean of the trials or of a soak's load.",
+        "See how the load paces (docs/loads.md): whether it catches up after pauses, and whether its rate is of a stream or "
+        "of a process; measure again at the rate that is meant.",
     ),
     Kind(
         "above-line-rate",

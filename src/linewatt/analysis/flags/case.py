@@ -10,6 +10,7 @@ from statistics import fmean, median
 from linewatt.analysis.flags.group import test_bed_of_pair
 from linewatt.analysis.flags.retransmits import retransmit_flags
 from linewatt.analysis.limits import words
+from linewatt.analysis.limits.paths import asked_bps
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.metrics.of_soak import SoakRun
@@ -19,7 +20,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
 from linewatt.analysis.statistics.modes import Modes, modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.analysis.statistics.steadiness import drift, unlike
-from linewatt.findings.limits import FULL, IMPOSSIBLE, REACHED
+from linewatt.findings.limits import EXCEEDED, FULL, IMPOSSIBLE, REACHED
 from linewatt.findings.power import FEWEST_OF_CASE, MIN_OUTLIER, MIN_OUTLIER_W, SAME_CORES
 from linewatt.model import Case, EndResult, Flag, Trial
 from linewatt.units import format_change, format_percent, format_rate, format_seconds
@@ -191,6 +192,7 @@ def limit_flags(
 ) -> Iterator[Flag]:
     """Findings on a case, from its done ``trials`` and its limit; of a pair of a group also from that."""
     yield from _asked(case, limit, case.way)
+    yield from exceeded_flags(_asked_and_moved(trials), case.way)
     yield from _impossible(trials, limit, case.way)
     yield from retransmit_flags(case, trials)
     yield from test_bed_of_pair(case, limit, of_group) if of_group else _test_bed(case, limit)
@@ -210,6 +212,31 @@ def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
         f"{format_rate(asked.used)} of the {format_rate(asked.capacity)} asked for arrived "
         f"({format_percent(asked.share)}){by}",
         "ask for less, or take the rate away: these are figures of a lower rate",
+    )
+
+
+def _asked_and_moved(trials: Sequence[Trial]) -> list[tuple[float, float]]:
+    """The asked rate of each trial, and what was sent or arrived, whichever is more, bit/s."""
+    known = [
+        (asked, [rate for rate in (trial.throughput_bps, trial.offered_bps) if rate is not None])
+        for trial in trials
+        if (asked := asked_bps(trial))
+    ]
+    return [(asked, max(rates)) for asked, rates in known if rates]
+
+
+def exceeded_flags(asked_and_moved: Sequence[tuple[float, float]], where: str) -> Iterator[Flag]:
+    """That more was moved than was asked for, in the mean."""
+    if not asked_and_moved:
+        return
+    asked, moved = (fmean(each) for each in zip(*asked_and_moved, strict=True))
+    if moved <= EXCEEDED * asked:
+        return
+    yield Flag(
+        "rate-exceeded",
+        where,
+        f"{format_rate(moved)} where {format_rate(asked)} were asked for ({format_percent(moved / asked)})",
+        "see how the load paces, and whether the rate is of a stream or of a process; ask for what is meant",
     )
 
 

@@ -16,7 +16,7 @@ from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import ROLES, count
 from linewatt.analysis.limits.paths import line_words, lost_ratio
 from linewatt.analysis.limits.ranking import Ranked, rank
-from linewatt.findings.limits import LOSS, TIE
+from linewatt.findings.limits import EXCEEDED, LOSS, REACHED, TIE
 from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
 
@@ -80,7 +80,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     case, ranked = done[0].case, rank(done)
     unknown = _unknown(case, ranked)
     asked = next((one for one in ranked if one.kind == "paced"), None)
-    if asked is not None and asked.holds:
+    if asked is not None and asked.holds and asked.share <= EXCEEDED:
         return _paced(asked, ranked, unknown)
     named, added = _named(case, done, ranked), _added(done)
     if added:  # what a path with it carries is no figure of the line
@@ -141,7 +141,9 @@ def _lost(done: Sequence[Trial]) -> float | None:
 
 def _missed(asked: Ranked | None) -> list[str]:
     """That the asked rate did not arrive."""
-    return [] if asked is None else [f"only {words.short(asked)} arrived"]
+    if asked is None:
+        return []
+    return [f"{'only ' if asked.share < REACHED else ''}{words.short(asked)} arrived"]
 
 
 def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:

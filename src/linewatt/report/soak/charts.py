@@ -48,9 +48,9 @@ def figures(soak: Soak) -> tuple[Figure, ...]:
 
 def _rate(soak: Soak) -> Figure | None:
     series = {
-        "Received": soak.rate("clients|users.received_bytes", scale=8.0, inside=False),
-        "Sent": soak.rate("clients|users.sent_bytes", scale=8.0, inside=False),
-        soak.load: soak.rate(*(f"{side}|load.received_bytes" for side in _SIDES), scale=8.0, inside=False),
+        "Received": soak.load_rate("clients|users.received_bytes", scale=8.0),
+        "Sent": soak.load_rate("clients|users.sent_bytes", scale=8.0),
+        soak.load: soak.load_rate(*(f"{side}|load.received_bytes" for side in _SIDES), scale=8.0),
     }
     known = [value for cells in series.values() for value in cells if value is not None]
     unit, scale = (

@@ -17,7 +17,7 @@ from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Ends, Figure, Ledger,
 from linewatt.errors import StoreError
 from linewatt.loads.registry import SOAKING
 from linewatt.model import PowerResult
-from linewatt.records import Event, Host, SoakTimes, UserGroup, Users
+from linewatt.records import AskedTest, Event, Host, SoakTimes, UserGroup, Users
 from linewatt.report.soak.tracks import Roles, roles, track
 from linewatt.report.soak.users import UsersDone, users_done
 from linewatt.store.read import Result
@@ -228,10 +228,43 @@ class Soak:
 
     def _is_load(self, cell: int) -> bool:
         start_s = self.scan.start_s + cell * self.scan.cell_s
+        edge_s = min(0.5, _EDGE * self.scan.cell_s)
         return any(
-            first - 0.5 <= start_s and start_s + self.scan.cell_s <= end + 0.5
+            first - edge_s <= start_s and start_s + self.scan.cell_s <= end + edge_s
             for first, end in self.load_spans
         )
+
+    def load_rate(self, *tracks: str, scale: float = 1.0) -> Cells:
+        """The sum of tracks a second of the time in each cell in which loads ran; None in cells of which they
+        ran less than half.
+        """
+        cells = self.rate(*tracks, scale=scale, inside=False)
+        shares = [self._load_share(at) for at in range(len(cells))]
+        return [
+            None if value is None or share < _HALF else value / share
+            for value, share in zip(cells, shares, strict=True)
+        ]
+
+    def _load_share(self, cell: int) -> float:
+        """The part of a cell in which loads ran."""
+        start_s = self.scan.start_s + cell * self.scan.cell_s
+        end_s = start_s + self.scan.cell_s
+        ran_s = sum(max(0.0, min(end_s, end) - max(start_s, first)) for first, end in self.load_spans)
+        return ran_s / self.scan.cell_s
+
+    def mean_of(self, *channels: str) -> float | None:
+        """What counters with these names counted on all hosts, a second of the time in which loads ran."""
+        known = [one.value for one in self.totals if one.channel in channels and one.value is not None]
+        return sum(known) / self.load_s if known and self.load_s > 0 else None
+
+    @property
+    def load_asked_bps(self) -> float | None:
+        """The rate of the load beside the users, all that runs at once; ``None``: unlimited, or not the same
+        all the time."""
+        campaign = self.result.manifest.asked
+        rates = {_rate_of(one) for one in campaign.tests}
+        asked = rates.pop() if len(rates) == 1 and not campaign.written.get("groups") else None
+        return None if asked is None else asked * (len(campaign.pairs) if campaign.concurrent_pairs else 1)
 
     @cached_property
     def rates(self) -> figures.Rates | None:
@@ -378,8 +411,18 @@ _PAYLOAD = (
 )
 
 
+_EDGE, _HALF = 0.05, 0.5
+"""parts of a cell: loads may have run so much less of a whole one; of less than half there is no rate"""
 _LATE_CELLS = 2
 """a part that ended has readings up to its end, or its last chunk is missing"""
+
+
+def _rate_of(test: AskedTest) -> float | None:
+    """All instances of a test together, bit/s; None: unlimited, or several counts in turn."""
+    count = test.instances if isinstance(test.instances, list) else []
+    if len(count) != 1 or not isinstance(test.rate_bps, (int, float)):
+        return None
+    return float(test.rate_bps) * count[0]
 
 
 def digest(result: Result) -> Soak:

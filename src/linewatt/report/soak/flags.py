@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.flags.case import exceeded_flags
 from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.soak.figures import STALL_SHARE, rate_disagrees
 from linewatt.model import Flag
@@ -35,6 +36,7 @@ def flags(soak: Soak) -> tuple[Flag, ...]:
         *_missing(soak),
         *_ledger(soak),
         *_drops(soak),
+        *_exceeded(soak),
         *_disagrees(soak),
         *_interrupted(soak),
         *_silent(soak),
@@ -114,6 +116,13 @@ def _disagrees(soak: Soak) -> Iterator[Flag]:
             f"{format_seconds(soak.load_s)} makes {format_rate(apart.mean_bps, 4)}",
             "look at gaps: what was counted in them is in the total and in no rate",
         )
+
+
+def _exceeded(soak: Soak) -> Iterator[Flag]:
+    """The load beside the users, which has a rate of its own."""
+    asked_bps, moved = soak.load_asked_bps, soak.mean_of("load.received_bytes")
+    if asked_bps and moved is not None:
+        yield from exceeded_flags([(asked_bps, 8 * moved)], soak.load)
 
 
 def _interrupted(soak: Soak) -> Iterator[Flag]:
