@@ -21,7 +21,12 @@ from linewatt.units import format_percent, format_rate, format_significant, kpps
 FEWEST_ROWS = 6
 """three figures, and as many rows again that say how well they fit"""
 UNEVEN_RATIO = 0.5
-LEAST_R2, CLEAR_R2 = 0.5, 0.9
+CLEAR_R2 = 0.9
+"""of how power varies: where traffic explains less, that is said"""
+FEW_R2, FEW_CHANCE = 0.5, 1e-6
+"""where traffic explains less than so much, the chance that it does so by accident must be below that"""
+MOST_RATIO = 10.0
+"""between the ends of an interval: a figure that may be ten times another tells nothing"""
 BEND_RATIO, WRONG_BEND_RATIO = 0.05, 0.2
 """of all that traffic adds: a bend that is told of, and one with which slopes are no cost of anything"""
 
@@ -95,9 +100,14 @@ class EnergyFit:
 
 
 def energy_fit(
-    rows: Sequence[Row], step_w: float | None = None, published: PacketEnergy | str | None = None
+    rows: Sequence[Row],
+    step_w: float | None = None,
+    published: PacketEnergy | str | None = None,
+    *,
+    odd: bool = True,
 ) -> EnergyFit:
-    """The figures that rows carry. ``step_w`` is the least difference that the meter can show.
+    """The figures that rows carry. ``step_w`` is the least difference that the meter can show; ``odd``: look
+    for a row that all others contradict.
 
     ``published`` are those of the two least squares, or why there are none: they then stand in the result.
     """
@@ -120,7 +130,8 @@ def energy_fit(
     found = replace(_fitted(told, design), **design.quality)
     if isinstance(published, PacketEnergy):
         found = _with_published(found, design, published)
-    for judge in (_odd_row, _bent, _unexplained, _uneven):
+    found = _odd_row(found, design, step_w) if odd else found
+    for judge in (_bent, _unexplained, _uneven):
         found = judge(found, design)
     found = _unresolved(found, design, step_w)
     if isinstance(published, str):
@@ -196,16 +207,17 @@ def _with_published(found: EnergyFit, design: Design, published: PacketEnergy) -
 
 
 def _unexplained(found: EnergyFit, design: Design) -> EnergyFit:
-    """Whether the watts follow the traffic at all."""
+    """Whether the watts follow the traffic at all. How much else moves them is in the intervals."""
     from scipy.special import fdtrc
 
     explained = format_percent(max(0.0, design.r2))
     if design.r2 < 1 - 1e-12:
         ratio = design.r2 / (len(KINDS) - 1) / ((1 - design.r2) / design.degrees)
         chance = float(fdtrc(len(KINDS) - 1, design.degrees, max(0.0, ratio)))
-        if design.r2 < LEAST_R2 or chance > MOST_CHANCE:
+        if chance > (FEW_CHANCE if design.r2 < FEW_R2 else MOST_CHANCE):
             return found.withheld(
-                f"power does not follow the traffic, which explains {explained} of how it varies"
+                f"power does not follow the traffic, which explains {explained} of how it varies: no more "
+                "than may be chance"
             )
     if design.r2 < CLEAR_R2:
         return found.warned(f"traffic explains {explained} of how power varies; something else moves it, too")
@@ -260,25 +272,45 @@ def _uneven(found: EnergyFit, design: Design) -> EnergyFit:
     )
 
 
-def _odd_row(found: EnergyFit, design: Design) -> EnergyFit:
-    """A row that all others contradict: cut off, or mistyped. What hangs on it is withheld."""
+def _odd_row(found: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
+    """A row that all others contradict: cut off, or mistyped. The fit without it is told beside, and what it
+    leaves open is in the intervals: either may be right.
+    """
     at = design.odd()
     if at is None:
         return found
     row = design.rows[at]
-    outlier = (
-        f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[at]):.3g} W off the fit: cut off or mistyped?"
+    rest = [one for number, one in enumerate(design.rows) if number != at]
+    without = energy_fit(rest, step_w, odd=False)
+    figures = {kind.key: _as_wide(found.figures[kind.key], without.figures[kind.key]) for kind in KINDS}
+    return replace(found, figures=figures).warned(
+        f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[at]):.3g} W off the fit: cut off or mistyped? "
+        f"Without it: {_told(without)}"
     )
-    others = Design([one for number, one in enumerate(design.rows) if number != at])
-    moved = [
-        kind
-        for kind, before, after, reach in zip(
-            KINDS, design.figures, others.figures, others.reaches, strict=True
+
+
+def _as_wide(one: Figure, other: Figure) -> Figure:
+    """A figure whose interval has that of another in it."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return one
+    return replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
+
+
+def _told(fit: EnergyFit) -> str:
+    """Figures of a fit in one line, each with the farther half of its interval."""
+    said = []
+    for kind in KINDS:
+        one = fit.figures[kind.key]
+        known = one.value is not None and one.low is not None and one.high is not None
+        said.append(
+            f"{kind.title[0].lower()}{kind.title[1:]} {_with_reach(kind, one) if known else 'withheld'}"
         )
-        if abs(before - after) > reach
-    ]
-    reason = f"hangs on one row ({outlier})"
-    return found.withheld(reason, *moved) if moved else found.warned(outlier)
+    return ", ".join(said)
+
+
+def _with_reach(kind: Kind, one: Figure) -> str:
+    value, low, high = one.value or 0.0, one.low or 0.0, one.high or 0.0
+    return kind.said(value, max(high - value, value - low))
 
 
 def _unresolved(found: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
@@ -300,12 +332,19 @@ def _unresolved(found: EnergyFit, design: Design, step_w: float | None) -> Energ
 
 
 def _unphysical(found: EnergyFit) -> EnergyFit:
-    """Nothing is said of an energy, or of power without traffic, that may be 0 or less."""
+    """Nothing is said of an energy, or of power without traffic, that may be 0 or less, or ten times another
+    as well.
+    """
     for kind in KINDS:
         one = found.figures[kind.key]
-        if one.value is None or one.low is None or one.high is None or one.low > 0:
+        if one.value is None or one.low is None or one.high is None:
             continue
-        cost = kind.said(one.value, (one.high - one.low) / 2)
+        if one.low > 0:
+            if one.high >= MOST_RATIO * one.low:
+                ends = f"{kind.said(one.low)} to {kind.said(one.high)}"
+                found = found.withheld(f"may be anything from {ends}: these readings do not tell it", kind)
+            continue
+        cost = _with_reach(kind, one)
         if one.high < 0:
             reason = f"{cost} is below 0, which nothing draws: the model does not hold here"
         else:
