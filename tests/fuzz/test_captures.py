@@ -27,6 +27,7 @@ loads = damaged(
         "iperf3/3.21-*/*t.json",
     )
 )
+words = damaged(texts("imports/text/*/*.txt"))
 flents = damaged([gzip.decompress((IMPORTS / "flent" / "tcp_1up_noping.flent.gz").read_bytes())])
 readings = damaged(
     texts(
@@ -62,6 +63,12 @@ def _imported(*files: CaptureFile) -> None:
 def test_a_load_of_anything_is_trials_or_refused(text: str) -> None:
     with survived("import: load"):
         _imported(_file("gen/load.json", text))
+
+
+@fuzz(words, share=0.4)
+def test_text_of_a_load_of_anything_is_trials_or_refused(text: str) -> None:
+    with survived("import: text"):
+        _imported(_file("gen/load.txt", text))
 
 
 @fuzz(flents, share=0.4)

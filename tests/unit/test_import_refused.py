@@ -14,13 +14,8 @@ from tests.unit.test_import_captures import ONE, document, imported, refusal
 
 from linewatt.engine.captures.foreign_tools import JSON_TOOLS, MAGIC, TEXT_TOOLS, load_texts, name_of
 
-IPERF3 = """Connecting to host 192.0.2.2, port 5201
-[  5] local 192.0.2.1 port 53526 connected to 192.0.2.2 port 5201
-[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
-[  5]   0.00-1.00   sec   560 MBytes  4.70 Gbits/sec   64    924 KBytes
-"""
 EXAMPLES = {
-    "text of iperf3": IPERF3,
+    "text of iperf3": "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n",
     "text of sockperf": "sockperf: == version #3.10-0.git3ee62bd8b107 ==\n",
     "text of iperf 2": "Client connecting to 192.0.2.2, TCP port 5001\n[ ID] Interval  Transfer  Bandwidth\n",
     "text of netperf": "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to dut () port 0\n",
@@ -89,16 +84,16 @@ def test_no_text_keeps_whoever_names_it_busy(text: str) -> None:
 
 def test_all_files_of_a_folder_that_are_not_read_are_named_at_once(tmp_path: Path) -> None:
     (tmp_path / "gen").mkdir()
-    (tmp_path / "gen" / "a.txt").write_text(IPERF3)
+    (tmp_path / "gen" / "a.txt").write_text(EXAMPLES["text of netperf"])
     (tmp_path / "gen" / "b.txt").write_text(EXAMPLES["text of nuttcp"])
     (tmp_path / "gen" / "client.json").write_text(ONE.read_text())
     (tmp_path / "notes.md").write_text("# what I did\n")
     said = refusal(tmp_path)
     assert said.startswith(
-        "3 files are not read: gen/a.txt: is text of iperf3: import what iperf3 --json writes"
+        "3 files are not read: gen/a.txt: is text of netperf: measure with a tool that docs/import.md lists"
     )
     assert "; gen/b.txt: is text of nuttcp" in said
-    assert "; notes.md: is none of iperf3 --json;" in said
+    assert "; notes.md: is none of iperf3 --json or text;" in said
     assert said.endswith("; --skip leaves files out")
 
 

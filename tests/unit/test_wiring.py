@@ -626,6 +626,14 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_import_captures.py",
         "test_of_a_clients_file_alone_goodput_is_what_the_receiver_told_it",
     ),
+    "rounded-figures": (
+        "test_import_text.py",
+        "test_text_has_rounded_rates_and_no_time_and_both_are_told",
+    ),
+    "time-not-known": (
+        "test_import_text.py",
+        "test_text_has_rounded_rates_and_no_time_and_both_are_told",
+    ),
     "receiver-not-known": (
         "test_import_captures.py",
         "test_without_the_receivers_count_there_is_no_throughput",

@@ -37,6 +37,25 @@ KINDS = (
         "Keep what the receiver writes, too; the evidence says how.",
     ),
     Kind(
+        "rounded-figures",
+        "note",
+        "case",
+        (),
+        "The load's text for people has no bytes: its rates are rounded, most often to three digits.",
+        "The file is text of the load; the evidence says how far its figures are rounded, and what was inferred from them.",
+        "Keep the JSON of the load, which has every byte.",
+    ),
+    Kind(
+        "time-not-known",
+        "note",
+        "case",
+        (),
+        "The files do not say when the load ran. The trial is dated by the time at which its file was last changed, tests are taken to "
+        "have run one after the other, and readings of CPUs and watts cannot be placed beside the load.",
+        "The load's text has no date, and its other end has no file that says when.",
+        "Keep the JSON of the load, or print Unix seconds (date +%s.%N) on the line before the test.",
+    ),
+    Kind(
         "stamps-too-coarse",
         "doubtful",
         "trial",

@@ -181,6 +181,12 @@ class ToldEnd:
     program: str | None = None
     failure: str | None = None
     addresses: frozenset[str] = frozenset()
+    connection: str = ""
+    """its first connection of data as both ends have it, which tells ends of one test that share no key"""
+    undated: str | None = None
+    """why the file does not say when the test ran; None: it does"""
+    rounded: tuple[str, ...] = ()
+    """how its figures are rounded, and what was inferred from them, a sentence each"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +309,10 @@ class Load(ABC):
 
         ``None``: it is no file of it. Raises ParseError, InvalidInput.
         """
+        return None
+
+    def ends_of_text(self, file: str, text: str) -> tuple[ToldEnd, ...] | None:
+        """The same of what it prints for people. Raises ParseError, InvalidInput."""
         return None
 
     def most_bytes(self, job: LoadJob) -> int:

@@ -36,6 +36,8 @@ class CaptureFile:
     size_bytes: int
     sha256: str
     magic: bytes = b""
+    modified_s: float = 0.0
+    """when it was last changed, in Unix seconds"""
 
     @property
     def folder(self) -> str | None:
@@ -120,6 +122,7 @@ def _read(path: Path, name: str, left: int, *, follow: bool) -> CaptureFile:
     shown = one_line(str(path))
     try:
         data = _bytes(path, min(left, MOST_FILE_BYTES), follow=follow)
+        modified_s = path.stat().st_mtime
     except OSError as error:
         why = "is a symbolic link" if error.errno == errno.ELOOP else error.strerror
         raise InvalidInput(f"{shown}: cannot be read: {why}") from None
@@ -127,7 +130,9 @@ def _read(path: Path, name: str, left: int, *, follow: bool) -> CaptureFile:
         raise InvalidInput(f"{shown}: {error}") from None
     digest = hashlib.sha256(data).hexdigest()
     unpacked = _unpacked(data, left, shown)
-    return CaptureFile(name, entered(unpacked), len(data), digest, unpacked[:MAGIC_BYTES])
+    return CaptureFile(
+        name, entered(unpacked), len(data), digest, unpacked[:MAGIC_BYTES], max(0.0, modified_s)
+    )
 
 
 def _bytes(path: Path, most: int, *, follow: bool) -> bytes:

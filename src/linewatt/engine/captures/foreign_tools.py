@@ -110,6 +110,8 @@ def name_of(text: str, magic: bytes) -> str | None:
         if magic.startswith(begins):
             return said
     beginning = text[:BEGINNING_BYTES]
-    tools = JSON_TOOLS if beginning.lstrip()[:1] in ("{", "[") else (*load_texts(), *TEXT_TOOLS)
+    of_json = JSON_TOOLS if beginning.lstrip()[:1] in ("{", "[") else ()
+    of_text = () if beginning.lstrip()[:1] == "{" else (*load_texts(), *TEXT_TOOLS)
+    tools = (*of_json, *of_text)  # "[" begins rows of text, too
     found = next((one for one in tools if one.wrote(beginning)), None)
     return None if found is None else f"{found.name}{f': {found.instead}' if found.instead else ''}"

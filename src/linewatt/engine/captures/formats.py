@@ -10,6 +10,7 @@ from linewatt.engine.captures import flent, ipmitool, sysstat, turbostat
 from linewatt.engine.captures.folder import GZIP, CaptureFile
 from linewatt.engine.captures.foreign_tools import name_of
 from linewatt.engine.captures.model import Found
+from linewatt.engine.captures.undated import dated, paired
 from linewatt.errors import InvalidInput, LinewattError, ParseError
 from linewatt.foreign import contained, one_line, read_each_json
 from linewatt.loads.registry import LOADS
@@ -67,7 +68,7 @@ def find_all(files: Iterable[CaptureFile]) -> tuple[Found, ...]:
         )
     if refused:
         raise InvalidInput(refused[0])
-    return tuple(found)
+    return dated(paired(found))
 
 
 def begins_capture(beginning: bytes) -> bool:
@@ -88,6 +89,10 @@ def _find(file: CaptureFile) -> Found | None:
         raise ParseError("is empty")
     if text.lstrip().startswith("{"):
         return _of_json(file, text)
+    for load in LOADS.values():
+        ends = load.ends_of_text(file.name, text)
+        if ends is not None:
+            return Found(file, load.name, ends=ends)
     return next((found for find_in in _OF_TEXT if (found := find_in(file)) is not None), None)
 
 

@@ -125,6 +125,8 @@ def _host(one: Found, said: Mapping[str, str]) -> str:
         return name
     if len(one.nodes) > 1:
         raise InvalidInput(f"{one.file.name}: holds several hosts ({', '.join(sorted(one.nodes))}); split it")
+    if not one.nodes and (own := next((sorted(end.addresses)[0] for end in one.ends if end.addresses), None)):
+        return named(own)
     if not one.nodes:
         raise InvalidInput(
             f"{one.file.name}: does not say of which host it is; put it into a folder of that name, or "

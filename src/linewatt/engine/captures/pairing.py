@@ -33,14 +33,14 @@ class OneTest:
     @property
     def line(self) -> ToldEnd:
         """The end whose clock is that of the trial."""
-        end = self.client or self.server
-        if end is None:
+        ends = [end for end in (self.client, self.server) if end is not None]
+        if not ends:
             raise ValueError("a test without any end")
-        return end
+        return next((end for end in ends if end.undated is None), ends[0])
 
     @property
     def asked(self) -> Asked:
-        return self.line.asked
+        return (self.client or self.line).asked
 
     @property
     def files(self) -> tuple[str, ...]:

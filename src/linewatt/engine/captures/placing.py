@@ -44,7 +44,9 @@ class HostClock:
 
 def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | str:
     """The clock of a host in a trial; a text says why it cannot be told."""
-    own = [(one, end) for one in group if (end := one.end_of(host)) is not None]
+    if (why := next((one.line.undated for one in group if one.line.undated), None)) is not None:
+        return why
+    own = [(one, end) for one in group if (end := one.end_of(host)) is not None and not end.undated]
     late_s = max(one.line.late_s for one in group)
     if not own:
         return HostClock(0.0, late_s / 2, is_known=False)

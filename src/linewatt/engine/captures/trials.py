@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.captures import doubts
+from linewatt.engine.captures import doubts, undated
 from linewatt.engine.captures.hosts import Hosts
 from linewatt.engine.captures.model import NOT_SAID, Found, Track
 from linewatt.engine.captures.options import Options
@@ -78,7 +78,7 @@ def made_of(
         case = case_of(group, options.network, varied)
         repetitions[case] += 1
         made.append(_made(_group(number, repetitions[case], group, case, found, hosts), options))
-    _refuse_unused(found, hosts, made)
+    _refuse_unused(found, hosts, made, groups)
     return tuple(made)
 
 
@@ -237,7 +237,8 @@ def _setup(group: _Group, options: Options, window: Window) -> Setup:
 
 def _trial(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
     """Raises ParseError."""
-    trial = trial_of(cut, None, doubts.checks_of(known))
+    own = (*doubts.checks_of(known), lambda seen: undated.doubts(seen, known.tests))
+    trial = trial_of(cut, None, own)
     if not cut.runs:
         trial = _half_known(trial, doubts.counted(known, cut.window, sender=False), cut.window, known)
     return replace(trial, reason=NOT_SAID).with_ends(lambda end: _explained(end, known))
@@ -300,10 +301,13 @@ def _texts(tests: Sequence[OneTest]) -> Iterator[tuple[str, str]]:
             (one.server_host, "server", one.server),
         ):
             if end is not None and end.text:
-                yield f"{host}/{one.asked.load}-{role}-{number}.json", end.text
+                suffix = "json" if end.text.lstrip().startswith("{") else "txt"
+                yield f"{host}/{one.asked.load}-{role}-{number}.{suffix}", end.text
 
 
-def _refuse_unused(found: Iterable[Found], hosts: Hosts, made: Sequence[Made]) -> None:
+def _refuse_unused(
+    found: Iterable[Found], hosts: Hosts, made: Sequence[Made], tests: Sequence[Sequence[OneTest]]
+) -> None:
     """Raises InvalidInput for a file of readings that are of no trial."""
     taking_part = {name for one in made for name in one.trial.case.hosts}
     used = frozenset().union(*(one.used for one in made))
@@ -315,5 +319,5 @@ def _refuse_unused(found: Iterable[Found], hosts: Hosts, made: Sequence[Made]) -
                 f"{file}: is of {host}, which is in no test (of {', '.join(sorted(taking_part))}); name it "
                 "with --host, or --skip the file"
             )
-        if file not in used and file in why:
+        if file not in used and file in why and not all(undated.why_undated(each) for each in tests):
             raise InvalidInput(f"{file}: {why[file]}; or --skip the file")

@@ -121,14 +121,15 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
         facts={"kernel": {"release": system[2]}} if len(system) > 2 else {},
         program=str(start["version"])[:60] if "version" in start else None,
         is_client=is_client,
-        peer=_address(peer.get("host", "")),
-        addresses=frozenset(_address(one["local_host"]) for one in start.get("connected", ())),
+        peer=address(peer.get("host", "")),
+        addresses=frozenset(address(one["local_host"]) for one in start.get("connected", ())),
         port=_server_port(start, is_client),
         key=str(start["cookie"])[:64],
+        connection=_connection(start, is_client=is_client),
         begun_s=begun_s + asked.omit_s,
         late_s=resolution_s + SETUP_S,
         asked=asked,
-        own=_nothing(asked, is_client) if failure is not None else load_end(document),
+        own=nothing(asked, is_client) if failure is not None else load_end(document),
         other="the test failed" if failure is not None else other_end(document),
         told=_told(document, is_client=is_client),
         text=text,
@@ -136,9 +137,24 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
     )
 
 
-def _address(text: object) -> str:
+def address(text: object) -> str:
     """As people write it: an IPv4 address by which a socket of IPv6 was reached is one."""
     return one_line(str(text)).removeprefix("::ffff:")[:60]
+
+
+def connection(client: object, client_port: object, server: object, server_port: object) -> str:
+    """What both ends of a test call its first connection of data."""
+    return f"{address(client)} {client_port} to {address(server)} {server_port}"
+
+
+def _connection(start: Mapping[str, Any], *, is_client: bool) -> str:
+    """Empty where it is not said."""
+    first = (start.get("connected") or [{}])[0]
+    names = ("local_host", "local_port", "remote_host", "remote_port")
+    if any(name not in first for name in names):
+        return ""
+    own = [first[name] for name in names]
+    return connection(*own) if is_client else connection(*own[2:], *own[:2])
 
 
 def _told(document: Mapping[str, Any], *, is_client: bool) -> str:
@@ -149,7 +165,7 @@ def _told(document: Mapping[str, Any], *, is_client: bool) -> str:
     return f"end.{'sum_sent' if is_sender else 'sum_received'}, one count of the whole test"
 
 
-def _nothing(asked: Asked, is_client: bool) -> LoadEnd:
+def nothing(asked: Asked, is_client: bool) -> LoadEnd:
     """An end of a test that failed."""
     return LoadEnd(is_client != asked.is_reverse, "", (), asked.seconds or 0.0, None)
 
@@ -185,7 +201,7 @@ def _asked(start: Mapping[str, Any]) -> Asked:
     family = _family(start)
     return Asked(
         load=NAME,
-        test="tcp" if protocol == "TCP" else _udp(int(asked["blksize"]), family),
+        test="tcp" if protocol == "TCP" else udp_test(int(asked["blksize"]), family),
         family=family,
         streams=streams,
         is_reverse=bool(asked["reverse"]),
@@ -212,7 +228,7 @@ def _family(start: Mapping[str, Any]) -> Family:
     return "ipv6" if ":" in address and not address.startswith("::ffff:") else "ipv4"
 
 
-def _udp(payload: int, family: Family) -> TestName:
+def udp_test(payload: int, family: Family) -> TestName:
     """The test of UDP whose frames these are (:mod:`linewatt.sizes`)."""
     frame = max(MINIMUM_FRAME_BYTES, ETHERNET_BYTES + IP_BYTES[family] + UDP_BYTES + payload)
     if not 0 < payload <= LARGEST_PAYLOAD:
@@ -223,14 +239,14 @@ def _udp(payload: int, family: Family) -> TestName:
 def _options(protocol: str, start: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Options that campaigns have, too, as far as iperf3 says that they were used."""
     if start.get("sock_bufsize"):
-        yield "iperf3.window", _size(int(start["sock_bufsize"]))
+        yield "iperf3.window", size_text(int(start["sock_bufsize"]))
     if protocol == "TCP" and int(asked["blksize"]) != DEFAULT_BLOCK_BYTES:
-        yield "iperf3.length", _size(int(asked["blksize"]))
+        yield "iperf3.length", size_text(int(asked["blksize"]))
     if "tcp_mss" in start:
         yield "iperf3.mss", str(int(start["tcp_mss"]))
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
     for unit, factor in (("M", 1 << 20), ("K", 1 << 10)):
         if count % factor == 0:
             return f"{count // factor}{unit}"

@@ -34,6 +34,7 @@ from linewatt.loads.base import (
 )
 from linewatt.loads.iperf3.by_hand import ends_of
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, document_of, error_of, load_end
+from linewatt.loads.iperf3.text import ends_of_text
 from linewatt.model import TestName
 from linewatt.sizes import ANY_SIZE, MINIMUM_FRAME_BYTES, frame_bytes, too_small
 
@@ -90,7 +91,7 @@ class Iperf3(Load):
     """its release notes"""
     timer_option = "--pacing-timer"
     busy_waits = ((3, 16), (3, 18))
-    by_hand = "iperf3 --json"
+    by_hand = "iperf3 --json or text"
     text_pattern = (
         r"^\[ *(?:ID|\d+)\] Interval +Transfer +(?:Bitrate|Bandwidth) +(?:Retr|Jitter|Total|Cwnd|Lost)"
         r"|^iperf Done\.|^Server listening on \d+ \(test"
@@ -157,6 +158,10 @@ class Iperf3(Load):
 
     def ends_of(self, file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
         found = ends_of(file, text, documents)
+        return None if found is None else tuple(map(_with_cpu_of_the_test, found))
+
+    def ends_of_text(self, file: str, text: str) -> tuple[ToldEnd, ...] | None:
+        found = ends_of_text(file, text)
         return None if found is None else tuple(map(_with_cpu_of_the_test, found))
 
     def complaint(self, stdout: str, stderr: str) -> str:
