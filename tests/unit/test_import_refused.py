@@ -93,7 +93,7 @@ def test_all_files_of_a_folder_that_are_not_read_are_named_at_once(tmp_path: Pat
         "3 files are not read: gen/a.txt: is text of netperf: measure with a tool that docs/import.md lists"
     )
     assert "; gen/b.txt: is text of nuttcp" in said
-    assert "; notes.md: is none of iperf3 --json or text;" in said
+    assert "; notes.md: is text and none of iperf3 --json or text;" in said
     assert said.endswith("; --skip leaves files out")
 
 
@@ -133,3 +133,31 @@ def test_of_a_client_that_was_killed_before_its_test_that_is_said(tmp_path: Path
     killed = {"start": {"connected": [], "version": "iperf 3.9", "system_info": "Linux gen 6.1"}}
     (tmp_path / "a.json").write_text(json.dumps({**killed, "intervals": [], "end": {}}))
     assert refusal(tmp_path) == "a.json: iperf3 was ended before its test began; --skip leaves the file out"
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"hello world, this is a note\n", "is text and none of iperf3 --json"),
+        (b"first\nsecond\n", "is text and none of iperf3 --json"),
+        (b"a, b\nnot a row of it\n", "is text and none of iperf3 --json"),
+        (bytes(range(256)) * 8, "is binary data and none of iperf3 --json"),
+        (b"\xe9\xe8\xff\n" * 90, "is binary data and none of iperf3 --json"),
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b'{"a": 1}', "is JSON and none of iperf3 --json"),
+        (b"[1, 2]", "is JSON and none of iperf3 --json"),
+        (b'{"a": ', "its JSON is cut off or damaged"),
+        (b"<html><body>", "is a page of HTML"),
+        (b"a;b\n1;2\n", "its columns are those of no kind of table"),
+        (b"a,b\n1,2\n", "its columns are those of no kind of table"),
+        (b"instances,throughput_mbps\n", "the file has a header but no rows"),
+    ],
+)
+def test_a_file_that_nobody_knows_is_answered_in_one_line(
+    data: bytes, says: str, tmp_path: Path, run: Run
+) -> None:
+    (tmp_path / "file").write_bytes(data)
+    code, out, said = run("import", str(tmp_path / "file"))
+    assert (code, out, len(said.splitlines())) == (2, "", 1)
+    assert f"file: {says}" in said

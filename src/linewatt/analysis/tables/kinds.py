@@ -60,7 +60,7 @@ RECOGNISED = tuple(
 
 
 def kind_of(table: Table, source: str) -> Kind:
-    """The kind that its columns are of. Raises InvalidInput with a line for each kind there is."""
+    """The kind that its columns are of. Raises InvalidInput, one line with all kinds."""
     columns = set(table.columns)
     for kind in KINDS:
         if _is(kind, columns):
@@ -68,9 +68,11 @@ def kind_of(table: Table, source: str) -> Kind:
     nearest = max(KINDS, key=lambda kind: _part(kind, columns))
     lacking = [name for name in nearest.needs if name not in columns]
     near = f"; nearest is {nearest.name}, without {', '.join(lacking)}" if _part(nearest, columns) else ""
-    width = max(len(kind.name) for kind in KINDS)
-    lines = "".join(f"\n  {kind.name:<{width}}  {kind.columns}" for kind in KINDS)
-    raise InvalidInput(f"{source}: its columns are those of no kind of table that is known{near}{lines}")
+    kinds = "; ".join(f"{kind.name} ({kind.columns})" for kind in KINDS)
+    raise InvalidInput(
+        f"{source}: its columns are those of no kind of table that is known{near}; rename them as one kind "
+        f"has them: {kinds}"
+    )
 
 
 def _is(kind: Kind, columns: set[str]) -> bool:

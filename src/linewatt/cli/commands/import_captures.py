@@ -50,11 +50,15 @@ class Given:
 
 
 def is_captures(path: Path) -> bool:
-    """Whether a path is a folder, or a file of a tool rather than a table."""
+    """Whether a path is a folder, or a file that is no table: of a tool, or of nobody that is known."""
+    from linewatt.analysis.tables.kinds import RECOGNISED
     from linewatt.engine.captures.folder import beginning_of
-    from linewatt.engine.captures.formats import begins_capture
+    from linewatt.engine.captures.formats import begins_capture, is_table
 
-    return path.is_dir() or (path.is_file() and begins_capture(beginning_of(path)))
+    if not path.is_file():
+        return path.is_dir()
+    beginning = beginning_of(path)
+    return begins_capture(beginning) or not is_table(beginning, RECOGNISED)
 
 
 def import_captures(path: Path, called: str, given: Given, results: Path, *, as_json: bool) -> None:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from linewatt.engine.captures import flent, ipmitool, sysstat, turbostat
-from linewatt.engine.captures.folder import GZIP, CaptureFile
+from linewatt.engine.captures.folder import BEGINNING_BYTES, GZIP, CaptureFile
 from linewatt.engine.captures.foreign_tools import name_of
 from linewatt.engine.captures.model import Found
 from linewatt.engine.captures.undated import dated, paired
@@ -30,6 +31,7 @@ KNOWN = (
     "flent (.flent.gz)",
 )
 """in words, for messages"""
+_READ = f"{'; '.join(KNOWN)}; a table (CSV) with the columns that docs/report.md lists"
 MOST_REFUSED = 20
 """files that one message names"""
 
@@ -46,9 +48,39 @@ def find(file: CaptureFile) -> Found:
         raise InvalidInput(named if "--skip" in said else f"{named}; --skip leaves it out") from None
     if found is None:
         name = name_of(file.text, file.magic)
-        what = f"is {name}" if name is not None else f"is none of {'; '.join(KNOWN)}"
+        what = f"is {name}" if name is not None else f"is {_kind(file.text)} and none of {_READ}"
         raise InvalidInput(f"{file.name}: {what}; --skip leaves it out")
     return found
+
+
+def _kind(text: str) -> str:
+    """What a file is that nobody knows, as far as its characters tell."""
+    beginning = text[:BEGINNING_BYTES]  # in which bytes that are no text have become signs for them
+    if any(sign in beginning for sign in ("\N{SYMBOL FOR NULL}", "\0", "\N{REPLACEMENT CHARACTER}")):
+        return "binary data"
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return "text"
+    return "JSON"
+
+
+def is_table(beginning: bytes, columns: Collection[str]) -> bool:
+    """Whether a file that begins so has rows with as many cells as its header, or any of these columns.
+
+    Text of UTF-16 may be one: whoever reads tables says what to do.
+    """
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    text = beginning.decode("utf-8-sig", errors="replace")
+    header, *rows = [line for line in text.splitlines() if line.strip()] or [""]
+    for between in ",;\t|":
+        cells = [cell.strip().strip('"') for cell in header.split(between)]
+        if len(cells) > 1 and (
+            set(cells) & set(columns) or (rows and rows[0].count(between) == len(cells) - 1)
+        ):
+            return "\0" not in text
+    return header.strip() in columns
 
 
 def find_all(files: Iterable[CaptureFile]) -> tuple[Found, ...]:
