@@ -21,7 +21,7 @@ CLIENT, SERVER = (IMPORTS / "watts" / name for name in ("gen/client.json", "dut/
 loads = damaged(
     texts(
         "imports/watts/*/*.json",
-        "imports/more/gen/*.json",
+        "imports/more/gen/*.json",  # with --bidir
         "imports/more/dut/server*.json",
         "iperf3/3.5-*/*t.json",
         "iperf3/3.21-*/*t.json",

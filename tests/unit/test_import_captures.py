@@ -453,7 +453,6 @@ def test_a_test_that_failed_is_a_failed_trial_with_iperf3s_words(tmp_path: Path)
         (lambda at: (at / "a\nb").write_text("x"), "a name that cannot be shown"),
         (lambda at: (at / "a/b/c/d").mkdir(parents=True), "folders go too deep"),
         (lambda at: shutil.copy(TWO / "gen" / "mpstat.json", at), "no file of a load among them"),
-        (lambda at: shutil.copy(MORE / "gen" / "client-bidir.json", at), "ran in both directions at once"),
         (lambda at: folder(at, "gen/client-udp.json", "gen/client-udp.json:gen/b.json"), "the same test"),
         (lambda at: folder(at, "gen/client-udp.json", "dut/server-udp.json:gen/b.json"), "calls itself"),
         (lambda at: folder(at, "gen/client-udp.json", "dut/sar.txt", "dut/sadf.json"), "what sar said of"),

@@ -626,6 +626,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_import_captures.py",
         "test_of_a_clients_file_alone_goodput_is_what_the_receiver_told_it",
     ),
+    "other-way-at-once": (
+        "test_import_two_ways.py",
+        "test_each_way_is_a_trial_that_goes_that_way",
+    ),
     "rounded-figures": (
         "test_import_text.py",
         "test_text_has_rounded_rates_and_no_time_and_both_are_told",

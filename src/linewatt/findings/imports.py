@@ -56,6 +56,16 @@ KINDS = (
         "Keep the JSON of the load, or print Unix seconds (date +%s.%N) on the line before the test.",
     ),
     Kind(
+        "other-way-at-once",
+        "doubtful",
+        "case",
+        ("cpu", "power", "above_idle"),
+        "One process sent and received at the same time. Each way is a trial with its own throughput; CPU and watts of both trials are of "
+        "both ways together.",
+        "The load was asked to work both ways at once (--bidir).",
+        "Measure each way alone, or name a pair both ways (<->) in a campaign.",
+    ),
+    Kind(
         "stamps-too-coarse",
         "doubtful",
         "trial",

@@ -20,6 +20,8 @@ from linewatt.sizes import among, datagram_bytes
 
 Protocol = Literal["TCP", "UDP"]
 Version = tuple[int, ...]
+BOTH_WAYS = ("at-once", "both ways")
+"""the factor of a test whose process sent the other way at the same time, which is a test of its own"""
 MOST_SAID = 200
 """characters of a tool's words about its failure"""
 

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 from linewatt.engine.captures.hosts import LOOPBACK, Hosts, named
 from linewatt.engine.captures.model import Found
 from linewatt.errors import InvalidInput
-from linewatt.loads.base import Asked, LoadEnd, ToldEnd
+from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case
 
@@ -188,8 +188,16 @@ def _place(one: OneTest) -> tuple[int, float]:
     return one.line.port, one.start_s
 
 
+def _are_two_ways(one: OneTest, other: OneTest) -> bool:
+    """Whether processes that work both ways made them, each another way: never one trial."""
+    of_both = all(BOTH_WAYS in each.asked.factors for each in (one, other))
+    return of_both and one.asked.is_reverse != other.asked.is_reverse
+
+
 def _at_once(one: OneTest, other: OneTest) -> bool:
     """Raises InvalidInput for tests that overlap too little for one trial and too much for two."""
+    if _are_two_ways(one, other):
+        return False
     shared_s = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
     if shared_s <= 0:
         return False

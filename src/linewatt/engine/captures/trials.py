@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.captures import doubts, undated
+from linewatt.engine.captures import doubts, two_ways, undated
 from linewatt.engine.captures.hosts import Hosts
 from linewatt.engine.captures.model import NOT_SAID, Found, Track
 from linewatt.engine.captures.options import Options
@@ -17,6 +17,7 @@ from linewatt.engine.captures.pairing import OneTest, beside, case_of, trials_of
 from linewatt.engine.captures.placing import HostClock, Placed, clock_of, placed
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
+from linewatt.engine.measuring.flags import Check
 from linewatt.engine.measuring.link import silence
 from linewatt.engine.measuring.measure import load_series, trial_of
 from linewatt.engine.measuring.window import Counted
@@ -237,7 +238,11 @@ def _setup(group: _Group, options: Options, window: Window) -> Setup:
 
 def _trial(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
     """Raises ParseError."""
-    own = (*doubts.checks_of(known), lambda seen: undated.doubts(seen, known.tests))
+    of_files: tuple[Check, ...] = (
+        lambda seen: undated.doubts(seen, known.tests),
+        lambda seen: two_ways.doubts(seen, known.tests),
+    )
+    own = (*doubts.checks_of(known), *of_files)
     trial = trial_of(cut, None, own)
     if not cut.runs:
         trial = _half_known(trial, doubts.counted(known, cut.window, sender=False), cut.window, known)

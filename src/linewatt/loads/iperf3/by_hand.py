@@ -13,7 +13,8 @@ from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import contained, one_line
-from linewatt.loads.base import Asked, LoadEnd, ToldEnd
+from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
+from linewatt.loads.iperf3.both_ways import WAY, each_way
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, load_end, other_end
 from linewatt.model import Family, TestName
 from linewatt.sizes import ETHERNET_BYTES, FULL, FULL_FRAME_BYTES, IP_BYTES, MINIMUM_FRAME_BYTES, UDP_BYTES
@@ -99,7 +100,9 @@ def _ends(file: str, text: str, documents: tuple[Any, ...]) -> Iterator[ToldEnd]
     for number, document in enumerate(documents, start=1):
         which = "its JSON" if len(documents) == 1 else f"test {number} of it"
         with contained(which):
-            yield _end(file, document, text if len(documents) == 1 else json.dumps(document, indent=1))
+            own = text if len(documents) == 1 else json.dumps(document, indent=1)
+            for one in each_way(document):
+                yield _end(file, one, own)
 
 
 def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
@@ -124,7 +127,7 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
         peer=address(peer.get("host", "")),
         addresses=frozenset(address(one["local_host"]) for one in start.get("connected", ())),
         port=_server_port(start, is_client),
-        key=str(start["cookie"])[:64],
+        key=f"{start['cookie']!s:.64}{start['test_start'].get(WAY, '')}",
         connection=_connection(start, is_client=is_client),
         begun_s=begun_s + asked.omit_s,
         late_s=resolution_s + SETUP_S,
@@ -190,11 +193,6 @@ def _asked(start: Mapping[str, Any]) -> Asked:
     protocol = str(asked["protocol"])
     if protocol not in ("TCP", "UDP"):
         raise InvalidInput(f"is of {one_line(protocol)[:20]}; of iperf3, tests of TCP and UDP are read")
-    if asked.get("bidir"):
-        raise InvalidInput(
-            "was run with --bidir, whose one process works both ways; linewatt has one process a "
-            "direction: measure with two, or --skip the file"
-        )
     streams = int(_within(asked["num_streams"], 1, MAX_STREAMS, "streams"))
     rate = asked.get("target_bitrate", start.get("target_bitrate"))
     by_size = bool(asked.get("bytes") or asked.get("blocks"))
@@ -257,6 +255,8 @@ def _factors(asked: Mapping[str, Any], *, by_size: bool) -> Iterator[tuple[str, 
     """What makes it another case than any of a campaign."""
     if by_size:
         yield "until", f"{asked['bytes']} bytes" if asked.get("bytes") else f"{asked['blocks']} blocks"
+    if asked.get(WAY):
+        yield BOTH_WAYS
     if asked.get("tos"):
         yield "tos", str(int(asked["tos"]))
     if asked.get("fqrate"):
