@@ -19,6 +19,11 @@ MINIMUM_FRAME_BYTES = 60
 """what is shorter is padded"""
 LARGEST_FRAME_BYTES = ETHERNET_BYTES + 65_535
 """of an IPv4 packet, whose length has 16 bits"""
+LARGEST_ETHERNET_BYTES = ETHERNET_BYTES + 9216
+"""what interfaces with jumbo frames take at most, as a rule"""
+KIB = 1024
+LARGEST_PAYLOAD = 65_507
+"""of a datagram of IPv4, which loads keep to with IPv6, too"""
 IP_BYTES: dict[Family, int] = {"ipv4": 20, "ipv6": 40}
 UDP_BYTES = 8
 FULL_PACKET_BYTES = 1500
@@ -53,6 +58,23 @@ def datagram_bytes(test: TestName, family: Family) -> int | None:
     more. ``None`` for tests that are of no one size."""
     frame = frame_bytes(test)
     return None if frame is None else frame - ETHERNET_BYTES - IP_BYTES[family] - UDP_BYTES
+
+
+def unframed_datagram_bytes(test: TestName) -> int | None:
+    """Payload of a UDP test whose datagrams no Ethernet frame holds, so that IP cuts them; ``None``: one may.
+
+    The family is not in the name: where both may be, a payload of whole KiB counts, else IPv4. Below the
+    largest frame there is, a payload of whole KiB is one too (8 KiB are what old versions of iperf send): it
+    is how datagrams are asked for, and not how frames are.
+    """
+    match = re.fullmatch(SIZED, test, re.ASCII)
+    if match is None or test == FULL or int(match[1]) <= FULL_FRAME_BYTES:
+        return None
+    size = int(match[1])
+    families = [one for one in IP_BYTES if size - _headers(one) <= LARGEST_PAYLOAD]
+    payloads = [size - _headers(one) for one in families]
+    whole = next((one for one in payloads if one % KIB == 0), None)
+    return whole or (payloads[0] if payloads and size > LARGEST_ETHERNET_BYTES else None)
 
 
 def too_small(test: TestName, family: Family) -> str | None:

@@ -233,6 +233,25 @@ def test_sizes_are_titled_alike_and_come_from_the_largest_to_the_smallest() -> N
     assert [test for test in ordered if of_small_packets(test)] == ["udp-512", "udp-60"]
 
 
+@pytest.mark.parametrize(
+    ("test", "title"),
+    [
+        ("udp-32810", "UDP 32 KB datagrams"),
+        ("udp-32830", "UDP 32 KB datagrams"),  # of IPv6
+        ("udp-8234", "UDP 8 KB datagrams"),
+        ("udp-65549", "UDP 65,507 B datagrams"),
+        ("udp-65569", "UDP 65,507 B datagrams"),
+        ("udp-20042", "UDP 20,000 B datagrams"),
+        ("udp-9014", "UDP 9014"),
+        ("udp-9230", "UDP 9230"),
+        ("udp-1500", "UDP 1500"),
+        ("udp-1066", "UDP 1066"),
+    ],
+)
+def test_datagrams_that_no_frame_holds_are_titled_by_their_own_size(test: str, title: str) -> None:
+    assert title_of(test) == title
+
+
 def of_size(test: str, payload: int) -> list[Trial]:
     """Two trials of 250,000 datagrams a second; the receiver has 2 cores and 100 W, the sender 1.2 cores."""
     made = [trial(number, Case(test, "h1", "h2"), 250e3 * 8 * payload, 2.0) for number in (1, 2)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from linewatt.model import ENDS, FTP, Case, Role
-from linewatt.sizes import frame_bytes
+from linewatt.sizes import KIB, frame_bytes, unframed_datagram_bytes
 from linewatt.units import format_percent, format_rate
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ class TestGroup:
 
 
 def test_title(test: str) -> str:
-    """How people write a test's name: ``UDP 1500``."""
+    """How people write a test's name: ``UDP 1500``, ``UDP 32 KB datagrams`` (which are in several frames)."""
+    payload = unframed_datagram_bytes(test)
+    if payload is not None:
+        size = f"{payload // KIB} KB" if payload % KIB == 0 else f"{payload:,} B"
+        return f"UDP {size} datagrams"
     if frame_bytes(test) is not None:
         return f"UDP {test.removeprefix('udp-')}"
     return TEST_TITLES.get(test, test)
