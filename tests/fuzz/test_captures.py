@@ -34,6 +34,7 @@ readings = damaged(
         "imports/watts/dut/mpstat.txt",
         "imports/two-hosts/gen/mpstat.json",
         "imports/more/dut/sa*",
+        "imports/more-sysstat/*",
         "imports/watts/*.log",
         "imports/watts/dut/bmc.log",
         "imports/turbostat/dut/turbostat.txt",

@@ -25,7 +25,7 @@ _OF_TEXT: tuple[Callable[[CaptureFile], Found | None], ...] = (
 KNOWN = (
     *(load.by_hand for load in LOADS.values() if load.by_hand),
     "mpstat (text, -o JSON)",
-    "sar (text), sadf -j",
+    "sar (text), sadf -j or -d",
     "ipmitool sensor, sdr and dcmi power reading behind stamps",
     "turbostat with Time_Of_Day_Seconds",
     "flent (.flent.gz)",

@@ -47,6 +47,14 @@ _LATER = ("guest", "gnice")
 """that old versions have no columns for (gnice came with sysstat 10.1.4): the time is in others"""
 _TOP = re.compile(r"(\S+) (\S+) \(([^()]*)\)\s+(\S+)\s+_[^_\s]\S*_\s+\((\d+) CPU\)")
 _ROW = re.compile(r"(\d{1,2}:\d\d:\d\d(?: ?[AaPp][Mm])?)\s+(\S.*)")
+_TABLE = "# hostname;interval;timestamp;"
+"""how what ``sadf -d`` writes begins"""
+_EASTERN_TIME = re.compile(r"(\d{1,2})[时時시] ?(\d\d)[分분] ?(\d\d)[秒초]", re.ASCII)
+_EASTERN_DAY = re.compile(r"(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]", re.ASCII)
+_HALF_DAY = re.compile(
+    r"(?:(下午|午後|오후)|(上午|午前|오전))? ?(\d{1,2}:\d\d:\d\d) ?(?:(上午|午前|오전)|(下午|午後|오후))?\s+",
+    re.ASCII,
+)
 _OPEN_TABLE, _CLOSED_TABLE = re.compile(r'"timestamp": "[^"]*"'), Mpstat()
 
 Row = Mapping[str, float]
@@ -161,6 +169,40 @@ def _sadf(file: CaptureFile, top: Mapping[str, Any], every: Sequence[Mapping[str
     return _track(file, "sar", host, intervals, "unix" if utc == {True} else "local", is_dated=True)
 
 
+def _sadf_table(file: CaptureFile, lines: Sequence[str]) -> Track:
+    """What ``sadf -d`` wrote: semicolons between, a row a CPU, UTC unless ``-t`` was given."""
+    columns: list[str] = []
+    nodes: dict[str, None] = {}
+    utc: set[bool] = set()
+    rows: dict[float, tuple[float, list[Mapping[str, Any]], list[str]]] = {}
+    for line in lines:
+        cells = line.split(";")
+        if line.startswith("#"):
+            columns = cells if "CPU" in cells and "%idle" in cells else []
+            continue
+        if not columns or len(cells) != len(columns):
+            continue  # of another table, or that the host restarted
+        day, _, rest = cells[2].partition(" ")
+        clock, _, zone = rest.partition(" ")
+        nodes[cells[0]] = None
+        utc.add(zone == "UTC")
+        end_s = stamps.midnight_s(stamps.days_of(day)[0]) + stamps.time_of_day_s(clock)
+        _, own, texts = rows.setdefault(end_s, (number(cells[1], "seconds of an interval"), [], []))
+        shares = {_column(name): _percent(cell) for name, cell in zip(columns[4:], cells[4:], strict=True)}
+        own.append({"cpu": "all" if cells[3] == "-1" else cells[3], **shares})
+        texts.append(line)
+    if not rows:
+        raise ParseError("holds no use of CPUs; run sadf -d FILE -- -u ALL -P ALL")
+    if len(nodes) > 1 or len(utc) > 1:
+        raise ParseError("holds several hosts, or times in UTC beside others; keep one in a file")
+    intervals = [
+        Interval(end_s, span_s if span_s > 0 else None, *_rows_of(own), "\n".join(texts))
+        for end_s, (span_s, own, texts) in rows.items()
+    ]
+    host = Host(_text(next(iter(nodes))), None, None, ())
+    return _track(file, "sar", host, intervals, "unix" if utc == {True} else "local", is_dated=True)
+
+
 def _clock(text: str) -> float:
     """Some versions write the date before it."""
     return stamps.time_of_day_s(text.rpartition("T")[2].removesuffix("Z"))
@@ -184,9 +226,22 @@ def _rows_of(table: Iterable[Mapping[str, Any]]) -> tuple[dict[int, Row], Row | 
     return cpus, whole
 
 
+def plain(line: str) -> str:
+    """A line with times and dates of Chinese, Japanese and Korean locales as others have them."""
+    if line.isascii():
+        return line
+    line = _EASTERN_DAY.sub(r"\1-\2-\3", _EASTERN_TIME.sub(r"\1:\2:\3", line, count=1), count=1)
+    match = _HALF_DAY.match(line)
+    if match is None or not any(match[at] for at in (1, 2, 4, 5)):
+        return line
+    half = "PM" if match[1] or match[5] else "AM"
+    return f"{match[3]} {half} {line[match.end() :]}"
+
+
 def is_top(line: str) -> bool:
-    """Whether text of mpstat or sar begins so, with or without the first line that these write."""
-    return _TOP.match(line) is not None or _is_header(line)
+    """Whether text of mpstat, sar or ``sadf -d`` begins so; mpstat and sar also without their first line."""
+    line = plain(line)
+    return line.startswith(_TABLE) or _TOP.match(line) is not None or _is_header(line)
 
 
 def _is_header(line: str) -> bool:
@@ -198,7 +253,9 @@ def _is_header(line: str) -> bool:
 
 def find_text(file: CaptureFile) -> Found | None:
     """What mpstat or sar wrote as text; ``None``: neither did. Raises ParseError."""
-    lines = [line for line in file.text.splitlines() if line.strip()]
+    lines = [plain(line) for line in file.text.splitlines() if line.strip()]
+    if lines and lines[0].startswith(_TABLE):
+        return Found(file, "sadf", tracks=(_sadf_table(file, lines),))
     top = _TOP.match(lines[0]) if lines else None
     if top is None and not (lines and _is_header(lines[0])):
         return None
