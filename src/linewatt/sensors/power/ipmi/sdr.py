@@ -292,8 +292,8 @@ def no_power(chosen: Sequence[Chosen], sensors: Iterable[Sensor]) -> str | None:
     kinds = {"rpm": "fans", "ratio": "fans", "°C": "temperatures"}
     usable = " and ".join(dict.fromkeys(kinds[one.sensor.unit] for one in chosen if one.sensor.unit in kinds))
     return (
-        f"{f'only {usable} are usable' if usable else 'nothing is usable'}: the name of no sensor says that it "
-        f"measures power, and there is no DCMI; name some under sensors: {there(sensors)}"
+        f"{f'only {usable} are usable' if usable else 'nothing is usable'}: the name of no sensor says that "
+        f"it measures power, and there is no DCMI; name some under sensors: {there(sensors)}"
     )
 
 
