@@ -73,7 +73,7 @@ SHORT_RATIO = 0.5
 
 
 def whole_intervals(intervals: Sequence[LoadInterval]) -> tuple[LoadInterval, ...]:
-    """The same counts without short intervals, as the 10 ms that iperf3 may end with: each is part of the one
+    """The same counts without short intervals, as the 10 ms that a test may end with: each is part of the one
     before it, the first of the next one. One that is apart from both is left out.
     """
     lengths_s = [one.end_s - one.start_s for one in intervals]
