@@ -12,7 +12,15 @@ import pytest
 from tests.unit.conftest import Run
 from tests.unit.test_import_captures import ONE, TWO, document, imported, refusal
 
+from linewatt.engine.captures.folder import read_files
+from linewatt.engine.captures.formats import find_all
+from linewatt.engine.captures.hosts import Hosts, assign
+from linewatt.errors import InvalidInput
+
 CLIENT = "192.0.2.1"
+
+
+NAMED_OTHERWISE = "readings-named-otherwise"
 
 
 def write_test(
@@ -87,10 +95,15 @@ def test_both_ends_of_a_test_on_one_machine_stay_two_hosts() -> None:
 def test_readings_of_the_only_host_whose_addresses_no_file_says_are_the_servers(tmp_path: Path) -> None:
     write_test(tmp_path / "gen" / "client.json")
     shutil.copy(TWO / "dut" / "mpstat.txt", tmp_path / "gen")  # of another node
-    assert "calls itself" in refusal(tmp_path)
+    (named,) = [flag for flag in imported(tmp_path).trials[0].trial.flags if flag.code == NAMED_OTHERWISE]
+    assert (named.where, named.evidence) == (
+        "gen",
+        "readings are of a host that calls itself dut; gen/client.json calls it gen",
+    )
     (tmp_path / "dut").mkdir()
     (tmp_path / "gen" / "mpstat.txt").rename(tmp_path / "dut" / "mpstat.txt")
     assert ways(tmp_path) == [("gen", "dut", 1)]
+    assert NAMED_OTHERWISE not in {flag.code for flag in imported(tmp_path).trials[0].trial.flags}
 
 
 def test_ends_may_be_named_and_files_of_a_folder_of_that_name_are_theirs(tmp_path: Path) -> None:
@@ -119,6 +132,39 @@ def test_a_host_that_sends_and_receives_has_one_name(tmp_path: Path) -> None:
     write_test(tmp_path / "a.json")
     write_test(tmp_path / "other" / "b.json", node="other", client="192.0.2.9", server=CLIENT, later_s=20)
     assert "gen sends in one of them and receives in the other" in refusal(tmp_path, sender="web")
+
+
+SAR = """\
+Linux 6.1.0 (WEB.EXAMPLE) \t11/25/26 \t_x86_64_\t(1 CPU)
+
+10:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle
+10:00:02        all      2.00      0.00      3.00      0.00      0.00     95.00
+10:00:03        all      2.00      0.00      3.00      0.00      0.00     95.00
+"""
+
+
+def assigned(path: Path) -> Hosts:
+    return assign(find_all(read_files(path, ())), {})
+
+
+def test_readings_that_call_their_host_otherwise_are_of_the_folder_they_are_in(tmp_path: Path) -> None:
+    write_test(tmp_path / "gen" / "client.json")
+    (tmp_path / "gen" / "a.txt").write_text(SAR)
+    hosts = assigned(tmp_path)
+    assert set(hosts.of_file.values()) == {"gen"}
+    assert hosts.nodes == {"gen": "gen"}
+    (note,) = hosts.notes
+    assert note.startswith(
+        "gen/a.txt names its host WEB.EXAMPLE, and gen/client.json gen; both are taken to be"
+    )
+
+
+def test_readings_of_two_machines_in_one_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "gen").mkdir()
+    for name in ("WEB", "DB"):
+        (tmp_path / "gen" / f"{name}.txt").write_text(SAR.replace("WEB", name))
+    with pytest.raises(InvalidInput, match="both would be gen: keep a folder for each host"):
+        assigned(tmp_path)
 
 
 def test_a_plain_file_is_a_plain_result_and_no_experiment(tmp_path: Path, run: Run) -> None:

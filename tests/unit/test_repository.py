@@ -79,7 +79,7 @@ def test_what_is_pinned_can_be_installed_on_the_oldest_python(name: str) -> None
 
 
 def _python_of(installed: importlib.metadata.Distribution) -> str:
-    return (installed.metadata.get_all("Requires-Python") or [">=3"])[0]
+    return str((installed.metadata.get_all("Requires-Python") or [">=3"])[0])
 
 
 def test_pins_are_held_below_what_the_oldest_python_cannot_install() -> None:

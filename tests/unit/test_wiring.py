@@ -646,6 +646,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_import_captures.py",
         "test_whole_seconds_beside_a_short_load_make_cpu_doubtful_until_enough_is_left_out",
     ),
+    "readings-named-otherwise": (
+        "test_import_hosts.py",
+        "test_readings_of_the_only_host_whose_addresses_no_file_says_are_the_servers",
+    ),
     "clock-assumed": (
         "test_import_captures.py",
         "test_a_host_without_a_file_of_the_load_is_taken_to_have_the_clients_clock_and_that_is_told",

@@ -66,6 +66,16 @@ KINDS = (
         "Measure each way alone, or name a pair both ways (<->) in a campaign.",
     ),
     Kind(
+        "readings-named-otherwise",
+        "doubtful",
+        "case",
+        ("cpu", "power", "above_idle"),
+        "Readings call their host by another name than the load's file that lies in the same folder: they may be of another "
+        "machine.",
+        "The name of the host in what mpstat or sar wrote, and in the load's JSON; both were taken for that of the folder.",
+        "See whether both names are of one machine; if not, put the readings into a folder of their own.",
+    ),
+    Kind(
         "stamps-too-coarse",
         "doubtful",
         "trial",

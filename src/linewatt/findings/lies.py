@@ -55,7 +55,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("A sensor slower than omit or tail", ("window-edges-contaminated",)),
         Lie(
             "Files of others laid beside the wrong time",
-            ("stamps-too-coarse", "clock-assumed", "zone-assumed"),
+            ("stamps-too-coarse", "clock-assumed", "zone-assumed", "readings-named-otherwise"),
             "readings are placed by the load's own stamp on their host, and refused where they cover no load",
         ),
         Lie(

@@ -8,7 +8,7 @@ told.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linewatt.engine.captures.pairing import OneTest
 from linewatt.engine.captures.placing import HostClock, Placed
@@ -53,6 +53,8 @@ class Known:
     readings: Mapping[str, tuple[Placed, ...]]
     clocks: Mapping[str, HostClock | str]
     load: Window
+    nodes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """host → what its readings call it"""
 
     @property
     def is_rate_told(self) -> bool:
@@ -98,6 +100,7 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
     yield from _told(seen, known.tests)
     for end in seen.ends:
         yield from _no_cpu(end, known.readings[end.host])
+        yield from _named_otherwise(end.host, known)
         yield from _cpus(end, known.readings[end.host])
         yield from standstill(end.host, seen.readings(end), seen.window, SOURCES, STOOD_STILL)
         yield from _not_activated(end, known.readings[end.host])
@@ -169,6 +172,21 @@ def _no_cpu(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
             end.host,
             end.reasons["cpu_cores"] if has_any else no_cpu_file(end.host),
             f"put what mpstat -P ALL 1 wrote there into a folder {end.host}, and import again",
+        )
+
+
+def _named_otherwise(host: str, known: Known) -> Iterator[Flag]:
+    """Readings that call their host by another name than what the load wrote there."""
+    ends = [end for one in known.tests if (end := one.end_of(host)) is not None]
+    own = {end.node for end in ends if end.node}
+    others = sorted(known.nodes.get(host, frozenset()) - own)
+    if own and others:
+        yield Flag(
+            "readings-named-otherwise",
+            host,
+            f"readings are of a host that calls itself {', '.join(others)}; {ends[0].file} calls it "
+            f"{', '.join(sorted(own))}",
+            "see whether both names are of one machine; if not, put the readings into a folder of their own",
         )
 
 

@@ -62,20 +62,28 @@ def assign(found: Sequence[Found], said: Mapping[str, str]) -> Hosts:
     """The host of each file. Raises InvalidInput, one line, where none can be told or files contradict it."""
     _refuse_unknown(found, said)
     of_file = {one.file.name: _host(one, said) for one in found}
-    nodes: dict[str, tuple[str, str]] = {}
+    nodes: dict[str, tuple[str, Found]] = {}
     addresses: dict[str, frozenset[str]] = {}
-    for one in found:
+    notes: list[str] = []
+    for one in sorted(found, key=lambda one: not one.ends):  # the name in the load's files comes first
         host = of_file[one.file.name]
         for node in sorted(one.nodes):
-            before = nodes.setdefault(host, (node, one.file.name))
-            if before[0] != node:
+            before, first = nodes.setdefault(host, (node, one))
+            if before == node:
+                continue
+            if one.ends or not first.ends:
                 raise InvalidInput(
-                    f"{one.file.name}: is of a host that calls itself {one_line(node)}, and {before[1]} is "
-                    f"of {one_line(before[0])}; both would be {host}: keep a folder for each host"
+                    f"{one.file.name}: is of a host that calls itself {one_line(node)}, and "
+                    f"{first.file.name} is of {one_line(before)}; both would be {host}: keep a folder for "
+                    "each host"
                 )
+            notes.append(
+                f"{one.file.name} names its host {one_line(node)}, and {first.file.name} {one_line(before)}; "
+                f"both are taken to be of {host}, as their folder says; --host names another host for a file"
+            )
         own = frozenset(address for end in one.ends for address in end.addresses)
         addresses[host] = addresses.get(host, frozenset()) | own
-    hosts = Hosts(of_file, {host: node for host, (node, _) in nodes.items()}, addresses)
+    hosts = Hosts(of_file, {host: node for host, (node, _) in nodes.items()}, addresses, tuple(notes))
     return _joined(hosts, found, {of_file[name] for name in said})
 
 

@@ -121,7 +121,10 @@ def _made(group: _Group, options: Options) -> Made:
     if failure is not None:
         return Made(_failed(group, load, failure), asked, texts)
     window = _window(group, load, options)
-    known = doubts.Known(group.tests, _readings(group, load, options), group.clocks, load)
+    nodes = {
+        host: frozenset(track.node for track in tracks if track.node) for host, tracks in group.tracks.items()
+    }
+    known = doubts.Known(group.tests, _readings(group, load, options), group.clocks, load, nodes)
     readings = {name: tuple(one.reading for one in own) for name, own in known.readings.items()}
     for name, every in readings.items():
         texts |= {f"{name}/{one.source}.jsonl": one.raw() for one in every if one.records}
