@@ -185,6 +185,13 @@ def scaling_trials(
     return tuple(made)
 
 
+def paced_trials() -> tuple[Trial, ...]:
+    """One and two instances of 1 Gbps each, which arrive."""
+    return tuple(
+        replace(one, throughput_bps=1e9 * one.case.instances) for one in scaling_trials((1, 2), rate_bps=1e9)
+    )
+
+
 LEVELS = (1.0, 0.5, 0.1, 0.0)
 # level → W of the system, which falls far less than the load does
 LEVEL_W = {None: 250.0, 1.0: 250.0, 0.5: 210.0, 0.1: 190.0, 0.0: 180.0}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report_factories import end, powered, regimes, scaling_trials, shares, trial
+from tests.report_factories import end, paced_trials, powered, regimes, scaling_trials, shares, trial
 
 from linewatt.analysis.cases.regimes import explained, knee_of
 from linewatt.analysis.cases.series import ceilings
@@ -139,7 +139,7 @@ def test_retransmits_are_a_part_of_the_segments_that_the_sender_counted() -> Non
 
 
 def test_a_paced_series_has_no_scaling_and_no_regime_but_paced() -> None:
-    found = summarise(scaling_trials((1, 2), rate_bps=1e9))
+    found = summarise(paced_trials())
     assert regimes(found) == ("paced", "paced")
     assert [one.scalings["scaling_factor"] for one in found] == [None, None]
     assert [one.scalings["throughput_scaling"] for one in found] == [None, None]

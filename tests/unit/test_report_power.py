@@ -16,6 +16,7 @@ from tests.report_factories import (
     PUBLISHED,
     end,
     idle_reading,
+    paced_trials,
     powered,
     regimes,
     renumbered,
@@ -287,7 +288,7 @@ def test_energy_of_a_bit_has_a_prefix_that_reads_well_and_its_key_one_unit(
 def test_regimes_follow_from_what_more_instances_bring() -> None:
     view = digest(result(scaling_trials()))
     assert regimes(view.summaries) == ("single", "multi", "multi", "saturated", "saturated")
-    paced = digest(result(scaling_trials((1, 2), rate_bps=1e9)))
+    paced = digest(result(paced_trials()))
     assert regimes(paced.summaries) == ("paced", "paced")
 
 
