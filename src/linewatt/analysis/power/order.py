@@ -46,78 +46,91 @@ class Refused:
     evidence: str
 
 
-def refused(shown: Sequence[Shown]) -> list[Refused]:
+def refused(readings: Sequence[Shown]) -> list[Refused]:
     """The scopes of one host that break what physics orders; the one that breaks most is the first."""
-    found: list[Refused] = []
-    left = _sums(shown)
-    while broken := list(_broken(left, shown)):
-        counts = Counter(scope for pair in broken for scope in pair[:2])
-        worst = max(counts, key=lambda scope: (counts[scope], -_FIRST_REFUSED.index(scope)))
-        why = next(evidence for one, other, evidence in broken if worst in (one, other))
-        found.append(Refused(left[worst].source, worst, why))
-        del left[worst]
-    return found
+    refusals: list[Refused] = []
+    sums = _sums(readings)
+    while contradictions := list(_broken(sums, readings)):
+        counts = Counter(scope for contradiction in contradictions for scope in contradiction[:2])
+        worst_scope = max(counts, key=lambda scope: (counts[scope], -_FIRST_REFUSED.index(scope)))
+        why = next(
+            evidence for scope, other_scope, evidence in contradictions if worst_scope in (scope, other_scope)
+        )
+        refusals.append(Refused(sums[worst_scope].source, worst_scope, why))
+        del sums[worst_scope]
+    return refusals
 
 
-def _sums(shown: Sequence[Shown]) -> dict[str, Shown]:
+def _sums(readings: Sequence[Shown]) -> dict[str, Shown]:
     """The sum of each scope of the first source that has it, and of all parts."""
     sums: dict[str, Shown] = {}
-    for kind in dict.fromkeys(one.scope.partition(":")[0] for one in shown):
-        own = [one for one in shown if one.scope.partition(":")[0] == kind]
-        of_source = {one.scope: one for one in reversed(own) if one.source == own[0].source}
-        whole = of_source.get(kind)
-        watts = whole.power_w if whole else sum(one.power_w for one in of_source.values())
-        names = ", ".join(one.channel for one in own if one.source == own[0].source)
-        sums[kind] = Shown(own[0].source, names, kind, watts)
-    parts = [next((sums[kind] for kind in kinds if kind in sums), None) for kinds in _PARTS]
-    there = [one for one in parts if one is not None and one.power_w > 0]
-    if there:
-        names = " + ".join(SCOPE_WORDS[one.scope] for one in there)
-        sums[PARTS] = Shown(there[0].source, names, PARTS, sum(one.power_w for one in there))
-    return {scope: one for scope, one in sums.items() if scope in (*_FLOW, "system") and one.power_w > 0}
+    for kind in dict.fromkeys(reading.scope.partition(":")[0] for reading in readings):
+        of_kind = [reading for reading in readings if reading.scope.partition(":")[0] == kind]
+        of_source = {
+            reading.scope: reading for reading in reversed(of_kind) if reading.source == of_kind[0].source
+        }
+        undivided = of_source.get(kind)
+        power_w = undivided.power_w if undivided else sum(reading.power_w for reading in of_source.values())
+        channels = ", ".join(reading.channel for reading in of_kind if reading.source == of_kind[0].source)
+        sums[kind] = Shown(of_kind[0].source, channels, kind, power_w)
+    part_sums = [next((sums[kind] for kind in kinds if kind in sums), None) for kinds in _PARTS]
+    drawing = [part_sum for part_sum in part_sums if part_sum is not None and part_sum.power_w > 0]
+    if drawing:
+        channels = " + ".join(SCOPE_WORDS[part_sum.scope] for part_sum in drawing)
+        sums[PARTS] = Shown(drawing[0].source, channels, PARTS, sum(part_sum.power_w for part_sum in drawing))
+    return {
+        scope: scope_sum
+        for scope, scope_sum in sums.items()
+        if scope in (*_FLOW, "system") and scope_sum.power_w > 0
+    }
 
 
-def _broken(sums: Mapping[str, Shown], shown: Sequence[Shown]) -> Iterator[tuple[str, str, str]]:
+def _broken(sums: Mapping[str, Shown], readings: Sequence[Shown]) -> Iterator[tuple[str, str, str]]:
     """(one scope, another, what contradicts) of each pair that cannot be."""
-    for before, after in combinations([sums[one] for one in _FLOW if one in sums], 2):
-        if _exceeds(after, before):
-            yield before.scope, after.scope, _against(after, before)
-    yield from _units(sums, shown)
+    for upstream, downstream in combinations([sums[scope] for scope in _FLOW if scope in sums], 2):
+        if _exceeds(downstream, upstream):
+            yield upstream.scope, downstream.scope, _against(downstream, upstream)
+    yield from _units(sums, readings)
     system = sums.get("system")
     if system is None:
         return
     for side in ("psu-in", "psu-out"):
-        if side in sums and (why := _unlike(sums[side], system, shown)):
+        if side in sums and (why := _unlike(sums[side], system, readings)):
             yield side, "system", f"{_against(sums[side], system)}: {why}"
-    for scope, more, less in (("wall", "system", "wall"), (PARTS, PARTS, "system")):
-        if scope in sums and _exceeds(sums[more], sums[less]):
-            yield scope, "system", _against(sums[more], sums[less])
+    for scope, exceeding, exceeded in (("wall", "system", "wall"), (PARTS, PARTS, "system")):
+        if scope in sums and _exceeds(sums[exceeding], sums[exceeded]):
+            yield scope, "system", _against(sums[exceeding], sums[exceeded])
 
 
-def _units(sums: Mapping[str, Shown], shown: Sequence[Shown]) -> Iterator[tuple[str, str, str]]:
+def _units(sums: Mapping[str, Shown], readings: Sequence[Shown]) -> Iterator[tuple[str, str, str]]:
     """Each supply by itself, where the sums hide it."""
     if "psu-in" not in sums or "psu-out" not in sums or _exceeds(sums["psu-out"], sums["psu-in"]):
         return
-    into = {(one.source, one.scope): one for one in shown}
-    for out in shown:
-        own = into.get((out.source, out.scope.replace("psu-out", "psu-in")))
-        if out.scope.startswith("psu-out:") and own is not None and _exceeds(out, own):
+    reading_of = {(reading.source, reading.scope): reading for reading in readings}
+    for output in readings:
+        supply_input = reading_of.get((output.source, output.scope.replace("psu-out", "psu-in")))
+        if (
+            output.scope.startswith("psu-out:")
+            and supply_input is not None
+            and _exceeds(output, supply_input)
+        ):
             yield (
                 "psu-in",
                 "psu-out",
-                f"{out.channel} {out.power_w:.1f} W against {own.channel} {own.power_w:.1f} W",
+                f"{output.channel} {output.power_w:.1f} W against"
+                f" {supply_input.channel} {supply_input.power_w:.1f} W",
             )
 
 
-def _unlike(supplies: Shown, system: Shown, shown: Sequence[Shown]) -> str | None:
+def _unlike(supplies: Shown, system: Shown, readings: Sequence[Shown]) -> str | None:
     """Why all supplies together are not about what the system draws."""
-    units = [
-        one.power_w
-        for one in shown
-        if one.source == supplies.source and one.scope.partition(":")[0] == supplies.scope
+    units_w = [
+        reading.power_w
+        for reading in readings
+        if reading.source == supplies.source and reading.scope.partition(":")[0] == supplies.scope
     ]
-    if repeat(units, system.power_w):
-        return f"each of the {len(units)} repeats the whole"
+    if repeat(units_w, system.power_w):
+        return f"each of the {len(units_w)} repeats the whole"
     if supplies.power_w > FAR_MORE * system.power_w + LOOSE_W:
         return "they are ratings, or feed more than this host"
     if supplies.scope == "psu-out" and _exceeds(supplies, system):
@@ -129,14 +142,14 @@ def _unlike(supplies: Shown, system: Shown, shown: Sequence[Shown]) -> str | Non
     return None
 
 
-def _exceeds(one: Shown, other: Shown) -> bool:
-    return one.power_w > other.power_w * (1 + LOOSE) + LOOSE_W
+def _exceeds(reading: Shown, limit: Shown) -> bool:
+    return reading.power_w > limit.power_w * (1 + LOOSE) + LOOSE_W
 
 
-def _against(one: Shown, other: Shown) -> str:
-    return f"{_words(one)} against {_words(other)}"
+def _against(reading: Shown, contradicted: Shown) -> str:
+    return f"{_words(reading)} against {_words(contradicted)}"
 
 
-def _words(one: Shown) -> str:
-    what = one.channel if one.scope == PARTS else SCOPE_WORDS[one.scope]
-    return f"{one.power_w:.1f} W of {what} ({one.source})"
+def _words(reading: Shown) -> str:
+    quantity = reading.channel if reading.scope == PARTS else SCOPE_WORDS[reading.scope]
+    return f"{reading.power_w:.1f} W of {quantity} ({reading.source})"

@@ -56,7 +56,7 @@ _KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | 
 
 def least_sure(provenances: Iterable[Provenance | None]) -> Provenance | None:
     """The provenance of what is made of all of these; ``None`` where there are none."""
-    return max((one for one in provenances if one), key=WEIGHT.__getitem__, default=None)
+    return max((provenance for provenance in provenances if provenance), key=WEIGHT.__getitem__, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +123,14 @@ def system(power: Sequence[PowerResult]) -> Total | str:
 
 def as_read(power: Sequence[PowerResult]) -> Total | None:
     """The system's power as its meter read it, where a calibration corrected it; else ``None``."""
-    total = system(power)
-    if not isinstance(total, Total):
+    corrected = system(power)
+    if not isinstance(corrected, Total):
         return None
-    own = [one for one in power if one.source == total.source]
-    if not any(one.is_corrected and one.channel in total.channels for one in own):
+    of_source = [result for result in power if result.source == corrected.source]
+    if not any(result.is_corrected and result.channel in corrected.channels for result in of_source):
         return None
-    found = system_now([one for one in own if not one.is_corrected])
-    return found if isinstance(found, Total) else None
+    uncorrected = system_now([result for result in of_source if not result.is_corrected])
+    return uncorrected if isinstance(uncorrected, Total) else None
 
 
 def system_now(power: Sequence[PowerResult]) -> Total | str:
@@ -145,142 +145,170 @@ def cpu(power: Sequence[PowerResult]) -> Total | str:
 
 def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
     """All channels of one scope of the first source that has it; ``None`` when none has."""
-    every = [one for one in power if one.scope.partition(":")[0] == scope]
-    of_scope = [one for one in every if one.provenance != "estimate"] or every
+    candidates = [result for result in power if result.scope.partition(":")[0] == scope]
+    of_scope = [result for result in candidates if result.provenance != "estimate"] or candidates
     if not of_scope:
         return None
-    of_source = _once_each([one for one in of_scope if one.source == of_scope[0].source])
-    values = [one.power_w for one in of_source if one.power_w is not None]
-    if len(values) < len(of_source):
-        missing = next(one for one in of_source if one.power_w is None)
+    of_source = _once_each([result for result in of_scope if result.source == of_scope[0].source])
+    values_w = [result.power_w for result in of_source if result.power_w is not None]
+    if len(values_w) < len(of_source):
+        missing = next(result for result in of_source if result.power_w is None)
         return f"{missing.source} {missing.channel}: {missing.reason or 'not read'}"
-    if scope in (*SYSTEM_SCOPES, *CPU_SCOPES) and sum(values) == 0:
+    if scope in (*SYSTEM_SCOPES, *CPU_SCOPES) and sum(values_w) == 0:
         return f"{of_source[0].source} {of_source[0].channel}: 0 W of a host that runs is no reading"
     bound_w = _uncertainty_w(of_source)
-    if bound_w is not None and 0 < sum(values) <= bound_w:
-        return f"{of_source[0].source}: {sum(values):.3g} W known only to ± {bound_w:.3g} W are no figure"
+    if bound_w is not None and 0 < sum(values_w) <= bound_w:
+        return f"{of_source[0].source}: {sum(values_w):.3g} W known only to ± {bound_w:.3g} W are no figure"
     return Total(
-        power_w=sum(values),
-        idle_w=_sum([one.idle_w for one in of_source]),
+        power_w=sum(values_w),
+        idle_w=_sum([result.idle_w for result in of_source]),
         uncertainty_w=bound_w,
         scope=scope,
-        provenance=least_sure(one.provenance for one in of_source) or "measured",
+        provenance=least_sure(result.provenance for result in of_source) or "measured",
         source=of_source[0].source,
-        channels=tuple(one.channel for one in of_source),
-        idle_uncertainty_w=_sum([one.idle_uncertainty_w for one in of_source]),
+        channels=tuple(result.channel for result in of_source),
+        idle_uncertainty_w=_sum([result.idle_uncertainty_w for result in of_source]),
         idle_windows_w=_idle_windows_w(of_source),
-        idle_doubt=next((one.idle_doubt for one in of_source if one.idle_doubt), None),
-        step_w=math.fsum(one.step_w or 0.0 for one in of_source),
-        idle_apart_w=math.fsum(_idle_apart_w(one) for one in of_source),
+        idle_doubt=next((result.idle_doubt for result in of_source if result.idle_doubt), None),
+        step_w=math.fsum(result.step_w or 0.0 for result in of_source),
+        idle_apart_w=math.fsum(_idle_apart_w(result) for result in of_source),
     )
 
 
-def _idle_apart_w(one: PowerResult) -> float:
+def _idle_apart_w(result: PowerResult) -> float:
     """Of a total of energy, which has no step in W and no spread: the bounds of two windows, in squares.
 
     Its tolerance is the same in both.
     """
-    idle_w = one.power_w if one.idle_w is None else one.idle_w
-    is_total = one.step_w is None and one.spread_w is None
-    if not is_total or idle_w is None or one.idle_uncertainty_w is None:
+    idle_w = result.power_w if result.idle_w is None else result.idle_w
+    is_total = result.step_w is None and result.spread_w is None
+    if not is_total or idle_w is None or result.idle_uncertainty_w is None:
         return 0.0
-    half_w = (max(one.idle_windows_w) - min(one.idle_windows_w)) / 2 if one.idle_windows_w else 0.0
-    alike_w = math.hypot(half_w, (one.tolerance_ratio or 0.0) * idle_w)
-    return math.sqrt(2 * max(0.0, one.idle_uncertainty_w**2 - alike_w**2))
+    half_range_w = (
+        (max(result.idle_windows_w) - min(result.idle_windows_w)) / 2 if result.idle_windows_w else 0.0
+    )
+    alike_w = math.hypot(half_range_w, (result.tolerance_ratio or 0.0) * idle_w)
+    return math.sqrt(2 * max(0.0, result.idle_uncertainty_w**2 - alike_w**2))
 
 
 def _once_each(power: Sequence[PowerResult]) -> list[PowerResult]:
     """One channel of each part: a source may tell the same watts as power and as a total of energy, and the
     whole (``wall``) beside its parts (``wall:outlet1``)."""
-    by_channel: dict[str, PowerResult] = {}
-    for one in power:
-        if one.scope not in by_channel or by_channel[one.scope].power_w is None:
-            by_channel[one.scope] = one
-    whole = next((one for scope, one in by_channel.items() if ":" not in scope), None)
-    if whole is None or len(by_channel) == 1:
-        return list(by_channel.values())
-    return [whole] if whole.power_w is not None else [one for one in by_channel.values() if one is not whole]
+    by_scope: dict[str, PowerResult] = {}
+    for result in power:
+        if result.scope not in by_scope or by_scope[result.scope].power_w is None:
+            by_scope[result.scope] = result
+    undivided = next((result for scope, result in by_scope.items() if ":" not in scope), None)
+    if undivided is None or len(by_scope) == 1:
+        return list(by_scope.values())
+    return (
+        [undivided]
+        if undivided.power_w is not None
+        else [result for result in by_scope.values() if result is not undivided]
+    )
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
     """Bounds of channels of one kind are not independent, so they are added, too."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) if len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return math.fsum(numbers) if len(numbers) == len(values) else None
 
 
 def _idle_windows_w(power: Sequence[PowerResult]) -> tuple[float, ...]:
     """The sum of all channels in each idle window; nothing where some were not read in all of them."""
-    if len({len(one.idle_windows_w) for one in power}) != 1:
+    if len({len(result.idle_windows_w) for result in power}) != 1:
         return ()
-    return tuple(math.fsum(values) for values in zip(*(one.idle_windows_w for one in power), strict=True))
+    return tuple(
+        math.fsum(window_w) for window_w in zip(*(result.idle_windows_w for result in power), strict=True)
+    )
 
 
-def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -> Total | str:
+def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: str) -> Total | str:
     """Kept by which readings they are: to look at what is in them takes longer than to add them up."""
     key = id(power), scopes
-    known = _KEPT.get(key)
-    if known is not None and known[0] is power:
-        return known[1]
+    cached = _KEPT.get(key)
+    if cached is not None and cached[0] is power:
+        return cached[1]
     if len(_KEPT) >= _MOST_KEPT:
         _KEPT.clear()
-    total_or_why = _found(power, scopes, none)
+    total_or_why = _found(power, scopes, why_none)
     _KEPT[key] = power, total_or_why
     return total_or_why
 
 
-def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -> Total | str:
-    measured = [one for one in power if one.provenance != "estimate"]
-    unnamed = [f"{one.source} {one.channel}" for one in measured if one.scope.startswith("other:")]
+def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: str) -> Total | str:
+    measured = [result for result in power if result.provenance != "estimate"]
+    unnamed = [
+        f"{result.source} {result.channel}" for result in measured if result.scope.startswith("other:")
+    ]
     if unnamed:
-        shown = ", ".join(unnamed[:_MOST_NAMED]) + (", …" if len(unnamed) > _MOST_NAMED else "")
-        none = (
-            f"{none}; read were {shown}, whose names do not say that they are it, or which side of a supply"
+        channels = ", ".join(unnamed[:_MOST_NAMED]) + (", …" if len(unnamed) > _MOST_NAMED else "")
+        why_none = (
+            f"{why_none}; read were {channels}, whose names do not say that they are it,"
+            " or which side of a supply"
         )
     for results in (measured, power):
-        there = {one.scope.partition(":")[0] for one in results}
-        scope = next((one for one in scopes if one in there and not is_refuted(results, one)), None)
-        if scope is not None and (found := total(results, scope)) is not None:
-            return found
-    return none
+        scopes_read = {result.scope.partition(":")[0] for result in results}
+        scope = next(
+            (
+                candidate
+                for candidate in scopes
+                if candidate in scopes_read and not is_refuted(results, candidate)
+            ),
+            None,
+        )
+        if scope is not None and (total_or_why := total(results, scope)) is not None:
+            return total_or_why
+    return why_none
 
 
 def is_refuted(results: Sequence[PowerResult], scope: str) -> bool:
     """Whether these supplies cannot be the system, by a reading of the whole host that has a number."""
     if scope not in ("psu-out", "psu-in"):
         return False
-    wholes = (total(results, one) for one in WHOLE_SCOPES)
-    whole = next((one for one in wholes if isinstance(one, Total)), None)
-    if whole is None:
+    host_totals = (total(results, host_scope) for host_scope in WHOLE_SCOPES)
+    host_total = next((host for host in host_totals if isinstance(host, Total)), None)
+    if host_total is None:
         return False
-    units = [one for one in results if one.scope.partition(":")[0] == scope and one.power_w is not None]
-    watts = [one.power_w for one in units if one.power_w is not None]
-    least_w, most_w = MIN_OUT_RATIO * whole.power_w, FAR_MORE * whole.power_w
-    return bool(watts) and (
-        (whole.scope == "system" and not least_w <= sum(watts) <= most_w)  # a wall may be of more, or of less
-        or any(_is_dead(one, units, results) for one in units)
-        or repeat(watts, whole.power_w)
+    supplies = [
+        supply for supply in results if supply.scope.partition(":")[0] == scope and supply.power_w is not None
+    ]
+    supplies_w = [supply.power_w for supply in supplies if supply.power_w is not None]
+    lowest_w, highest_w = MIN_OUT_RATIO * host_total.power_w, FAR_MORE * host_total.power_w
+    return bool(supplies_w) and (
+        (
+            host_total.scope == "system" and not lowest_w <= sum(supplies_w) <= highest_w
+        )  # a wall may be of more, or of less
+        or any(_is_dead(supply, supplies, results) for supply in supplies)
+        or repeat(supplies_w, host_total.power_w)
     )
 
 
-def _is_dead(one: PowerResult, units: Sequence[PowerResult], results: Sequence[PowerResult]) -> bool:
+def _is_dead(supply: PowerResult, supplies: Sequence[PowerResult], results: Sequence[PowerResult]) -> bool:
     """A supply at 0 W while another carries the host; it takes in nothing either, as far as is known."""
-    carries = any((other.power_w or 0.0) >= CARRIES_W for other in units)
-    into = one.scope.replace("psu-out", "psu-in")
-    takes = any(
-        other.source == one.source and other.scope == into and (other.power_w or 0.0) > SUPPLY_IDLE_W
-        for other in results
+    another_carries = any((result.power_w or 0.0) >= CARRIES_W for result in supplies)
+    input_scope = supply.scope.replace("psu-out", "psu-in")
+    takes_in = any(
+        result.source == supply.source
+        and result.scope == input_scope
+        and (result.power_w or 0.0) > SUPPLY_IDLE_W
+        for result in results
     )
-    return carries and not takes and (one.power_w or 0.0) <= SUPPLY_IDLE_W
+    return another_carries and not takes_in and (supply.power_w or 0.0) <= SUPPLY_IDLE_W
 
 
-def repeat(watts: Sequence[float], whole_w: float) -> bool:
+def repeat(supplies_w: Sequence[float], host_w: float) -> bool:
     """Whether each of several supplies reads what the whole host draws: their sum is a multiple of it."""
-    shown = [value for value in watts if value > SUPPLY_IDLE_W]
-    return len(shown) > 1 and all(abs(value - whole_w) <= max(1.0, REPEATED * whole_w) for value in shown)
+    carrying_w = [supply_w for supply_w in supplies_w if supply_w > SUPPLY_IDLE_W]
+    return len(carrying_w) > 1 and all(
+        abs(supply_w - host_w) <= max(1.0, REPEATED * host_w) for supply_w in carrying_w
+    )
 
 
 def _uncertainty_w(power: Sequence[PowerResult]) -> float | None:
     """Bounds of channels of one kind are not independent, so they are added; ``None`` if one is unknown."""
-    seconds = next((one.energy_j / one.power_w for one in power if one.energy_j and one.power_w), None)
-    bounds_j = [one.energy_uncertainty_j for one in power if one.energy_uncertainty_j is not None]
+    seconds = next(
+        (result.energy_j / result.power_w for result in power if result.energy_j and result.power_w), None
+    )
+    bounds_j = [result.energy_uncertainty_j for result in power if result.energy_uncertainty_j is not None]
     return math.fsum(bounds_j) / seconds if seconds and len(bounds_j) == len(power) else None

@@ -84,12 +84,12 @@ class Source:
 
     def reading(self, document: Any) -> tuple[float | None, str]:
         """The value, or None and why there is none."""
-        found = _at(document, self.steps)
-        if found is None:
+        raw_value = _at(document, self.steps)
+        if raw_value is None:
             return None, f"{self.path}: no reading of {_words(self.steps)}"
-        value = _number(found)
+        value = _number(raw_value)
         if value is None:
-            return None, f"{self.path}: {_words(self.steps)} is {str(found)[:40]!r}, no number"
+            return None, f"{self.path}: {_words(self.steps)} is {str(raw_value)[:40]!r}, no number"
         if value in self.ratings_w or (self.most_w is not None and value > self.most_w):
             return (
                 None,
@@ -121,57 +121,61 @@ class Enclosure:
         return identity(self.chassis)
 
 
-def sources(found: Enclosure) -> list[Source]:
+def sources(enclosure: Enclosure) -> list[Source]:
     """What an enclosure delivers: of each quantity, what is first to give a number.
 
     Totals come first, for they miss nothing between readings; those in Wh or kWh last, for they miss much of
     a trial, or all of it.
     """
-    taken: dict[tuple[str, ...], list[Source]] = {}
-    documents = _documents(found)
-    for group in _groups(found):
-        first = group[0].channel
-        kind = first.scope.partition(":")[0]
-        key = (kind, first.unit, first.name) if kind == "other" else (kind, first.unit)
-        if key not in taken and any(_tells(one, documents) for one in group):
-            taken[key] = group
-    every = [one for group in taken.values() for one in group]
-    return sorted(every, key=lambda one: (one.channel.step or 0.0) >= _WH_J)
+    group_of_quantity: dict[tuple[str, ...], list[Source]] = {}
+    documents = _documents(enclosure)
+    for group in _groups(enclosure):
+        first_channel = group[0].channel
+        kind = first_channel.scope.partition(":")[0]
+        quantity = (
+            (kind, first_channel.unit, first_channel.name) if kind == "other" else (kind, first_channel.unit)
+        )
+        if quantity not in group_of_quantity and any(_tells(source, documents) for source in group):
+            group_of_quantity[quantity] = group
+    chosen = [source for group in group_of_quantity.values() for source in group]
+    return sorted(chosen, key=lambda source: (source.channel.step or 0.0) >= _WH_J)
 
 
-def _tells(one: Source, documents: Mapping[str, Resource]) -> bool:
+def _tells(source: Source, documents: Mapping[str, Resource]) -> bool:
     """Whether it has a number now; 0 W is what services without a meter say."""
-    value = one.reading(documents[one.path])[0]
-    return value is not None and not (value == 0 and one.channel.unit == "W")
+    value = source.reading(documents[source.path])[0]
+    return value is not None and not (value == 0 and source.channel.unit == "W")
 
 
-def problems(found: Enclosure) -> list[str]:
+def problems(enclosure: Enclosure) -> list[str]:
     """Why there is no number where one could be, and which are 0 W."""
-    documents = _documents(found)
-    every = [one for group in _groups(found) for one in group]
-    reasons = [(one, *one.reading(documents[one.path])) for one in every]
+    documents = _documents(enclosure)
+    candidates = [source for group in _groups(enclosure) for source in group]
+    outcomes = [(source, *source.reading(documents[source.path])) for source in candidates]
     return [
-        why or f"{one.path}: {_words(one.steps)} is 0 W" for one, value, why in reasons if why or not value
+        why or f"{source.path}: {_words(source.steps)} is 0 W"
+        for source, value, why in outcomes
+        if why or not value
     ]
 
 
-def _groups(found: Enclosure) -> list[list[Source]]:
+def _groups(enclosure: Enclosure) -> list[list[Source]]:
     """Channels that belong together, for each quantity in the order in which they are preferred."""
-    system, supplies, rest = _environment(found), _supplies(found.supplies), _parts(found.parts)
-    if found.power is not None:
-        control = _control(found.name, found.power)
-        irmc = _irmc(found.name, found.power)
+    system, supplies, parts = _environment(enclosure), _supplies(enclosure.supplies), _parts(enclosure.parts)
+    if enclosure.power is not None:
+        control = _control(enclosure.name, enclosure.power)
+        irmc = _irmc(enclosure.name, enclosure.power)
         system += control[:1] + irmc[:1]
-        supplies += _old_supplies(found.power)
-        rest += control[1:] + irmc[1:] + _hpe(found.power)
-    consumed_w = _consumed_w(system, _documents(found))
-    return system + [_doubted(group, consumed_w, found) for group in supplies] + rest
+        supplies += _old_supplies(enclosure.power)
+        parts += control[1:] + irmc[1:] + _hpe(enclosure.power)
+    consumed_w = _consumed_w(system, _documents(enclosure))
+    return system + [_doubted(group, consumed_w, enclosure) for group in supplies] + parts
 
 
-def _documents(found: Enclosure) -> dict[str, Resource]:
-    metrics = [own for _, own in (*found.supplies, *found.parts)]
-    every = (found.environment, found.power, *metrics)
-    return {one["@odata.id"]: one for one in every if one is not None}
+def _documents(enclosure: Enclosure) -> dict[str, Resource]:
+    metrics = [unit_metrics for _, unit_metrics in (*enclosure.supplies, *enclosure.parts)]
+    resources = (enclosure.environment, enclosure.power, *metrics)
+    return {resource["@odata.id"]: resource for resource in resources if resource is not None}
 
 
 def identity(resource: Resource) -> str:
@@ -179,35 +183,35 @@ def identity(resource: Resource) -> str:
     return str(resource.get("Id") or str(resource["@odata.id"]).rstrip("/").rpartition("/")[2])
 
 
-def _environment(found: Enclosure) -> list[list[Source]]:
-    own = found.environment
-    if own is None:
+def _environment(enclosure: Enclosure) -> list[list[Source]]:
+    environment = enclosure.environment
+    if environment is None:
         return []
-    scope = f"system:{found.name}"
+    scope = f"system:{enclosure.name}"
     return [
-        [_source("system_j", "J", scope, own, ("EnergyJoules", "Reading"))],
-        [_source("system_j", "J", scope, own, ("EnergykWh", "Reading"), scale=_KWH_J)],
-        [_source("system_w", "W", scope, own, ("PowerWatts", "Reading"))],
+        [_source("system_j", "J", scope, environment, ("EnergyJoules", "Reading"))],
+        [_source("system_j", "J", scope, environment, ("EnergykWh", "Reading"), scale=_KWH_J)],
+        [_source("system_w", "W", scope, environment, ("PowerWatts", "Reading"))],
     ]
 
 
 def _supplies(supplies: Sequence[tuple[Resource, Resource]]) -> list[list[Source]]:
-    into: list[Source] = []
-    out: list[Source] = []
-    for position, (supply, own) in enumerate(supplies):
+    inputs: list[Source] = []
+    outputs: list[Source] = []
+    for position, (supply, metrics) in enumerate(supplies):
         if not _absent(supply):
             label = _label(identity(supply), position)
-            for side, key, group in (("in", "InputPowerWatts", into), ("out", "OutputPowerWatts", out)):
+            for side, key, group in (("in", "InputPowerWatts", inputs), ("out", "OutputPowerWatts", outputs)):
                 steps = (key, "Reading")
-                one = _source(f"{label}_{side}_w", "W", f"psu-{side}:{label}", own, steps)
-                group.append(_rated(one, supply))
-    return [group for group in (into, out) if group]
+                source = _source(f"{label}_{side}_w", "W", f"psu-{side}:{label}", metrics, steps)
+                group.append(_rated(source, supply))
+    return [group for group in (inputs, outputs) if group]
 
 
 def _control(name: str, power: Resource) -> list[list[Source]]:
     """PowerControl: the first entry is the enclosure's; others may be parts of it, by their names."""
     system: list[list[Source]] = []
-    others: dict[str, list[Source]] = {}
+    group_of_kind: dict[str, list[Source]] = {}
     for position, entry in enumerate(_list(power.get("PowerControl"))):
         words = f"{entry.get('Name', '')} {entry.get('PhysicalContext', '')}"
         kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(words)), None)
@@ -217,8 +221,8 @@ def _control(name: str, power: Resource) -> list[list[Source]]:
         else:
             label = clean(str(entry.get("Name") or f"PowerControl{position}"))
             source = _source(f"{label}_w", "W", f"{kind or 'other'}:{label}", power, steps)
-            others.setdefault(kind or "other", []).append(source)
-    return system + list(others.values())
+            group_of_kind.setdefault(kind or "other", []).append(source)
+    return system + list(group_of_kind.values())
 
 
 def _old_supplies(power: Resource) -> list[list[Source]]:
@@ -239,9 +243,9 @@ def _sides(entry: Resource) -> Iterator[tuple[str, tuple[Step, ...]]]:
     yield "in", ("PowerInputWatts",)
     yield "out", ("PowerOutputWatts",)
     yield "out", ("LastPowerOutputWatts",)
-    for maker, own in _mapping(entry.get("Oem")).items():
+    for maker, extension in _mapping(entry.get("Oem")).items():
         for side, key in (("in", "PowerInputWatts"), ("out", "PowerOutputWatts")):
-            if key in _mapping(own):
+            if key in _mapping(extension):
                 yield side, ("Oem", maker, key)
 
 
@@ -249,7 +253,7 @@ def _rated(source: Source, supply: Resource) -> Source:
     """A reading of a supply, with the ratings that its resource has beside it."""
     ratings_w = frozenset(_ratings_w(supply))
     outputs_w = [_number(supply.get("PowerCapacityWatts")), *_output_ratings_w(supply)]
-    output_w = max((one for one in outputs_w if one), default=None)
+    output_w = max((rating_w for rating_w in outputs_w if rating_w), default=None)
     return replace(source, ratings_w=ratings_w, most_w=output_w * BEYOND if output_w else None)
 
 
@@ -264,42 +268,44 @@ def _ratings_w(supply: Any) -> Iterator[float]:
 
 
 def _output_ratings_w(supply: Any) -> Iterator[float]:
-    for one in _list(_mapping(supply).get("InputRanges")):
-        yield from (rating for key in _OUTPUT_RATINGS if (rating := _number(one.get(key))))
+    for input_range in _list(_mapping(supply).get("InputRanges")):
+        yield from (rating for key in _OUTPUT_RATINGS if (rating := _number(input_range.get(key))))
 
 
 def _consumed_w(system: Sequence[list[Source]], documents: Mapping[str, Resource]) -> float | None:
     """What the system draws now, W, by the first that says it."""
-    values = [one.reading(documents[one.path])[0] for group in system for one in group if _is_watts(one)]
+    values = [
+        source.reading(documents[source.path])[0] for group in system for source in group if _is_watts(source)
+    ]
     return next((value for value in values if value is not None), None)
 
 
-def _is_watts(one: Source) -> bool:
-    return one.channel.unit == "W" and one.channel.scope.startswith("system")
+def _is_watts(source: Source) -> bool:
+    return source.channel.unit == "W" and source.channel.scope.startswith("system")
 
 
-def _doubted(group: list[Source], consumed_w: float | None, found: Enclosure) -> list[Source]:
+def _doubted(group: list[Source], consumed_w: float | None, enclosure: Enclosure) -> list[Source]:
     """A side of the power supplies, as ``other`` where it is not what its name says."""
-    doubt = _doubt(group, consumed_w, found)
-    return [replace(one, channel=_other(one.channel, doubt)) for one in group] if doubt else group
+    doubt = _doubt(group, consumed_w, enclosure)
+    return [replace(source, channel=_other(source.channel, doubt)) for source in group] if doubt else group
 
 
-def _doubt(group: list[Source], consumed_w: float | None, found: Enclosure) -> str | None:
+def _doubt(group: list[Source], consumed_w: float | None, enclosure: Enclosure) -> str | None:
     """Why readings of supplies cannot be added up to what goes in or out."""
-    documents = _documents(found)
-    values = [value for one in group if (value := one.reading(documents[one.path])[0])]
+    documents = _documents(enclosure)
+    values_w = [value_w for source in group if (value_w := source.reading(documents[source.path])[0])]
     is_output = group[0].channel.scope.startswith("psu-out")
-    if is_output and group[0].steps[-1] == "LastPowerOutputWatts" and _is_hpe(found.power):
+    if is_output and group[0].steps[-1] == "LastPowerOutputWatts" and _is_hpe(enclosure.power):
         return "which HPE's iLO makes of what the system consumes: in or out is not known"
-    if consumed_w is None or not values:
+    if consumed_w is None or not values_w:
         return None
-    if len(values) > 1 and all(
-        abs(value - consumed_w) <= max(1.0, REPEATED * consumed_w) for value in values
+    if len(values_w) > 1 and all(
+        abs(value_w - consumed_w) <= max(1.0, REPEATED * consumed_w) for value_w in values_w
     ):
         return "each of which repeats what the system consumes"
-    if sum(values) > FAR_MORE * consumed_w:
+    if sum(values_w) > FAR_MORE * consumed_w:
         return "which are far more than what the system consumes: ratings, or of more than this system"
-    if is_output and abs(sum(values) - consumed_w) <= max(len(group), MOST_LOSSLESS * consumed_w):
+    if is_output and abs(sum(values_w) - consumed_w) <= max(len(group), MOST_LOSSLESS * consumed_w):
         return "which add up to what the system consumes: in or out is not known"
     return None
 
@@ -307,7 +313,7 @@ def _doubt(group: list[Source], consumed_w: float | None, found: Enclosure) -> s
 def _is_hpe(power: Resource | None) -> bool:
     """Whether HPE's iLO made this resource."""
     entries = [] if power is None else [power, *_list(power.get("PowerSupplies"))]
-    names = [name for one in entries for name in (one.get("Name"), *(_mapping(one.get("Oem"))))]
+    names = [name for entry in entries for name in (entry.get("Name"), *(_mapping(entry.get("Oem"))))]
     return any(isinstance(name, str) and _OF_HPE.match(name) for name in names)
 
 
@@ -330,17 +336,17 @@ def _hpe(power: Resource) -> list[list[Source]]:
 
 def _irmc(name: str, power: Resource) -> list[list[Source]]:
     """Fujitsu's iRMC: the enclosure first, then its sensors, whose side of a supply is not known."""
-    for maker, own in _mapping(power.get("Oem")).items():
-        if "ChassisPowerConsumption" not in _mapping(own):
+    for maker, extension in _mapping(power.get("Oem")).items():
+        if "ChassisPowerConsumption" not in _mapping(extension):
             continue
-        at: tuple[Step, ...] = ("Oem", maker)
-        steps = (*at, "ChassisPowerConsumption", _IRMC_WATTS)
+        oem_steps: tuple[Step, ...] = ("Oem", maker)
+        steps = (*oem_steps, "ChassisPowerConsumption", _IRMC_WATTS)
         groups = {"system": [_source("system_w", "W", f"system:{name}", power, steps)]}
-        for position, entry in enumerate(_list(own.get("ChassisPowerSensors"))):
+        for position, entry in enumerate(_list(extension.get("ChassisPowerSensors"))):
             label = clean(str(entry.get("Designation") or f"sensor{position}"))
             words = f"{entry.get('EntityId', '')} {label}"
             kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(words)), "other")
-            steps = (*at, "ChassisPowerSensors", position, _IRMC_WATTS)
+            steps = (*oem_steps, "ChassisPowerSensors", position, _IRMC_WATTS)
             source = _source(f"{label}_w", "W", f"{kind}:{label}", power, steps)
             groups.setdefault(kind if kind != "other" else label, []).append(source)
         return list(groups.values())
@@ -349,10 +355,10 @@ def _irmc(name: str, power: Resource) -> list[list[Source]]:
 
 def _parts(parts: Sequence[tuple[Resource, Resource]]) -> list[list[Source]]:
     groups: dict[str, list[Source]] = {}
-    for part, own in parts:
+    for part, metrics in parts:
         kind = _part_kind(part)
         scope = f"{kind}:{clean(identity(part))}"
-        source = _source(f"{scope.replace(':', '.')}_w", "W", scope, own, ("PowerWatts", "Reading"))
+        source = _source(f"{scope.replace(':', '.')}_w", "W", scope, metrics, ("PowerWatts", "Reading"))
         groups.setdefault(kind, []).append(source)
     return list(groups.values())
 
@@ -402,8 +408,8 @@ def _step(value: float | None, scale: float) -> float | None:
 
 def _method(resource: Resource, steps: tuple[Step, ...]) -> str:
     """How it is measured, as far as the service says it."""
-    behind = _at(resource, (steps[0], "DataSourceUri"))
-    sensor = f" of sensor {behind.rstrip('/').rpartition('/')[2]}" if isinstance(behind, str) else ""
+    sensor_uri = _at(resource, (steps[0], "DataSourceUri"))
+    sensor = f" of sensor {sensor_uri.rstrip('/').rpartition('/')[2]}" if isinstance(sensor_uri, str) else ""
     mean = ", a mean of the BMC's" if str(steps[-1]).startswith("Last") else ""
     return f"Redfish {_words(steps)}{sensor}{mean}"
 
@@ -418,7 +424,7 @@ def _at(document: Any, steps: tuple[Step, ...]) -> Any:
             document = members[step] if step < len(members) else None
         else:
             key, value = step
-            document = next((one for one in _list(document) if one.get(key) == value), None)
+            document = next((member for member in _list(document) if member.get(key) == value), None)
     return document
 
 
@@ -435,8 +441,8 @@ def _list(value: Any) -> list[Resource]:
     """Members of a list; an object in place of a list is its only member (Cisco), or has them by name."""
     if isinstance(value, Mapping) and value:
         members = list(value.values())
-        return members if all(isinstance(one, Mapping) for one in members) else [value]
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+        return members if all(isinstance(member, Mapping) for member in members) else [value]
+    return [member for member in value if isinstance(member, Mapping)] if isinstance(value, list) else []
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -457,13 +463,13 @@ def _words(steps: tuple[Step, ...]) -> str:
 
 def _absent(entry: Resource) -> bool:
     states = (_at(entry, ("Status", key)) for key in ("State", "state"))
-    return any(isinstance(one, str) and one.lower() == "absent" for one in states)
+    return any(isinstance(state, str) and state.lower() == "absent" for state in states)
 
 
 def clean(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", text)[:40].strip("_")
 
 
-def _label(own: str, position: int) -> str:
+def _label(name: str, position: int) -> str:
     """A power supply's own name; one that is only a number is counted from 1."""
-    return f"PSU{position + 1}" if own.isdigit() or not own else clean(own)
+    return f"PSU{position + 1}" if name.isdigit() or not name else clean(name)
