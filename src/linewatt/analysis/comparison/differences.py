@@ -113,12 +113,12 @@ def differences(
     Of facts that only one side has, those that matter are differences where the other side has others of the
     same section and does not say that it could not learn them.
     """
-    found: dict[tuple[str, str], Difference] = {}
+    by_place: dict[tuple[str, str], Difference] = {}
     for match in matches:
         runs = _runs(base, match.base), _runs(other, match.other)
-        for one in _of_hosts(base, other, match.hosts, runs, by, compared):
-            found.setdefault((one.where, one.fact), one)
-    return _in_order([*found.values(), *_of_campaigns(base, other, by)])
+        for difference in _of_hosts(base, other, match.hosts, runs, by, compared):
+            by_place.setdefault((difference.where, difference.fact), difference)
+    return _in_order([*by_place.values(), *_of_campaigns(base, other, by)])
 
 
 def differences_of_hosts(
@@ -143,20 +143,22 @@ def _of_hosts(
     by: str | None,
     compared: tuple[str, str] | None,
 ) -> Iterator[Difference]:
-    for own, theirs in dict.fromkeys(pairs):
-        where = own if own == theirs else f"{own} / {theirs}"
-        left, right = _host(base, own, runs[0]), _host(other, theirs, runs[1])
-        sections = {_section(fact) for fact, text in left.items() if text is not None}
-        sections &= {_section(fact) for fact, text in right.items() if text is not None}
-        told = _not_known(base, own) | _not_known(other, theirs)
-        expected = by if compared in (None, (own, theirs)) else None
-        for fact in dict.fromkeys([*left, *right]):
-            one, two = left.get(fact), right.get(fact)
-            if one == two:
+    for base_host, other_host in dict.fromkeys(pairs):
+        where = base_host if base_host == other_host else f"{base_host} / {other_host}"
+        base_facts, other_facts = _host(base, base_host, runs[0]), _host(other, other_host, runs[1])
+        sections = {_section(fact) for fact, text in base_facts.items() if text is not None}
+        sections &= {_section(fact) for fact, text in other_facts.items() if text is not None}
+        not_known = _not_known(base, base_host) | _not_known(other, other_host)
+        compared_property = by if compared in (None, (base_host, other_host)) else None
+        for fact in dict.fromkeys([*base_facts, *other_facts]):
+            base_text, other_text = base_facts.get(fact), other_facts.get(fact)
+            if base_text == other_text:
                 continue
-            if None in (one, two) and not _is_one_sided(fact, sections, told):
+            if None in (base_text, other_text) and not _is_one_sided(fact, sections, not_known):
                 continue
-            yield Difference(where, fact, one, two, rank_of(fact), is_expected(fact, expected))
+            yield Difference(
+                where, fact, base_text, other_text, rank_of(fact), is_expected(fact, compared_property)
+            )
 
 
 def _section(fact: str) -> str:
@@ -168,45 +170,45 @@ def _not_known(side: Side, host: str) -> set[str]:
     return {*side.facts(host).get(NOT_KNOWN, {})}
 
 
-def _is_one_sided(fact: str, sections: Collection[str], told: Collection[str]) -> bool:
+def _is_one_sided(fact: str, sections: Collection[str], not_known: Collection[str]) -> bool:
     """Whether a fact of one side is a difference though the other has none."""
     if fact.startswith(SETTING):
         return True
-    above = {fact, ".".join(fact.split(".")[:2])}
-    return rank_of(fact) is not None and _section(fact) in sections and not above & {*told}
+    fact_and_parent = {fact, ".".join(fact.split(".")[:2])}
+    return rank_of(fact) is not None and _section(fact) in sections and not fact_and_parent & {*not_known}
 
 
 def _of_campaigns(base: Side, other: Side, by: str | None) -> Iterator[Difference]:
     """How the cases were run; what only one campaign sets is a difference, what only one has on record is
     none."""
-    asked = _campaign(base), _campaign(other)
-    left, right = (_leaves(each, "campaign") for each in asked)
-    for fact in dict.fromkeys([*left, *right]):
-        one, two = left.get(fact), right.get(fact)
-        both = all(fact.split(".")[1] in each for each in asked)
-        nested = fact.count(".") > 1
-        if one != two and (None not in (one, two) or (both and nested)):
-            yield Difference("campaign", fact, one, two, rank_of(fact), is_expected(fact, by))
+    campaigns = _campaign(base), _campaign(other)
+    base_texts, other_texts = (_leaves(campaign, "campaign") for campaign in campaigns)
+    for fact in dict.fromkeys([*base_texts, *other_texts]):
+        base_text, other_text = base_texts.get(fact), other_texts.get(fact)
+        is_in_both = all(fact.split(".")[1] in campaign for campaign in campaigns)
+        is_nested = fact.count(".") > 1
+        if base_text != other_text and (None not in (base_text, other_text) or (is_in_both and is_nested)):
+            yield Difference("campaign", fact, base_text, other_text, rank_of(fact), is_expected(fact, by))
 
 
-def _in_order(every: Iterable[Difference]) -> tuple[Difference, ...]:
-    return tuple(sorted(every, key=_order))
+def _in_order(unsorted: Iterable[Difference]) -> tuple[Difference, ...]:
+    return tuple(sorted(unsorted, key=_order))
 
 
-def _order(one: Difference) -> tuple[bool, int, str]:
-    return one.expected, len(MATTERS) if one.rank is None else one.rank, one.where
+def _order(difference: Difference) -> tuple[bool, int, str]:
+    return difference.expected, len(MATTERS) if difference.rank is None else difference.rank, difference.where
 
 
 def digest(side: Side) -> str:
     """One text for all that matters of a campaign and its hosts: equal where none of it differs."""
-    told = {
+    text_by_name = {
         f"{name} {fact}": text
         for name in side.hosts
         for fact, text in _host(side, name).items()
         if rank_of(fact) is not None
     }
-    told |= _leaves(_campaign(side), "campaign")
-    return hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:16]
+    text_by_name |= _leaves(_campaign(side), "campaign")
+    return hashlib.sha256(repr(sorted(text_by_name.items())).encode()).hexdigest()[:16]
 
 
 def rank_of(fact: str) -> int | None:
@@ -226,21 +228,23 @@ def is_expected(fact: str, by: str | None) -> bool:
         return not fact.startswith("campaign.")
     if by.startswith("sysctl."):
         return fact in (by, f"campaign.settings.{by}")
-    fact, short = of_port(fact)[0], by.removeprefix("offload.")
+    fact, short_name = of_port(fact)[0], by.removeprefix("offload.")
     return fact.startswith((*_EXPECTED.get(by, ()), f"{SETTING}{by}")) or fact.rpartition(".")[2] in (
-        short,
-        ABBREVIATIONS.get(short, short),
+        short_name,
+        ABBREVIATIONS.get(short_name, short_name),
     )
 
 
 def _host(side: Side, name: str, runs: CaseRuns | None = None) -> dict[str, str | None]:
     """Facts of a host by name, as the trials of ``runs`` had them."""
     host = side.hosts.get(name)
-    own = {key: value for key, value in (host.said if host else {}).items() if key not in CONNECTION}
-    facts = {section: found for section, found in side.facts(name).items() if section != NOT_KNOWN}
+    host_values = {key: value for key, value in (host.said if host else {}).items() if key not in CONNECTION}
+    facts = {
+        section: section_facts for section, section_facts in side.facts(name).items() if section != NOT_KNOWN
+    }
     settings = runs.settings.get(name, {}) if runs else {}
-    shown = in_force(_leaves(facts, ""), settings, host.data if host else None)
-    return {**_leaves(own, "host"), **shown}
+    facts_in_force = in_force(_leaves(facts, ""), settings, host.data if host else None)
+    return {**_leaves(host_values, "host"), **facts_in_force}
 
 
 def _campaign(side: Side) -> dict[str, Any]:
@@ -252,20 +256,20 @@ def _campaign(side: Side) -> dict[str, Any]:
 
 def _leaves(value: Any, path: str) -> dict[str, str | None]:
     """Texts of nested values by ``outer.inner``; names and secrets of hosts stay out."""
-    every = leaves(value, path, lambda key: key in IDENTITY or is_secret(key))
-    return {at: as_text(leaf) for at, leaf in every if leaf is not HIDDEN}
+    all_leaves = leaves(value, path, lambda key: key in IDENTITY or is_secret(key))
+    return {leaf_path: as_text(leaf) for leaf_path, leaf in all_leaves if leaf is not HIDDEN}
 
 
 def leaves(value: Any, path: str, is_hidden: Callable[[str], bool]) -> Iterator[tuple[str, Any]]:
     """Leaves of nested values with their place, ``outer.inner``; what a hidden key has is one, HIDDEN."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            at = f"{path}.{key}" if path else str(key)
+            inner_path = f"{path}.{key}" if path else str(key)
             if is_hidden(str(key)):
-                yield at, HIDDEN
+                yield inner_path, HIDDEN
             else:
-                yield from leaves(inner, at, is_hidden)
-    elif isinstance(value, (list, tuple)) and any(isinstance(one, (Mapping, list, tuple)) for one in value):
+                yield from leaves(inner, inner_path, is_hidden)
+    elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
         for number, inner in enumerate(value, start=1):
             yield from leaves(inner, f"{path}.{number}" if path else str(number), is_hidden)
     else:

@@ -52,13 +52,15 @@ class Kind:
 
     def unit(self, value: float) -> tuple[str, float]:
         """The first unit in which a value has three digits or fewer before the point, and its scale."""
-        return next((one for one in self.units if abs(value) * one[1] < 1000), self.units[-1])
+        return next(
+            (unit_scale for unit_scale in self.units if abs(value) * unit_scale[1] < 1000), self.units[-1]
+        )
 
     def said(self, value: float, reach: float | None = None) -> str:
         """A value for people, with its ±."""
         unit, scale = self.unit(value)
-        beyond = "" if reach is None else f" ± {format_significant(reach * scale, 2)}"
-        return f"{format_significant(value * scale, 4)}{beyond} {unit}"
+        reach_text = "" if reach is None else f" ± {format_significant(reach * scale, 2)}"
+        return f"{format_significant(value * scale, 4)}{reach_text} {unit}"
 
 
 _JOULES = (("pJ", 1e12), ("nJ", 1e9), ("µJ", 1e6), ("mJ", 1e3))
@@ -89,10 +91,10 @@ class EnergyFit:
 
     def withheld(self, reason: str, *kinds: Kind) -> EnergyFit:
         """Without some figures, all unless they are named."""
-        lost = {kind.key for kind in kinds or KINDS if self.figures[kind.key].reason is None}
-        gone = dict.fromkeys(lost, Figure(None, reason=reason))
-        beside = {**self.one_fit, **gone} if self.one_fit else {}
-        return replace(self, figures={**self.figures, **gone}, one_fit=beside)
+        withheld_keys = {kind.key for kind in kinds or KINDS if self.figures[kind.key].reason is None}
+        withheld_figures = dict.fromkeys(withheld_keys, Figure(None, reason=reason))
+        one_fit = {**self.one_fit, **withheld_figures} if self.one_fit else {}
+        return replace(self, figures={**self.figures, **withheld_figures}, one_fit=one_fit)
 
     def warned(self, *warnings: str) -> EnergyFit:
         """With more that is to be said of it."""
@@ -114,41 +116,43 @@ def energy_fit(
     blank = EnergyFit({kind.key: Figure(None) for kind in KINDS}, rows=len(rows))
     if published is not None:
         blank = replace(blank, method=METHODS[1])
-    why = _too_little(rows)
-    if why:
-        return blank.withheld(why)
+    reason = _too_little(rows)
+    if reason:
+        return blank.withheld(reason)
     design = Design(rows)
     if len(design.groups) < FEWEST_STATES:
         states = _count(len(design.groups), "state")
         return blank.withheld(
             f"{states} of traffic: three figures meet any three; {FEWEST_STATES} are needed"
         )
-    told = replace(blank, sizes=len(_sizes(rows)), condition=design.condition)
-    why = design.collinear
-    if why:
-        return told.withheld(why)
-    found = replace(_fitted(told, design), **design.quality)
+    unfitted = replace(blank, sizes=len(_sizes(rows)), condition=design.condition)
+    reason = design.collinear
+    if reason:
+        return unfitted.withheld(reason)
+    fit = replace(_fitted(unfitted, design), **design.quality)
     if isinstance(published, PacketEnergy):
-        found = _with_published(found, design, published)
-    found = _odd_row(found, design, step_w) if odd else found
+        fit = _with_published(fit, design, published)
+    fit = _odd_row(fit, design, step_w) if odd else fit
     for judge in (_bent, _unexplained, _uneven):
-        found = judge(found, design)
-    found = _unresolved(found, design, step_w)
+        fit = judge(fit, design)
+    fit = _unresolved(fit, design, step_w)
     if isinstance(published, str):
-        found = found.withheld(published, BIT, PACKET)
-    return _unphysical(found)
+        fit = fit.withheld(published, BIT, PACKET)
+    return _unphysical(fit)
 
 
 def _too_little(rows: Sequence[Row]) -> str | None:
     """Why nothing can be told of rows, whatever their watts are like."""
-    watts = {one.power_w for one in rows}
+    watts = {row.power_w for row in rows}
     if len(watts) == 1:
         return f"power is {watts.pop():g} W in every row: the meter stands, or is too coarse for this"
     sizes = _sizes(rows)
     if len(sizes) < 2:
-        what = f"one packet size ({8 * sizes[0]:.4g} bits on the wire)" if sizes else "no traffic in any row"
-        return f"{what}: two sizes are needed to tell bits from packets"
-    if len(_distinct([one.bit_per_s for one in rows])) < 2:
+        sizes_text = (
+            f"one packet size ({8 * sizes[0]:.4g} bits on the wire)" if sizes else "no traffic in any row"
+        )
+        return f"{sizes_text}: two sizes are needed to tell bits from packets"
+    if len(_distinct([row.bit_per_s for row in rows])) < 2:
         return f"one rate ({rows[0].bit_per_s / 1e9:.4g} Gbit/s): two are needed for a slope"
     if len(rows) < FEWEST_ROWS:
         return f"{_count(len(rows), 'row')}: {FEWEST_ROWS} are the least for three figures and their scatter"
@@ -157,28 +161,28 @@ def _too_little(rows: Sequence[Row]) -> str | None:
 
 def _sizes(rows: Sequence[Row]) -> list[float]:
     """Distinct sizes of packets, bytes."""
-    return _distinct([one.bit_per_s / 8 / one.packets_per_s for one in rows if one.packets_per_s > 0])
+    return _distinct([row.bit_per_s / 8 / row.packets_per_s for row in rows if row.packets_per_s > 0])
 
 
 def _distinct(values: Sequence[float]) -> list[float]:
     """Values that differ by more than :data:`SAME_RATIO` from the one before, in order."""
     distinct: list[float] = []
-    for one in sorted(values):
-        if not distinct or one > distinct[-1] * (1 + SAME_RATIO):
-            distinct.append(one)
+    for value in sorted(values):
+        if not distinct or value > distinct[-1] * (1 + SAME_RATIO):
+            distinct.append(value)
     return distinct
 
 
-def _fitted(found: EnergyFit, design: Design) -> EnergyFit:
+def _fitted(fit: EnergyFit, design: Design) -> EnergyFit:
     values, reaches = design.figures.tolist(), design.reaches.tolist()
     figures = {
         kind.key: Figure(value, value - reach, value + reach)
         for kind, value, reach in zip(KINDS, values, reaches, strict=True)
     }
-    return replace(found, figures=figures)
+    return replace(fit, figures=figures)
 
 
-def _with_published(found: EnergyFit, design: Design, published: PacketEnergy) -> EnergyFit:
+def _with_published(fit: EnergyFit, design: Design, published: PacketEnergy) -> EnergyFit:
     """With the figures of the two least squares, and those of one beside them.
 
     Their CI is that of the same readings summed as the two least squares do, no narrower than that of one,
@@ -196,35 +200,42 @@ def _with_published(found: EnergyFit, design: Design, published: PacketEnergy) -
     }
     warnings = []
     for kind in KINDS:
-        one, two = found.figures[kind.key], figures[kind.key]
-        if one.low is None or one.high is None or two.low is None or two.high is None:
+        single_figure, published_figure = fit.figures[kind.key], figures[kind.key]
+        if (
+            single_figure.low is None
+            or single_figure.high is None
+            or published_figure.low is None
+            or published_figure.high is None
+        ):
             continue
-        if one.low > two.high or two.low > one.high:
-            other = (one.low + one.high) / 2
-            both = f"{kind.said(values[kind])} by two least squares, {kind.said(other)} by one"
-            warnings.append(f"{kind.title}: {both}: the packet sizes do not agree on one model")
-    return replace(found, figures=figures, one_fit=found.figures).warned(*warnings)
+        if single_figure.low > published_figure.high or published_figure.low > single_figure.high:
+            single_value = (single_figure.low + single_figure.high) / 2
+            methods_text = f"{kind.said(values[kind])} by two least squares, {kind.said(single_value)} by one"
+            warnings.append(f"{kind.title}: {methods_text}: the packet sizes do not agree on one model")
+    return replace(fit, figures=figures, one_fit=fit.figures).warned(*warnings)
 
 
-def _unexplained(found: EnergyFit, design: Design) -> EnergyFit:
+def _unexplained(fit: EnergyFit, design: Design) -> EnergyFit:
     """Whether the watts follow the traffic at all. How much else moves them is in the intervals."""
     from scipy.special import fdtrc
 
-    explained = format_percent(max(0.0, design.r2))
+    explained_text = format_percent(max(0.0, design.r2))
     if design.r2 < 1 - 1e-12:
-        ratio = design.r2 / (len(KINDS) - 1) / ((1 - design.r2) / design.degrees)
-        chance = float(fdtrc(len(KINDS) - 1, design.degrees, max(0.0, ratio)))
+        f_ratio = design.r2 / (len(KINDS) - 1) / ((1 - design.r2) / design.degrees)
+        chance = float(fdtrc(len(KINDS) - 1, design.degrees, max(0.0, f_ratio)))
         if chance > (FEW_CHANCE if design.r2 < FEW_R2 else MOST_CHANCE):
-            return found.withheld(
-                f"power does not follow the traffic, which explains {explained} of how it varies: no more "
-                "than may be chance"
+            return fit.withheld(
+                f"power does not follow the traffic, which explains {explained_text} of how it varies: no "
+                "more than may be chance"
             )
     if design.r2 < CLEAR_R2:
-        return found.warned(f"traffic explains {explained} of how power varies; something else moves it, too")
-    return found
+        return fit.warned(
+            f"traffic explains {explained_text} of how power varies; something else moves it, too"
+        )
+    return fit
 
 
-def _bent(found: EnergyFit, design: Design) -> EnergyFit:
+def _bent(fit: EnergyFit, design: Design) -> EnergyFit:
     """Whether power is a plane over the traffic."""
     import numpy as np
 
@@ -234,123 +245,130 @@ def _bent(found: EnergyFit, design: Design) -> EnergyFit:
         "rises with the packet rate in a curve, not in a line": design.bend(design.packets**2),
         "of a packet is not linear in its size": design.bend(design.bits * sizes),
     }
-    what, share = max(bends.items(), key=lambda one: one[1])
-    if share > BEND_RATIO:
-        bend = f"power {what}: it bends by {format_percent(share)} of what traffic adds"
-        if share > WRONG_BEND_RATIO:
-            return found.withheld(bend)
-        return found.warned(f"{bend}; the figures are means over the rates measured")
+    shape_text, bend_share = max(bends.items(), key=lambda bend_and_share: bend_and_share[1])
+    if bend_share > BEND_RATIO:
+        bend = f"power {shape_text}: it bends by {format_percent(bend_share)} of what traffic adds"
+        if bend_share > WRONG_BEND_RATIO:
+            return fit.withheld(bend)
+        return fit.warned(f"{bend}; the figures are means over the rates measured")
     if design.off_w is not None:
-        return found.warned(
+        return fit.warned(
             f"means of the same traffic lie {format_significant(design.off_w, 2)} W (SD) off the model, more "
             "than the scatter of single rows explains"
         )
-    return found
+    return fit
 
 
-def _uneven(found: EnergyFit, design: Design) -> EnergyFit:
+def _uneven(fit: EnergyFit, design: Design) -> EnergyFit:
     """Whether a size lacks the higher rates that others have, as where the end of a table is missing."""
-    most: dict[float, tuple[float, float]] = {}
+    highest_rates: dict[float, tuple[float, float]] = {}
     sizes = _sizes(design.rows)
     for row in design.rows:
         if row.packets_per_s > 0:
             packet_bytes = row.bit_per_s / 8 / row.packets_per_s
-            size = max((one for one in sizes if one <= packet_bytes * (1 + SAME_RATIO)), default=packet_bytes)
-            bits, packets = most.get(size, (0.0, 0.0))
-            most[size] = max(bits, row.bit_per_s), max(packets, row.packets_per_s)
-    all_bits, all_packets = (max(one[at] for one in most.values()) for at in (0, 1))
+            size_bytes = max(
+                (lower_bytes for lower_bytes in sizes if lower_bytes <= packet_bytes * (1 + SAME_RATIO)),
+                default=packet_bytes,
+            )
+            bit_per_s, packets_per_s = highest_rates.get(size_bytes, (0.0, 0.0))
+            highest_rates[size_bytes] = max(bit_per_s, row.bit_per_s), max(packets_per_s, row.packets_per_s)
+    highest_bit_per_s, highest_packets_per_s = (
+        max(rates[column] for rates in highest_rates.values()) for column in (0, 1)
+    )
     lacking = [
-        f"{size:.0f} B ({format_rate(bits)}, {format_significant(kpps_from_pps(packets))} kpps)"
-        for size, (bits, packets) in most.items()
-        if bits < UNEVEN_RATIO * all_bits and packets < UNEVEN_RATIO * all_packets
+        f"{size_bytes:.0f} B ({format_rate(bit_per_s)}, "
+        f"{format_significant(kpps_from_pps(packets_per_s))} kpps)"
+        for size_bytes, (bit_per_s, packets_per_s) in highest_rates.items()
+        if bit_per_s < UNEVEN_RATIO * highest_bit_per_s
+        and packets_per_s < UNEVEN_RATIO * highest_packets_per_s
     ]
     if not lacking:
-        return found
-    return found.warned(
+        return fit
+    return fit.warned(
         f"packets of {', '.join(lacking)} have less than half of the bit rate and of the packet rate that "
         "other sizes reach: rows may be missing"
     )
 
 
-def _odd_row(found: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
+def _odd_row(fit: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
     """A row that all others contradict: cut off, or mistyped. The fit without it is told beside, and what it
     leaves open is in the intervals: either may be right.
     """
-    at = design.odd()
-    if at is None:
-        return found
-    row = design.rows[at]
-    rest = [one for number, one in enumerate(design.rows) if number != at]
-    without = energy_fit(rest, step_w, odd=False)
-    figures = {kind.key: _as_wide(found.figures[kind.key], without.figures[kind.key]) for kind in KINDS}
-    return replace(found, figures=figures).warned(
-        f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[at]):.3g} W off the fit: cut off or mistyped? "
-        f"Without it: {_told(without)}"
+    odd_index = design.odd()
+    if odd_index is None:
+        return fit
+    row = design.rows[odd_index]
+    other_rows = [other_row for number, other_row in enumerate(design.rows) if number != odd_index]
+    fit_without = energy_fit(other_rows, step_w, odd=False)
+    figures = {kind.key: _as_wide(fit.figures[kind.key], fit_without.figures[kind.key]) for kind in KINDS}
+    return replace(fit, figures=figures).warned(
+        f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[odd_index]):.3g} W off the fit: cut off or "
+        f"mistyped? Without it: {_told(fit_without)}"
     )
 
 
-def _as_wide(one: Figure, other: Figure) -> Figure:
+def _as_wide(figure: Figure, enclosed: Figure) -> Figure:
     """A figure whose interval has that of another in it."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return one
-    return replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
+    if figure.low is None or figure.high is None or enclosed.low is None or enclosed.high is None:
+        return figure
+    return replace(figure, low=min(figure.low, enclosed.low), high=max(figure.high, enclosed.high))
 
 
 def _told(fit: EnergyFit) -> str:
     """Figures of a fit in one line, each with the farther half of its interval."""
-    said = []
+    texts = []
     for kind in KINDS:
-        one = fit.figures[kind.key]
-        known = one.value is not None and one.low is not None and one.high is not None
-        said.append(
-            f"{kind.title[0].lower()}{kind.title[1:]} {_with_reach(kind, one) if known else 'withheld'}"
+        figure = fit.figures[kind.key]
+        is_known = figure.value is not None and figure.low is not None and figure.high is not None
+        texts.append(
+            f"{kind.title[0].lower()}{kind.title[1:]} {_with_reach(kind, figure) if is_known else 'withheld'}"
         )
-    return ", ".join(said)
+    return ", ".join(texts)
 
 
-def _with_reach(kind: Kind, one: Figure) -> str:
-    value, low, high = one.value or 0.0, one.low or 0.0, one.high or 0.0
+def _with_reach(kind: Kind, figure: Figure) -> str:
+    value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
     return kind.said(value, max(high - value, value - low))
 
 
-def _unresolved(found: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
+def _unresolved(fit: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
     """Whether the meter shows what a bit and a packet add."""
     if not step_w:
-        return found
+        return fit
     for kind, traffic in ((BIT, design.bits), (PACKET, design.packets)):
-        one = found.figures[kind.key]
-        if one.value is None:
+        figure = fit.figures[kind.key]
+        if figure.value is None:
             continue
-        span_w = abs(one.value) * float(traffic.max() - traffic.min())
+        span_w = abs(figure.value) * float(traffic.max() - traffic.min())
         if span_w < ENERGY_STEPS * step_w:
             reason = (
                 f"not resolved by this meter: it spans {span_w:.3g} W of the rows, "
                 f"{span_w / step_w:.2g} of the meter's steps of {step_w:g} W; {ENERGY_STEPS:g} are needed"
             )
-            found = found.withheld(reason, kind)
-    return found
+            fit = fit.withheld(reason, kind)
+    return fit
 
 
-def _unphysical(found: EnergyFit) -> EnergyFit:
+def _unphysical(fit: EnergyFit) -> EnergyFit:
     """Nothing is said of an energy, or of power without traffic, that may be 0 or less, or ten times another
     as well.
     """
     for kind in KINDS:
-        one = found.figures[kind.key]
-        if one.value is None or one.low is None or one.high is None:
+        figure = fit.figures[kind.key]
+        if figure.value is None or figure.low is None or figure.high is None:
             continue
-        if one.low > 0:
-            if one.high >= MOST_RATIO * one.low:
-                ends = f"{kind.said(one.low)} to {kind.said(one.high)}"
-                found = found.withheld(f"may be anything from {ends}: these readings do not tell it", kind)
+        if figure.low > 0:
+            if figure.high >= MOST_RATIO * figure.low:
+                ends = f"{kind.said(figure.low)} to {kind.said(figure.high)}"
+                fit = fit.withheld(f"may be anything from {ends}: these readings do not tell it", kind)
             continue
-        cost = _with_reach(kind, one)
-        if one.high < 0:
-            reason = f"{cost} is below 0, which nothing draws: the model does not hold here"
+        cost_text = _with_reach(kind, figure)
+        if figure.high < 0:
+            reason = f"{cost_text} is below 0, which nothing draws: the model does not hold here"
         else:
-            reason = f"{cost} is not above 0 beyond doubt"
-        found = found.withheld(reason, kind)
-    return found
+            reason = f"{cost_text} is not above 0 beyond doubt"
+        fit = fit.withheld(reason, kind)
+    return fit
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,14 +20,15 @@ APART_S = 3.0
 """between tests of which it is not known when they ran: they are no instances of one trial"""
 
 
-def paired(found: Sequence[Found]) -> tuple[Found, ...]:
+def paired(captures: Sequence[Found]) -> tuple[Found, ...]:
     """Ends of one connection with one key, of the first of them that has none of its own file alone."""
     keys: dict[str, str] = {}
-    ends = [end for one in found for end in one.ends if end.connection]
+    ends = [end for capture in captures for end in capture.ends if end.connection]
     for end in sorted(ends, key=lambda end: bool(end.rounded)):  # those that have a cookie first
         keys.setdefault(end.connection, end.key)
     return tuple(
-        replace(one, ends=tuple(_keyed(end, keys) for end in one.ends)) if one.ends else one for one in found
+        replace(capture, ends=tuple(_keyed(end, keys) for end in capture.ends)) if capture.ends else capture
+        for capture in captures
     )
 
 
@@ -35,46 +36,53 @@ def _keyed(end: ToldEnd, keys: dict[str, str]) -> ToldEnd:
     return replace(end, key=keys[end.connection]) if end.rounded and end.connection in keys else end
 
 
-def dated(found: Sequence[Found]) -> tuple[Found, ...]:
+def dated(captures: Sequence[Found]) -> tuple[Found, ...]:
     """The same with every end on the line: see above."""
-    known = {end.key: end.begun_s for one in found for end in one.ends if end.undated is None}
-    order = sorted((one for one in found if one.ends), key=lambda one: one.file.modified_s)
+    begun_s_by_key = {
+        end.key: end.begun_s for capture in captures for end in capture.ends if end.undated is None
+    }
+    by_change_time = sorted(
+        (capture for capture in captures if capture.ends), key=lambda capture: capture.file.modified_s
+    )
     busy_until_s = 0.0
-    for one in order:
-        for end in one.ends:
-            if end.undated is not None and end.key not in known:
-                begun_s = max(busy_until_s, one.file.modified_s - end.own.duration_s)
-                known[end.key] = begun_s
+    for capture in by_change_time:
+        for end in capture.ends:
+            if end.undated is not None and end.key not in begun_s_by_key:
+                begun_s = max(busy_until_s, capture.file.modified_s - end.own.duration_s)
+                begun_s_by_key[end.key] = begun_s
                 busy_until_s = begun_s + end.own.duration_s + APART_S
     return tuple(
         replace(
-            one, ends=tuple(replace(end, begun_s=known[end.key]) if end.undated else end for end in one.ends)
+            capture,
+            ends=tuple(
+                replace(end, begun_s=begun_s_by_key[end.key]) if end.undated else end for end in capture.ends
+            ),
         )
-        for one in found
+        for capture in captures
     )
 
 
 def why_undated(tests: Iterable[OneTest]) -> str | None:
     """Why it is not known when a trial ran; ``None``: an end of each test says it."""
-    return next((end.undated for one in tests if (end := one.line).undated), None)
+    return next((end.undated for test in tests if (end := test.line).undated), None)
 
 
 def doubts(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
     """Findings on figures that text rounds, and on tests without a time."""
-    ends = [end for one in tests for end in (one.client, one.server) if end is not None]
-    said = tuple(dict.fromkeys(sentence for end in ends for sentence in end.rounded))
-    if said:
+    ends = [end for test in tests for end in (test.client, test.server) if end is not None]
+    sentences = tuple(dict.fromkeys(sentence for end in ends for sentence in end.rounded))
+    if sentences:
         yield Flag(
             "rounded-figures",
             ", ".join(seen.case.hosts),
-            f"{next(end.file for end in ends if end.rounded)}: {'; '.join(said)}",
+            f"{next(end.file for end in ends if end.rounded)}: {'; '.join(sentences)}",
             "keep the JSON that the load writes, which has every byte",
         )
-    if (why := why_undated(tests)) is not None:
+    if (reason := why_undated(tests)) is not None:
         yield Flag(
             "time-not-known",
             ", ".join(seen.case.hosts),
-            f"{tests[0].line.file}: {why}; the trial is dated by its file's time of change, and whether it "
-            "ran beside another is not known",
+            f"{tests[0].line.file}: {reason}; the trial is dated by its file's time of change, and whether "
+            "it ran beside another is not known",
             "keep what has a time, or print one (date +%s.%N) on the line before the test",
         )

@@ -120,14 +120,15 @@ def ends_of_text(file: str, text: str) -> tuple[ToldEnd, ...] | None:
         return None
     tests = list(_tests(lines))
     if not tests:
-        said = next((match[2] for line in lines if (match := _ERROR.search(line))), None)
-        if said is None and not any(_is_listening(line) for line in lines):
+        error_text = next((match[2] for line in lines if (match := _ERROR.search(line))), None)
+        if error_text is None and not any(_is_listening(line) for line in lines):
             raise InvalidInput(
                 "text of iperf3 without the lines in which its test begins; --skip leaves it out"
             )
         raise InvalidInput(
-            f"text of iperf3 in which no test began{f' ({one_line(said)[:200]})' if said else ''}; --skip "
-            "leaves the file out"
+            "text of iperf3 in which no test began"
+            f"{f' ({one_line(error_text)[:200]})' if error_text else ''}; "
+            "--skip leaves the file out"
         )
     if len(tests) > by_hand.MOST_TESTS:
         raise InvalidInput(f"more than {by_hand.MOST_TESTS} tests in one file; import it in parts")
@@ -185,14 +186,14 @@ def _stamp(line: str) -> tuple[float, float] | None:
         day, month, year, *clock = match.groups()
         if month not in _MONTHS:
             return None
-        numbers = (int(year), _MONTHS.index(month) + 1, int(day), *map(int, clock))
+        date_fields = (int(year), _MONTHS.index(month) + 1, int(day), *map(int, clock))
         try:
-            return datetime(*numbers, tzinfo=UTC).timestamp(), 1.0  # type: ignore[misc,arg-type]
+            return datetime(*date_fields, tzinfo=UTC).timestamp(), 1.0  # type: ignore[misc,arg-type]
         except ValueError as error:
             raise ParseError(f"{match[0]!r} is no time") from error
     if match := _EPOCH.fullmatch(line.strip()) or _PREFIX.match(line):
-        part = match[2] if match.re is _EPOCH else None
-        return float(f"{match[1]}.{part or 0}"), 10.0 ** -len(part) if part else 1.0
+        fraction = match[2] if match.re is _EPOCH else None
+        return float(f"{match[1]}.{fraction or 0}"), 10.0 ** -len(fraction) if fraction else 1.0
     return None
 
 
@@ -211,33 +212,33 @@ def _table(lines: Iterable[str]) -> _Table:
 
 
 def _row(match: re.Match[str]) -> _Row:
-    stream, way, start, end, size, size_unit, rate, rate_unit, kind, rest = match.groups()
+    stream, way, start, end, size, size_unit, rate, rate_unit, rate_base, after_rate = match.groups()
     start_s, end_s = float(start), float(end)
     if not 0 <= start_s <= end_s <= 2 * MAX_DURATION_S:
         raise ParseError(f"iperf3 reported an interval from {start} s to {end} s")
-    factor = (_DECIMAL[rate_unit] / 8) if kind == "bits" else _BINARY[rate_unit]
-    per_second, rate_half = float(rate) * factor, _half(rate)
+    factor = (_DECIMAL[rate_unit] / 8) if rate_base == "bits" else _BINARY[rate_unit]
+    bytes_per_s, rate_half = float(rate) * factor, _half(rate)
     size_bytes, size_half = float(size) * _BINARY[size_unit], _half(size)
-    by_rate = end_s > start_s and float(rate) > 0 and rate_half <= size_half
-    plain, omitted, _ = rest.partition("(omitted)")
-    words = plain.split()
+    is_rate_finer = end_s > start_s and float(rate) > 0 and rate_half <= size_half
+    figures_text, omitted_mark, _ = after_rate.partition("(omitted)")
+    words = figures_text.split()
     role = words[-1] if words[-1:] in (["sender"], ["receiver"]) else ""
-    counts = plain.rstrip().removesuffix(role)
+    counts = figures_text.rstrip().removesuffix(role)
     lost, count = _LOST.match(f"{counts} "), _COUNT.match(counts)
     return _Row(
         stream=stream,
         way=way or "",
         start_s=start_s,
         end_s=end_s,
-        transferred_bytes=per_second * (end_s - start_s) if by_rate else size_bytes,
-        rounding=min(rate_half, size_half) if by_rate else size_half,
+        transferred_bytes=bytes_per_s * (end_s - start_s) if is_rate_finer else size_bytes,
+        rounding=min(rate_half, size_half) if is_rate_finer else size_half,
         low_bytes=size_bytes * (1 - size_half),
         high_bytes=size_bytes * (1 + size_half),
         retransmits=int(count[1]) if count else None,
         packets=int(lost[2]) if lost else int(count[1]) if count else None,
         lost_packets=int(lost[1]) if lost else None,
         role=role,
-        is_omitted=bool(omitted),
+        is_omitted=bool(omitted_mark),
     )
 
 
@@ -258,24 +259,28 @@ def _end(file: str, number: int, test: _Test) -> ToldEnd:
     failure = _failure(test, table)
     if not connected:
         raise InvalidInput(f"{failure or 'no test began'}; --skip leaves the file out")
-    asked, doubt = _asked(test, table, connected)
-    is_sender = test.is_client != asked.is_reverse
-    own = by_hand.nothing(asked, test.is_client) if failure else _own(table, asked, test, is_sender=is_sender)
+    settings, doubts = _asked(test, table, connected)
+    is_sender = test.is_client != settings.is_reverse
+    own_end = (
+        by_hand.nothing(settings, test.is_client)
+        if failure
+        else _own(table, settings, test, is_sender=is_sender)
+    )
     port = test.port or int(connected[0][2])
-    stamp = test.begun or next((found for line in test.lines[:8] if (found := _stamp(line))), None)
+    stamp = test.begun or next((line_stamp for line in test.lines[:8] if (line_stamp := _stamp(line))), None)
     return ToldEnd(
         file=file,
         node=test.node,
         program=test.program,
         is_client=test.is_client,
         peer=by_hand.address(test.peer),
-        addresses=frozenset(by_hand.address(one[1]) for one in connected),
+        addresses=frozenset(by_hand.address(match[1]) for match in connected),
         port=port,
         key=_first(_COOKIE, test.lines) or f"{file} {number}"[-200:],
-        begun_s=(stamp[0] if stamp else 0.0) + asked.omit_s,
+        begun_s=(stamp[0] if stamp else 0.0) + settings.omit_s,
         late_s=by_hand.SETUP_S + (stamp[1] if stamp else 0.0),
-        asked=asked,
-        own=own,
+        asked=settings,
+        own=own_end,
         other="the test failed" if failure else _other(test, table, is_sender=is_sender, is_udp=table.is_udp),
         told="Server output" if test.served else "the summary of its text, one count of the whole test",
         text="\n".join((*test.lines, *test.served)),
@@ -284,35 +289,35 @@ def _end(file: str, number: int, test: _Test) -> ToldEnd:
             *(connected[0].groups() if test.is_client else _turned(connected[0].groups()))
         ),
         undated=None if stamp else NO_DATE,
-        rounded=(_rounded(table), *doubt),
+        rounded=(_rounded(table), *doubts),
     )
 
 
-def _turned(ends: Sequence[str]) -> tuple[str, ...]:
-    return (*ends[2:], *ends[:2])
+def _turned(endpoints: Sequence[str]) -> tuple[str, ...]:
+    return (*endpoints[2:], *endpoints[:2])
 
 
 def _failure(test: _Test, table: _Table) -> str | None:
-    said = [match for line in test.lines if (match := _ERROR.search(line))]
-    if said and (test.is_client or not table.summary):
-        return f"iperf3: {one_line(said[0][2])[:300]}"
+    error_matches = [match for line in test.lines if (match := _ERROR.search(line))]
+    if error_matches and (test.is_client or not table.summary):
+        return f"iperf3: {one_line(error_matches[0][2])[:300]}"
     return None if table.summary else f"iperf3: {CUT_OFF}"
 
 
 def _rounded(table: _Table) -> str:
     rows = [row for row in _whole(table.intervals or table.summary) if row.transferred_bytes > 0]
-    most = max((row.rounding for row in rows), default=0.0)
-    return f"text of iperf3 has no bytes, and rates rounded to ± {100 * most:.2g} %"
+    largest_rounding = max((row.rounding for row in rows), default=0.0)
+    return f"text of iperf3 has no bytes, and rates rounded to ± {100 * largest_rounding:.2g} %"
 
 
 def _whole(rows: Iterable[_Row]) -> Iterator[_Row]:
     """Those of all streams together: of ``[SUM]`` where there are several."""
-    own = list(rows)
-    sums = [row for row in own if row.stream == "SUM"]
-    yield from sums or own
+    all_rows = list(rows)
+    sums = [row for row in all_rows if row.stream == "SUM"]
+    yield from sums or all_rows
 
 
-def _own(table: _Table, asked: Asked, test: _Test, *, is_sender: bool) -> LoadEnd:
+def _own(table: _Table, settings: Asked, test: _Test, *, is_sender: bool) -> LoadEnd:
     """What this end counted. Raises ParseError where it shows nothing of it."""
     counted = [row for row in _whole(table.intervals) if not row.is_omitted]
     rows = counted or [row for row in _whole(table.summary) if _is_of(row, is_sender=is_sender)][:1]
@@ -344,25 +349,32 @@ def _other(test: _Test, table: _Table, *, is_sender: bool, is_udp: bool) -> Load
     """What the text has of the other end; or why nothing."""
     if not test.is_client:
         return "iperf3 tells a server nothing of its client"
-    served = _table(test.served)
-    own = [row for row in _whole(served.intervals) if not row.is_omitted]
-    if own:
-        intervals = tuple(_interval(row, is_sender=not is_sender, is_udp=is_udp) for row in own)
+    served_table = _table(test.served)
+    other_rows = [row for row in _whole(served_table.intervals) if not row.is_omitted]
+    if other_rows:
+        intervals = tuple(_interval(row, is_sender=not is_sender, is_udp=is_udp) for row in other_rows)
         return LoadEnd(not is_sender, "", intervals, intervals[-1].end_s, None)
-    name = "receiver" if is_sender else "sender"
-    (*_, row) = (None, *(one for one in _whole(table.summary) if one.role == name))
+    role = "receiver" if is_sender else "sender"
+    (*_, row) = (None, *(summary_row for summary_row in _whole(table.summary) if summary_row.role == role))
     if row is None and is_udp and is_sender:
-        row = next((_arrived(one) for one in _whole(table.summary) if one.lost_packets is not None), None)
+        row = next(
+            (
+                _arrived(summary_row)
+                for summary_row in _whole(table.summary)
+                if summary_row.lost_packets is not None
+            ),
+            None,
+        )
     if row is None or row.end_s <= row.start_s or row.transferred_bytes <= 0:
-        return f"the text of the client has no line of the {name}"
-    one = _interval(row, is_sender=not is_sender, is_udp=is_udp)
-    return LoadEnd(not is_sender, "", (one,), one.end_s, None)
+        return f"the text of the client has no line of the {role}"
+    interval = _interval(row, is_sender=not is_sender, is_udp=is_udp)
+    return LoadEnd(not is_sender, "", (interval,), interval.end_s, None)
 
 
 def _arrived(row: _Row) -> _Row:
     """The one line that versions before 3.2 have of UDP: bytes that were sent, and what was lost of them."""
-    part = max(0.0, 1 - (row.lost_packets or 0) / row.packets) if row.packets else 0.0
-    return replace(row, transferred_bytes=row.transferred_bytes * part)
+    arrived_ratio = max(0.0, 1 - (row.lost_packets or 0) / row.packets) if row.packets else 0.0
+    return replace(row, transferred_bytes=row.transferred_bytes * arrived_ratio)
 
 
 def _asked(test: _Test, table: _Table, connected: Sequence[re.Match[str]]) -> tuple[Asked, tuple[str, ...]]:
@@ -377,7 +389,7 @@ def _asked(test: _Test, table: _Table, connected: Sequence[re.Match[str]]) -> tu
     if table.is_udp:
         payload, doubt = (int(started[3]), "") if started else _payload(table.rows)
         test_name = by_hand.udp_test(payload, family)
-    rate = _first(_RATE, test.lines)
+    rate_bps_text = _first(_RATE, test.lines)
     omitted = {(row.start_s, row.end_s) for row in table.intervals if row.is_omitted}
     return Asked(
         load=by_hand.NAME,
@@ -385,12 +397,12 @@ def _asked(test: _Test, table: _Table, connected: Sequence[re.Match[str]]) -> tu
         family=family,
         streams=streams,
         is_reverse=_is_reverse(test, table),
-        rate_bps=float(rate) * streams if rate and int(rate) else None,
+        rate_bps=float(rate_bps_text) * streams if rate_bps_text and int(rate_bps_text) else None,
         omit_s=float(started[4]) if started else sum(end_s - start_s for start_s, end_s in omitted),
         seconds=float(started[5]) if started and started[5] else None,
         options=_options(started, is_udp=table.is_udp),
         factors=_factors(started),
-        is_rate_told=rate is not None,
+        is_rate_told=rate_bps_text is not None,
     ), ((doubt,) if doubt else ())
 
 
@@ -401,12 +413,12 @@ def _options(started: re.Match[str] | None, *, is_udp: bool) -> tuple[tuple[str,
 
 
 def _factors(started: re.Match[str] | None) -> tuple[tuple[str, str], ...]:
-    found = []
+    factors = []
     if started is not None and started[6]:
-        found.append(("until", f"{int(started[6])} {started[7]}"))
+        factors.append(("until", f"{int(started[6])} {started[7]}"))
     if started is not None and started[8] and int(started[8]):
-        found.append(("tos", started[8]))
-    return tuple(found)
+        factors.append(("tos", started[8]))
+    return tuple(factors)
 
 
 def _is_reverse(test: _Test, table: _Table) -> bool:
@@ -419,31 +431,38 @@ def _is_reverse(test: _Test, table: _Table) -> bool:
 
 def _payload(rows: Iterable[_Row]) -> tuple[int, str]:
     """Bytes of a datagram by what all rows allow, and what is not sure of that. Raises ParseError."""
-    low, high = 0.0, float(by_hand.LARGEST_PAYLOAD)
+    low_bytes, high_bytes = 0.0, float(by_hand.LARGEST_PAYLOAD)
     for row in rows:
-        count = (row.packets or 0) - max(0, row.lost_packets or 0)
-        if count > 0 and not (row.role == "receiver" and row.lost_packets):
-            below, above = row.low_bytes / count, row.high_bytes / count
-            if above >= low and below <= high:  # else lost datagrams came in another interval
-                low, high = max(low, below), min(high, above)
-    first, last = max(1, -int(-low // 1)), int(high)
-    if low <= 0 or first > last:
-        first = last = max(1, round((low + high) / 2)) if low > 0 else 0
-    if not 0 < first <= last:
+        datagrams = (row.packets or 0) - max(0, row.lost_packets or 0)
+        if datagrams > 0 and not (row.role == "receiver" and row.lost_packets):
+            row_low_bytes, row_high_bytes = row.low_bytes / datagrams, row.high_bytes / datagrams
+            # else lost datagrams came in another interval
+            if row_high_bytes >= low_bytes and row_low_bytes <= high_bytes:
+                low_bytes, high_bytes = max(low_bytes, row_low_bytes), min(high_bytes, row_high_bytes)
+    smallest_bytes, largest_bytes = max(1, -int(-low_bytes // 1)), int(high_bytes)
+    if low_bytes <= 0 or smallest_bytes > largest_bytes:
+        smallest_bytes = largest_bytes = max(1, round((low_bytes + high_bytes) / 2)) if low_bytes > 0 else 0
+    if not 0 < smallest_bytes <= largest_bytes:
         raise ParseError("no row has datagrams, and so their size is not known")
-    if first == last:
-        return first, ""
-    usual = next((one for one in USUAL_PAYLOADS if first <= one <= last), None)
-    taken = usual or _round_number(first, last)
-    return taken, f"its datagrams have {first:,} to {last:,} bytes by its figures, taken as {taken:,}"
+    if smallest_bytes == largest_bytes:
+        return smallest_bytes, ""
+    usual_payload_bytes = next(
+        (usual_bytes for usual_bytes in USUAL_PAYLOADS if smallest_bytes <= usual_bytes <= largest_bytes),
+        None,
+    )
+    payload_bytes = usual_payload_bytes or _round_number(smallest_bytes, largest_bytes)
+    return payload_bytes, (
+        f"its datagrams have {smallest_bytes:,} to {largest_bytes:,} bytes by its figures, "
+        f"taken as {payload_bytes:,}"
+    )
 
 
-def _round_number(first: int, last: int) -> int:
+def _round_number(smallest_bytes: int, largest_bytes: int) -> int:
     """The number of a range that most powers of two divide, else ten: sizes are asked for as such."""
-    for step in (1 << bit for bit in range(15, 3, -1)):
-        if (found := last // step * step) >= first:
-            return found
-    return (first + last) // 2
+    for step_bytes in (1 << bit for bit in range(15, 3, -1)):
+        if (multiple_bytes := largest_bytes // step_bytes * step_bytes) >= smallest_bytes:
+            return multiple_bytes
+    return (smallest_bytes + largest_bytes) // 2
 
 
 def _first(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
