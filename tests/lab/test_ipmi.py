@@ -290,13 +290,13 @@ def test_the_default_choice_is_what_names_say(sim: Sim) -> None:
     session.close()
 
 
-def test_a_reading_at_its_limit_is_the_channels_maximum(sim: Sim) -> None:
-    """The BMC cuts silently what a byte cannot hold."""
+def test_a_reading_at_its_limit_is_missing_with_the_reason(sim: Sim) -> None:
+    """The BMC cuts silently what a byte cannot hold, and says FFh for a sensor without a reading, too."""
     session = sim.meter(sensors=["PSU1 Power In"]).open(CANARY)
     sim.set({"PSU1 Power In": 2000})
-    maximum = session.channels["PSU1 Power In"].maximum
-    wait_until(lambda: session.read() == {"PSU1 Power In": maximum}, START_LIMIT_S, "the highest reading")
-    assert maximum == 1020
+    wait_until(lambda: session.read() == {"PSU1 Power In": None}, START_LIMIT_S, "a reading of FFh")
+    reason = "the BMC says FFh: no reading, or more than it can show (1020 W)"
+    assert session.reasons == {"PSU1 Power In": reason}
     session.close()
 
 
