@@ -34,7 +34,7 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
     """
     tier = f"not {ALONE} and not thorough" if everything else f"not {ALONE} and not full and not thorough"
     talking = [f"tests/unit/{name}.py" for name in pools.TALKING]
-    side_by_side = ["-n", str(cpus + 3), "--dist", "loadscope", "--no-loadscope-reorder"]
+    side_by_side = ["-n", str(cpus + 2), "--dist", "loadscope", "--no-loadscope-reorder"]
     files = sorted(str(path) for folder in COMPUTING for path in Path(folder).rglob("test_*.py"))
     computing = [file for file in files if file not in talking]
     shares = {f"computing {at + 1}": ["-m", tier, *computing[at::cpus]] for at in range(cpus)}

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.lab
 
 LINE_BPS = 400e6
 WINDOW = {"seconds": 6, "omit": 1.2, "tail": 1.8}
-SHORT = {"seconds": 3, "omit": 0.8, "tail": 0.8}
 COUNTED_OFTEN = {"netcounters": {"interval_s": 0.5}}
 """in a window of half the length: an edge falls between two readings, and costs the same part of the count"""
 DUT = 4
@@ -145,7 +144,7 @@ def test_a_generator_that_is_slow_on_purpose_is_named(bench: Bench) -> None:
 @pytest.mark.parametrize("test", ["tcp", pytest.param("udp-1500", marks=pytest.mark.full)])
 def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench, test: str) -> None:
     pairs = ["h4 -> h1 + h2", "h1 <-> h4", "h1 -> h2 -> h3 -> h1"]
-    keys = {"window": SHORT, "sensors": COUNTED_OFTEN}
+    keys = {"window": WINDOW, "sensors": COUNTED_OFTEN}
     bench.run("run", bench.campaign(pairs=pairs, tests=[test], rate="20M", trials=1, **keys))
     found = {one["case"]["shape"]: one for one in bench.trials()}
     assert len(found) == 3
@@ -160,7 +159,7 @@ def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench,
                 assert end["power"]
                 assert end["cpu_cores"] is not None
                 for way in ("tx", "rx"):
-                    assert counted(end, way) / payload(20e6, SHORT) == pytest.approx(1.03, abs=0.12)
+                    assert counted(end, way) / payload(20e6, WINDOW) == pytest.approx(1.03, abs=0.12)
         elif shape == "one-to-many":
             assert trial["sender"]["host"] == "h4"
             assert [flow["end"]["host"] for flow in trial["flows"]] == ["h1", "h2"]
@@ -169,7 +168,7 @@ def test_one_to_many_both_ways_and_rings_have_each_way_and_the_sum(bench: Bench,
             assert [flow["end"] for flow in trial["flows"]] == [None, None]
             for end in (trial["sender"], trial["receiver"]):
                 for way in ("tx", "rx"):
-                    assert counted(end, way) / payload(20e6, SHORT) == pytest.approx(1.03, abs=0.12)
+                    assert counted(end, way) / payload(20e6, WINDOW) == pytest.approx(1.03, abs=0.12)
         assert "neighbour-traffic" not in {flag["code"] for flag in trial["flags"]}
     rows = json.loads(bench.run("show", "--json").stdout)["cases"]
     ways = [(row["sender"], row["receiver"]) for row in rows if row["shape"] == "both-ways"]
