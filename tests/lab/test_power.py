@@ -194,8 +194,12 @@ def driven(bmc: Bmc, course: Course, begun: threading.Event, stop: threading.Eve
 
 @pytest.mark.parametrize(
     "course",
-    [lambda t: 180 if t < 2 else (240, 120, 180)[int(t - 2) % 3], lambda t: 100 + 12 * t],
-    ids=["steps", "ramp"],
+    [
+        pytest.param(
+            lambda t: 180 if t < 2 else (240, 120, 180)[int(t - 2) % 3], id="steps", marks=pytest.mark.full
+        ),
+        pytest.param(lambda t: 100 + 12 * t, id="ramp"),
+    ],
 )
 def test_energy_is_the_integral_of_what_was_written_within_its_own_uncertainty(
     scene: Scene, course: Course
