@@ -93,7 +93,7 @@ def test_all_files_of_a_folder_that_are_not_read_are_named_at_once(tmp_path: Pat
         "3 files are not read: gen/a.txt: is text of netperf: measure with a tool that docs/import.md lists"
     )
     assert "; gen/b.txt: is text of nuttcp" in said
-    assert "; notes.md: is text and none of iperf3 --json or text;" in said
+    assert "; notes.md: is text that import does not know; it reads iperf3 --json or text;" in said
     assert said.endswith("; --skip leaves files out")
 
 
@@ -138,15 +138,15 @@ def test_of_a_client_that_was_killed_before_its_test_that_is_said(tmp_path: Path
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"hello world, this is a note\n", "is text and none of iperf3 --json"),
-        (b"first\nsecond\n", "is text and none of iperf3 --json"),
-        (b"a, b\nnot a row of it\n", "is text and none of iperf3 --json"),
-        (bytes(range(256)) * 8, "is binary data and none of iperf3 --json"),
-        (b"\xe9\xe8\xff\n" * 90, "is binary data and none of iperf3 --json"),
+        (b"hello world, this is a note\n", "is text that import does not know; it reads iperf3 --json"),
+        (b"first\nsecond\n", "is text that import does not know; it reads iperf3 --json"),
+        (b"a, b\nnot a row of it\n", "is text that import does not know; it reads iperf3 --json"),
+        (bytes(range(256)) * 8, "is binary data that import does not know; it reads iperf3 --json"),
+        (b"\xe9\xe8\xff\n" * 90, "is binary data that import does not know; it reads iperf3 --json"),
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b'{"a": 1}', "is JSON and none of iperf3 --json"),
-        (b"[1, 2]", "is JSON and none of iperf3 --json"),
+        (b'{"a": 1}', "is JSON that import does not know; it reads iperf3 --json"),
+        (b"[1, 2]", "is JSON that import does not know; it reads iperf3 --json"),
         (b'{"a": ', "its JSON is cut off or damaged"),
         (b"<html><body>", "is a page of HTML"),
         (b"a;b\n1;2\n", "its columns are those of no kind of table"),

@@ -81,8 +81,8 @@ KINDS = (
         "note",
         "case",
         (),
-        "TCP sent many segments again: packets are lost between the two sockets, and the throughput is what TCP gets out of "
-        "a path that loses.",
+        "TCP sent many segments again: packets are lost or reordered between the two sockets, and the throughput is what TCP "
+        "gets out of such a path.",
         f"Retransmits of the load in the window are {percent(RETRANSMITTED)} or more of the segments, in the mean of the "
         f"trials. A host whose counters show drops of {percent(OVERFLOW_PART)} of that or more is named as the place, else the path.",
         "Find the queue or the link that drops: `tc -s qdisc`, `ethtool -S`, the switch's ports.",

@@ -217,25 +217,26 @@ def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
 
 def _asked_and_moved(trials: Sequence[Trial]) -> list[tuple[float, float]]:
     """The asked rate of each trial, and what was sent or arrived, whichever is more, bit/s."""
-    known = [
-        (asked, [rate for rate in (trial.throughput_bps, trial.offered_bps) if rate is not None])
+    rates_by_trial = [
+        (target_bps, [rate for rate in (trial.throughput_bps, trial.offered_bps) if rate is not None])
         for trial in trials
-        if (asked := asked_bps(trial))
+        if (target_bps := asked_bps(trial))
     ]
-    return [(asked, max(rates)) for asked, rates in known if rates]
+    return [(target_bps, max(rates)) for target_bps, rates in rates_by_trial if rates]
 
 
 def exceeded_flags(asked_and_moved: Sequence[tuple[float, float]], where: str) -> Iterator[Flag]:
     """That more was moved than was asked for, in the mean."""
     if not asked_and_moved:
         return
-    asked, moved = (fmean(each) for each in zip(*asked_and_moved, strict=True))
-    if moved <= EXCEEDED * asked:
+    target_bps, moved_bps = (fmean(rates) for rates in zip(*asked_and_moved, strict=True))
+    if moved_bps <= EXCEEDED * target_bps:
         return
     yield Flag(
         "rate-exceeded",
         where,
-        f"{format_rate(moved)} where {format_rate(asked)} were asked for ({format_percent(moved / asked)})",
+        f"{format_rate(moved_bps)} where {format_rate(target_bps)} were asked for "
+        f"({format_percent(moved_bps / target_bps)})",
         "see how the load paces, and whether the rate is of a stream or of a process; ask for what is meant",
     )
 

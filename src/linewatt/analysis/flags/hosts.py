@@ -9,7 +9,8 @@ from linewatt.model import Flag
 from linewatt.records import NotReady
 
 
-def not_ready_flags(found: Iterable[NotReady]) -> Iterator[Flag]:
+def not_ready_flags(failures: Iterable[NotReady]) -> Iterator[Flag]:
     """Each check that failed, at its host."""
-    for one in found:
-        yield Flag("not-ready", one.host, f"{one.check}: {one.found}", one.advice or "see linewatt check")
+    for failure in failures:
+        advice = failure.advice or "see linewatt check"
+        yield Flag("not-ready", failure.host, f"{failure.check}: {failure.found}", advice)

@@ -41,20 +41,20 @@ def retransmitted_ratio(trial: Trial) -> float | None:
 
 
 def _place(case: Case, trials: Sequence[Trial]) -> str:
-    """Where they were lost, as far as counters tell."""
+    """Where they were lost, as far as counters tell; reordered packets are sent again, but not lost."""
     again = sum(trial.retransmits or 0 for trial in trials)
     ends = (
         (case.sender, [trial.sender for trial in trials], True),
         (case.receiver, [trial.receiver for trial in trials], False),
     )
-    for host, own, leaving in ends:
-        dropped = _dropped(own, leaving=leaving)
+    for host, host_ends, leaving in ends:
+        dropped = _dropped(host_ends, leaving=leaving)
         if dropped and sum(dropped.values()) >= OVERFLOW_PART * again:
             place = max(dropped, key=lambda name: dropped[name])
             return f"{host} dropped {sum(dropped.values()):,.0f} packets, most of them {place}"
-    if any(end is None or not end.counters for _, own, _ in ends for end in own):
+    if any(end is None or not end.counters for _, host_ends, _ in ends for end in host_ends):
         return "where they were lost is not known, for the counters of a host are missing"
-    return f"lost on the path: the counters of {case.sender} and {case.receiver} do not show them"
+    return f"{case.sender} and {case.receiver} counted no such drops, so look at the path between them"
 
 
 def _dropped(ends: Sequence[EndResult | None], *, leaving: bool) -> Mapping[str, float]:

@@ -48,7 +48,11 @@ def find(file: CaptureFile) -> Found:
         raise InvalidInput(named if "--skip" in said else f"{named}; --skip leaves it out") from None
     if found is None:
         name = name_of(file.text, file.magic)
-        what = f"is {name}" if name is not None else f"is {_kind(file.text)} and none of {_READ}"
+        what = (
+            f"is {name}"
+            if name is not None
+            else f"is {_kind(file.text)} that import does not know; it reads {_READ}"
+        )
         raise InvalidInput(f"{file.name}: {what}; --skip leaves it out")
     return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What iperf3 prints for people, at a client or a server (tried: 3.1 to 3.19). Pure.
+"""What iperf3 prints for people, at a client or a server (tried: 3.12). Pure.
 
 A row has the bytes and the rate of an interval, cut to three digits, or to whole units of ``--format``. The
 rate is taken where it is finer: bytes are rate times the time that the row shows. Text has no date unless
