@@ -441,12 +441,24 @@ def test_a_test_that_failed_is_a_failed_trial_with_iperf3s_words(tmp_path: Path)
         (lambda at: None, "no file to import in it"),
         (lambda at: (at / "x").write_text(""), "x: is empty"),
         (lambda at: (at / "x").write_text("{"), "x: its JSON is cut off or damaged"),
-        (lambda at: (at / "x").write_text("{}"), "x: is JSON that import does not know"),
-        (lambda at: (at / "x").write_text("[" * 100_000), "x: is text that import does not know"),
+        (
+            lambda at: (at / "x").write_text("{}"),
+            "x: is JSON that import does not know; it reads iperf3 --json",
+        ),
+        (
+            lambda at: (at / "x").write_text("[" * 100_000),
+            "x: is text that import does not know; it reads iperf3 --json",
+        ),
         (lambda at: (at / "x").write_text('{"a":' * 100_000), "nests values too deeply"),
-        (lambda at: (at / "notes.md").write_text("# what I did\n"), "notes.md: is text that import does not know"),
+        (
+            lambda at: (at / "notes.md").write_text("# what I did\n"),
+            "notes.md: is text that import does not know",
+        ),
         (lambda at: (at / "x").write_bytes(b"\x1f\x8b\x08\x00"), "x: damaged: its gzip data end too early"),
-        (lambda at: (at / "x").write_bytes(b"\xff" + os.urandom(4096)), "x: is binary data that import does not know"),
+        (
+            lambda at: (at / "x").write_bytes(b"\xff" + os.urandom(4096)),
+            "x: is binary data that import does not know",
+        ),
         (lambda at: (at / "x").symlink_to("/etc/passwd"), "x: is a symbolic link, and none is followed"),
         (lambda at: (at / "gen").symlink_to("/etc"), "gen: is a symbolic link"),
         (lambda at: os.mkfifo(at / "x"), "x: is no regular file"),
