@@ -23,6 +23,7 @@ import typer
 from linewatt import __version__
 from linewatt.cli.help import Command, Group, group_of
 from linewatt.cli.output import put, say
+from linewatt.core.feature import feature_commands
 from linewatt.errors import LinewattError
 from linewatt.foreign import one_line
 
@@ -57,7 +58,7 @@ def _options(
 ) -> None: ...
 
 
-MODULES = {
+CORE_COMMANDS = {
     "run": {"run": "run", "resume": "resume", "restore": "restore"},
     "check": {"check": "check_command"},
     "rehearse": {"rehearse": "rehearse"},
@@ -82,38 +83,43 @@ MODULES = {
     "place": {"place": "place_command"},
     "lab": {"lab": "lab_app"},
     "demo": {"demo": "demo"},
+    "features": {"features": "list_features"},
 }
-"""module of ``commands`` → its commands, and what makes each"""
-_ready: set[str] = set()
+"""module of ``commands`` → its commands, and what makes each; features add theirs"""
+_added: set[str] = set()
 _COLLECTED = (200_000, 20, 100)
 """new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
 time in which ten thousand trials are read goes into looking at them, and with fewer than a run imports the
 first look comes before its first load: 50 ms for a thousand objects"""
 
 
-def _prepare(modules: Iterable[str]) -> None:
-    """Add the commands of modules to the program, unless they are there."""
-    for name in modules:
-        if name not in _ready:
-            _ready.add(name)
-            add(app, name)
+def _add(words: Iterable[str]) -> None:
+    """Add commands to the program, unless they are there."""
+    for word in words:
+        if word not in _added:
+            _added.add(word)
+            command, group = _load_command(word)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=word, rich_help_panel=group)
+            else:
+                app.command(word, cls=Command, rich_help_panel=group)(command)
             _parser.cache_clear()
 
 
-def add(program: typer.Typer, name: str) -> None:
-    """Add the commands of a module."""
-    module = importlib.import_module(f"linewatt.cli.commands.{name}")
-    for command, maker in MODULES[name].items():
-        made = getattr(module, maker)
-        if isinstance(made, typer.Typer):
-            program.add_typer(made, name=command, rich_help_panel=group_of(command))
-        else:
-            program.command(command, cls=Command, rich_help_panel=group_of(command))(made)
+def _load_command(word: str) -> tuple[Any, str]:
+    """The function or the ``typer.Typer`` of a command, and its heading in the help."""
+    for module, names in CORE_COMMANDS.items():
+        if word in names:
+            return getattr(importlib.import_module(f"linewatt.cli.commands.{module}"), names[word]), group_of(
+                word
+            )
+    command = feature_commands()[word]
+    return command.load(), command.group
 
 
 def whole() -> typer.Typer:
     """The program with every command."""
-    _prepare(MODULES)
+    _add([*(word for names in CORE_COMMANDS.values() for word in names), *feature_commands()])
     return app
 
 
@@ -130,7 +136,13 @@ def _prepare_for(arguments: list[str]) -> None:
     Each takes time: what it imports, and its options.
     """
     word = arguments[0] if arguments else ""
-    _prepare(next(([name] for name, own in MODULES.items() if word in own), MODULES))
+    module = next((names for names in CORE_COMMANDS.values() if word in names), None)
+    if module is not None:
+        _add(module)
+    elif word in feature_commands():
+        _add([word])
+    else:
+        whole()
 
 
 def _completed() -> list[str] | None:
@@ -178,8 +190,8 @@ def main() -> None:
     # it has none, and to look for them pydantic reads what is known of every package that is installed
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     completed = _completed()
-    _prepare_for(sys.argv[1:] if completed is None else completed)
     try:
+        _prepare_for(sys.argv[1:] if completed is None else completed)
         status = _parser()(prog_name="linewatt", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)

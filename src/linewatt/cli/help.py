@@ -16,9 +16,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore", "calibrate"),
     "Read": ("list", "show", "report", "serve", "fit", "verify", "rederive", "import", "export", "sql"),
     "Compare": ("compare", "history", "baseline"),
-    "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo"),
+    "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo", "features"),
 }
-"""what commands are for → those, in the order of the help"""
+"""what commands are for → those of the core, in the order of the help; commands of features follow"""
 
 
 def group_of(command: str) -> str:
@@ -35,9 +35,8 @@ def grouped(group: Any) -> Iterator[tuple[str, list[Any]]]:
     """The commands of a program by what they are for; of a group within it, all under one title."""
     commands = group.commands
     for title, names in GROUPS.items():
-        panels = [
-            commands[name] for name in names if name in commands and commands[name].rich_help_panel == title
-        ]
+        panels = [command for command in commands.values() if command.rich_help_panel == title]
+        panels.sort(key=lambda command: names.index(command.name) if command.name in names else len(names))
         if panels:
             yield title, panels
     others = [one for one in commands.values() if one.rich_help_panel not in GROUPS]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a feature adds to the program, and which features are installed.
+
+A feature is a folder in ``features/``, or a package of anybody's that names a :class:`Feature` as an entry
+point of the group ``linewatt.features``. Whatever it adds is named by import paths (``module:name``) that are
+resolved when they are used, so that reading all features imports none of them.
+
+A list and a dataclass do what is needed; pluggy, which was considered, would add the calling of hooks in an
+order that no caller here leaves open.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from linewatt import __version__
+from linewatt.errors import InvalidInput
+
+SHIPPED = "linewatt.features"
+"""package of the features that come with linewatt"""
+
+ENTRY_POINTS = "linewatt.features"
+"""group of entry points by which other packages add features"""
+
+CommandGroup = Literal["Measure", "Read", "Compare", "Tools"]
+"""headings of ``linewatt --help``"""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCommand:
+    """A word of the command line, under a heading of the help.
+
+    ``path`` leads to the function of the command, or to a ``typer.Typer`` of several, as ``module:name``.
+    """
+
+    word: str
+    path: str
+    group: CommandGroup
+
+    def load(self) -> Any:
+        """The function or the ``typer.Typer``. Raises InvalidInput where the path leads nowhere."""
+        return load(self.path, f"command {self.word!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """Everything that a feature adds. A field that is left out adds nothing."""
+
+    name: str
+    summary: str
+    """what it is for, in a few words without a full stop"""
+    commands: tuple[FeatureCommand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledFeature:
+    """A feature and where it comes from: the name of a distribution, and its version."""
+
+    feature: Feature
+    distribution: str
+    version: str
+
+
+def load(path: str, what: str) -> Any:
+    """The object at ``module:name``; ``what`` it is goes into the message. Raises InvalidInput."""
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            f"{what}: {path} cannot be imported ({error}); mend or uninstall its package"
+        ) from error
+
+
+@cache
+def installed_features() -> tuple[InstalledFeature, ...]:
+    """linewatt's features by name, then those of other packages.
+
+    Raises InvalidInput for a package whose feature cannot be imported, or whose name or command another
+    feature has.
+    """
+    installed = (*_shipped_features(), *_third_party_features())
+    _refuse_duplicates((f"feature {item.feature.name!r}", item) for item in installed)
+    _refuse_duplicates(
+        (f"command {command.word!r}", item) for item in installed for command in item.feature.commands
+    )
+    return installed
+
+
+def feature_commands() -> dict[str, FeatureCommand]:
+    """Commands of all features by their word."""
+    return {command.word: command for item in installed_features() for command in item.feature.commands}
+
+
+def _shipped_features() -> Iterator[InstalledFeature]:
+    folder = import_module(SHIPPED).__path__
+    for module in sorted(pkgutil.iter_modules(folder), key=lambda module: module.name):
+        feature = import_module(f"{SHIPPED}.{module.name}").FEATURE
+        yield InstalledFeature(feature, "linewatt", __version__)
+
+
+def _third_party_features() -> Iterator[InstalledFeature]:
+    for entry_point in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry_point: entry_point.name):
+        distribution = entry_point.dist
+        name, version = (distribution.name, distribution.version) if distribution else ("unknown", "unknown")
+        yield InstalledFeature(_feature_of(entry_point), name, version)
+
+
+def _feature_of(entry_point: EntryPoint) -> Feature:
+    feature = load(entry_point.value, f"feature {entry_point.name!r}")
+    if not isinstance(feature, Feature):
+        raise InvalidInput(
+            f"feature {entry_point.name!r}: {entry_point.value} is no linewatt.core.feature.Feature; "
+            "mend or uninstall its package"
+        )
+    return feature
+
+
+def _refuse_duplicates(names: Iterable[tuple[str, InstalledFeature]]) -> None:
+    first: dict[str, InstalledFeature] = {}
+    for name, item in names:
+        if name in first:
+            raise InvalidInput(
+                f"{name} is in two packages, {first[name].distribution} and {item.distribution}; "
+                "uninstall one of them"
+            )
+        first[name] = item
