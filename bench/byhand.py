@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.rows import MeasurementFailed
-from linewatt.lab.processes import listens
+from linewatt.features.lab.processes import listens
 from linewatt.store import raw
 from linewatt.store.write import RAW, trial_dir
 

@@ -21,9 +21,9 @@ from bench.cgroup import CpuTime, Group, command_line, group
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.campaign.reading.file import load
+from linewatt.features.lab.api import HostLayout, Lab
 from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec
-from linewatt.lab import HostLayout, Lab
 from linewatt.sensors.mpstat import Mpstat, MpstatConfig
 from linewatt.sensors.registry import SENSORS
 

@@ -23,7 +23,7 @@ from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.reading.file import load
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import passwords
-from linewatt.lab import Lab
+from linewatt.features.lab.api import Lab
 from linewatt.sensors.registry import POWER
 
 ABOUT_S = 80

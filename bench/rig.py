@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.rows import MeasurementFailed
-from linewatt import lab
-from linewatt.lab import Lab, LabRequest
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.api import Lab, LabRequest
 from linewatt.model import Trial
 from linewatt.store import read
 

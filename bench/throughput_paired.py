@@ -15,7 +15,7 @@ from itertools import pairwise
 from bench import byhand
 from bench.rig import Rig, lab_of, namespaces, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
-from linewatt.lab import Lab
+from linewatt.features.lab.api import Lab
 
 ABOUT_S = 460
 _TARGET = Target(at_least=0.99, at_most=1.01)

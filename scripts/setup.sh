@@ -275,7 +275,7 @@ install_wanted() {
 # package is not installed, because that would change what the machine boots next.
 kernel_is_there() {
     "$venv/bin/python" -c 'import sys
-from linewatt.lab.guests.tools import newest_kernel
+from linewatt.features.lab.guests.tools import newest_kernel
 sys.exit(newest_kernel() is None)'
 }
 
@@ -310,7 +310,7 @@ unpack_kernel() {
 
 two_kernels_are_there() {
     "$venv/bin/python" -c 'import sys
-from linewatt.lab.guests.tools import kernels
+from linewatt.features.lab.guests.tools import kernels
 sys.exit(len(kernels()) < 2)'
 }
 

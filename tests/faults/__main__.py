@@ -19,7 +19,7 @@ from tests.faults.kinds import FAULTS, Fault
 from tests.faults.moment import Outcome, strike, undisturbed_s
 from tests.faults.page import PAGE, written
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
 
 MOMENTS = 20
 

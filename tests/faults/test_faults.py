@@ -23,7 +23,7 @@ from tests.faults.moment import BUSY_GONE_S, Outcome, strike
 from tests.faults.page import written
 from tests.lab.conftest import _reason
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
 
 SPAN_S = 6.0
 """about what the campaign takes; a moment behind its end is one without a fault"""

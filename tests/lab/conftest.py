@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from linewatt import lab
-from linewatt.lab.system import search_path
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.system import search_path
 
 NEEDED = ("ip", "tc", "sshd", "ssh", "ping", "iperf3", "mpstat", "taskset", "unshare", "ss")
 

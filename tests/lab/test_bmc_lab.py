@@ -20,12 +20,12 @@ import pytest
 from ruamel.yaml import YAML
 from tests.lab.test_lab import LINEWATT, Parts, inside, linewatt, output, until
 
-from linewatt import lab
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import bmc, bmc_recipe, feeder, system
-from linewatt.lab.bmc_recipe import PORT, SENSORS, sensor_record
-from linewatt.lab.power_model import CPU_IDLE_W, CPU_MAX_W, FAN_MAX_RPM
-from linewatt.lab.state import ROOT
+from linewatt.features.lab import api as lab
+from linewatt.features.lab import bmc, bmc_recipe, feeder, system
+from linewatt.features.lab.bmc_recipe import PORT, SENSORS, sensor_record
+from linewatt.features.lab.power_model import CPU_IDLE_W, CPU_MAX_W, FAN_MAX_RPM
+from linewatt.features.lab.state import ROOT
 
 pytestmark = [
     pytest.mark.lab,
@@ -315,7 +315,7 @@ def test_status_shows_that_values_no_longer_follow_the_host(
 ) -> None:
     monkeypatch.setattr(bmc, "_FED_LIMIT_S", 1.0)
     one = lab.up(lab.LabRequest(name=name))
-    (pid,) = processes_of(one, "linewatt.lab.feeder")
+    (pid,) = processes_of(one, "linewatt.features.lab.feeder")
     assert os.getpriority(os.PRIO_PROCESS, pid) == min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)
     os.kill(pid, signal.SIGKILL)
     until(
@@ -402,7 +402,7 @@ def test_a_feeder_that_does_not_run_is_said_so(name: str, monkeypatch: pytest.Mo
 def test_down_leaves_no_bmc_no_feeder_and_no_file(name: str) -> None:
     one = lab.up(lab.LabRequest(name=name, hosts=3))
     parts = Parts.of(name)
-    pids = [*processes_of(one, "ipmi_sim"), *processes_of(one, "linewatt.lab.feeder")]
+    pids = [*processes_of(one, "ipmi_sim"), *processes_of(one, "linewatt.features.lab.feeder")]
     assert len(pids) == 4
     ipmitool_session = subprocess.Popen(
         ipmitool(one, "h1", "shell"),

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from tests.lab.test_campaign import Bench
 
-from linewatt import lab
 from linewatt.document import read_yaml
-from linewatt.lab.bmc_recipe import BUSY, PLUG
-from linewatt.lab.system import search_path
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.bmc_recipe import BUSY, PLUG
+from linewatt.features.lab.system import search_path
 from linewatt.store import read
 
 pytestmark = [

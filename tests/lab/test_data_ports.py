@@ -14,7 +14,7 @@ import pytest
 from tests.lab.conftest import patient
 from tests.lab.test_campaign import LONG, Bench, await_event
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
 
 pytestmark = pytest.mark.lab
 

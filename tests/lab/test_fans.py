@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from tests.lab.test_campaign import Bench
 
-from linewatt import lab
-from linewatt.lab.bmc_recipe import BUSY, FANS
-from linewatt.lab.system import search_path
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.bmc_recipe import BUSY, FANS
+from linewatt.features.lab.system import search_path
 
 pytestmark = [
     pytest.mark.lab,

@@ -22,8 +22,8 @@ from ruamel.yaml import YAML
 from tests.lab.test_campaign import Bench
 from tests.lab.test_power import Bmc, _hosts
 
-from linewatt.lab import bmc_recipe
-from linewatt.lab.system import search_path
+from linewatt.features.lab import bmc_recipe
+from linewatt.features.lab.system import search_path
 
 pytestmark = [
     pytest.mark.lab,

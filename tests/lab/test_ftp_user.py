@@ -27,7 +27,7 @@ from tests.clock import Stopwatch
 from tests.ftp_server import Server, vsftpd, why_not
 from tests.users_jobs import USUAL
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
 from linewatt.loads.users.base import ActionFailed, ByteCount, Failure, RemoteFile
 from linewatt.loads.users.content import MemoryFile
 from linewatt.loads.users.ftp import FtpUser, Surroundings

@@ -22,7 +22,7 @@ from tests.faults.ground import FACTORS, SETTINGS, Ground
 from tests.lab.test_campaign import Bench, until
 from tests.packed import outputs
 
-from linewatt.lab.system import search_path
+from linewatt.features.lab.system import search_path
 
 pytestmark = pytest.mark.lab
 

@@ -15,7 +15,7 @@ from tests.lab.conftest import patient
 from tests.lab.test_campaign import Bench, await_event
 from tests.packed import texts
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
 from linewatt.findings.limits import REACHED
 
 pytestmark = pytest.mark.lab

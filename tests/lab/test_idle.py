@@ -16,8 +16,8 @@ from tests.packed import texts
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.power.summary import EndPower
-from linewatt.lab.power_model import PSUS, server_power
-from linewatt.lab.system import search_path
+from linewatt.features.lab.power_model import PSUS, server_power
+from linewatt.features.lab.system import search_path
 from linewatt.model import Window
 from linewatt.sensors.power.dynamics import TOO_SHORT
 from linewatt.sensors.registry import SENSORS

@@ -24,7 +24,7 @@ import pytest
 from tests.clock import Stopwatch
 
 from linewatt.errors import HostError, InvalidInput
-from linewatt.lab.system import search_path
+from linewatt.features.lab.system import search_path
 from linewatt.sensors.power.base import CALL_LIMIT_S, MeterRecord
 from linewatt.sensors.power.ipmi.ipmitool import Ipmitool, IpmitoolConfig, command
 from linewatt.sensors.power.ipmi.lan import Ipmi, IpmiConfig

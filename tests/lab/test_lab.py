@@ -20,11 +20,11 @@ from ruamel.yaml import YAML
 from tests import forked
 from tests.lab.test_campaign import HANG_LIMIT_S
 
-from linewatt import lab
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import build, processes, recipe, system
-from linewatt.lab.layout import cpu_list
-from linewatt.lab.state import ROOT
+from linewatt.features.lab import api as lab
+from linewatt.features.lab import build, processes, recipe, system
+from linewatt.features.lab.layout import cpu_list
+from linewatt.features.lab.state import ROOT
 
 pytestmark = pytest.mark.lab
 

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from linewatt.errors import HostError
+from linewatt.features.lab.system import search_path
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.limits import Limits
-from linewatt.lab.system import search_path
 
 pytestmark = pytest.mark.lab
 

@@ -28,7 +28,7 @@ from tests.lab.test_campaign import (
     warnings,
 )
 
-from linewatt.lab import system
+from linewatt.features.lab import system
 
 pytestmark = pytest.mark.lab
 

@@ -26,10 +26,10 @@ from ruamel.yaml import YAML
 from tests.lab.test_campaign import HANG_LIMIT_S, LONG, Bench, await_event, end
 
 from linewatt.engine.rounds import SENSOR_LIMIT_S
-from linewatt.lab import bmc_recipe
-from linewatt.lab.bmc_recipe import CIPHER_SUITE, USER, commands, lan_conf, values_line
-from linewatt.lab.power_model import ServerPower
-from linewatt.lab.system import search_path
+from linewatt.features.lab import bmc_recipe
+from linewatt.features.lab.bmc_recipe import CIPHER_SUITE, USER, commands, lan_conf, values_line
+from linewatt.features.lab.power_model import ServerPower
+from linewatt.features.lab.system import search_path
 from linewatt.sensors.power.base import CALL_LIMIT_S
 
 pytestmark = [

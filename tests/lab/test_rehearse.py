@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.vm.test_rehearse import CAMPAIGN
 
-from linewatt import lab
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.rehearsal import changes_of
 from linewatt.cli.commands.rehearse import _on_guests, called
 from linewatt.engine.events import Ended
+from linewatt.features.lab import api as lab
 
 pytestmark = pytest.mark.lab
 

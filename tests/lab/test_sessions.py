@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import LONG, Bench
 
-from linewatt.lab.system import search_path
+from linewatt.features.lab.system import search_path
 
 pytestmark = pytest.mark.lab
 FEW = 4

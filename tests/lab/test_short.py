@@ -24,9 +24,9 @@ from tests.lab.test_slow_meters import AVERAGE_S, Truth, assert_bounds_hold, val
 from tests.lab.test_soak import memory  # noqa: F401  a fixture
 from tests.lab.test_users_experiment import SIZE, UsersBench
 
-from linewatt import lab
-from linewatt.lab.bmc_recipe import BUSY
-from linewatt.lab.system import search_path
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.bmc_recipe import BUSY
+from linewatt.features.lab.system import search_path
 from linewatt.store import read
 
 pytestmark = pytest.mark.lab

@@ -14,9 +14,9 @@ import pytest
 from tests.lab.test_campaign import Bench, until
 from tests.truth.others import undisturbed
 
-from linewatt import lab
-from linewatt.lab.bmc_recipe import TRUTH
-from linewatt.lab.system import search_path
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.bmc_recipe import TRUTH
+from linewatt.features.lab.system import search_path
 from linewatt.store import read
 from linewatt.store.meters import LOOKED_SLOW
 

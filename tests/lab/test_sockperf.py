@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event
 
-from linewatt.lab.system import search_path
+from linewatt.features.lab.system import search_path
 from linewatt.loads.base import LoadJob
 from linewatt.loads.registry import LOADS
 

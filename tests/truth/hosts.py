@@ -19,8 +19,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from linewatt.lab import HostLayout, Lab
-from linewatt.lab.recipe import shape_batch
+from linewatt.features.lab.api import HostLayout, Lab
+from linewatt.features.lab.recipe import shape_batch
 
 HERE = Path(__file__).parent
 RATE_BPS = 10_000_000_000

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.measures, pytest.mark.idle_machine]
 MOST_FINDINGS = 6
 LINE_BPS = {"tcp": 10e9 * 1448 / 1514, "udp-1500": 10e9 * 1472 / 1514, "udp-60": 10e9 * 18 / 60}
 """goodput of the lab's shaped link: tbf counts frames without preamble, gap and checksum"""
-SHIPPED = Path(__file__).parents[2] / "src/linewatt/lab/demo.yaml"
+SHIPPED = Path(__file__).parents[2] / "src/linewatt/features/lab/demo.yaml"
 HOSTS = ("h1", "h2")
 CPUS = (0, 1)
 STEP_W = 4.0

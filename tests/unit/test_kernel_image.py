@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from linewatt.lab.guests import recipe, start
-from linewatt.lab.guests.kernel_image import unpack, unpacked_kernel
-from linewatt.lab.guests.spec import Guest
-from linewatt.lab.layout import LabRequest, lay_out
+from linewatt.features.lab.guests import recipe, start
+from linewatt.features.lab.guests.kernel_image import unpack, unpacked_kernel
+from linewatt.features.lab.guests.spec import Guest
+from linewatt.features.lab.layout import LabRequest, lay_out
 
 PVH = 18
 Pack = Callable[[bytes], bytes]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.lab.bmc_recipe import (
+from linewatt.features.lab.bmc_recipe import (
     SENSORS,
     Meters,
     Unit,
@@ -21,7 +21,7 @@ from linewatt.lab.bmc_recipe import (
     sensor_record,
     values_line,
 )
-from linewatt.lab.power_model import server_power
+from linewatt.features.lab.power_model import server_power
 
 PLACE = Path("/run/linewatt/lab/one/bmc/values/h1")
 entities = st.tuples(st.sampled_from(["processor", "supply", "fan", "memory"]), st.integers(1, 0x5F))

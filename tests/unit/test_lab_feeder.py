@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.lab import feeder
-from linewatt.lab.bmc_recipe import BEAT, Meters, feeder_arguments, values_line
-from linewatt.lab.power_model import server_power
+from linewatt.features.lab import feeder
+from linewatt.features.lab.bmc_recipe import BEAT, Meters, feeder_arguments, values_line
+from linewatt.features.lab.power_model import server_power
 
 # Linux 6.18 on two CPUs, the line of interrupts shortened.
 STAT = """cpu  141337 1 60220 2733022 2037 0 24263 1094 0 0
@@ -164,7 +164,7 @@ def test_a_process_of_its_own_beats_and_ends_when_the_lab_is_gone(tmp_path: Path
     values = tmp_path / "values"
     values.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "linewatt.lab.feeder", *feeder_arguments(values, {"h1": (0,)})],
+        [sys.executable, "-m", "linewatt.features.lab.feeder", *feeder_arguments(values, {"h1": (0,)})],
         stderr=subprocess.PIPE,
         text=True,
     )

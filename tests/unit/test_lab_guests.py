@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import Guest, LabRequest, Nic, processes
-from linewatt.lab.bmc_recipe import lan_conf
-from linewatt.lab.guests import meter, recipe, start, tools
-from linewatt.lab.guests.spec import MODELS, parse_nic, same_guests
-from linewatt.lab.layout import Layout, lay_out
-from linewatt.lab.recipe import inventory
-from linewatt.lab.state import Registry
+from linewatt.features.lab import processes
+from linewatt.features.lab.api import Guest, LabRequest, Nic
+from linewatt.features.lab.bmc_recipe import lan_conf
+from linewatt.features.lab.guests import meter, recipe, start, tools
+from linewatt.features.lab.guests.spec import MODELS, parse_nic, same_guests
+from linewatt.features.lab.layout import Layout, lay_out
+from linewatt.features.lab.recipe import inventory
+from linewatt.features.lab.state import Registry
 
 CORES = ((0,), (1,))
 NUMA = Guest(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 
 from linewatt.errors import InvalidInput
-from linewatt.lab import LabRequest
-from linewatt.lab.layout import Cores, cpu_list, cpu_mask, lay_out, parse_rate, split_cpus
+from linewatt.features.lab.api import LabRequest
+from linewatt.features.lab.layout import Cores, cpu_list, cpu_mask, lay_out, parse_rate, split_cpus
 
 TWO_CORES: Cores = ((0,), (1,))
 FOUR_CORES_SMT: Cores = ((0, 4), (1, 5), (2, 6), (3, 7))

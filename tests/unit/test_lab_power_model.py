@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.lab import power_model as model
-from linewatt.lab.bmc_recipe import SENSORS
-from linewatt.lab.power_model import psu_input_w, rise, server_power
+from linewatt.features.lab import power_model as model
+from linewatt.features.lab.bmc_recipe import SENSORS
+from linewatt.features.lab.power_model import psu_input_w, rise, server_power
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "lab.md"
 ratios = st.floats(0, 1)

@@ -10,9 +10,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from linewatt.campaign.reading.file import load
+from linewatt.features.lab import recipe
+from linewatt.features.lab.api import LabRequest
+from linewatt.features.lab.layout import lay_out
 from linewatt.hosts.inventory.read import read_inventory
-from linewatt.lab import LabRequest, recipe
-from linewatt.lab.layout import lay_out
 
 LAYOUT = lay_out(LabRequest(name="one", hosts=2, mtu=9000), 7, ((0,), (1,)))
 PLACE = Path("/run/linewatt/lab/one")

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import LabRequest, api, build, state, system
-from linewatt.lab.layout import INDEXES
-from linewatt.lab.recipe import INVENTORY_HEADER
-from linewatt.lab.state import LabState, Registry
+from linewatt.features.lab import api, build, state, system
+from linewatt.features.lab.api import LabRequest
+from linewatt.features.lab.layout import INDEXES
+from linewatt.features.lab.recipe import INVENTORY_HEADER
+from linewatt.features.lab.state import LabState, Registry
 
 CORES = ((0,), (1,))
 
@@ -71,8 +72,8 @@ def test_no_free_number_is_one_line_that_says_what_to_do(registry: Registry) -> 
 
 def test_processes_that_allocate_at_once_get_different_numbers(registry: Registry) -> None:
     code = (
-        "import sys; from pathlib import Path; from linewatt.lab import LabRequest;"
-        "from linewatt.lab.state import Registry\n"
+        "import sys; from pathlib import Path; from linewatt.features.lab.api import LabRequest;"
+        "from linewatt.features.lab.state import Registry\n"
         "registry, name = Registry(Path(sys.argv[1])), sys.argv[2]\n"
         "with registry.claim(name):\n"
         "    print(registry.allocate(LabRequest(name=name), ((0,),), lambda _: True).index)"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from linewatt.errors import LabError
-from linewatt.lab.system import run_batch
+from linewatt.features.lab.system import run_batch
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ PROGRAM = """
 import asyncio, os, signal, sys
 from linewatt import lab
 from linewatt.cli.commands.run import until_done
-from linewatt.cli.own_lab import own_lab
+from linewatt.features.lab.own_lab import own_lab
 
 number = getattr(signal, sys.argv[1])
 strike = lambda: os.kill(os.getpid(), number)
@@ -89,8 +89,8 @@ def _process(said: str) -> str:
 
 
 def test_signals_are_what_they_were_behind_a_lab_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linewatt import lab
-    from linewatt.cli.own_lab import own_lab
+    from linewatt.features.lab import api as lab
+    from linewatt.features.lab.own_lab import own_lab
 
     monkeypatch.setattr(lab, "names", list)
     monkeypatch.setattr(lab, "up", lambda _: None)

@@ -18,9 +18,9 @@ from linewatt.cli.commands.rehearsed import document, host_says, lines
 from linewatt.engine.events import Ended
 from linewatt.engine.rehearsal import Outcome, Rehearsed, differences, facts_of, judged
 from linewatt.errors import InvalidInput
+from linewatt.features.lab.guests.shape import Shape, shape_of
+from linewatt.features.lab.guests.spec import Guest, Nic
 from linewatt.hosts.facts import read
-from linewatt.lab.guests.shape import Shape, shape_of
-from linewatt.lab.guests.spec import Guest, Nic
 from linewatt.model import Case
 from linewatt.tuning.base import Change
 
@@ -280,7 +280,7 @@ def test_what_is_on_record_of_the_hosts_own_nic_is_told(change: Change, told: An
 def test_wrong_use_is_one_line_before_a_boot(
     run: Run, file: str, words: tuple[str, ...], wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.lab.up", lambda *_: pytest.fail("a lab was built"))
+    monkeypatch.setattr("linewatt.features.lab.up", lambda *_: pytest.fail("a lab was built"))
     Path("c.yaml").write_text(file)
     code, out, err = run("rehearse", "c.yaml", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)

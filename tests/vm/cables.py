@@ -11,10 +11,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from linewatt import lab
-from linewatt.lab.guests import recipe
-from linewatt.lab.guests.start import handed_directory
-from linewatt.lab.state import ROOT
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.guests import recipe
+from linewatt.features.lab.guests.start import handed_directory
+from linewatt.features.lab.state import ROOT
 
 LIMIT_S = 30.0
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.lab.conftest import _reason
 
-from linewatt import lab
-from linewatt.lab import Guest, Nic
-from linewatt.lab.guests import start
-from linewatt.lab.guests.tools import kernels, why_no_guests
-from linewatt.lab.state import ROOT, Registry
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.api import Guest, Nic
+from linewatt.features.lab.guests import start
+from linewatt.features.lab.guests.tools import kernels, why_no_guests
+from linewatt.features.lab.state import ROOT, Registry
 
 SMALL = Guest(nics=(Nic(), Nic("virtio-net-pci")))
 """h1: two NICs, as a bond needs them"""

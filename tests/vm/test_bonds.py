@@ -18,7 +18,7 @@ from tests.vm.machine import Machine, data_port
 from tests.vm.moments import HOSTS, until
 from tests.vm.test_networks import batch, left_as_found
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
 from linewatt.sensors.registry import SENSORS
 
 pytestmark = [pytest.mark.vm, pytest.mark.full]

@@ -27,10 +27,11 @@ from tests.vm.machine import Machine
 from tests.vm.moments import HOSTS, until
 from tests.vm.test_guests import _bytes
 
-from linewatt import lab
-from linewatt.lab import Guest, Nic, processes
-from linewatt.lab.guests.tools import why_no_guests
-from linewatt.lab.state import ROOT
+from linewatt.features.lab import api as lab
+from linewatt.features.lab import processes
+from linewatt.features.lab.api import Guest, Nic
+from linewatt.features.lab.guests.tools import why_no_guests
+from linewatt.features.lab.state import ROOT
 from linewatt.sensors.registry import SENSORS
 
 pytestmark = pytest.mark.vm
@@ -124,7 +125,7 @@ def feeder_held(one: lab.Lab) -> Iterator[None]:
     """What feeds the BMCs is stopped, so that two readings one after the other are of one value."""
     inside = set(processes._identities(one.namespaces).values())
     commands = {pid: _bytes(Path(f"/proc/{pid}/cmdline")) for pid, _ in processes._inside(inside)}
-    (feeder,) = (pid for pid, command in commands.items() if b"linewatt.lab.feeder" in command)
+    (feeder,) = (pid for pid, command in commands.items() if b"linewatt.features.lab.feeder" in command)
     os.kill(feeder, signal.SIGSTOP)
     try:
         yield

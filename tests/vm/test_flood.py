@@ -12,7 +12,7 @@ import pytest
 from tests.faults.ground import Ground
 from tests.vm.machine import Machine, data_port
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
 from linewatt.sensors.registry import SENSORS
 
 pytestmark = [pytest.mark.vm, pytest.mark.full]

@@ -18,13 +18,13 @@ from tests.lab.test_lab import LINEWATT, Parts, until
 from tests.vm.conftest import renew, stuck
 from tests.vm.machine import Machine
 
-from linewatt import lab
 from linewatt.errors import InvalidInput
-from linewatt.lab import processes
-from linewatt.lab.guests import start
-from linewatt.lab.guests.tools import kernels
-from linewatt.lab.layout import HostLayout
-from linewatt.lab.state import ROOT, Registry
+from linewatt.features.lab import api as lab
+from linewatt.features.lab import processes
+from linewatt.features.lab.guests import start
+from linewatt.features.lab.guests.tools import kernels
+from linewatt.features.lab.layout import HostLayout
+from linewatt.features.lab.state import ROOT, Registry
 
 pytestmark = [pytest.mark.vm, pytest.mark.full]
 

@@ -23,12 +23,12 @@ from tests.faults.hosts import changed
 from tests.vm.knobs_table import Cell, Key, Outcome, Table, hold
 from tests.vm.machine import Machine, one_port, with_systemd
 
-from linewatt import lab
 from linewatt.campaign.reading.file import load
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import LinewattError
+from linewatt.features.lab import api as lab
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Journal, journal_path

@@ -13,9 +13,9 @@ import pytest
 from tests.lab.test_lab import LINEWATT, until
 from tests.vm.test_guests import linewatt
 
-from linewatt import lab
-from linewatt.lab.guests.tools import kernels
-from linewatt.lab.state import ROOT
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.guests.tools import kernels
+from linewatt.features.lab.state import ROOT
 
 pytestmark = [pytest.mark.vm, pytest.mark.thorough, pytest.mark.usefixtures("none_left")]
 

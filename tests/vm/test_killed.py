@@ -27,9 +27,9 @@ from tests.vm.conftest import LARGE
 from tests.vm.machine import Machine, data_port, with_systemd
 from tests.vm.moments import HOSTS, Moment, Position, half_restored, moments, strike, watching
 
-from linewatt import lab
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.api import Guest, Nic
 from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.lab import Guest, Nic
 from linewatt.sensors.registry import SENSORS
 
 pytestmark = [pytest.mark.vm, pytest.mark.full]

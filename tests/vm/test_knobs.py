@@ -23,16 +23,16 @@ from tests.lab.test_lab import output
 from tests.vm.conftest import _show_logs
 from tests.vm.knobs_table import Cell, Key, Outcome, Table, hold
 
-from linewatt import lab
 from linewatt.engine.undo.knobs import TOP, apart, layer
 from linewatt.errors import LinewattError
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.api import Guest, Nic
+from linewatt.features.lab.guests.tools import why_no_guests
+from linewatt.features.lab.state import ROOT
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.hosts.limits import Limits
-from linewatt.lab import Guest, Nic
-from linewatt.lab.guests.tools import why_no_guests
-from linewatt.lab.state import ROOT
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS

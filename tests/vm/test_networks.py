@@ -17,13 +17,13 @@ import pytest
 from tests.lab.test_network_knob import both, changes, steady
 from tests.vm.test_guests import campaign, ssh
 
-from linewatt import lab
 from linewatt.campaign.reading.file import load
 from linewatt.engine.networks.proof import Leg, prove
 from linewatt.engine.readiness.checkup_probes import Way
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
+from linewatt.features.lab import api as lab
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.tuning import apply

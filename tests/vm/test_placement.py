@@ -20,10 +20,10 @@ from tests.vm.conftest import SMALL, _show_logs
 from tests.vm.machine import Machine, data_port
 from tests.vm.moments import until
 
-from linewatt import lab
-from linewatt.lab import Guest, Nic
-from linewatt.lab.guests.tools import why_no_guests
-from linewatt.lab.state import ROOT
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.api import Guest, Nic
+from linewatt.features.lab.guests.tools import why_no_guests
+from linewatt.features.lab.state import ROOT
 from linewatt.sensors.registry import SENSORS
 
 pytestmark = [pytest.mark.vm, pytest.mark.thorough]

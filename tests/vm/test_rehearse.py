@@ -14,8 +14,8 @@ from tests.lab.test_lab import LINEWATT, until
 from tests.report_factories import host, result, stored, trial
 from tests.vm.test_guests import linewatt
 
-from linewatt import lab
-from linewatt.lab.state import ROOT
+from linewatt.features.lab import api as lab
+from linewatt.features.lab.state import ROOT
 from linewatt.model import Case
 
 pytestmark = [pytest.mark.vm, pytest.mark.thorough, pytest.mark.usefixtures("none_left")]

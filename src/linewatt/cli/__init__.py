@@ -81,8 +81,6 @@ CORE_COMMANDS = {
     "sql": {"sql": "sql"},
     "advise": {"advise": "advise_app"},
     "place": {"place": "place_command"},
-    "lab": {"lab": "lab_app"},
-    "demo": {"demo": "demo"},
     "features": {"features": "list_features"},
 }
 """module of ``commands`` → its commands, and what makes each; features add theirs"""

@@ -16,7 +16,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore", "calibrate"),
     "Read": ("list", "show", "report", "serve", "fit", "verify", "rederive", "import", "export", "sql"),
     "Compare": ("compare", "history", "baseline"),
-    "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo", "features"),
+    "Tools": ("derive", "analyze", "advise", "place", "schema", "features"),
 }
 """what commands are for → those of the core, in the order of the help; commands of features follow"""
 

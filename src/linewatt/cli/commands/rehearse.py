@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from linewatt.campaign.rehearsal import Edit, Guests
     from linewatt.engine.events import Ended
     from linewatt.engine.rehearsal import Rehearsed
+    from linewatt.features.lab.api import Lab
+    from linewatt.features.lab.guests.shape import Shape
     from linewatt.hosts.facts.read import Facts
-    from linewatt.lab import Lab
-    from linewatt.lab.guests.shape import Shape
 
 REFUSED = 3
 """the exit code where something was refused, or did not go as asked"""
@@ -52,10 +52,10 @@ def rehearse(
     from linewatt.campaign.reading.file import load
     from linewatt.campaign.rehearsal import changes_of, said
     from linewatt.cli.commands.rehearsed import document, lines
-    from linewatt.cli.own_lab import own_lab
     from linewatt.document import read_yaml
-    from linewatt.lab import LabRequest
-    from linewatt.lab.guests.tools import has_kvm
+    from linewatt.features.lab.api import LabRequest
+    from linewatt.features.lab.guests.tools import has_kvm
+    from linewatt.features.lab.own_lab import own_lab
 
     campaign = load(file, hosts, edit=changes_of)
     told = _told(campaign, facts, connect=connect)
@@ -99,8 +99,8 @@ def _stored_facts(path: Path) -> dict[str, Facts]:
 
 
 def _shapes(campaign: Campaign, told: _Told, *, kvm: bool) -> dict[str, Shape]:
-    from linewatt.lab.guests.shape import shape_of
-    from linewatt.lab.guests.spec import MAX_GUESTS
+    from linewatt.features.lab.guests.shape import shape_of
+    from linewatt.features.lab.guests.spec import MAX_GUESTS
 
     if len(campaign.hosts) > MAX_GUESTS:
         raise InvalidInput(

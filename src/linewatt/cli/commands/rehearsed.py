@@ -13,7 +13,7 @@ from linewatt.report.series import plural
 if TYPE_CHECKING:
     from linewatt.engine.events import Ended
     from linewatt.engine.rehearsal import Rehearsed
-    from linewatt.lab.guests.shape import Shape
+    from linewatt.features.lab.guests.shape import Shape
     from linewatt.tuning.base import Change
 
 SCHEMA_VERSION = 1

@@ -14,7 +14,8 @@ A host with several data ports has ``data1`` and so on beside ``data0``, each in
 the switch shares a rate among the ports of a host, these are on a bridge of the host's own, and what comes to
 it from ``br0`` passes one shaped link.
 
-A host that is a virtual machine has the same wires, joined with its own (:mod:`linewatt.lab.guests.recipe`).
+A host that is a virtual machine has the same wires, joined with its own
+(:mod:`linewatt.features.lab.guests.recipe`).
 
 Management and data networks are apart, as in real labs, so that a flood on the data links cannot cut
 the controller off. Addresses come from the ranges set aside for benchmarking (RFC 2544: 198.18.0.0/15,
@@ -31,8 +32,8 @@ from itertools import chain
 
 from linewatt import units
 from linewatt.errors import InvalidInput
-from linewatt.lab.bmc_recipe import Meters
-from linewatt.lab.guests.spec import MAX_GUESTS, Guest
+from linewatt.features.lab.bmc_recipe import Meters
+from linewatt.features.lab.guests.spec import MAX_GUESTS, Guest
 
 MAX_HOSTS = 250
 MAX_PORTS = 4

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Literal
 
 from linewatt.errors import LabError
-from linewatt.lab import bmc_recipe, processes
-from linewatt.lab.keys import write_secret
-from linewatt.lab.layout import HostLayout, Layout, cpu_list
-from linewatt.lab.power_model import server_power
-from linewatt.lab.system import Tools, tool_environment
+from linewatt.features.lab import bmc_recipe, processes
+from linewatt.features.lab.keys import write_secret
+from linewatt.features.lab.layout import HostLayout, Layout, cpu_list
+from linewatt.features.lab.power_model import server_power
+from linewatt.features.lab.system import Tools, tool_environment
 
 BmcState = Literal["up", "silent", "down", "not fed"]
 """``not fed``: it answers, but its values no longer follow the host; ``silent``: it runs and does not answer
@@ -95,7 +95,7 @@ def start_feeder(
     first = _first_on_same_cpus(layout)
     cpus = {host.name: host.cpus for host in layout.hosts if first[host.name] == host.name}
     # -S: it needs nothing but Python's own library and linewatt, which it finds where it is now.
-    python = [sys.executable, "-S", "-P", "-m", "linewatt.lab.feeder"]
+    python = [sys.executable, "-S", "-P", "-m", "linewatt.features.lab.feeder"]
     return subprocess.Popen(
         [
             *(tools.ip, "netns", "exec", layout.switch_namespace, "sh", "-c", START_FEEDER, "linewatt-lab"),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that feeds a lab's BMCs: CPU use in, values files out, five times a second.
 
-``python -m linewatt.lab.feeder VALUES 0,0,0,0,0,0 h1=0,1 h2=2,3``: ``VALUES/h1`` says what a server with the
-CPUs 0 and 1 draws. Hosts on the same CPUs share a file. The numbers are those of :class:`.Meters`; of a BMC
-that does not show what is drawn ``VALUES/h1.truth`` has that, and ``VALUES/h1.plug`` where there is a plug.
+``python -m linewatt.features.lab.feeder VALUES 0,0,0,0,0,0 h1=0,1 h2=2,3``: ``VALUES/h1`` says what a
+server with the CPUs 0 and 1 draws. Hosts on the same CPUs share a file. The numbers are those of
+:class:`.Meters`; of a BMC that does not show what is drawn ``VALUES/h1.truth`` has that, and ``VALUES/h1.plug`` where there is a plug.
 CPUs are as busy as ``VALUES/h1.busy`` says, if it is there, and fans turn at no less than ``VALUES/h1.fans``
 says. It runs until it is ended, or ``VALUES`` is gone.
 """
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from linewatt.lab.bmc_recipe import (
+from linewatt.features.lab.bmc_recipe import (
     BEAT,
     BUSY,
     FANS,
@@ -30,7 +30,7 @@ from linewatt.lab.bmc_recipe import (
     truth_line,
     values_line,
 )
-from linewatt.lab.power_model import PSUS, ServerPower, mean_power, server_power
+from linewatt.features.lab.power_model import PSUS, ServerPower, mean_power, server_power
 
 _INTERVAL_S = 0.2
 _AVERAGED = 5

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.commands.kernels import kernels
 from linewatt.cli.help import Command, Group
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
+from linewatt.features.lab.commands.kernels import kernels
 
 if TYPE_CHECKING:
-    from linewatt.lab import Guest, HostLayout, Lab, LabStatus
+    from linewatt.features.lab.api import Guest, HostLayout, Lab, LabStatus
 
 SCHEMA_VERSION = 1
 
@@ -137,7 +137,7 @@ def up(  # noqa: PLR0913  one parameter an option
 
     A campaign's hosts: can name it. Needs root.
     """
-    from linewatt import lab
+    from linewatt.features.lab import api as lab
 
     like = lab.Guest(cpus=cpus, threads=threads, nodes=nodes, memory_mib=memory, acpi_meter=acpi_meter)
     guests = _guests(vm, hosts, nic, kernel, like)
@@ -173,7 +173,7 @@ def _guests(
     vm: int | None, hosts: int, nics: list[str], kernels: list[str], like: Guest
 ) -> tuple[Guest, ...]:
     """What ``--vm`` and its companions ask for; these mean nothing without it."""
-    from linewatt.lab.guests.spec import Guest, same_guests
+    from linewatt.features.lab.guests.spec import Guest, same_guests
 
     if vm is not None:
         if hosts not in (2, vm):
@@ -209,7 +209,7 @@ def down(
 
     Also what a killed up left. Needs root.
     """
-    from linewatt import lab
+    from linewatt.features.lab import api as lab
 
     removed = lab.down_all() if every else [name] if lab.down(name) else []
     if as_json:
@@ -233,7 +233,7 @@ def status(
 
     Of each host its sshd and its BMC are asked.
     """
-    from linewatt import lab
+    from linewatt.features.lab import api as lab
 
     labs = lab.status(name)
     for each in labs:
@@ -298,7 +298,7 @@ def _status(lab: LabStatus) -> dict[str, Any]:
 
 
 def _print_table(labs: list[LabStatus]) -> None:
-    from linewatt.lab.layout import cpu_list
+    from linewatt.features.lab.layout import cpu_list
 
     columns = ("lab", "state", "host", "sshd", "bmc", "address", "data ipv4", "data ipv6", "cpus", "guest")
     rows: list[tuple[str, ...]] = [columns]

@@ -13,8 +13,8 @@ import subprocess
 from pathlib import Path
 
 from linewatt.errors import LabError
-from linewatt.lab.bmc_recipe import SENSORS
-from linewatt.lab.system import tool_environment
+from linewatt.features.lab.bmc_recipe import SENSORS
+from linewatt.features.lab.system import tool_environment
 
 SAMPLED_MS = 1000
 """Linux asks the firmware no more often than the meter says that it samples."""

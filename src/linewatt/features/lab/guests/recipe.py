@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linewatt.lab import bmc_recipe
-from linewatt.lab.guests.spec import MODULES, Guest, Nic
-from linewatt.lab.recipe import QUIET_LINKS
+from linewatt.features.lab import bmc_recipe
+from linewatt.features.lab.guests.spec import MODULES, Guest, Nic
+from linewatt.features.lab.recipe import QUIET_LINKS
 
 GUEST_DIRECTORY = Path("/run/linewatt")
 """Where a guest keeps its keys and its sshd's configuration: in memory, copied from what it was handed."""

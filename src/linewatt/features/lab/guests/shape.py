@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.lab.guests.spec import EXPRESS, MAX_NICS, MODULES, Guest, Model, Nic
+from linewatt.features.lab.guests.spec import EXPRESS, MAX_NICS, MODULES, Guest, Model, Nic
 
 Facts = Mapping[str, Mapping[str, Any]]
 """section → fact → value of a host"""

@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from linewatt.errors import LabError
-from linewatt.lab import processes
-from linewatt.lab.guests import meter, recipe
-from linewatt.lab.guests.kernel_image import unpack
-from linewatt.lab.guests.recipe import Wire
-from linewatt.lab.guests.spec import Guest
-from linewatt.lab.guests.tools import GuestTools, unpacked_modules
-from linewatt.lab.layout import SSH_PORT, HostLayout, Layout
-from linewatt.lab.system import search_path
+from linewatt.features.lab import processes
+from linewatt.features.lab.guests import meter, recipe
+from linewatt.features.lab.guests.kernel_image import unpack
+from linewatt.features.lab.guests.recipe import Wire
+from linewatt.features.lab.guests.spec import Guest
+from linewatt.features.lab.guests.tools import GuestTools, unpacked_modules
+from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout
+from linewatt.features.lab.system import search_path
 
 _UP_LIMIT_S = 420.0
 """without KVM a guest boots in 16 s on a quiet machine, and in minutes on one whose CPUs are all busy"""

@@ -28,9 +28,9 @@ def demo(
     from linewatt.campaign.reading.file import load
     from linewatt.cli.commands.run import execute
     from linewatt.cli.commands.show import checked_target, report, show
-    from linewatt.cli.own_lab import own_lab
     from linewatt.document import read_yaml
-    from linewatt.lab import LabRequest
+    from linewatt.features.lab.api import LabRequest
+    from linewatt.features.lab.own_lab import own_lab
 
     can_be_made("--results", results)
     if output is not None:
@@ -56,4 +56,4 @@ def shipped_campaign() -> Path:
     """The demo's campaign file, which is part of the package."""
     from importlib.resources import files
 
-    return Path(str(files("linewatt.lab") / "demo.yaml"))
+    return Path(str(files("linewatt.features.lab") / "demo.yaml"))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.errors import LabError
+from linewatt.features.lab.layout import Cores
 from linewatt.foreign import read_json
-from linewatt.lab.layout import Cores
 
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
 _PACKAGE = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``up``, ``down`` and ``status`` of labs."""
+"""``up``, ``down`` and ``status`` of labs: what commands, other features and tests use of this folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import bmc, processes, system
-from linewatt.lab.bmc import BmcState
-from linewatt.lab.build import (
+from linewatt.features.lab import bmc, processes, system
+from linewatt.features.lab.bmc import BmcState
+from linewatt.features.lab.build import (
     answering,
     build,
     is_inventory_of,
@@ -21,10 +21,26 @@ from linewatt.lab.build import (
     take_down,
     wait_for_hosts,
 )
-from linewatt.lab.guests import start as guests
-from linewatt.lab.guests.tools import GuestTools, find_guest_tools
-from linewatt.lab.layout import HostLayout, LabRequest, check_name
-from linewatt.lab.state import ROOT, LabState, Registry
+from linewatt.features.lab.guests import start as guests
+from linewatt.features.lab.guests.spec import Guest, Nic
+from linewatt.features.lab.guests.tools import GuestTools, find_guest_tools
+from linewatt.features.lab.layout import HostLayout, LabRequest, check_name
+from linewatt.features.lab.state import ROOT, LabState, Registry
+
+__all__ = [
+    "Guest",
+    "HostLayout",
+    "HostStatus",
+    "Lab",
+    "LabRequest",
+    "LabStatus",
+    "Nic",
+    "down",
+    "down_all",
+    "names",
+    "status",
+    "up",
+]
 
 
 @dataclass(frozen=True, slots=True)

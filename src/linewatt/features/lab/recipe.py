@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from linewatt.lab import bmc_recipe
-from linewatt.lab.layout import SSH_PORT, HostLayout, Layout, cpu_list, cpu_mask
+from linewatt.features.lab import bmc_recipe
+from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout, cpu_list, cpu_mask
 
 INVENTORY_HEADER = "# Inventory of a linewatt lab; removed by: linewatt lab down --name "
 

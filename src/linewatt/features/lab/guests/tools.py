@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab.guests.spec import Guest
-from linewatt.lab.system import search_path
+from linewatt.features.lab.guests.spec import Guest
+from linewatt.features.lab.system import search_path
 
 UNPACKED = Path("/var/lib/linewatt/kernels")
 """Where ``scripts/setup.sh vm`` unpacks a kernel on a machine that has none: nothing there is ever booted by

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from linewatt.lab.power_model import PSUS, ServerPower
+from linewatt.features.lab.power_model import PSUS, ServerPower
 
 PORT = 623  # asf-rmcp; IPMI 2.0, 13.1.2
 USER = "admin"

@@ -14,14 +14,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from linewatt.errors import LabError
-from linewatt.lab import bmc, processes, recipe
-from linewatt.lab.guests import start as guests
-from linewatt.lab.guests.recipe import GUEST_DIRECTORY, START_GUEST
-from linewatt.lab.guests.tools import GuestTools
-from linewatt.lab.keys import KeyPair, make_key, write_private
-from linewatt.lab.layout import SSH_PORT, HostLayout, Layout
-from linewatt.lab.state import LabState
-from linewatt.lab.system import Tools, names_present, run_batch, tool_environment
+from linewatt.features.lab import bmc, processes, recipe
+from linewatt.features.lab.guests import start as guests
+from linewatt.features.lab.guests.recipe import GUEST_DIRECTORY, START_GUEST
+from linewatt.features.lab.guests.tools import GuestTools
+from linewatt.features.lab.keys import KeyPair, make_key, write_private
+from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout
+from linewatt.features.lab.state import LabState
+from linewatt.features.lab.system import Tools, names_present, run_batch, tool_environment
 
 _START_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 60.0  # 250 hosts on a busy machine; a host that has died is noticed at once

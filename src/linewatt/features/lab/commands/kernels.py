@@ -43,12 +43,12 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     A guest generates the load, one for each kernel answers it. All are gone at the end, the result stays.
     Needs root.
     """
-    from linewatt import lab
     from linewatt.campaign.planning.plan import plan
     from linewatt.cli.commands.compare import compare
     from linewatt.cli.commands.run import execute
-    from linewatt.cli.own_lab import own_lab
-    from linewatt.lab.guests.spec import Guest, same_guests
+    from linewatt.features.lab import api as lab
+    from linewatt.features.lab.guests.spec import Guest, same_guests
+    from linewatt.features.lab.own_lab import own_lab
     from linewatt.report.comparison.factor import parse_factor
 
     if len(set(kernel)) < max(2, len(kernel)):
@@ -79,7 +79,7 @@ def shipped_campaign() -> Path:
     """What is measured where no campaign is given, which is part of the package."""
     from importlib.resources import files
 
-    return Path(str(files("linewatt.lab") / "kernels.yaml"))
+    return Path(str(files("linewatt.features.lab") / "kernels.yaml"))
 
 
 def _checked(file: Path | None, hosts: Sequence[str], *, ports: int) -> None:

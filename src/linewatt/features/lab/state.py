@@ -22,9 +22,9 @@ from pathlib import Path
 
 from linewatt import durable
 from linewatt.errors import LabError, ParseError
+from linewatt.features.lab.layout import INDEXES, Cores, LabRequest, Layout, is_name, lay_out
+from linewatt.features.lab.processes import any_called
 from linewatt.foreign import STORED, one_line, read_json
-from linewatt.lab.layout import INDEXES, Cores, LabRequest, Layout, is_name, lay_out
-from linewatt.lab.processes import any_called
 
 ROOT = Path("/run/linewatt/lab")
 """All labs of a machine share it: the numbers that keep their addresses apart are given out here."""
