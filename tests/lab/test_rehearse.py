@@ -11,10 +11,10 @@ import pytest
 from tests.vm.test_rehearse import CAMPAIGN
 
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.rehearsal import changes_of
-from linewatt.cli.commands.rehearse import _on_guests, called
 from linewatt.engine.events import Ended
 from linewatt.features.lab import api as lab
+from linewatt.features.rehearse.command import _on_guests, called
+from linewatt.features.rehearse.edits import changes_of
 
 pytestmark = pytest.mark.lab
 

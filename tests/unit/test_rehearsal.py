@@ -13,13 +13,13 @@ from tests.report_factories import host, result, stored, trial
 from tests.unit.conftest import Run
 
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.rehearsal import Guests, changes_of, loads_of, on_guests, said
-from linewatt.cli.commands.rehearsed import document, host_says, lines
 from linewatt.engine.events import Ended
-from linewatt.engine.rehearsal import Outcome, Rehearsed, differences, facts_of, judged
 from linewatt.errors import InvalidInput
 from linewatt.features.lab.guests.shape import Shape, shape_of
 from linewatt.features.lab.guests.spec import Guest, Nic
+from linewatt.features.rehearse.changes import Outcome, Rehearsed, differences, facts_of, judged
+from linewatt.features.rehearse.document import document, host_says, lines
+from linewatt.features.rehearse.edits import Guests, changes_of, loads_of, on_guests, said
 from linewatt.hosts.facts import read
 from linewatt.model import Case
 from linewatt.tuning.base import Change
@@ -288,7 +288,7 @@ def test_wrong_use_is_one_line_before_a_boot(
 
 
 def test_facts_of_a_stored_result_are_of_the_hosts_by_name(tmp_path: Path) -> None:
-    from linewatt.cli.commands.rehearse import _stored_facts
+    from linewatt.features.rehearse.command import _stored_facts
 
     one = result(
         (trial(1, Case("tcp", "gen", "dut"), 1e9, 2.0),),

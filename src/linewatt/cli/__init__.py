@@ -61,7 +61,6 @@ def _options(
 CORE_COMMANDS = {
     "run": {"run": "run", "resume": "resume", "restore": "restore"},
     "check": {"check": "check_command"},
-    "rehearse": {"rehearse": "rehearse"},
     "prepare": {"prepare": "prepare_command"},
     "calibrate": {"calibrate": "calibrate"},
     "plan": {"plan": "plan_command"},

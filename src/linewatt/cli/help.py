@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from linewatt.cli.output import say
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Measure": ("plan", "check", "rehearse", "prepare", "run", "resume", "restore", "calibrate"),
+    "Measure": ("plan", "check", "prepare", "run", "resume", "restore", "calibrate"),
     "Read": ("list", "show", "report", "serve", "fit", "verify", "rederive", "import", "export", "sql"),
     "Compare": ("compare", "history", "baseline"),
     "Tools": ("derive", "analyze", "advise", "place", "schema", "features"),

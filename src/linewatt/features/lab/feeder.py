@@ -3,9 +3,9 @@
 
 ``python -m linewatt.features.lab.feeder VALUES 0,0,0,0,0,0 h1=0,1 h2=2,3``: ``VALUES/h1`` says what a
 server with the CPUs 0 and 1 draws. Hosts on the same CPUs share a file. The numbers are those of
-:class:`.Meters`; of a BMC that does not show what is drawn ``VALUES/h1.truth`` has that, and ``VALUES/h1.plug`` where there is a plug.
-CPUs are as busy as ``VALUES/h1.busy`` says, if it is there, and fans turn at no less than ``VALUES/h1.fans``
-says. It runs until it is ended, or ``VALUES`` is gone.
+:class:`.Meters`; of a BMC that does not show what is drawn ``VALUES/h1.truth`` has that, and
+``VALUES/h1.plug`` where there is a plug. CPUs are as busy as ``VALUES/h1.busy`` says, if it is there,
+and fans turn at no less than ``VALUES/h1.fans`` says. It runs until it is ended, or ``VALUES`` is gone.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from linewatt.report.series import plural
 
 if TYPE_CHECKING:
     from linewatt.engine.events import Ended
-    from linewatt.engine.rehearsal import Rehearsed
     from linewatt.features.lab.guests.shape import Shape
+    from linewatt.features.rehearse.changes import Rehearsed
     from linewatt.tuning.base import Change
 
 SCHEMA_VERSION = 1

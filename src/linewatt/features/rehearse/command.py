@@ -17,11 +17,11 @@ from linewatt.errors import InvalidInput, LinewattError
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
-    from linewatt.campaign.rehearsal import Edit, Guests
     from linewatt.engine.events import Ended
-    from linewatt.engine.rehearsal import Rehearsed
     from linewatt.features.lab.api import Lab
     from linewatt.features.lab.guests.shape import Shape
+    from linewatt.features.rehearse.changes import Rehearsed
+    from linewatt.features.rehearse.edits import Edit, Guests
     from linewatt.hosts.facts.read import Facts
 
 REFUSED = 3
@@ -50,12 +50,12 @@ def rehearse(
     load failed; 2 wrong use.
     """
     from linewatt.campaign.reading.file import load
-    from linewatt.campaign.rehearsal import changes_of, said
-    from linewatt.cli.commands.rehearsed import document, lines
     from linewatt.document import read_yaml
     from linewatt.features.lab.api import LabRequest
     from linewatt.features.lab.guests.tools import has_kvm
     from linewatt.features.lab.own_lab import own_lab
+    from linewatt.features.rehearse.document import document, lines
+    from linewatt.features.rehearse.edits import changes_of, said
 
     campaign = load(file, hosts, edit=changes_of)
     told = _told(campaign, facts, connect=connect)
@@ -76,7 +76,7 @@ def rehearse(
 
 def _told(campaign: Campaign, stored: Path | None, *, connect: bool) -> _Told:
     """Facts of each host, or why they are not known. Raises InvalidInput for a file that has none."""
-    from linewatt.engine.rehearsal import facts_of
+    from linewatt.features.rehearse.changes import facts_of
 
     if stored is not None:
         known = _stored_facts(stored)
@@ -116,7 +116,7 @@ def _shapes(campaign: Campaign, told: _Told, *, kvm: bool) -> dict[str, Shape]:
 
 def called(campaign: Campaign, told: _Told, lab: Lab) -> Guests:
     """How the guests call interfaces and addresses of the hosts, as the file and their facts have these."""
-    from linewatt.campaign.rehearsal import Guests
+    from linewatt.features.rehearse.edits import Guests
 
     interfaces: dict[str, dict[str, str]] = {}
     addresses: dict[str, str] = {}
@@ -142,10 +142,10 @@ def _on_guests(file: Path, campaign: Campaign, lab: Lab, guests: Guests) -> tupl
     All that is written goes with the lab.
     """
     from linewatt.campaign.reading.file import load
-    from linewatt.campaign.rehearsal import changes_of, loads_of, on_guests
     from linewatt.cli.commands.run import until_done
     from linewatt.engine.events import Event, LeftChanged, Phase, Warned
-    from linewatt.engine.rehearsal import rehearse_changes
+    from linewatt.features.rehearse.changes import rehearse_changes
+    from linewatt.features.rehearse.edits import changes_of, loads_of, on_guests
 
     def heard(event: Event) -> None:
         if isinstance(event, Phase | Warned):
