@@ -46,6 +46,7 @@ MOST_FILES = 40
 """test files of a run; each worker collects all of them first, which takes 0.1 s a file"""
 IMPORTED_BY_NAME = {
     "linewatt.cli": "linewatt.cli.commands.",
+    "linewatt.core.feature": "linewatt.features.",
     "linewatt.engine.soak.clients.prepare_parcel": "linewatt.loads.users.",
     "linewatt.sensors.registry": "linewatt.sensors.",
     "linewatt.tuning.registry": "linewatt.tuning.",

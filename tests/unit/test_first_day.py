@@ -317,7 +317,7 @@ def test_a_run_that_could_keep_no_journal_touches_no_host(
 def test_a_demo_that_cannot_be_run_builds_no_lab(
     run: Run, option: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.features.lab.up", lambda *_: pytest.fail("a lab was built"))
+    monkeypatch.setattr("linewatt.features.lab.api.up", lambda *_: pytest.fail("a lab was built"))
     code, _, err = run("demo", *option)
     assert (code, err.count("\n")) == (2, 1)
 

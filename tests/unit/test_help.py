@@ -21,6 +21,7 @@ import linewatt
 from linewatt import cli
 from linewatt.cli.help import GROUPS, records, summary
 from linewatt.cli.manual import ENVIRONMENT, PAGE, PLACES, pages
+from linewatt.core.feature import feature_commands
 
 VALUE = re.compile(r"(--?[a-z-]+)(?:, (--[a-z-]+))?(?: (.+))?")
 PROGRAM = typer.main.get_command(cli.whole())
@@ -50,11 +51,12 @@ def test_commands_stand_by_what_they_are_for_with_their_whole_description(run: R
     assert at == sorted(at)
     for title, names in GROUPS.items():
         section = out.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
-        assert [line.split()[0] for line in section.splitlines()] == list(names), "one line each"
-        for name in names:
+        of_features = sorted(word for word, command in feature_commands().items() if command.group == title)
+        assert [line.split()[0] for line in section.splitlines()] == [*names, *of_features], "one line each"
+        for name in (*names, *of_features):
             assert summary(PROGRAM.commands[name]) in section  # type: ignore[attr-defined]
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(
-        name for made in cli.MODULES.values() for name in made
+        name for module in cli.CORE_COMMANDS.values() for name in module
     )
 
 

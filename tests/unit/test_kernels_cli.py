@@ -37,7 +37,7 @@ TESTS = 'name: c\nhosts: x.yaml\npairs: ["gen -> dut"]\ntests: [tcp]\n'
 def test_what_is_wrong_is_one_line_and_boots_nothing(
     run: Run, words: tuple[str, ...], wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.features.lab.up", lambda *_: pytest.fail("a lab was built"))
+    monkeypatch.setattr("linewatt.features.lab.api.up", lambda *_: pytest.fail("a lab was built"))
     code, out, err = run("lab", "kernels", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert wrong in err
@@ -46,7 +46,7 @@ def test_what_is_wrong_is_one_line_and_boots_nothing(
 def test_a_campaign_that_is_wrong_or_no_trials_is_refused_before_a_boot(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.features.lab.up", lambda *_: pytest.fail("a lab was built"))
+    monkeypatch.setattr("linewatt.features.lab.api.up", lambda *_: pytest.fail("a lab was built"))
     path = write(TESTS.replace("[tcp]", "[tpc]"))
     code, _, err = run("lab", "kernels", str(path), *TWO)
     assert code == 2

@@ -31,7 +31,7 @@ OURS = {name: host(name, lab="kernels-4711") for name in ("h1", "h2")}
 
 PROGRAM = """
 import asyncio, os, signal, sys
-from linewatt import lab
+from linewatt.features.lab import api as lab
 from linewatt.cli.commands.run import until_done
 from linewatt.features.lab.own_lab import own_lab
 

@@ -7,15 +7,16 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from tests import forked
 from tests.report_factories import result, scaling_trials, stored
 
 from linewatt import cli
+from linewatt.core.feature import feature_commands
 
 RESULT = Path(__file__).parent.parent / "captures" / "results" / "method-1"
 PROGRAM = "from linewatt.cli import program; program()"
@@ -34,13 +35,10 @@ def run(*arguments: str, before: str = "", **options: Any) -> subprocess.Complet
     )
 
 
-@pytest.mark.parametrize("module", cli.MODULES)
+@pytest.mark.parametrize("module", cli.CORE_COMMANDS)
 def test_each_command_of_the_table_is_made_by_its_module(module: str) -> None:
-    program = typer.Typer()
-    cli.add(program, module)
-    commands = [one.name for one in program.registered_commands]
-    groups = [one.name for one in program.registered_groups]
-    assert tuple(name for name in (*commands, *groups)) == tuple(cli.MODULES[module])
+    for name in cli.CORE_COMMANDS[module].values():
+        assert callable(getattr(import_module(f"linewatt.cli.commands.{module}"), name))
 
 
 class After(forked.Forked):
@@ -110,7 +108,8 @@ def test_whoever_asks_for_no_command_gets_all_of_them(arguments: list[str]) -> N
     elif "--version" in arguments:
         assert said.startswith("linewatt ")
     else:
-        assert all(name in said for own in cli.MODULES.values() for name in own)
+        core = [word for words in cli.CORE_COMMANDS.values() for word in words]
+        assert all(f"\n  {word} " in said for word in (*core, *feature_commands()))
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,7 @@ def test_what_is_on_record_of_the_hosts_own_nic_is_told(change: Change, told: An
 def test_wrong_use_is_one_line_before_a_boot(
     run: Run, file: str, words: tuple[str, ...], wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.features.lab.up", lambda *_: pytest.fail("a lab was built"))
+    monkeypatch.setattr("linewatt.features.lab.api.up", lambda *_: pytest.fail("a lab was built"))
     Path("c.yaml").write_text(file)
     code, out, err = run("rehearse", "c.yaml", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)

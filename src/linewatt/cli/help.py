@@ -36,12 +36,17 @@ def grouped(group: Any) -> Iterator[tuple[str, list[Any]]]:
     commands = group.commands
     for title, names in GROUPS.items():
         panels = [command for command in commands.values() if command.rich_help_panel == title]
-        panels.sort(key=lambda command: names.index(command.name) if command.name in names else len(names))
+        panels.sort(key=lambda command: _place(command.name, names))
         if panels:
             yield title, panels
     others = [one for one in commands.values() if one.rich_help_panel not in GROUPS]
     if others:
         yield "Commands", others
+
+
+def _place(word: str, core: tuple[str, ...]) -> tuple[int, str]:
+    """Commands of the core in their order, then those of features by the alphabet."""
+    return (core.index(word), "") if word in core else (len(core), word)
 
 
 def records(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
