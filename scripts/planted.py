@@ -83,7 +83,7 @@ FAULTS = (
     ),
     Fault(
         "no-token-needed",
-        "web/guard.py",
+        "features/serve/guard.py",
         "whoever sends no token reads every result of a server that asks for one",
         "if not hmac.compare_digest(given, token):",
         "if given and not hmac.compare_digest(given, token):",
@@ -170,7 +170,7 @@ FAULTS = (
     ),
     Fault(
         "inventory-stays",
-        "lab/build.py",
+        "features/lab/build.py",
         "lab down leaves an inventory of hosts that are gone",
         "        remove_copy(Path(copy), state.request.name)\n",
         "        pass\n",

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.engine import events
-from linewatt.engine.broadcast.broadcast import Broadcast
 from linewatt.engine.live.now import CpuNow
+from linewatt.features.serve.broadcast.broadcast import Broadcast
 from linewatt.model import Case
 
 LIMIT_S = 60.0
@@ -59,7 +59,7 @@ class Fed:
 
         def all_of_them() -> None:
             for event in told:
-                self.broadcast.say(event)
+                self.broadcast.hear(event)
 
         self._call(all_of_them)
 
@@ -102,6 +102,6 @@ class Fed:
     async def _work(self) -> None:
         self._end = asyncio.Event()
         self.broadcast = Broadcast(self.shown.append, cpu_of)
-        async with self.broadcast.offered(self._path, self._state):
+        async with self.broadcast.during(self._path, self._state, resumable=True):
             self._begun.set()
             await self._end.wait()

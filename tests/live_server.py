@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 import uvicorn
 
-from linewatt.web.app import create_app
-from linewatt.web.settings import Settings
+from linewatt.features.serve.app import create_app
+from linewatt.features.serve.settings import Settings
 
 LIMIT_S = 60.0
 """for an answer, where how soon is not what is tested"""

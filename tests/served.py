@@ -25,10 +25,10 @@ from tests.report_factories import (
     written,
 )
 
+from linewatt.features.serve.app import create_app
+from linewatt.features.serve.settings import Settings
 from linewatt.model import Case
 from linewatt.store import write
-from linewatt.web.app import create_app
-from linewatt.web.settings import Settings
 
 PORT = 8642
 URL = f"http://127.0.0.1:{PORT}"

@@ -17,8 +17,8 @@ from tests.live_server import Served, serving
 from tests.report_factories import failed, powered, trial
 
 from linewatt.engine import events
+from linewatt.features.serve.settings import Settings
 from linewatt.model import Flag
-from linewatt.web.settings import Settings
 
 pytestmark = pytest.mark.browser
 

@@ -21,7 +21,7 @@ from tests import forked
 from tests.lab.test_campaign import CHANGES, HANG_LIMIT_S, LONG, Bench, await_event, bench, end, until
 from tests.live_server import Served
 
-from linewatt.engine.broadcast import sockets
+from linewatt.features.serve.broadcast import sockets
 
 pytestmark = pytest.mark.lab
 __all__ = ["bench"]
@@ -66,7 +66,7 @@ def cpu_s(pid: int) -> float:
 class SmallBuffers(forked.Forked):
     """A run whose kernel keeps little for who does not read, so that what it writes has nowhere to go."""
 
-    before = "from linewatt.engine.broadcast import broadcast\nbroadcast.KERNEL_BYTES = 1"
+    before = "from linewatt.features.serve.broadcast import broadcast\nbroadcast.KERNEL_BYTES = 1"
 
 
 @contextmanager

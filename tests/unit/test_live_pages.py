@@ -19,14 +19,14 @@ from tests.live_server import Served, serving
 from tests.report_factories import end, failed, result, stored, trial
 
 from linewatt.engine import events
-from linewatt.engine.broadcast import sockets
-from linewatt.engine.broadcast.client import NotRunning
-from linewatt.engine.broadcast.telling import told
-from linewatt.engine.broadcast.view import View
+from linewatt.features.serve import live_hub, live_words
+from linewatt.features.serve.broadcast import sockets
+from linewatt.features.serve.broadcast.client import NotRunning
+from linewatt.features.serve.broadcast.telling import told
+from linewatt.features.serve.broadcast.view import View
+from linewatt.features.serve.live_hub import Hub, Listener
+from linewatt.features.serve.settings import Settings
 from linewatt.model import Case, Flag, FlowResult
-from linewatt.web import live_hub, live_words
-from linewatt.web.live_hub import Hub, Listener
-from linewatt.web.settings import Settings
 
 ID, OTHER = "20260101T000000Z-demo", "20260101T000100Z-other"
 BEGUN = events.Started(ID, f"results/{ID}", 3, 0, 33.0)

@@ -17,10 +17,10 @@ from tests.served import DEMO, PORT, URL, certificate_in, client, results_in
 from tests.unit.conftest import Run
 
 from linewatt.errors import InvalidInput
+from linewatt.features.serve import serving
+from linewatt.features.serve.guard import CONTENT_SECURITY_POLICY
+from linewatt.features.serve.settings import Settings, checked, is_loopback, read_token
 from linewatt.store import remembered
-from linewatt.web import serving
-from linewatt.web.guard import CONTENT_SECURITY_POLICY
-from linewatt.web.settings import Settings, checked, is_loopback, read_token
 
 TOKEN = "a-token-of-more-than-sixteen"  # noqa: S105
 
@@ -150,7 +150,7 @@ def test_every_answer_forbids_scripts_of_others_frames_and_guessing(site: TestCl
 def test_a_failure_inside_says_nothing_of_itself_and_is_guarded_too(
     site: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linewatt.web import asked
+    from linewatt.features.serve import asked
 
     def fails(_: object) -> None:
         raise RuntimeError("a secret of the inside")
@@ -281,7 +281,7 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_old_tls_is_not_spoken(certificate: tuple[Path, Path]) -> None:
-    from linewatt.web.settings import tls_context
+    from linewatt.features.serve.settings import tls_context
 
     assert tls_context(*certificate).minimum_version == ssl.TLSVersion.TLSv1_2
 
@@ -324,8 +324,8 @@ def test_where_the_extra_is_missing_one_line_says_what_to_install(
             raise ModuleNotFoundError("No module named 'uvicorn'", name="uvicorn")
         return real(name, *rest, **more)
 
-    monkeypatch.delitem(sys.modules, "linewatt.web.serving")
-    monkeypatch.delattr("linewatt.web.serving")
+    monkeypatch.delitem(sys.modules, "linewatt.features.serve.serving")
+    monkeypatch.delattr("linewatt.features.serve.serving")
     monkeypatch.setattr(builtins, "__import__", without)
     code, out, err = run("serve", "--port", str(PORT))
     assert (code, out) == (2, "")

@@ -18,15 +18,15 @@ from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
 
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.features.serve.asked import Asked, asked, chosen
+from linewatt.features.serve.shelf import LINK, Shelf
+from linewatt.features.serve.sparkline import sparkline
 from linewatt.model import Case
 from linewatt.report import listing
 from linewatt.report.glance import MOST_VALUES, Glance
 from linewatt.report.listing import Listed
 from linewatt.store import read, remembered
 from linewatt.store.read import Damaged
-from linewatt.web.asked import Asked, asked, chosen
-from linewatt.web.shelf import LINK, Shelf
-from linewatt.web.sparkline import sparkline
 
 WHOLE_S = 60.0
 
@@ -125,7 +125,7 @@ def test_a_long_list_has_pages(site: TestClient) -> None:
     assert [path.name for path, _ in found[:2]] == ["0000", "0001"]
     assert site.get("/?page=999999").status_code == 200
     with pytest.MonkeyPatch.context() as patch:
-        from linewatt.web import asked as module
+        from linewatt.features.serve import asked as module
 
         patch.setattr(module, "ROWS", 2)
         text = site.get("/?sort=id&order=asc&page=2").text
@@ -174,7 +174,7 @@ def test_a_page_does_not_wait_for_results_to_be_read(root: Path) -> None:
 def test_only_what_changed_is_read_again_and_what_is_gone_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.web.shelf.FRESH_S", -1.0)
+    monkeypatch.setattr("linewatt.features.serve.shelf.FRESH_S", -1.0)
     reads: list[str] = []
     for at in range(3):
         stored(tmp_path, result(scaling_trials((1,), 2), id=f"r{at}"))
@@ -200,9 +200,9 @@ def test_only_what_changed_is_read_again_and_what_is_gone_is_gone(
 def test_a_result_that_always_changes_is_not_read_all_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.web.shelf.FRESH_S", -1.0)
+    monkeypatch.setattr("linewatt.features.serve.shelf.FRESH_S", -1.0)
     monkeypatch.setattr(remembered, "SETTLED_S", 1e9)  # as if it had just been written
-    monkeypatch.setattr("linewatt.web.shelf._EASE", 1e9)
+    monkeypatch.setattr("linewatt.features.serve.shelf._EASE", 1e9)
     stored(tmp_path, result(scaling_trials((1,), 1), id="r"))
     reads: list[str] = []
     shelf = Shelf(tmp_path, lambda path: reads.append(path.name), name="test")

@@ -25,12 +25,12 @@ from tests.unit.conftest import Run
 from tests.unit.test_over_time import with_samples
 
 from linewatt.errors import StoreError
+from linewatt.features.serve.answers import Body
+from linewatt.features.serve.making import Making
+from linewatt.features.serve.within import data
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.interactive import interactive
 from linewatt.store import baselines, remembered
-from linewatt.web.answers import Body
-from linewatt.web.making import Making
-from linewatt.web.within import data
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -353,7 +353,7 @@ def test_what_is_kept_has_a_bound_and_a_failure_is_not_kept() -> None:
 
 
 def test_a_page_that_takes_long_holds_up_no_other(site: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    from linewatt.web import result_page as module
+    from linewatt.features.serve import result_page as module
 
     begun, go, answers = threading.Event(), threading.Event(), list[int]()
 

@@ -66,7 +66,6 @@ CORE_COMMANDS = {
     "plan": {"plan": "plan_command"},
     "schema": {"schema": "schema_command"},
     "show": {"list": "list_results", "show": "show", "report": "report"},
-    "serve": {"serve": "serve"},
     "compare": {"compare": "compare"},
     "history": {"history": "history"},
     "baseline": {"baseline": "baseline_app"},

@@ -56,6 +56,8 @@ class Feature:
     summary: str
     """what it is for, in a few words without a full stop"""
     commands: tuple[FeatureCommand, ...] = ()
+    run_observer: str = ""
+    """path to what makes a ``linewatt.engine.observers.RunObserver`` for each run"""
 
 
 @dataclass(frozen=True, slots=True)

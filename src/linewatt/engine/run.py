@@ -24,10 +24,10 @@ from linewatt.campaign.planning.plan import Round
 from linewatt.campaign.reading.sites import read_topologies, site
 from linewatt.engine import events
 from linewatt.engine.beside import Step, importing
-from linewatt.engine.broadcast.broadcast import Broadcast
 from linewatt.engine.live.now import CpuNow, cpu_now
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session, identity
+from linewatt.engine.observers import Observers
 from linewatt.engine.undo.leftover import refuse_leftovers
 from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
 from linewatt.errors import HostError, InvalidInput, LinewattError, StoreError
@@ -88,8 +88,8 @@ class Run(ABC, Generic[E]):
         """
         self._campaign = campaign
         self._places = places
-        self._broadcast = Broadcast(on_event, self._cpu_now)
-        self._say: events.OnEvent = self._broadcast.say
+        self._observers = Observers(on_event, self._cpu_now)
+        self._say: events.OnEvent = self._observers.tell
         self._waits = waits
         self._later = tuple(later)
         self._topologies = read_topologies(campaign)
@@ -184,7 +184,7 @@ class Run(ABC, Generic[E]):
     async def _offered(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E:
         """With whoever wants to watch it told what happens."""
         resumable = not self._campaign.is_passing
-        async with self._broadcast.offered(path, self._places.state, resumable=resumable):
+        async with self._observers.during(path, self._places.state, resumable=resumable):
             return await self._changed(path, changes, result)
 
     async def _open(self, resumed: str | None) -> None:

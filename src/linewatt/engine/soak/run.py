@@ -178,7 +178,7 @@ class SoakRun(Run[events.SoakEnded]):
             recorder.server = (users.server_host, self._server)
         recorder.begin(folder, users.clients if users is not None else ())
         self._began_s, self._until_s = now_s(), now_s() + left_s
-        self._broadcast.ends = self._ends
+        self._observers.soak_runs(self._ends)
         every_s = self._plan.soak.interval_s
         beside = [recorder.run(every_s), recorder.watch_server(every_s), self._watch_hosts(), self._tick()]
         await _until_done(self._loads(settings), beside)

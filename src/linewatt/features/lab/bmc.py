@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+import linewatt
 from linewatt.errors import LabError
 from linewatt.features.lab import bmc_recipe, processes
 from linewatt.features.lab.keys import write_secret
@@ -105,7 +106,7 @@ def start_feeder(
         stdin=lock,
         stdout=said,
         stderr=said,
-        env={**tool_environment(), "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**tool_environment(), "PYTHONPATH": str(Path(linewatt.__file__).parents[1])},
     )
 
 

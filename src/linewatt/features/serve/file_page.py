@@ -13,12 +13,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
+from linewatt.features.serve.answers import attachment
+from linewatt.features.serve.place import result_at, url_of
+from linewatt.features.serve.site import site_of
 from linewatt.store import listed
 from linewatt.store.listed import Entry
 from linewatt.store.sums import NAME as SUMS
-from linewatt.web.answers import attachment
-from linewatt.web.place import result_at, url_of
-from linewatt.web.site import site_of
 
 router = APIRouter()
 MOST_LISTED = 1000

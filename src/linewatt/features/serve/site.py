@@ -11,14 +11,14 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
+from linewatt.features.serve.answers import page
+from linewatt.features.serve.making import Making
+from linewatt.features.serve.pages import rendered
+from linewatt.features.serve.settings import Settings
+from linewatt.features.serve.shelf import Shelf
 from linewatt.report import listing
 from linewatt.report.comparison.sides import kept
 from linewatt.report.listing import Listed
-from linewatt.web.answers import page
-from linewatt.web.making import Making
-from linewatt.web.pages import rendered
-from linewatt.web.settings import Settings
-from linewatt.web.shelf import Shelf
 
 
 @dataclass(frozen=True)

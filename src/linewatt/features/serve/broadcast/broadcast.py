@@ -15,17 +15,17 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
 from linewatt.engine import events
-from linewatt.engine.broadcast import sockets
-from linewatt.engine.broadcast.telling import told
-from linewatt.engine.broadcast.view import Document, View
-from linewatt.engine.live.now import CpuNow
+from linewatt.engine.observers import CpuOf
 from linewatt.errors import LinewattError, ParseError
+from linewatt.features.serve.broadcast import sockets
+from linewatt.features.serve.broadcast.telling import told
+from linewatt.features.serve.broadcast.view import Document, View
 from linewatt.foreign import entered, read_json, shortened
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.ssh.beats import beats
@@ -43,16 +43,14 @@ ASK_BYTES = 4096
 ASK_LIMIT_S = 5.0
 """for who connects to say what it wants"""
 
-CpuOf = Callable[[Iterable[events.Placed]], Sequence[CpuNow]]
-
 
 class Broadcast:
-    """Passes events on to ``show``, and to whoever watches."""
+    """Passes events on to whoever watches, from other processes; a ``RunObserver``."""
 
     def __init__(self, show: events.OnEvent, cpu_of: CpuOf) -> None:
         """``cpu_of`` tells what CPUs of running ends do now; it is asked while somebody watches only."""
         self.view = View()
-        self.ends: tuple[events.Placed, ...] = ()
+        self.soak_ends: tuple[events.Placed, ...] = ()
         """of a load that is no trial: its hosts"""
         self._show = show
         self._cpu_of = cpu_of
@@ -62,27 +60,26 @@ class Broadcast:
         self._run: asyncio.Task[Any] | None = None
         self._seq = 0
 
-    def say(self, event: events.Event) -> None:
+    def hear(self, event: events.Event) -> None:
         """An event of the run."""
-        self._show(event)
         with self._harmless():
             self._tell(event)
 
     @asynccontextmanager
-    async def offered(self, path: Path, state: Path, *, resumable: bool = True) -> AsyncIterator[None]:
+    async def during(self, result: Path, state: Path, *, resumable: bool) -> AsyncIterator[None]:
         """Can be watched meanwhile, under the name of its result. Where that cannot be, it is said once.
 
         ``resumable``: whether a result that is not complete can be gone on with.
         """
         self.view.state |= {
-            "id": path.name,
-            "path": _absolute(path),
+            "id": result.name,
+            "path": _absolute(result),
             "pid": os.getpid(),
             "began_s": now_s(),
             "resumable": resumable,
         }
         self._run = asyncio.current_task()
-        server = await self._server(path.name, state)
+        server = await self._server(result.name, state)
         closed: Document = {"event": "closed", "how": "done", "reason": None}
         try:
             yield
@@ -97,7 +94,7 @@ class Broadcast:
             self._run = None
             with self._harmless():
                 self._add(closed)
-                self._close(server, sockets.path_of(state, path.name))
+                self._close(server, sockets.path_of(state, result.name))
 
     async def _server(self, name: str, state: Path) -> asyncio.Server | None:
         try:
@@ -132,7 +129,7 @@ class Broadcast:
         document = told(event)
         if document["event"] == "now" and self._watching:
             ends = dict.fromkeys(end for ends in self._running.values() for end in ends)
-            every = tuple(ends) or self.ends
+            every = tuple(ends) or self.soak_ends
             document["ends"] = len(every)
             document["cpu"] = [document_of(one) for one in self._cpu_of(every[:MOST_ENDS])]
         self._add(document)

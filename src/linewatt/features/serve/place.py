@@ -9,10 +9,10 @@ from urllib.parse import quote
 from fastapi import HTTPException
 
 from linewatt.errors import StoreError
+from linewatt.features.serve.site import Site
 from linewatt.store import baselines, sums
 from linewatt.store.read import newest_first
 from linewatt.store.remembered import state_of
-from linewatt.web.site import Site
 
 _LONGEST = 255
 

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from linewatt.engine.broadcast import sockets
-from linewatt.engine.broadcast.view import Document
 from linewatt.errors import LinewattError, ParseError
+from linewatt.features.serve.broadcast import sockets
+from linewatt.features.serve.broadcast.view import Document
 from linewatt.foreign import entered, read_json
 
 ANSWER_LIMIT_S = 10.0

@@ -10,9 +10,9 @@ from typing import Any
 from jinja2 import Environment
 
 from linewatt import __version__
+from linewatt.features.serve import bundle, within
+from linewatt.features.serve.assets import HERE, Assets
 from linewatt.report.printing.html import environment_of_pages
-from linewatt.web import bundle, within
-from linewatt.web.assets import HERE, Assets
 
 PAGES: Sequence[tuple[str, str]] = (("/", "Results"), ("/history", "History"), ("/live", "Live"))
 """what stands above every page: path and name"""

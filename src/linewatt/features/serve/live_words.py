@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.engine.broadcast.view import HISTORY_S, View
+from linewatt.features.serve.broadcast.view import HISTORY_S, View
 from linewatt.report.provenance import PROVENANCE_WORDS
 from linewatt.units import format_percent, format_rate, format_seconds
 

@@ -10,17 +10,17 @@ from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
-from linewatt.engine.broadcast.sockets import listened
+from linewatt.features.serve import asked
+from linewatt.features.serve.answers import page
+from linewatt.features.serve.asked import Asked, Found
+from linewatt.features.serve.broadcast.sockets import listened
+from linewatt.features.serve.place import url_of
+from linewatt.features.serve.site import Site, site_of
+from linewatt.features.serve.sparkline import sparkline
 from linewatt.report import listing
 from linewatt.report.listing import Listed
 from linewatt.report.table import Cell, Note, Table
 from linewatt.store.read import Damaged
-from linewatt.web import asked
-from linewatt.web.answers import page
-from linewatt.web.asked import Asked, Found
-from linewatt.web.place import url_of
-from linewatt.web.site import Site, site_of
-from linewatt.web.sparkline import sparkline
 
 router = APIRouter()
 

@@ -17,18 +17,18 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from linewatt.engine.broadcast import client
-from linewatt.engine.broadcast.client import NotRunning
-from linewatt.engine.broadcast.view import View
 from linewatt.errors import ParseError, StoreError
+from linewatt.features.serve import live_words
+from linewatt.features.serve.broadcast import client
+from linewatt.features.serve.broadcast.client import NotRunning
+from linewatt.features.serve.broadcast.view import View
+from linewatt.features.serve.guard import HEAD
+from linewatt.features.serve.live_hub import Hub, TooMany
+from linewatt.features.serve.live_words import Words
+from linewatt.features.serve.place import result_at, url_of
+from linewatt.features.serve.settings import Settings
+from linewatt.features.serve.site import Site, site_of
 from linewatt.foreign import contained
-from linewatt.web import live_words
-from linewatt.web.guard import HEAD
-from linewatt.web.live_hub import Hub, TooMany
-from linewatt.web.live_words import Words
-from linewatt.web.place import result_at, url_of
-from linewatt.web.settings import Settings
-from linewatt.web.site import Site, site_of
 
 BEAT_S = 15.0
 """after which a stream says something, so that one that is dead is found"""

@@ -16,7 +16,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
-from linewatt.web.settings import EVERY_ADDRESS, Settings, allowed_names, is_number
+from linewatt.features.serve.settings import EVERY_ADDRESS, Settings, allowed_names, is_number
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -14,13 +14,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
-from linewatt.engine.broadcast import client
-from linewatt.engine.broadcast.client import NotRunning
-from linewatt.engine.broadcast.view import View
 from linewatt.errors import LinewattError, ParseError
+from linewatt.features.serve import live_words
+from linewatt.features.serve.broadcast import client
+from linewatt.features.serve.broadcast.client import NotRunning
+from linewatt.features.serve.broadcast.view import View
+from linewatt.features.serve.live_words import Words
 from linewatt.foreign import contained
-from linewatt.web import live_words
-from linewatt.web.live_words import Words
 
 MOST_QUEUED = 16
 """events that a browser has not taken; with more it gets the whole instead"""

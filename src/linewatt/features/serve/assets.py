@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from linewatt.web.answers import Body
+import linewatt
+from linewatt.features.serve.answers import Body
 
 HERE = Path(__file__).parent
-_REPORT = HERE.parent / "report"
+_REPORT = Path(linewatt.__file__).parent / "report"
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _LONG_S = 365 * 86_400
 FOREVER = f"private, max-age={_LONG_S}, immutable"

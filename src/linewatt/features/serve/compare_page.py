@@ -16,16 +16,16 @@ from starlette.responses import RedirectResponse, Response
 from linewatt.analysis.comparison.compare import Comparison, finding
 from linewatt.analysis.comparison.rows import METRICS, Options
 from linewatt.errors import InvalidInput, LinewattError
+from linewatt.features.serve.answers import Body, made
+from linewatt.features.serve.pages import rendered, templates
+from linewatt.features.serve.place import key_of, refused_link, result_at, url_of
+from linewatt.features.serve.site import Site, site_of
+from linewatt.features.serve.within import Within, within
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.of_results import compared, of_published
 from linewatt.report.comparison.page import render
 from linewatt.report.comparison.sides import kept
 from linewatt.store.read import readable
-from linewatt.web.answers import Body, made
-from linewatt.web.pages import rendered, templates
-from linewatt.web.place import key_of, refused_link, result_at, url_of
-from linewatt.web.site import Site, site_of
-from linewatt.web.within import Within, within
 
 router = APIRouter()
 MOST = 12

@@ -14,8 +14,7 @@ from starlette.types import ASGIApp
 
 from linewatt import __version__
 from linewatt.errors import InvalidInput, LinewattError
-from linewatt.foreign import shortened
-from linewatt.web import (
+from linewatt.features.serve import (
     asset_page,
     compare_page,
     file_page,
@@ -25,9 +24,10 @@ from linewatt.web import (
     result_page,
     save_page,
 )
-from linewatt.web.guard import Guard
-from linewatt.web.settings import Settings
-from linewatt.web.site import site_for, site_of
+from linewatt.features.serve.guard import Guard
+from linewatt.features.serve.settings import Settings
+from linewatt.features.serve.site import site_for, site_of
+from linewatt.foreign import shortened
 
 ROUTERS: Sequence[APIRouter] = (
     asset_page.router,
@@ -41,7 +41,7 @@ ROUTERS: Sequence[APIRouter] = (
 )
 """what there is to see; a page is in one of these"""
 
-LOG = logging.getLogger("linewatt.web")
+LOG = logging.getLogger("linewatt.features.serve")
 _TITLES = {404: "Not found", 405: "Only reads", 422: "Not understood", 503: "Busy"}
 
 

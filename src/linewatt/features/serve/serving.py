@@ -14,8 +14,8 @@ from contextlib import contextmanager
 import uvicorn
 
 from linewatt.errors import InvalidInput
-from linewatt.web.app import create_app
-from linewatt.web.settings import Settings, tls_context
+from linewatt.features.serve.app import create_app
+from linewatt.features.serve.settings import Settings, tls_context
 
 _BACKLOG = 128
 _MOST_CONNECTIONS = 200

@@ -63,8 +63,8 @@ def serve(
     reads, but for a button that stops a run. Whoever is logged in on this machine can open it; on another
     address it asks for a token or speaks TLS. Ctrl-C ends it.
     """
+    from linewatt.features.serve.settings import Settings, checked, read_token
     from linewatt.hosts.journal.journal import state_dir
-    from linewatt.web.settings import Settings, checked, read_token
 
     results_there(results)
     token = None if token_file is None else read_token(token_file)
@@ -86,7 +86,7 @@ def serve(
 def _serving() -> ModuleType:
     """The module that serves. Raises InvalidInput where what it needs is not installed."""
     try:
-        from linewatt.web import serving
+        from linewatt.features.serve import serving
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("fastapi", "starlette", "uvicorn"):
             raise

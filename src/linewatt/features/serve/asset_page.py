@@ -6,9 +6,9 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from linewatt.web.answers import made
-from linewatt.web.assets import FOREVER
-from linewatt.web.pages import assets
+from linewatt.features.serve.answers import made
+from linewatt.features.serve.assets import FOREVER
+from linewatt.features.serve.pages import assets
 
 router = APIRouter()
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whoever watches a run: features' observers hear its events, and never disturb it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+from linewatt.core.feature import installed_features, load
+from linewatt.engine import events
+from linewatt.engine.live.now import CpuNow
+
+CpuOf = Callable[[Iterable[events.Placed]], Sequence[CpuNow]]
+"""what CPUs of running ends do now"""
+
+
+class RunObserver(Protocol):
+    """What a feature's ``run_observer`` makes, called with where messages go and a :data:`CpuOf`."""
+
+    soak_ends: tuple[events.Placed, ...]
+    """hosts of a load that is no trial, once it runs"""
+
+    def hear(self, event: events.Event) -> None:
+        """An event of the run; must return at once."""
+
+    def during(self, result: Path, state: Path, *, resumable: bool) -> AbstractAsyncContextManager[None]:
+        """Around the part of the run that has a result.
+
+        ``resumable``: it can be continued if it is cut off.
+        """
+
+
+class Observers:
+    """Passes events on to ``show``, then to each observer. One that raises hears no more of the run."""
+
+    def __init__(self, show: events.OnEvent, cpu_of: CpuOf) -> None:
+        self._show = show
+        self._observers: dict[str, RunObserver] = {
+            item.feature.name: load(item.feature.run_observer, f"feature {item.feature.name!r}")(show, cpu_of)
+            for item in installed_features()
+            if item.feature.run_observer
+        }
+
+    def tell(self, event: events.Event) -> None:
+        """Tell everybody of an event."""
+        self._show(event)
+        for name, observer in tuple(self._observers.items()):
+            try:
+                observer.hear(event)
+            except Exception as error:  # noqa: BLE001 - a watcher's fault is not the run's
+                del self._observers[name]
+                reason = f"{type(error).__name__}: {error}"
+                self._show(events.Phase(f"feature {name!r} hears no more of this run: {reason}"))
+
+    def soak_runs(self, ends: tuple[events.Placed, ...]) -> None:
+        """A load that is no trial runs on these ends from now on."""
+        for observer in self._observers.values():
+            observer.soak_ends = ends
+
+    @asynccontextmanager
+    async def during(self, result: Path, state: Path, *, resumable: bool) -> AsyncIterator[None]:
+        """Around the part of the run that has a result."""
+        async with AsyncExitStack() as stack:
+            for observer in self._observers.values():
+                await stack.enter_async_context(observer.during(result, state, resumable=resumable))
+            yield
