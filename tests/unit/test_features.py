@@ -165,3 +165,32 @@ def test_a_command_whose_path_leads_nowhere_is_named() -> None:
 
 def test_a_feature_adds_nothing_that_it_does_not_name() -> None:
     assert Feature(name="x", summary="y").commands == ()
+
+
+NAMED = """
+from linewatt.core.feature import Feature, FeatureDocument, ResultName
+from linewatt.errors import StoreError
+FEATURE = Feature(
+    name="nights",
+    summary="results by their night",
+    documents=(FeatureDocument("night", "`night --json`", "A night.", 3, "thirdparty:schema"),),
+    result_names=(ResultName("night", "thirdparty:find"),),
+)
+def schema():
+    return {"type": "object", "properties": {}}
+def find(root, name):
+    raise StoreError(f"{name}: no such night below {root}")
+"""
+
+
+def test_another_package_adds_names_of_results_and_a_document(tmp_path: Path) -> None:
+    install(tmp_path, "nights = thirdparty:FEATURE", NAMED)
+    shown = linewatt("show", "night:monday", path=tmp_path)
+    assert (shown.returncode, shown.stderr) == (1, "linewatt: night:monday: no such night below results\n")
+    schema = json.loads(linewatt("schema", "night", path=tmp_path).stdout)
+    assert (schema["title"], schema["type"]) == ("linewatt night", "object")
+
+
+def test_a_name_with_a_colon_that_no_feature_has_is_the_id_of_a_result(tmp_path: Path) -> None:
+    assert feature_module.named_result(tmp_path, "a:b") is None
+    assert feature_module.named_result(tmp_path, "baseline") is None

@@ -67,8 +67,6 @@ CORE_COMMANDS = {
     "schema": {"schema": "schema_command"},
     "show": {"list": "list_results", "show": "show", "report": "report"},
     "compare": {"compare": "compare"},
-    "history": {"history": "history"},
-    "baseline": {"baseline": "baseline_app"},
     "derive": {"derive": "derive_command"},
     "rederive": {"rederive": "rederive"},
     "verify": {"verify": "verify"},

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Literal
 
 from linewatt import __version__
@@ -48,6 +49,34 @@ class FeatureCommand:
         return load(self.path, f"command {self.word!r}")
 
 
+@dataclass(frozen=True, slots=True)
+class FeatureDocument:
+    """A JSON document that a command prints, for ``linewatt schema NAME`` and docs/schemas.md.
+
+    ``path`` leads to a function without arguments that returns its JSON Schema.
+    """
+
+    name: str
+    source: str
+    """the command that prints it, or the file of a result"""
+    meaning: str
+    version: int
+    """its ``schema_version``"""
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultName:
+    """A way to name a stored result: ``WORD:REST`` wherever a command takes a result.
+
+    ``path`` leads to a function of the directory of results (``Path``) and the whole name that returns the
+    result's directory, and raises StoreError where there is none.
+    """
+
+    word: str
+    path: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
@@ -56,6 +85,8 @@ class Feature:
     summary: str
     """what it is for, in a few words without a full stop"""
     commands: tuple[FeatureCommand, ...] = ()
+    documents: tuple[FeatureDocument, ...] = ()
+    result_names: tuple[ResultName, ...] = ()
     run_observer: str = ""
     """path to what makes a ``linewatt.engine.observers.RunObserver`` for each run"""
 
@@ -97,6 +128,23 @@ def installed_features() -> tuple[InstalledFeature, ...]:
 def feature_commands() -> dict[str, FeatureCommand]:
     """Commands of all features by their word."""
     return {command.word: command for item in installed_features() for command in item.feature.commands}
+
+
+def named_result(root: Path, name: str) -> Path | None:
+    """Directory of the result that a feature's :class:`ResultName` stands for; None for any other name.
+
+    Raises StoreError where there is no such result below ``root``.
+    """
+    word, colon, _ = name.partition(":")
+    if not colon:
+        return None
+    paths = [
+        result_name.path
+        for item in installed_features()
+        for result_name in item.feature.result_names
+        if result_name.word == word
+    ]
+    return load(paths[0], f"result {name!r}")(root, name) if paths else None
 
 
 def _shipped_features() -> Iterator[InstalledFeature]:

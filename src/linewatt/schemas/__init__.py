@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON Schema of everything that a program reads of linewatt: which there are, and each as a document.
 
-Each is declared beside what makes its documents, and imported when it is asked for.
+Those of the core are listed here, others by the features that print them. Each is declared beside what makes
+its documents, and imported when it is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
 
+from linewatt.core.feature import installed_features, load
 from linewatt.declare import Schema, finished, of_class, one_of
 from linewatt.errors import InvalidInput
 
@@ -76,9 +78,18 @@ def _beside_trials(kind: str, of: str, meaning: str) -> Declared:
     return Declared(kind.lower(), of, meaning, 1, partial(_stored, kind))
 
 
+def _of_features() -> Iterator[Declared]:
+    for item in installed_features():
+        for document in item.feature.documents:
+            what = f"schema {document.name!r}"
+            yield Declared(
+                document.name, document.source, document.meaning, document.version, load(document.path, what)
+            )
+
+
 SCHEMAS: dict[str, Declared] = {
-    one.name: one
-    for one in (
+    declared.name: declared
+    for declared in (
         Declared(
             "plan",
             "`plan --json`",
@@ -119,13 +130,6 @@ SCHEMAS: dict[str, Declared] = {
                 "report.published.comparison",
             ),
         ),
-        Declared(
-            "history",
-            "`history --json`",
-            "Cases and soaks over many results, and where they changed.",
-            2,
-            partial(_beside, "report.comparison.history"),
-        ),
         Declared("trial", "`trials/*/trial.json`", "One repetition of a case.", 1, _trial),
         Declared(
             "samples",
@@ -143,9 +147,11 @@ SCHEMAS: dict[str, Declared] = {
         _beside_trials("Repeats", "`repeats.json`", "Why each case stopped that stops by itself."),
         _beside_trials("Searches", "`searches.json`", "Why each search ended."),
         _beside_trials("Connections", "`connections.json` …", "Limits of hosts that answer slowly."),
+        *_of_features(),
     )
 }
-"""in the order of the documentation; that of campaign files is :mod:`linewatt.campaign.entries.schema`'s"""
+"""in the order of the documentation, those of features last; that of campaign files is
+:mod:`linewatt.campaign.entries.schema`'s"""
 NAMES = (CAMPAIGN, *SCHEMAS)
 
 

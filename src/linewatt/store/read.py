@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
+from linewatt.core.feature import named_result
 from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
@@ -34,7 +35,7 @@ from linewatt.records import (
     Repeats,
     Searches,
 )
-from linewatt.store import baselines, derived, sums
+from linewatt.store import derived, sums
 from linewatt.store.corrected import corrected
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
@@ -133,13 +134,13 @@ class Result:
 def find(root: Path, wanted: str) -> Path:
     """Directory of a result: the one at the path ``wanted``, or whose id is, or uniquely starts with, that.
 
-    ``last`` is the newest below ``root``, ``baseline:NAME`` what that name stands for. Raises StoreError
+    ``last`` is the newest below ``root``; features add names such as ``baseline:NAME``. Raises StoreError
     naming what exists when none or several match.
     """
     if (Path(wanted) / "manifest.json").is_file():
         return Path(wanted)
-    if wanted.startswith(baselines.PREFIX):
-        return baselines.find(root, wanted)
+    if (named := named_result(root, wanted)) is not None:
+        return named
     paths = result_dirs(root)
     if wanted == "last" and paths:
         return newest_first(root)[0]

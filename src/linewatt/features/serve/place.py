@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 from fastapi import HTTPException
 
+from linewatt.core.feature import named_result
 from linewatt.errors import StoreError
 from linewatt.features.serve.site import Site
-from linewatt.store import baselines, sums
+from linewatt.store import sums
 from linewatt.store.read import newest_first
 from linewatt.store.remembered import state_of
 
@@ -22,8 +23,8 @@ def result_at(site: Site, wanted: str) -> Path:
     root = site.settings.results
     if wanted == "last" and (newest := newest_first(root)):
         return newest[0]
-    if wanted.startswith(baselines.PREFIX):
-        return baselines.find(root, wanted)
+    if (named := named_result(root, wanted)) is not None:
+        return named
     if not is_id(wanted):
         raise HTTPException(404, "no result is called so")
     path = root / wanted
