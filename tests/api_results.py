@@ -9,8 +9,9 @@ from pathlib import Path
 from tests.compare_factories import made
 from tests.report_factories import demo_trials, powered, renumbered, scaling_trials, stored
 
+from linewatt.features.history import baselines
 from linewatt.model import Channel, Sample, Trial
-from linewatt.store import baselines, read
+from linewatt.store import read
 from linewatt.store.samples import Origin, Series, write_samples
 
 FIRST, SECOND = "20260101-000000-nightly", "20260102-000000-nightly"

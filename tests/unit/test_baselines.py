@@ -16,7 +16,7 @@ from tests.unit.conftest import Run
 
 from linewatt.cli.options import _ids, baseline_names
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.store import baselines
+from linewatt.features.history import baselines
 
 A, B = "20260101-000000-a", "20260102-000000-b"
 ROOT = Path("results")
@@ -103,7 +103,7 @@ def test_what_stands_in_a_file_leads_nowhere_else(run: Run) -> None:
 @pytest.mark.usefixtures("two")
 def test_of_writers_at_once_each_name_is_there_and_whole() -> None:
     script = (
-        "import sys; from pathlib import Path; from linewatt.store import baselines\n"
+        "import sys; from pathlib import Path; from linewatt.features.history import baselines\n"
         "for at in range(20):\n"
         "    baselines.put(Path('results'), 'main', Path('results', sys.argv[1]), 1.0)\n"
         "    baselines.put(Path('results'), f'{sys.argv[2]}-{at}', Path('results', sys.argv[1]), 1.0)\n"

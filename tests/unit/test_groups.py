@@ -21,7 +21,6 @@ from linewatt.analysis.cases import regimes
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.comparison.history import courses
 from linewatt.analysis.comparison.matching import Side, match_two
 from linewatt.analysis.comparison.runs import CaseRuns, Measured, by_case
 from linewatt.analysis.flags.group import slower_pairs
@@ -39,6 +38,7 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
+from linewatt.features.history.courses import courses
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.records import Campaign as Asked

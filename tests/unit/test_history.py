@@ -17,15 +17,15 @@ from tests.report_factories import stored
 from tests.unit.conftest import Run
 
 from linewatt.analysis.cases.responses import OF_CASE, THROUGHPUT
-from linewatt.analysis.comparison.history import FALSE_ALARMS, FEWEST_RESULTS, Course, course, courses
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Point
-from linewatt.analysis.statistics import steps
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.features.history import steps
+from linewatt.features.history.courses import FALSE_ALARMS, FEWEST_RESULTS, Course, course, courses
+from linewatt.features.history.page import _rows as rows_of
+from linewatt.features.history.page import render
+from linewatt.features.history.report import History, named
 from linewatt.model import Case
-from linewatt.report.comparison.history import History, named
-from linewatt.report.comparison.history_page import _rows as rows_of
-from linewatt.report.comparison.history_page import render
 
 LOSS = OF_CASE["lost_ratio"]
 

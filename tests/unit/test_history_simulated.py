@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from linewatt.analysis.cases.responses import THROUGHPUT
-from linewatt.analysis.comparison.history import course, judged
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Point, Series
 from linewatt.analysis.soak.job import Job
-from linewatt.analysis.statistics.change_points import FEWEST
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.features.history.change_points import FEWEST
+from linewatt.features.history.courses import course, judged
 from linewatt.records import Campaign
 
 COURSES = 100

@@ -19,12 +19,12 @@ from tests.soak_result import STARTED_S
 from tests.unit.conftest import Run
 
 from linewatt import records
-from linewatt.analysis.comparison.history import Course, courses
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRun
 from linewatt.analysis.soak.job import ASKED, Job, job_of
 from linewatt.campaign.users.soak import Users
 from linewatt.engine.soak.segments import CHANNELS
+from linewatt.features.history.courses import Course, courses
 from linewatt.model import Channel, Sample
 from linewatt.records import Campaign
 from linewatt.report.comparison.sides import Kept, with_surroundings

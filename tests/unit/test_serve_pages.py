@@ -25,12 +25,13 @@ from tests.unit.conftest import Run
 from tests.unit.test_over_time import with_samples
 
 from linewatt.errors import StoreError
+from linewatt.features.history import baselines
 from linewatt.features.serve.answers import Body
 from linewatt.features.serve.making import Making
 from linewatt.features.serve.within import data
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.interactive import interactive
-from linewatt.store import baselines, remembered
+from linewatt.store import remembered
 
 
 @pytest.fixture(scope="module", autouse=True)

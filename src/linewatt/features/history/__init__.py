@@ -8,8 +8,8 @@ FEATURE = Feature(
     name="history",
     summary="cases over many results, and named results to compare with",
     commands=(
-        FeatureCommand("history", "linewatt.cli.commands.history:history", "Compare"),
-        FeatureCommand("baseline", "linewatt.cli.commands.baseline:baseline_app", "Compare"),
+        FeatureCommand("history", "linewatt.features.history.command:history", "Compare"),
+        FeatureCommand("baseline", "linewatt.features.history.baseline_command:baseline_app", "Compare"),
     ),
     documents=(
         FeatureDocument(
@@ -17,8 +17,8 @@ FEATURE = Feature(
             "`history --json`",
             "Cases and soaks over many results, and where they changed.",
             2,
-            "linewatt.report.comparison.history:schema",
+            "linewatt.features.history.report:schema",
         ),
     ),
-    result_names=(ResultName("baseline", "linewatt.store.baselines:find"),),
+    result_names=(ResultName("baseline", "linewatt.features.history.baselines:find"),),
 )

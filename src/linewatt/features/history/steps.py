@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which changes of a course of values are evidence: steps, or one drift, and values unlike the rest. Pure.
 
-Candidates are change points (:mod:`linewatt.analysis.statistics.change_points`), or where there are none the
+Candidates are change points (:mod:`linewatt.features.history.change_points`), or where there are none the
 place that splits the values best. Each must be beyond chance by the spread of values about their levels,
 among all places where it could have been found (Bonferroni), and allowing for neighbours that are alike: the
 variance of a mean is multiplied by (1 + r) / (1 − r), r their correlation, where that is above 0. A value far
@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from linewatt.analysis.statistics.change_points import FEWEST, bound, change_points, penalty
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.analysis.statistics.student import critical_t
+from linewatt.features.history.change_points import FEWEST, bound, change_points, penalty
 
 FEWEST_VALUES = 2 * FEWEST
 UNLIKE_ALPHA = 0.01

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case over many results: its means in time order, and where they changed. Pure.
 
-Steps of the logarithms of results' means (:mod:`linewatt.analysis.statistics.steps`) are judged by the rules
+Steps of the logarithms of results' means (:mod:`linewatt.features.history.steps`) are judged by the rules
 of a comparison. All courses share one chance that anything is found where nothing changed. A result weighs as
 its mean is certain: by the spread of its runs over their number, and by how much results differ from one to
 the next. A result that is unlike those around it is named and is part of no mean. A soak is a result of one
@@ -28,10 +28,10 @@ from linewatt.analysis.comparison.points import (
 from linewatt.analysis.comparison.verdicts import COMPARISON, Verdict, amount, factor, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.soak.job import Job
-from linewatt.analysis.statistics import steps
-from linewatt.analysis.statistics.change_points import FEWEST
 from linewatt.analysis.statistics.contrasts import Contrast
-from linewatt.analysis.statistics.steps import FEWEST_VALUES
+from linewatt.features.history import steps
+from linewatt.features.history.change_points import FEWEST
+from linewatt.features.history.steps import FEWEST_VALUES
 from linewatt.model import Case
 
 FEWEST_RESULTS = FEWEST_VALUES

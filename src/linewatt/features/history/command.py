@@ -16,7 +16,7 @@ from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.report.comparison.followed import Loaded
+    from linewatt.features.history.followed import Loaded
     from linewatt.report.comparison.sides import Kept
 
 REGRESSION, NOTHING = "regression", "nothing"
@@ -80,12 +80,12 @@ def history(  # noqa: PLR0913 - one parameter an option
     Exit codes with --fail-on regression: 0 no course is worse than before; 3 one is; 4 none is, but of some
     more results must tell; 2 wrong use.
     """
-    from linewatt.analysis.comparison.regressions import regressions
     from linewatt.analysis.comparison.rows import METRICS
     from linewatt.cli.commands.show import checked_target
-    from linewatt.report.comparison import history as report
+    from linewatt.features.history import report
+    from linewatt.features.history.followed import history_of
+    from linewatt.features.history.regressions import regressions
     from linewatt.report.comparison.factor import parse_factor
-    from linewatt.report.comparison.followed import history_of
     from linewatt.report.comparison.sides import kept
     from linewatt.store.read import read_each, readable
 
@@ -103,7 +103,7 @@ def history(  # noqa: PLR0913 - one parameter an option
         if fail_on == REGRESSION:
             found = replace(found, regressions=regressions(found.courses))
         if target is not None:
-            from linewatt.report.comparison.history_page import render
+            from linewatt.features.history.page import render
             from linewatt.report.printing.html import write
 
             write(target, render(found))

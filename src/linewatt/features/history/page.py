@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from jinja2 import Environment
 
 from linewatt import __version__
-from linewatt.analysis.comparison.history import Course, too_few
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.features.history.course_table import Named, apart, facts, labels_told, lines, table
+from linewatt.features.history.courses import Course, too_few
+from linewatt.features.history.report import History, alone, asides, finding_words, heading, named
 from linewatt.report.charts import course as chart
 from linewatt.report.charts.data import Row, mean_row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
-from linewatt.report.comparison.course_table import Named, apart, facts, labels_told, lines, table
-from linewatt.report.comparison.history import History, alone, asides, finding_words, heading, named
 from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.comparison.terminal import ENDS
 from linewatt.report.comparison.words import lab_words_of

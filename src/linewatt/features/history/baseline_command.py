@@ -16,7 +16,7 @@ from linewatt.cli.output import print_json, put, results_there, say
 from linewatt.errors import StoreError
 
 if TYPE_CHECKING:
-    from linewatt.store.baselines import Baseline
+    from linewatt.features.history.baselines import Baseline
 
 SCHEMA_VERSION = 1
 baseline_app = typer.Typer(
@@ -39,7 +39,7 @@ def set_baseline(
     Wherever an ID is asked for, baseline:NAME is that result from then on. The name stays with it: 'last' is
     the result that is the newest now.
     """
-    from linewatt.store import baselines
+    from linewatt.features.history import baselines
     from linewatt.store.read import find
 
     before = None
@@ -60,8 +60,8 @@ def list_baselines(results: Results = Path("results"), as_json: Json = False) ->
 
     Exit 1 if a result that one stands for is not there any more.
     """
+    from linewatt.features.history import baselines
     from linewatt.foreign import one_line
-    from linewatt.store import baselines
     from linewatt.units import when
 
     results_there(results)
@@ -81,7 +81,7 @@ def list_baselines(results: Results = Path("results"), as_json: Json = False) ->
 @baseline_app.command("remove", cls=Command)
 def remove_baseline(name: _Name, results: Results = Path("results")) -> None:
     """Take a name away; the result stays."""
-    from linewatt.store import baselines
+    from linewatt.features.history import baselines
 
     baselines.remove(results, name)
     say(f"{name}: removed; its result is as it was")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.analysis.comparison.history import Course
+from linewatt.features.history.courses import Course
 
 
 @dataclass(frozen=True, slots=True)

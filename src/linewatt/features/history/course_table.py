@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.history import Change, Course, Label, Unlike
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.features.history.courses import Change, Course, Label, Unlike
 from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.comparison.words import difference_lines
 from linewatt.report.printing.export import when

@@ -12,9 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.history import Change, Course, Unlike
 from linewatt.analysis.comparison.points import Point
-from linewatt.analysis.comparison.regressions import Regressions
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
@@ -33,10 +31,12 @@ from linewatt.declare import (
     said,
     version,
 )
+from linewatt.features.history.course_table import Named, lines, table
+from linewatt.features.history.courses import Change, Course, Unlike
+from linewatt.features.history.regressions import Regressions
 from linewatt.foreign import one_line
 from linewatt.model import Case, Provenance
 from linewatt.records import Host
-from linewatt.report.comparison.course_table import Named, lines, table
 from linewatt.report.comparison.document import job_keys, job_schema
 from linewatt.report.comparison.tables import unit_of
 from linewatt.report.comparison.terminal import COLOURS, ENDS

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linewatt.analysis.comparison.history import judged
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Series, Surroundings, series_of_cases, series_of_soaks
 from linewatt.analysis.comparison.rows import METRICS, OF_CASES
@@ -15,8 +14,9 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import FOLLOWED
 from linewatt.analysis.soak.job import job_of
 from linewatt.errors import StoreError
+from linewatt.features.history.courses import judged
+from linewatt.features.history.report import History
 from linewatt.model import Case
-from linewatt.report.comparison.history import History
 from linewatt.report.comparison.sides import Kept, with_surroundings
 from linewatt.store.read import Damaged, load, readable
 
