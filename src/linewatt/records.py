@@ -130,6 +130,11 @@ class Supplies:
     level: str | None = None
     mode: Literal["shared", "standby"]
 
+    @property
+    def capacity_w(self) -> float:
+        """What all units carry."""
+        return self.count * self.rating_w
+
 
 @dataclass(frozen=True, slots=True)
 class Component:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.measuring.checks.plausibility import implausible
 from linewatt.model import EndResult, PowerResult, Provenance
+from linewatt.records import Supplies
 
 
 def watts(
@@ -35,7 +35,7 @@ def watts(
     )
 
 
-def evidence(*power: PowerResult, supply: Supply | None = None) -> list[str]:
+def evidence(*power: PowerResult, supply: Supplies | None = None) -> list[str]:
     end = EndResult("h1", "receiver", 1.0, None, None, None, None, power=power)
     found = list(implausible(end, supply))
     assert {flag.code for flag in found} <= {"power-implausible"}
@@ -71,18 +71,18 @@ def test_a_coarse_meter_is_not_called_a_liar_within_its_own_error(uncertainty_w:
 
 def test_more_than_the_declared_supplies_can_give() -> None:
     """Mock data in the wild reads 937 W on a 400 W unit."""
-    one = Supply(1, 400.0)
+    one = Supplies(count=1, rating_w=400.0, mode="shared")
     assert evidence(watts("psu-out:PSU1", 937), supply=one) == [
         "h1: bmc psu-out_PSU1: 937.0 W out of what is rated 400 W",
     ]
     assert evidence(watts("psu-out:PSU1", 400), supply=one) == []
     assert evidence(watts("psu-out:PSU1", 937)) == []
     both = watts("psu-out", 937)
-    assert evidence(both, supply=Supply(2, 400.0)) == [
+    assert evidence(both, supply=Supplies(count=2, rating_w=400.0, mode="shared")) == [
         "h1: bmc PSU DC out: 937.0 W out of what is rated 800 W"
     ]
     units = watts("psu-out:PSU1", 500), watts("psu-out:PSU2", 100)
-    assert evidence(*units, supply=Supply(2, 400.0)) == [
+    assert evidence(*units, supply=Supplies(count=2, rating_w=400.0, mode="shared")) == [
         "h1: bmc psu-out_PSU1: 500.0 W out of what is rated 400 W"
     ]
 

@@ -10,10 +10,10 @@ import pytest
 
 from linewatt.analysis.flags.case import case_flags
 from linewatt.analysis.power.totals import Total, system
-from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power_source as checks
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
+from linewatt.records import Supplies
 
 WINDOW = Window(100.0, 160.0)
 
@@ -78,14 +78,14 @@ def units(*watts: tuple[float, float]) -> EndResult:
         (((220, 200), (0, 0)), None, True),
         (((110, 100), (115, 100)), None, False),
         (((220, 200), (9, 0)), None, False),  # hot standby takes a little
-        (((220, 200), (0, 0)), Supply(2, 800.0, "standby"), False),
-        (((220, 200), (0, 0)), Supply(2, 800.0, "shared"), True),
+        (((220, 200), (0, 0)), Supplies(count=2, rating_w=800.0, mode="standby"), False),
+        (((220, 200), (0, 0)), Supplies(count=2, rating_w=800.0, mode="shared"), True),
         (((0, 0), (0, 0)), None, False),  # 0 W of a host that runs is told elsewhere
         (((220, 200),), None, False),
     ],
 )
 def test_one_supply_at_0_w_beside_one_that_carries_is_told(
-    supplies: tuple[tuple[float, float], ...], declared: Supply | None, flagged: bool
+    supplies: tuple[tuple[float, float], ...], declared: Supplies | None, flagged: bool
 ) -> None:
     found = list(checks.supply_idle(units(*supplies), declared))
     assert codes(found) == (["psu-idle"] if flagged else [])

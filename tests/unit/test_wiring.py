@@ -57,7 +57,6 @@ from tests.wiring import (
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.limits.verdict import verdict
-from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.soak.figures import Drift
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.readback import Difference, SettingRead, Thread
@@ -66,6 +65,7 @@ from linewatt.findings import CATALOGUE
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.model import Case, Channel, Flag, InstanceResult, Trial, Window
+from linewatt.records import Supplies
 from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
 from linewatt.sensors.power.dynamics import Dynamics
@@ -230,7 +230,9 @@ LIES: dict[str, Change] = {
     ),
     "power-implausible: more out than in": watts("h1", "PSU1 Power Out", 240.0),
     "power-implausible: below zero": watts("h1", "CPU_Power", -5.0),
-    "power-implausible: above its rating": setup(supplies={"h1": Supply(1, 100.0, "shared")}),
+    "power-implausible: above its rating": setup(
+        supplies={"h1": Supplies(count=1, rating_w=100.0, mode="shared")}
+    ),
     "power-implausible: sums": watts("h1", "Node Power", 300.0, scope="system"),
     "power-missing": sensor(
         "h2", "bmc", lambda one: replace(one, records=(), channels={}, failure="no answer")

@@ -17,7 +17,6 @@ from types import MappingProxyType
 from linewatt.analysis.cases import rate_search
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.limits.sockets import SOCKET_SETTINGS
-from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.statistics import steadiness
 from linewatt.campaign.campaign import Campaign, calibrations_of
 from linewatt.campaign.factors import setting_of_hosts
@@ -342,7 +341,7 @@ def setup_of(session: Session, campaign: Campaign) -> Setup:
         tick_accounting={name: session.tick_accounting(name) for name in names},
         package_limit_w={name: session.facts[name]["cpu"].get("package_limit_w") for name in names},
         concurrent_pairs=campaign.concurrent_pairs,
-        supplies={name: Supply(psus.count, psus.rating_w, psus.mode) for name, psus in campaign.psus.items()},
+        supplies=campaign.psus,
         cores={name: core_groups(session.facts.get(name, {})) for name in names},
         sysctls={name: _of_sockets(session.facts.get(name, {})) for name in names},
     )

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from linewatt.analysis.psu.supplies import Supply
 from linewatt.campaign.factors import shown
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
@@ -19,6 +18,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.loads.base import Load
 from linewatt.loads.registry import load_of
 from linewatt.model import Case, EndResult, InstanceResult, Role, Window
+from linewatt.records import Supplies
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Setup:
     tick_accounting: Mapping[str, bool | None]
     idle_cores: Mapping[str, float | None] = field(default_factory=dict)
     idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
-    supplies: Mapping[str, Supply] = field(default_factory=dict)
+    supplies: Mapping[str, Supplies] = field(default_factory=dict)
     package_limit_w: Mapping[str, float | None] = field(default_factory=dict)
     steer: bool = False
     """whether the campaign asks for a receive queue for each instance"""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, total
-from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.measuring.cut import Seen
 from linewatt.findings.power import MAX_PSU_GAIN, MAX_RATING_RATIO, MIN_OUT_RATIO
 from linewatt.model import EndResult, Flag, PowerResult
+from linewatt.records import Supplies
 
 CODE = "power-implausible"
 FROM_THE_GRID = ("wall", "psu-in", "system", "psu-out")
@@ -23,13 +23,13 @@ def check(seen: Seen) -> Iterator[Flag]:
         yield from implausible(end, seen.setup.supplies.get(end.host))
 
 
-def implausible(end: EndResult, supply: Supply | None) -> Iterator[Flag]:
-    """Flags for one end; ``supply`` is what the campaign file says of its power supplies."""
+def implausible(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
+    """Flags for one end; ``supplies`` is what the campaign file says of its power supplies."""
     yield from _negative(end)
     yield from _units(end)
     yield from _sums(end)
-    if supply is not None:
-        yield from _above_rating(end, supply)
+    if supplies is not None:
+        yield from _above_rating(end, supplies)
 
 
 def _negative(end: EndResult) -> Iterator[Flag]:
@@ -79,20 +79,20 @@ def _sums(end: EndResult) -> Iterator[Flag]:
             )
 
 
-def _above_rating(end: EndResult, supply: Supply) -> Iterator[Flag]:
+def _above_rating(end: EndResult, supplies: Supplies) -> Iterator[Flag]:
     """More than the supplies that were declared can give: one of them, else all together."""
     alone = [
-        _rated(f"{end.host}: {one.source} {one.channel}", one.power_w, supply.rating_w)
+        _rated(f"{end.host}: {one.source} {one.channel}", one.power_w, supplies.rating_w)
         for one in _readings(end)
         if one.scope.startswith("psu-out:")
         and one.power_w is not None
-        and one.power_w > supply.rating_w * MAX_RATING_RATIO
+        and one.power_w > supplies.rating_w * MAX_RATING_RATIO
     ]
     yield from alone
     output = _whole(end, "psu-out")
-    if not alone and isinstance(output, Total) and _least(output) > supply.capacity_w * MAX_RATING_RATIO:
+    if not alone and isinstance(output, Total) and _least(output) > supplies.capacity_w * MAX_RATING_RATIO:
         where = f"{end.host}: {output.source} {SCOPE_WORDS[output.scope]}"
-        yield _rated(where, output.power_w, supply.capacity_w)
+        yield _rated(where, output.power_w, supplies.capacity_w)
 
 
 def _rated(where: str, power_w: float, rating_w: float) -> Flag:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, cpu, system, total
-from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.findings.power import (
@@ -21,6 +20,7 @@ from linewatt.findings.power import (
     W_PER_CORE,
 )
 from linewatt.model import EndResult, Flag, PowerResult, Window
+from linewatt.records import Supplies
 from linewatt.sensors.power.ipmi.names import classify
 
 RAPL = "RAPL"
@@ -57,9 +57,9 @@ def rapl_as_system(end: EndResult) -> Iterator[Flag]:
         )
 
 
-def supply_idle(end: EndResult, supply: Supply | None) -> Iterator[Flag]:
+def supply_idle(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
     """One supply of several gives nothing: on standby, unplugged, or its sensor is dead."""
-    if supply is not None and supply.mode == "standby":
+    if supplies is not None and supplies.mode == "standby":
         return
     units = {(one.source, *one.scope.split(":", 1)): one for one in end.power if one.scope.startswith("psu-")}
     for side in ("psu-out", "psu-in"):
