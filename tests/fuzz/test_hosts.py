@@ -212,7 +212,7 @@ def test_a_host_that_answers_anything_is_read_back_or_says_why_not(said: list[st
     with survived("read-back"):
         host: Any = Garbage(SPEC, said)
         made = [("sysctl", "net.ipv4.tcp_rmem", "4096 1 2"), ("mtu", "eth0", "9000")]
-        found = asyncio.run(read_back(host, [77], made, KNOBS, [5201]))
+        found = asyncio.run(read_back(host, [77], made, KNOBS, [5201], [77]))
         for one in (found.problem, *(setting.problem for setting in found.settings)):
             assert one is None or one.encode()
 

@@ -32,7 +32,7 @@ from linewatt.engine.measuring.checks import cpu as cpu_checks
 from linewatt.engine.measuring.checks.cpu import background, stolen, unchecked
 from linewatt.findings import kind_of
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import CpuShares, EndResult, Flag, Trial, Window
+from linewatt.model import CpuShares, EndResult, Flag, OtherProcess, Trial, Window
 
 END = EndResult("h1", "sender", 0.5, None, None, 0.5, None)
 SHARES = CpuShares((0,), 0.1, 0.4, 0.0, 0.0, 0.5, 0.0)
@@ -118,16 +118,15 @@ def test_where_cpus_are_not_told_apart_a_load_is_compared_with_the_whole_host(
     host_cores: float | None, disagree: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What somebody measured by hand may have the use of a host alone."""
-    end, instance = SimpleNamespace(host="h1", cpu_cores=host_cores), SimpleNamespace(sender_cpu_cores=0.5)
+    end = SimpleNamespace(host="h1", cpu_cores=host_cores)
     seen = SimpleNamespace(
         cut=None,
         ends=(),
+        instances=(),
         window=Window(0.0, 60.0),
         load=Iperf3(),
-        processes=lambda _: [(instance, "sender")],
     )
-    monkeypatch.setattr(cpu_checks, "on_one_machine", lambda *_: [end])
-    monkeypatch.setattr(cpu_checks, "cpus_of", lambda *_: None)
+    monkeypatch.setattr(cpu_checks, "load_by_cpus", lambda *_: {None: [0.5]})
     found = list(cpu_checks.hidden(cast(Any, seen), cast(Any, end), {}))
     assert [one.code for one in found] == ["cpu-accounting-disagrees"] * disagree
 
@@ -169,11 +168,11 @@ def test_what_others_used_is_a_figure_and_a_finding(change: Change, found: float
     [
         (
             (cpu("h2", IRQ, usr=0.6, sys=0.02, soft=0.36),),
-            "IRQ CPU 1 98 % busy: others 0.62, the load 0.00, softirqs 0.36 cores",
+            "IRQ CPU 1 98 % busy: the load 0.00, other processes 0.62, softirqs 0.36 cores",
         ),
         (
             (cpu("h1", APP, usr=0.5, sys=0.45), story(load_cores={"h1": 0.33, "h2": 0.6})),
-            "app CPU 0 95 % busy: others 0.62, the load 0.33, softirqs 0.00 cores",
+            "app CPU 0 95 % busy: the load 0.33, other processes 0.62, softirqs 0.00 cores",
         ),
         (
             (
@@ -181,7 +180,7 @@ def test_what_others_used_is_a_figure_and_a_finding(change: Change, found: float
                 story(load_cores={"h1": 1.0, "h2": 0.6}),
                 *(cpu("h1", one, usr=0.95) for one in CPUS),
             ),
-            "all CPUs 95 % busy: others 2.80, the load 1.00, softirqs 0.00 cores",
+            "app CPU 0-3 95 % busy: the load 1.00, other processes 2.80, softirqs 0.00 cores",
         ),
     ],
     ids=["of interrupts", "of the load", "every CPU of a host without placement"],
@@ -212,10 +211,142 @@ def test_the_limit_says_who_filled_the_cpu() -> None:
     trial = measured(rates(6.4e9), cpu("h2", IRQ, usr=0.6, sys=0.02, soft=0.36))
     limit = verdict([trial])
     assert limit.kind == "receiver-irq-cpu"
-    assert "others 62.0 %, the load 0.0 %, softirqs 36.0 % of it" in limit.evidence
+    assert "CPU 1: load 0.0 %, other processes 62.0 %, softirqs 36.0 %" in limit.evidence
+    assert limit.what == "the receiver's IRQ CPU, shared with other processes"
     own = verdict([measured(rates(6.4e9), cpu("h2", IRQ, soft=0.98))])
     assert own.kind == "receiver-irq-cpu"
-    assert "others" not in own.evidence
+    assert own.what == "the receiver's IRQ CPU"
+    assert "other processes" not in own.evidence
+
+
+ALSO_IN_IDLE = setup(idle_cores={"h2": 0.5})
+"""whatever ran on the receiver in the window ran before it, too"""
+
+
+def busy(name: str, cpu: int | tuple[int, ...], cores: float, *, kernel: bool = False) -> OtherProcess:
+    cpus = cpu if isinstance(cpu, tuple) else (cpu,)
+    return OtherProcess(name, 700 + cpus[0], cpus, cores, kernel)
+
+
+def on_receiver(*processes: OtherProcess) -> Change:
+    return readback("h2", other_processes=processes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            (
+                cpu("h2", APP, usr=0.5, sys=0.5),
+                load(0.5, 0.5),
+                on_receiver(busy("stress-ng", APP, 0.38), busy("kworker/0:2", APP, 0.1, kernel=True)),
+            ),
+            "CPU 0: load 50.0 %, other processes 50.0 % (stress-ng, kworker/0:2), softirqs 0.0 %",
+        ),
+        (
+            (
+                cpu("h2", APP, usr=0.5, sys=0.5),
+                load(0.5, 0.5),
+                on_receiver(busy("stress-ng", APP, 0.1), busy("backup", 3, 0.9)),
+            ),
+            "CPU 0: load 50.0 %, other processes 50.0 % (at least stress-ng), softirqs 0.0 %",
+        ),
+        (
+            (cpu("h2", IRQ, sys=0.5, soft=0.48), on_receiver(busy("kworker/1:2", IRQ, 0.5, kernel=True))),
+            "CPU 1: load 0.0 %, other processes 50.0 % (kworker/1:2), softirqs 48.0 %",
+        ),
+        (
+            (cpu("h2", APP, usr=0.12, sys=0.86), load(0.5, 0.86), on_receiver(busy("agent", APP, 0.12))),
+            "CPU 0: load 86.0 %, other processes 12.0 % (agent), softirqs 0.0 %",
+        ),
+        (
+            (
+                cpu("h2", APP, usr=0.5, sys=0.48),
+                UNPINNED,
+                load(0.5, 0.48),
+                on_receiver(busy("stress-ng", APP, 0.5)),
+            ),
+            "CPU 0: other processes 50.0 % (stress-ng), softirqs 0.0 %",
+        ),
+        (
+            (
+                case(rate_bps=9e9),
+                cpu("h2", APP, usr=0.5, sys=0.48),
+                load(0.5, 0.48),
+                setup(tick_accounting={"h2": True}),
+                on_receiver(busy("stress-ng", APP, 0.5)),
+            ),
+            "CPU 0: load 48.0 %, other processes 50.0 % (stress-ng), softirqs 0.0 %",
+        ),
+    ],
+    ids=[
+        "processes and threads of the kernel",
+        "processes that were not seen",
+        "a thread of the kernel on an IRQ CPU",
+        "too little to be told by what the load used",
+        "a load that may run anywhere",
+        "a load that ticks may charge wrongly",
+    ],
+)
+def test_who_shares_the_cpu_that_limits_is_told_also_where_it_ran_in_idle(
+    changes: tuple[Change, ...], said: str
+) -> None:
+    trial = measured(rates(6.4e9), ALSO_IN_IDLE, *changes)
+    assert [one.where for one in trial.flags if one.code == "limiting-cpu-shared"] == ["h2"]
+    limit = verdict([trial])
+    assert said in limit.evidence
+    assert limit.what.endswith(", shared with other processes")
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        busy("ksoftirqd/1", IRQ, 0.4, kernel=True),
+        busy("napi/eth0-8193", IRQ, 0.5, kernel=True),
+        busy("backup", 3, 0.9),
+        busy("roams", (IRQ, 3), 0.9),
+    ],
+    ids=["softirqs", "threaded NAPI", "elsewhere", "on this CPU at times"],
+)
+def test_what_is_not_known_to_have_used_the_cpu_does_not_share_it(process: OtherProcess) -> None:
+    trial = measured(rates(6.4e9), cpu("h2", IRQ, sys=0.5, soft=0.48), on_receiver(process))
+    assert "limiting-cpu-shared" not in [one.code for one in trial.flags]
+    assert verdict([trial]).what == "the receiver's IRQ CPU"
+
+
+def test_threads_that_take_packets_are_not_named_beside_a_stranger() -> None:
+    shown = cpu("h2", IRQ, usr=0.3, sys=0.3, soft=0.36)
+    seen = on_receiver(busy("ksoftirqd/1", IRQ, 0.36, kernel=True), busy("stress-ng", IRQ, 0.6))
+    assert "other processes 60.0 % (stress-ng)" in verdict([measured(rates(6.4e9), shown, seen)]).evidence
+
+
+def test_a_process_of_a_user_with_the_name_of_a_kernel_thread_is_named() -> None:
+    shown = both(cpu("h2", APP, usr=0.5, sys=0.5), load(0.5, 0.5), on_receiver(busy("napi/eth0", APP, 0.5)))
+    assert "(napi/eth0)" in verdict([measured(rates(6.4e9), shown)]).evidence
+
+
+def test_the_limit_says_in_how_many_trials_others_used_its_cpu() -> None:
+    shared = measured(
+        rates(6.4e9), cpu("h2", IRQ, usr=0.6, sys=0.02, soft=0.36), on_receiver(busy("backup", IRQ, 0.6))
+    )
+    alone = measured(rates(6.4e9), cpu("h2", IRQ, soft=0.98))
+    said = "CPU 1: load 0.0 %, other processes 62.0 % (backup), softirqs 36.0 % in 1 of 2 trials"
+    assert said in verdict([shared, alone]).evidence
+    assert "(backup), softirqs 36.0 %;" in verdict([shared, shared]).evidence
+
+
+def test_of_hosts_that_share_cpus_the_shared_cpu_of_the_second_end_is_told() -> None:
+    shown = both(SHARED, *(cpu(host, 2, usr=0.45, sys=0.55) for host in ("h1", "h2")), load(0.5, 0.5))
+    (flag,) = [one for one in measured(shown).flags if one.code == "limiting-cpu-shared"]
+    assert (flag.where, flag.evidence.partition(":")[0]) == ("h2", "app CPU 2 100 % busy")
+
+
+def test_foreign_load_names_processes() -> None:
+    (flag,) = flags(cpu("h2", 3, usr=0.5), on_receiver(busy("backup", 3, 0.5), busy("agent", 3, 0.001)))
+    assert flag.evidence.endswith("0.50 of usr and sys on CPU 3, where no load was put (backup)")
+    beside = cpu("h2", APP, usr=0.3, sys=0.5), load(0.5, 0.5), on_receiver(busy("backup", APP, 0.2))
+    (flag,) = flags(*beside)
+    assert flag.evidence.endswith("of which the load used 0.48 (at least backup)")
 
 
 SHARED = both(

@@ -64,7 +64,7 @@ from linewatt.engine.measuring import flags as registry
 from linewatt.findings import CATALOGUE
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
-from linewatt.model import Case, Channel, Flag, InstanceResult, Trial, Window
+from linewatt.model import Case, Channel, Flag, InstanceResult, OtherProcess, Trial, Window
 from linewatt.records import Supplies
 from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
@@ -175,6 +175,11 @@ LIES: dict[str, Change] = {
     "foreign-load: beside users": both(of_users(), cpu("h1", 3, usr=0.9)),
     "foreign-load: shared CPUs": both(SHARED, cpu("h1", 3, usr=0.5), cpu("h2", 3, usr=0.5)),
     "limiting-cpu-shared": cpu("h2", IRQ, usr=0.6, sys=0.02, soft=0.36),
+    "limiting-cpu-shared: by a thread of the kernel that ran in idle, too": both(
+        setup(idle_cores={"h2": 0.5}),
+        cpu("h2", IRQ, sys=0.5, soft=0.48),
+        readback("h2", other_processes=(OtherProcess("kworker/1:2", 63, (IRQ,), 0.5, kernel=True),)),
+    ),
     "frequency-dropped: below base": story(hertz=2.1e9),
     "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),
     "host-not-idle": setup(idle_cores={"h1": 0.4}),

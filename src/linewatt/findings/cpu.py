@@ -86,9 +86,12 @@ KINDS = (
         "case",
         ("throughput", "cpu", "power", "above_idle"),
         "Processes that are not the load's used a part of a full CPU that the load or its interrupts need: without them "
-        "throughput would be another.",
+        "throughput would be another. It does not matter whether they ran in the idle windows, too. The evidence names those "
+        "that were seen; short-lived ones are not.",
         f"A CPU of a role is {percent(FULL)} or more busy, and usr and sys there are more than the load on it used by "
-        f"{FOREIGN_CORES:g} of a CPU where no load was put, by {EXCESS_CORES:g} where one was. Of a paced load on a kernel that charges by the tick nothing is said.",
+        f"{FOREIGN_CORES:g} of a CPU where no load was put, by {EXCESS_CORES:g} where one was; of a paced load on a kernel that "
+        f"charges by the tick this is not asked. Or other processes that were seen on that CPU alone used more than "
+        f"{FOREIGN_CORES:g} of it. Threads of the kernel that take packets (ksoftirqd, threaded NAPI) do not count.",
         "Find what runs there (ps -eLo psr,pcpu,comm), stop it or put it on other CPUs, and measure again.",
         name="Others on a CPU that limits",
     ),

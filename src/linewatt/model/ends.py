@@ -132,6 +132,36 @@ class Counters(Mapping[str, float | None]):
 
 
 @dataclass(frozen=True, slots=True)
+class OtherProcess:
+    """A thread that is neither the load's nor linewatt's, and what it used between two readings of its host:
+    one just before the window and one just after it.
+
+    ``name`` is the one that the kernel has (``comm``), ``cpus`` those that it had run on last at a reading.
+    """
+
+    name: str
+    tid: int
+    cpus: tuple[int, ...]
+    cores: float
+    kernel: bool = False
+    """whether it is a thread of the kernel"""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCpu:
+    """A full CPU (or all of the load's together) that the load or its interrupts need and that others used a
+    part of, whether they ran in the idle windows or not: who used how much, in cores."""
+
+    cpus: tuple[int, ...]
+    role: Literal["app", "irq"]
+    busy_ratio: float
+    load_cores: float | None
+    """None: it is not known on which CPUs the load ran"""
+    other_cores: float
+    softirq_cores: float
+
+
+@dataclass(frozen=True, slots=True)
 class EndResult:
     """One end of a trial: what it cost the host and what the host's counters saw.
 
@@ -173,6 +203,11 @@ class EndResult:
     """fans and temperatures that its sources tell of, and the clocks of its CPUs"""
     package_limit_w: float | None = None
     """the power limit of a CPU package; None: it does not show one"""
+    other_processes: tuple[OtherProcess, ...] = ()
+    """the busiest processes that are neither the load's nor linewatt's, as far as they were seen"""
+
+    shared_cpus: tuple[SharedCpu, ...] = ()
+    """full CPUs of its roles that others used a part of"""
 
 
 @dataclass(frozen=True, slots=True)

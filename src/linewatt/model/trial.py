@@ -113,6 +113,8 @@ OF_SOME = OF_FEW | {
     "users_bps",
     "thermal",
     "package_limit_w",
+    "other_processes",
+    "shared_cpus",
 }
 """the same, with what only some loads and cases have"""
 

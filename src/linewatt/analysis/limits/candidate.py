@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.model import CpuShares, Role
+from linewatt.model import CpuShares, OtherProcess, Role, SharedCpu
 
 Kind = Literal[
     "paced",
@@ -69,8 +69,10 @@ class Candidate:
     host: str | None = None
     cpu: CpuShares | None = None
     role: CpuShares | None = None
-    load_cores: float | None = None
-    """of a CPU, what the load's own processes used of it; None: not known, or others may be counted in"""
+    shared: SharedCpu | None = None
+    """of a CPU, who used how much of it, where others than the load used a part"""
+    processes: tuple[OtherProcess, ...] = ()
+    """those that were seen there"""
     port: str | None = None
     """the one of several data ports that it is about"""
     two_roles: bool = False

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
-from linewatt.findings.cpu import EXCESS_CORES, FOREIGN_CORES
 from linewatt.findings.limits import FULL
-from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.model import CpuShares, EndResult, Flag, Trial
+from linewatt.model import CpuShares, EndResult, Flag, OtherProcess, Trial
 
 ROLES: dict[Kind, str] = {
     "receiver-irq-cpu": "the receiver's IRQ CPU",
@@ -64,46 +62,36 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     app: Kind = "receiver-app-cpu" if receiver else "sender-app-cpu"
     if end.irq_cpu is not None:
         notes = (*_squeezed(end), *_slowed(trial, end))
-        load = _load_on(trial, end, end.hottest_irq or end.irq_cpu)
-        yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes, load)
+        yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes)
     if end.app_cpu is not None:
-        load = _load_on(trial, end, end.hottest_app or end.app_cpu)
-        yield _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end), load)
+        yield _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end))
 
 
-def _load_on(trial: Trial, end: EndResult, shares: CpuShares) -> float | None:
-    """What the load's processes used of a CPU that others use, too, in cores; None: none do, or not known."""
-    flagged = {flag.code for flag in trial.flags if end.host in _hosts(flag)}
-    if "limiting-cpu-shared" not in flagged or len(shares.cpus) != 1:
-        return None
-    total = 0.0
-    for one in trial.instances:
-        for role in trial.case.roles_at(one.instance, end.host):
-            put, cores = (
-                (one.sender_cpu, one.sender_cpu_cores)
-                if role == "sender"
-                else (one.receiver_cpu, one.receiver_cpu_cores)
-            )
-            if put is None or cores is None:
-                return None
-            cpus = {*parse_cpulist(put)}
-            if cpus & {*shares.cpus}:
-                if not cpus <= {*shares.cpus}:
-                    return None
-                total += cores
-    return total if trial.instances else None
+def processes_on(processes: Iterable[OtherProcess], cpus: Collection[int]) -> tuple[OtherProcess, ...]:
+    """Those seen on one of these CPUs, but for threads of the kernel that take packets there: their time is
+    softirq time, or the load's receive work."""
+    return tuple(one for one in processes if not _takes_packets(one) and not {*cpus}.isdisjoint(one.cpus))
 
 
-def others(shares: CpuShares, load_cores: float | None) -> float:
-    """What others than the load used of a full CPU, as a part of it; 0 where that is not known, too little to
-    be told from the load, or of kernel threads that take interrupts (threaded NAPI)."""
-    if load_cores is None:
-        return 0.0
-    user = shares.usr_ratio + shares.other_ratio - shares.steal_ratio
-    if not load_cores and user < KERNEL_ONLY * shares.sys_ratio:
-        return 0.0
-    beyond = user + shares.sys_ratio - load_cores
-    return beyond if beyond > (EXCESS_CORES if load_cores else FOREIGN_CORES) else 0.0
+def _takes_packets(thread: OtherProcess) -> bool:
+    return thread.kernel and thread.name.startswith(("ksoftirqd/", "napi/"))
+
+
+def seen_cores(processes: Iterable[OtherProcess], cpus: Collection[int]) -> float:
+    """What other processes used that were seen on these CPUs and on no other, in cores: a least value."""
+    return sum(one.cores for one in processes_on(processes, cpus) if {*one.cpus} <= {*cpus})
+
+
+def task_cores(shares: CpuShares) -> float:
+    """What processes and threads of the kernel used of a CPU."""
+    return shares.usr_ratio + shares.other_ratio - shares.steal_ratio + shares.sys_ratio
+
+
+def interrupt_cpu_tasks(shares: CpuShares, seen: float) -> float:
+    """The same of a CPU that no load was put on, without receive work: where there is nothing but sys it is
+    that of threads of the kernel (threaded NAPI), beyond what other processes were ``seen`` to use."""
+    tasks = task_cores(shares)
+    return min(tasks, seen) if tasks - shares.sys_ratio < KERNEL_ONLY * shares.sys_ratio else tasks
 
 
 def _candidate(
@@ -112,9 +100,9 @@ def _candidate(
     role: CpuShares,
     hottest: CpuShares | None,
     notes: tuple[str, ...],
-    load_cores: float | None = None,
 ) -> Candidate:
     alone = hottest or role
+    shared = next((one for one in end.shared_cpus if one.cpus == alone.cpus), None)
     blurred = hottest is None and count(role) > 1
     return Candidate(
         kind=kind,
@@ -130,7 +118,8 @@ def _candidate(
         host=end.host,
         cpu=alone,
         role=role,
-        load_cores=load_cores,
+        shared=shared,
+        processes=processes_on(end.other_processes, shared.cpus) if shared else (),
     )
 
 

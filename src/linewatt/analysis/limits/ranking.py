@@ -12,7 +12,7 @@ from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.findings.limits import FULL, FULL_ALONE, LOSS, REACHED, WAITED
-from linewatt.model import Role, Trial
+from linewatt.model import Role, SharedCpu, Trial
 
 _WINDOWS: tuple[Kind, ...] = ("receive-window", "send-buffer")
 
@@ -25,6 +25,8 @@ class Ranked(Candidate):
     """
 
     shares: tuple[float | None, ...] = ()
+    shared_in: int = 0
+    """in how many trials others used a part of it, of which ``shared`` has the means"""
 
     @property
     def known(self) -> tuple[float, ...]:
@@ -101,8 +103,23 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
         against=tuple(dict.fromkeys(said for one in known for said in one.against)),
         ruled_out=any(one.ruled_out for one in known),
         cpu=cpu,
-        load_cores=_mean([one.load_cores for one in known]),
+        shared=_mean_shared([one.shared for one in known if one.shared is not None]),
+        shared_in=sum(one.shared is not None for one in known),
+        processes=tuple(process for one in known for process in one.processes),
         role=cpu if alike else mean_shares([one.role for one in known if one.role is not None]),
+    )
+
+
+def _mean_shared(found: Sequence[SharedCpu]) -> SharedCpu | None:
+    if not found:
+        return None
+    return SharedCpu(
+        cpus=tuple(sorted({cpu for one in found for cpu in one.cpus})),
+        role=found[0].role,
+        busy_ratio=fmean(one.busy_ratio for one in found),
+        load_cores=_mean([one.load_cores for one in found]),
+        other_cores=fmean(one.other_cores for one in found),
+        softirq_cores=fmean(one.softirq_cores for one in found),
     )
 
 

@@ -21,6 +21,8 @@ from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
 
 _LINES: tuple[Kind, ...] = ("line-rate", "shaper")
+SHARED = ", shared with other processes"
+"""behind the name of a CPU that is the only limit"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     parts = [words.evidence(one, named=several) for one in named]
     return Limit(
         kinds=tuple(dict.fromkeys(one.kind for one in named)),
-        what=words.names(named),
+        what=words.names(named) + (SHARED if named[0].shared and not several else ""),
         evidence="; ".join([*parts, *_missed(asked), *_loss(case, done, named, unknown), *added]),
         margin=_margin(named, ranked),
         named=named,

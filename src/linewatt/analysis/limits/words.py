@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from linewatt.analysis.cases.shares import SHARES
 from linewatt.analysis.limits.candidate import Kind
-from linewatt.analysis.limits.cpus import ROLES, count, others, used
+from linewatt.analysis.limits.cpus import ROLES, count, used
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings.limits import FULL
-from linewatt.model import CpuShares
+from linewatt.model import CpuShares, OtherProcess
 from linewatt.units import format_percent, format_rate
 
 STEAL_TOLD = 0.02
+NAMED = 0.05
+"""of what others used: a process that used less is not named"""
+MOST_NAMED = 3
+EXPLAINED = 0.9
+"""of what others used: named processes that used less are not all of them"""
 NAMES: dict[Kind, str] = {
     **ROLES,
     "paced": "the rate that was asked for",
@@ -84,15 +89,35 @@ def evidence(one: Ranked, *, named: bool) -> str:
 
 
 def filled(one: Ranked) -> tuple[str, ...]:
-    """Who filled a CPU that others than the load used a part of: ``others 62.0 %, the load 31.0 % …``."""
-    if one.cpu is None or one.load_cores is None:
+    """Who filled a CPU that others than the load used a part of: ``CPU 1: load 50.0 %, other processes 50.0 %
+    (stress-ng), softirqs 0.0 %``."""
+    shared = one.shared
+    if shared is None:
         return ()
-    foreign = others(one.cpu, one.load_cores)
-    if not foreign:
-        return ()
-    soft = one.cpu.soft_ratio + one.cpu.irq_ratio
-    parts = {"others": foreign, "the load": one.load_cores, "softirqs": soft}
-    return (f"{', '.join(f'{who} {format_percent(ratio)}' for who, ratio in parts.items())} of it",)
+    others = f"other processes {format_percent(shared.other_cores)}"
+    names = process_names(one.processes, shared.other_cores * one.shared_in)
+    parts = [
+        *([] if shared.load_cores is None else [f"load {format_percent(shared.load_cores)}"]),
+        f"{others} ({names})" if names else others,
+        f"softirqs {format_percent(shared.softirq_cores)}",
+    ]
+    which = f"CPU {shared.cpus[0]}: " if len(shared.cpus) == 1 else ""
+    seldom = "" if one.shared_in == len(one.shares) else f" in {one.shared_in} of {len(one.shares)} trials"
+    return (f"{which}{', '.join(parts)}{seldom}",)
+
+
+def process_names(processes: Iterable[OtherProcess], cores: float) -> str:
+    """``stress-ng, kworker/1:2``: the busiest by what they used, with ``at least`` where they do not explain
+    most of the ``cores`` that others used; nothing where none used enough to be named."""
+    used: dict[str, float] = {}
+    for one in processes:
+        used[one.name] = used.get(one.name, 0.0) + one.cores
+    named = [name for name in sorted(used, key=lambda name: -used[name]) if used[name] >= NAMED * cores]
+    if not named:
+        return ""
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    shown = f"{', '.join(named[:MOST_NAMED])}{more}"
+    return shown if sum(used.values()) >= EXPLAINED * cores else f"at least {shown}"
 
 
 def _stolen(cpu: CpuShares | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.engine.live.processes import busiest
 from linewatt.engine.live.readback import Difference, ReadBack, read_back
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Live
@@ -77,7 +78,7 @@ class Asking:
         await asyncio.wait({self.closed}, timeout=max(0.0, self._latest_s - now_s()))
         found = await self._each(_tcp_ports(self._lives))
         return {
-            name: replace(one, differences=self._differences(name, one), before=early.get(name))
+            name: compared(replace(one, differences=self._differences(name, one)), early.get(name))
             for name, one in found.items()
         }
 
@@ -93,11 +94,21 @@ class Asking:
         hosts, settings = self._session.hosts, self._settings
         found = await asyncio.gather(
             *(
-                read_back(hosts[name], own, settings.of(name), KNOBS, ports.get(name, ()))
+                read_back(
+                    hosts[name], own, settings.of(name), KNOBS, ports.get(name, ()), self._ours(name, pids)
+                )
                 for name, own in pids.items()
             )
         )
         return dict(zip(pids, found, strict=True))
+
+    def _ours(self, name: str, pids: Mapping[str, Sequence[int]]) -> list[int]:
+        """All processes of the round that use a host's CPUs: loads and sensors, in a lab also of others."""
+        specs = self._session.specs
+        together = [other for other in specs if other == name or other in specs[name].shares_cpus_with]
+        sensors = (feed.pid for other in together for feed in self._session.feeds.get(other, ()))
+        loads = (pid for other in together for pid in pids.get(other, ()))
+        return [pid for pid in (*sensors, *loads) if pid is not None]
 
     async def answers(self) -> dict[str, ReadBack]:
         """What the hosts showed."""
@@ -114,6 +125,14 @@ class Asking:
         """The round came to nothing: nobody waits for its readings."""
         self._answers.cancel()
         self.closed.cancel()
+
+
+def compared(late: ReadBack, early: ReadBack | None) -> ReadBack:
+    """The reads of a host with what other processes used between them, in place of their times."""
+    if early is None:
+        return replace(late, processes=None)
+    others = busiest(early.processes, late.processes)
+    return replace(late, before=replace(early, processes=None), processes=None, other_processes=others)
 
 
 def _tcp_ports(lives: Iterable[Live]) -> dict[str, list[int]]:

@@ -342,6 +342,11 @@ class LiveFeed(Feed, ABC):
     async def stop(self) -> None:
         """Have it deliver nothing more."""
 
+    @property
+    def pid(self) -> int | None:
+        """Its process on the host; None: it has none there, or it is not known."""
+        return None
+
     def notice_silence(self) -> None:
         """Have one that hangs fail, where nothing else would tell."""
 

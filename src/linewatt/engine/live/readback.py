@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from linewatt.engine.live import processes
+from linewatt.engine.live.processes import ProcessTimes
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
 from linewatt.foreign import understood
 from linewatt.hosts.base import Completed, Host
@@ -20,6 +22,7 @@ from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.hosts.ssh import sockets
+from linewatt.model import OtherProcess
 from linewatt.tuning import apply
 from linewatt.tuning.base import Knob
 
@@ -113,6 +116,10 @@ class ReadBack:
     differences: tuple[Difference, ...] = ()
     sockets: str = ""
     before: ReadBack | None = None
+    processes: ProcessTimes | None = None
+    """what every process had used by then, until the two reads are compared; None: not read"""
+    other_processes: tuple[OtherProcess, ...] = ()
+    """the busiest that are neither the load's nor linewatt's, from the read before the window to this one"""
 
     def of(self, pid: int | None) -> tuple[Thread, ...]:
         """The threads of one process."""
@@ -125,8 +132,11 @@ async def read_back(
     made: Iterable[tuple[str, str, str]],
     knobs: Mapping[str, Knob],
     ports: Sequence[int] = (),
+    ours: Sequence[int] | None = None,
 ) -> ReadBack:
     """Ask a host; ``made`` is knob, target and text of what it is to show, ``ports`` those of its load.
+
+    With ``ours``, all processes of linewatt on its CPUs, it is also asked what each other process has used.
 
     What goes wrong is part of the answer, because the trial is not to suffer from it.
     """
@@ -139,25 +149,37 @@ async def read_back(
         *([Short(tuple(sockets.command(ports)))] if ports else []),
     ]
     try:
+        last = [] if ours is None else [Short(processes.command(ours))]
         questions = [apply.question(host.spec.name, knobs[knob], target) for knob, target, _ in settings]
-        found = await run_all(host, [*first, *questions], limit_s=LIMIT_S)
+        found = await run_all(host, [*first, *questions, *last], limit_s=LIMIT_S)
     except (HostError, WaitTimeout, ChangeError) as error:
         unread = (SettingRead(*setting, found=None, problem=str(error)) for setting in settings)
         return ReadBack(asked_s, (), tuple(unread), str(error))
-    (threads, known, *said), answers = found[: len(first)], found[len(first) :]
+    (threads, known, *said), answers = found[: len(first)], found[len(first) : len(first) + len(settings)]
+    times = _times(found[-1].stdout) if last else None
     shown = tuple(
         _setting(host.spec.name, knobs[setting[0]], setting, one)
         for setting, one in zip(settings, answers, strict=True)
     )
     nics = {name: one.stdout for name, one in zip(further, said, strict=False)}
     text = "".join(one.stdout for one in said[len(further) :])
-    answer = ReadBack(asked_s, (), shown, facts=facts.parse_again(known.stdout, nics), sockets=text)
+    answer = ReadBack(
+        asked_s, (), shown, facts=facts.parse_again(known.stdout, nics), sockets=text, processes=times
+    )
     try:
         return replace(
             answer, threads=understood(lambda: parse_threads(threads.stdout), "threads of the load")
         )
     except ParseError as error:
         return replace(answer, problem=str(error))
+
+
+def _times(text: str) -> ProcessTimes | None:
+    """A host without awk, or that shows nothing of others' processes, does not tell them."""
+    try:
+        return understood(lambda: processes.parse(text), "times of processes")
+    except ParseError:
+        return None
 
 
 def _setting(host: str, knob: Knob, setting: tuple[str, str, str], done: Completed) -> SettingRead:

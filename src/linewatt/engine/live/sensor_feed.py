@@ -76,6 +76,10 @@ class SensorFeed(LiveFeed):
             self.failure = f"ended with status {ended.status}{': ' + last_words if last_words else ''}"
         self.arrived()
 
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
     def notice_silence(self) -> None:
         """One that runs and has long said nothing has failed as one that ended."""
         if self.failure is not None or self._process is None:

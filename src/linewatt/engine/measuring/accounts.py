@@ -9,15 +9,19 @@ figure has the softirqs that hit it, too (kernel/sched/cputime.c), so that other
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from statistics import fmean
 
-from linewatt.analysis.limits.cpus import KERNEL_ONLY
+from linewatt.analysis.limits.cpus import interrupt_cpu_tasks, seen_cores, task_cores, used
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
+from linewatt.findings.cpu import EXCESS_CORES, FOREIGN_CORES
+from linewatt.findings.limits import FULL
 from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role
+from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role, SharedCpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,71 @@ def _with_foreign(
     found = account(cut, instances, ends, end)
     if isinstance(found, str):
         return replace(end, reasons={**end.reasons, "foreign_cores": found})
-    return replace(end, foreign_cores=found.foreign)
+    shared = tuple(_shared_cpus(cut, instances, ends, end, found))
+    return replace(end, foreign_cores=found.foreign, shared_cpus=shared)
+
+
+def _shared_cpus(
+    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult, found: Account
+) -> Iterator[SharedCpu]:
+    """Full CPUs of this end's roles that others used a part of: the load had less of them than there is."""
+    shares = cpu_shares(cut.spec(end.host), cut.readings.get(end.host, ()), cut.window)
+    paced = cut.run.planned.case.paced
+    by_ticks = paced and cut.setup.tick_accounting.get(end.host) is not False
+    for one in _on_roles(cut, instances, ends, end, shares, found):
+        others = 0.0 if by_ticks else one.other_cores
+        if others <= (EXCESS_CORES if one.load_cores else FOREIGN_CORES):
+            seen = seen_cores(end.other_processes, one.cpus)
+            others = seen if seen > FOREIGN_CORES else 0.0
+        if others and one.busy_ratio >= FULL:
+            yield replace(one, other_cores=min(others, one.busy_ratio * len(one.cpus)))
+
+
+def _on_roles(
+    cut: Cut,
+    instances: Sequence[InstanceResult],
+    ends: Sequence[EndResult],
+    end: EndResult,
+    shares: Mapping[int, CpuShares | None],
+    found: Account,
+) -> Iterator[SharedCpu]:
+    """CPUs of each role, and what tasks used there beyond the load."""
+    for cpu in sorted({*(cut.spec(end.host).irq_cpus or ())} & found.elsewhere.keys()):
+        share = shares.get(cpu)
+        if share is not None:
+            yield SharedCpu((cpu,), "irq", used(share), 0.0, found.elsewhere[cpu], _softirqs(share))
+    for cpus, loads in load_by_cpus(cut, instances, ends, end).items():
+        known = {cpu: share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)}
+        if not known:
+            continue
+        if not any(load is None for load in loads):
+            load = sum(load for load in loads if load is not None)
+            others = sum(map(task_cores, known.values())) - load
+            busy, soft = fmean(map(used, known.values())), sum(map(_softirqs, known.values()))
+            yield SharedCpu(tuple(sorted(known)), "app", busy, load, others, soft)
+        if len(known) > 1:  # a single full one of several, by what was seen there
+            cpu = max(known, key=lambda cpu: used(known[cpu]))
+            yield SharedCpu((cpu,), "app", used(known[cpu]), None, 0.0, _softirqs(known[cpu]))
+
+
+def _softirqs(share: CpuShares) -> float:
+    return share.soft_ratio + share.irq_ratio
+
+
+def load_by_cpus(
+    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
+) -> dict[frozenset[int] | None, list[float | None]]:
+    """CPUs that processes of an end were put on → what each of these used, in cores; None: anywhere."""
+    together = sorted(on_one_machine(cut, ends, end), key=lambda one: one is not end)
+    case = cut.run.planned.case
+    groups: dict[frozenset[int] | None, list[float | None]] = {}
+    for one, instance in product(together, instances):
+        for role in case.roles_at(instance.instance, one.host):
+            cpus = cpus_of(instance, role)
+            if one is end or cpus in groups:
+                cores = instance.sender_cpu_cores if role == "sender" else instance.receiver_cpu_cores
+                groups.setdefault(cpus, []).append(cores)
+    return groups
 
 
 def account(
@@ -83,11 +151,17 @@ def account(
         return "the load does not say what it used"
     placed = None if of_users else _placed(cut.run.planned.case, instances, together)
     irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
-    used = {cpu: _tasks(one, cpu in irq_cpus and cpu not in (placed or ())) for cpu, one in known.items()}
-    loaded = used.keys() if placed is None else used.keys() & placed
+    others = {process.tid: process for one in together for process in one.other_processes}.values()
+    tasks = {
+        cpu: interrupt_cpu_tasks(one, seen_cores(others, (cpu,)))
+        if cpu in irq_cpus and cpu not in (placed or ())
+        else task_cores(one)
+        for cpu, one in known.items()
+    }
+    loaded = tasks.keys() if placed is None else tasks.keys() & placed
     return Account(
-        elsewhere={cpu: cores for cpu, cores in used.items() if cpu not in loaded},
-        there=sum(used[cpu] for cpu in loaded),
+        elsewhere={cpu: cores for cpu, cores in tasks.items() if cpu not in loaded},
+        there=sum(tasks[cpu] for cpu in loaded),
         load=sum(load for load in loads if load is not None),
         placed=placed,
         irq_cpus=irq_cpus,
@@ -143,14 +217,6 @@ def _placed(
     ]
     known = [cpus for cpus in every if cpus is not None]
     return frozenset[int]().union(*known) if len(known) == len(every) else None
-
-
-def _tasks(share: CpuShares, takes_interrupts_only: bool) -> float:
-    """What processes and kernel threads used of a CPU."""
-    user = share.usr_ratio + share.other_ratio - share.steal_ratio
-    if takes_interrupts_only and user < KERNEL_ONLY * share.sys_ratio:
-        return 0.0
-    return user + share.sys_ratio
 
 
 def at_both_reads(readback: ReadBack, pid: int | None) -> list[tuple[Thread, Thread]]:

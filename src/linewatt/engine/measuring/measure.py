@@ -339,7 +339,13 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
     readback = cut.readback(host)
     settings = {f"{one.knob} {one.target}": one.found for one in readback.settings} if readback else {}
     pcie_bps = cut.run.pcie_goodput_bps.get(host)
-    end = replace(end, settings=settings, pcie_goodput_bps=pcie_bps, **_between_reads(cut, host, end.reasons))
+    end = replace(
+        end,
+        settings=settings,
+        pcie_goodput_bps=pcie_bps,
+        other_processes=readback.other_processes if readback else (),
+        **_between_reads(cut, host, end.reasons),
+    )
     setup = cut.setup
     end = with_thermal(end, readings, cut.window, setup.package_limit_w.get(host))
     return with_power(end, readings, cut.window, setup.idle_w.get(host, {}), setup.meters.get(host), cut.load)

@@ -9,11 +9,11 @@ where the kernel charges time by the tick and the load sleeps in step with it: 1
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from statistics import fmean
+from collections.abc import Iterable, Iterator
 
-from linewatt.analysis.limits.cpus import used
-from linewatt.engine.measuring.accounts import Account, account, cpus_of, on_one_machine
+from linewatt.analysis.limits.cpus import processes_on
+from linewatt.analysis.limits.words import process_names
+from linewatt.engine.measuring.accounts import Account, account, load_by_cpus, on_one_machine
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.cpu import (
@@ -31,9 +31,8 @@ from linewatt.findings.cpu import (
     STOLEN_RATIO,
     TICKS_HZ,
 )
-from linewatt.findings.limits import FULL
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.model import CpuShares, EndResult, Flag
+from linewatt.model import CpuShares, EndResult, Flag, SharedCpu
 from linewatt.units import format_percent
 
 _HIDDEN_ADVICE = (
@@ -52,7 +51,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         yield from hidden(seen, end, shares)
         if end.host not in told:
             yield from foreign(seen, end)
-            yield from on_full(seen, end, shares)
+        yield from on_full(end)
         told |= {one.host for one in on_one_machine(seen.cut, seen.ends, end)}
         yield from stolen(end)
         yield from background(end, seen.setup.idle_cores.get(end.host), len(shares))
@@ -91,7 +90,7 @@ def _compared(
     seen: Seen, end: EndResult, shares: dict[int, CpuShares | None]
 ) -> Iterator[tuple[str, float, float]]:
     """Where, what mpstat shows there, what the load used there: by CPU where it was put, else the host."""
-    for cpus, loads in _load_by_cpus(seen, end).items():
+    for cpus, loads in load_by_cpus(seen.cut, seen.instances, seen.ends, end).items():
         known = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]
         if any(load is None for load in loads) or len(known) < (len(shares) if cpus is None else len(cpus)):
             continue
@@ -101,19 +100,6 @@ def _compared(
             continue
         where = "the whole host" if cpus is None else f"CPU {format_cpulist(cpus)}"
         yield where, sum(one.busy_ratio for one in known), sum(load for load in loads if load is not None)
-
-
-def _load_by_cpus(seen: Seen, end: EndResult) -> dict[frozenset[int] | None, list[float | None]]:
-    """CPUs that processes of an end were put on → what each of these used, in cores; None: anywhere."""
-    together = on_one_machine(seen.cut, seen.ends, end)
-    groups: dict[frozenset[int] | None, list[float | None]] = {}
-    for one in sorted(together, key=lambda one: one is not end):
-        for instance, role in seen.processes(one):
-            cpus = cpus_of(instance, role)
-            if one is end or cpus in groups:
-                own = instance.sender_cpu_cores if role == "sender" else instance.receiver_cpu_cores
-                groups.setdefault(cpus, []).append(own)
-    return groups
 
 
 def _tolerance(load: float, window_s: float) -> float:
@@ -147,59 +133,48 @@ def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
     yield Flag(
         "foreign-load",
         ", ".join(hosts),
-        f"others used {found.foreign:.2f} cores in the window: {'; '.join(_shares_of(found, excess))}",
+        f"others used {found.foreign:.2f} cores in the window: {'; '.join(_shares_of(end, found, excess))}",
         "find what else runs there (top, ps -eLo psr,pcpu,comm, systemd timers), stop it, and measure again",
     )
 
 
-def on_full(seen: Seen, end: EndResult, shares: dict[int, CpuShares | None]) -> Iterator[Flag]:
+def on_full(end: EndResult) -> Iterator[Flag]:
     """Work of others on a full CPU of a role: the load had less of it than there is."""
-    found = account(seen.cut, seen.instances, seen.ends, end)
-    if isinstance(found, str) or (seen.case.paced and seen.setup.tick_accounting.get(end.host) is not False):
-        return
-    said = [
-        f"{cpus} {format_percent(busy, 0)} busy: others {others:.2f}, the load {load:.2f}, "
-        f"softirqs {soft:.2f} cores"
-        for cpus, busy, others, load, soft in _on_roles(seen, end, shares, found)
-        if busy >= FULL and others > (EXCESS_CORES if load else FOREIGN_CORES)
-    ]
-    if said:
+    if end.shared_cpus:
         yield Flag(
             "limiting-cpu-shared",
             end.host,
-            "; ".join(said),
+            "; ".join(_shared_words(end, one) for one in end.shared_cpus),
             "find what runs there (ps -eLo psr,pcpu,comm), stop it or move it, and measure again",
         )
 
 
-def _on_roles(
-    seen: Seen, end: EndResult, shares: dict[int, CpuShares | None], found: Account
-) -> Iterator[tuple[str, float, float, float, float]]:
-    """CPUs of a role in words, how busy they are each, and cores there: of others, the load, softirqs."""
-    for cpu in sorted(found.irq_cpus & found.elsewhere.keys()):
-        share = shares.get(cpu)
-        if share is not None:
-            soft = share.soft_ratio + share.irq_ratio
-            yield f"IRQ CPU {cpu}", used(share), found.elsewhere[cpu], 0.0, soft
-    for cpus, loads in _load_by_cpus(seen, end).items():
-        known = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]
-        if any(load is None for load in loads) or not known:
-            continue
-        load = sum(load for load in loads if load is not None)
-        tasks = sum(one.usr_ratio + one.sys_ratio + one.other_ratio - one.steal_ratio for one in known)
-        soft = sum(one.soft_ratio + one.irq_ratio for one in known)
-        where = "all CPUs" if cpus is None else f"app CPU {format_cpulist(cpus)}"
-        yield where, fmean(map(used, known)), tasks - load, load, soft
+def _shared_words(end: EndResult, shared: SharedCpu) -> str:
+    """``app CPU 1 98 % busy: the load 0.48, other processes 0.50 (stress-ng), softirqs 0.00 cores``."""
+    load = "" if shared.load_cores is None else f"the load {shared.load_cores:.2f}, "
+    others = f"other processes {shared.other_cores:.2f}{_names(end, shared.cpus, shared.other_cores)}"
+    where = f"{'IRQ' if shared.role == 'irq' else 'app'} CPU {format_cpulist(shared.cpus)}"
+    busy = format_percent(shared.busy_ratio, 0)
+    return f"{where} {busy} busy: {load}{others}, softirqs {shared.softirq_cores:.2f} cores"
 
 
-def _shares_of(found: Account, excess: float) -> Iterator[str]:
+def _names(end: EndResult, cpus: Iterable[int], cores: float) -> str:
+    names = process_names(processes_on(end.other_processes, tuple(cpus)), cores)
+    return f" ({names})" if names else ""
+
+
+def _shares_of(end: EndResult, found: Account, excess: float) -> Iterator[str]:
     """Where others used CPU time, in words."""
     busy = {cpu: cores for cpu, cores in found.elsewhere.items() if cores >= FOREIGN_CORES / 2}
     for cpu in sorted(busy, key=busy.__getitem__, reverse=True):
         role = "IRQ CPU" if cpu in found.irq_cpus else "CPU"
-        yield f"{busy[cpu]:.2f} of usr and sys on {role} {cpu}, where no load was put"
+        names = _names(end, (cpu,), busy[cpu])
+        yield f"{busy[cpu]:.2f} of usr and sys on {role} {cpu}, where no load was put{names}"
     if excess:
-        yield f"{found.there:.2f} of usr and sys on {_where(found)}, of which the load used {found.load:.2f}"
+        cpus = found.placed or {cpu for one in end.other_processes for cpu in one.cpus}
+        names = _names(end, cpus, excess)
+        used = f"{found.there:.2f} of usr and sys on {_where(found)}, of which the load used {found.load:.2f}"
+        yield used + names
 
 
 def _where(found: Account) -> str:
