@@ -349,6 +349,21 @@ def test_foreign_load_names_processes() -> None:
     assert flag.evidence.endswith("of which the load used 0.48 (at least backup)")
 
 
+def test_who_filled_a_cpu_of_two_roles_is_told_once_and_a_least_value_is_called_one() -> None:
+    """Softirqs interrupted the stranger: the kernel counts them for it, mpstat for softirqs."""
+    shown = both(
+        rates(6.4e9),
+        story(placed=((str(APP), str(IRQ)),), load_cores={"h1": 0.5, "h2": 0.2}),
+        cpu("h2", APP),
+        cpu("h2", IRQ, usr=0.3, sys=0.15, soft=0.5),
+        on_receiver(busy("stress-ng", IRQ, 0.5)),
+    )
+    limit = verdict([measured(shown)])
+    assert limit.what == "the receiver's app and IRQ CPUs, shared with other processes"
+    said = "CPU 1: load 20.0 %, other processes at least 25.0 % (stress-ng), softirqs 50.0 %"
+    assert limit.evidence.count(said) == 1
+
+
 SHARED = both(
     spec("h1", shares_cpus_with=("h2",)),
     spec("h2", shares_cpus_with=("h1",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -106,6 +107,24 @@ def test_a_process_is_read_whatever_its_name_is_and_ones_own_are_left_out(awk: s
     assert threads[pid].cpu in os.sched_getaffinity(0)
     assert not threads[pid].kernel
     assert child not in threads
+
+
+def test_a_process_in_a_namespace_of_process_numbers_is_not_the_kernels() -> None:
+    """The second one there is not kthreadd, as it is on a whole machine."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    inside = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    script = f"{sys.executable} -c {shlex.quote(_BUSY)} >/dev/null & sleep 0.5; {SCRIPT}"
+    done = subprocess.run([*inside, "bash", "-c", script], capture_output=True, timeout=30, check=True)
+    (process,) = [one for one in parse(done.stdout.decode()).threads if one.name == SHOWN]
+    assert (process.tid, process.kernel) == (2, False)
+
+
+def test_threads_of_the_kernel_are_told_from_processes() -> None:
+    if not Path("/proc/2/comm").read_text().startswith("kthreadd"):
+        pytest.skip("needs the process numbers of a whole machine")
+    names = {one.name for one in read_by("awk").threads if one.kernel}
+    assert any(name.startswith("kworker/") for name in names)
 
 
 def test_what_linewatt_started_on_another_connection_is_left_out_by_its_process_id() -> None:

@@ -22,7 +22,7 @@ from linewatt.units import format_percent, format_rate
 
 _LINES: tuple[Kind, ...] = ("line-rate", "shaper")
 SHARED = ", shared with other processes"
-"""behind the name of a CPU that is the only limit"""
+"""behind the names of limits that are all CPUs which others use, too"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,11 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     if not named:
         return _not_found(case, ranked, unknown, added)
     several = len(named) > 1
-    parts = [words.evidence(one, named=several) for one in named]
+    first = {(one.host, one.shared): one for one in reversed(named)}  # a CPU can have two roles
+    parts = [words.evidence(one, named=several, users=first[one.host, one.shared] is one) for one in named]
     return Limit(
         kinds=tuple(dict.fromkeys(one.kind for one in named)),
-        what=words.names(named) + (SHARED if named[0].shared and not several else ""),
+        what=words.names(named) + (SHARED if all(one.shared for one in named) else ""),
         evidence="; ".join([*parts, *_missed(asked), *_loss(case, done, named, unknown), *added]),
         margin=_margin(named, ranked),
         named=named,

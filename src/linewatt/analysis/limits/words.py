@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from linewatt.analysis.cases.shares import SHARES
 from linewatt.analysis.limits.candidate import Kind
-from linewatt.analysis.limits.cpus import ROLES, count, used
+from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings.limits import FULL
@@ -20,7 +20,8 @@ NAMED = 0.05
 """of what others used: a process that used less is not named"""
 MOST_NAMED = 3
 EXPLAINED = 0.9
-"""of what others used: named processes that used less are not all of them"""
+"""of what others used: named processes that used less are not all of them, and where they used more, softirqs
+that interrupted the load or them are counted for softirqs alone"""
 NAMES: dict[Kind, str] = {
     **ROLES,
     "paced": "the rate that was asked for",
@@ -82,10 +83,12 @@ def names(limits: Sequence[Ranked]) -> str:
     return " and ".join(said)
 
 
-def evidence(one: Ranked, *, named: bool) -> str:
-    """How full, and with what; ``named``: which of several limits it is about."""
+def evidence(one: Ranked, *, named: bool, users: bool = True) -> str:
+    """How full, and with what; ``named``: which of several limits it is about, ``users``: who filled it."""
     which = f"{name(one).removeprefix('the ')} " if named else ""
-    return "; ".join((which + _measure(one), *filled(one), *_stolen(one.cpu), *one.evidence))
+    return "; ".join(
+        (which + _measure(one), *(filled(one) if users else ()), *_stolen(one.cpu), *one.evidence)
+    )
 
 
 def filled(one: Ranked) -> tuple[str, ...]:
@@ -94,7 +97,9 @@ def filled(one: Ranked) -> tuple[str, ...]:
     shared = one.shared
     if shared is None:
         return ()
-    others = f"other processes {format_percent(shared.other_cores)}"
+    seen = seen_cores(one.processes, shared.cpus) / one.shared_in
+    least = "at least " if seen * EXPLAINED > shared.other_cores else ""
+    others = f"other processes {least}{format_percent(shared.other_cores)}"
     names = process_names(one.processes, shared.other_cores * one.shared_in)
     parts = [
         *([] if shared.load_cores is None else [f"load {format_percent(shared.load_cores)}"]),

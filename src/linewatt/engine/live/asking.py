@@ -95,20 +95,17 @@ class Asking:
         found = await asyncio.gather(
             *(
                 read_back(
-                    hosts[name], own, settings.of(name), KNOBS, ports.get(name, ()), self._ours(name, pids)
+                    hosts[name], own, settings.of(name), KNOBS, ports.get(name, ()), self._ours(name, own)
                 )
                 for name, own in pids.items()
             )
         )
         return dict(zip(pids, found, strict=True))
 
-    def _ours(self, name: str, pids: Mapping[str, Sequence[int]]) -> list[int]:
-        """All processes of the round that use a host's CPUs: loads and sensors, in a lab also of others."""
-        specs = self._session.specs
-        together = [other for other in specs if other == name or other in specs[name].shares_cpus_with]
-        sensors = (feed.pid for other in together for feed in self._session.feeds.get(other, ()))
-        loads = (pid for other in together for pid in pids.get(other, ()))
-        return [pid for pid in (*sensors, *loads) if pid is not None]
+    def _ours(self, name: str, load: Sequence[int]) -> list[int]:
+        """What linewatt runs on a host: its load and its sensors."""
+        sensors = (feed.pid for feed in self._session.feeds[name])
+        return [*load, *(pid for pid in sensors if pid is not None)]
 
     async def answers(self) -> dict[str, ReadBack]:
         """What the hosts showed."""

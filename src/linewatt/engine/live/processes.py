@@ -23,12 +23,12 @@ TICKS_HZ = 100
 LONGEST_NAME = 64
 
 # The first line is the host's uptime. Then a line a thread that ever ran: its number, when it began
-# (ticks since boot), its user and system time (ticks), the CPU it ran on last, whether it is the
-# kernel's, and its name as the kernel has it, which may hold blanks, parentheses and even ends of lines:
-# what follows the last ") " are the fields from the third on of proc(5). The arguments are processes that
-# linewatt started. Whatever descends from the process that serves their SSH connection (the parent of
-# their session's leader) is linewatt's or the load's, and is left out. Times stay text: some awks print
-# numbers of 2^31 and more rounded.
+# (ticks since boot), its user and system time (ticks), the CPU it ran on last, whether it is the kernel's
+# (PF_KTHREAD of its flags), and its name as the kernel has it, which may hold blanks, parentheses and
+# even ends of lines: what follows the last ") " are the fields from the third on of proc(5). The
+# arguments are processes that linewatt started. Whatever descends from the process that serves their SSH
+# connection (the parent of their session's leader) is linewatt's or the load's, and is left out. Times
+# stay text: some awks print numbers of 2^31 and more rounded.
 SCRIPT = r"""cat /proc/uptime /proc/[0-9]*/task/[0-9]*/stat 2>/dev/null | LC_ALL=C awk -v ours="$$ $*" '
 NR == 1 { print $1; next }
 /^[0-9]+ \(/ { text = "" }
@@ -41,7 +41,7 @@ NR == 1 { print $1; next }
   parent[tid] = field[2]; session[tid] = field[4]
   if (field[12] + field[13] > 0)
     row[tid] = tid " " field[20] " " field[12] " " field[13] " " field[37] " " \
-      (tid == 2 || field[2] == 2) " " substr(text, begins + 1, RLENGTH - begins - 2)
+      int(field[7] / 2097152) % 2 " " substr(text, begins + 1, RLENGTH - begins - 2)
   text = ""
 }
 END {
