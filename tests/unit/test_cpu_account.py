@@ -314,6 +314,22 @@ def test_what_is_not_known_to_have_used_the_cpu_does_not_share_it(process: Other
     assert verdict([trial]).what == "the receiver's IRQ CPU"
 
 
+def test_a_thread_of_the_kernel_that_was_seen_on_an_irq_cpu_is_foreign_work() -> None:
+    changes = cpu("h2", IRQ, sys=0.5, soft=0.2), on_receiver(busy("kworker/1:2", IRQ, 0.4, kernel=True))
+    (flag,) = flags(*changes)
+    assert (flag.code, flag.where) == ("foreign-load", "h2")
+    assert "(kworker/1:2)" in flag.evidence
+    assert foreign_cores(*changes)[1] == pytest.approx(0.4, abs=0.06)
+
+
+def test_of_a_paced_load_that_ticks_may_charge_wrongly_others_must_have_been_seen() -> None:
+    paced = both(case(rate_bps=9e9), rates(6.4e9), cpu("h2", APP, usr=0.5, sys=0.48), load(0.5, 0.48))
+    told = [one.code for one in measured(paced, setup(tick_accounting={"h2": True})).flags]
+    assert "limiting-cpu-shared" not in told
+    exact = [one.code for one in measured(paced, setup(tick_accounting={"h2": False})).flags]
+    assert "limiting-cpu-shared" in exact
+
+
 def test_threads_that_take_packets_are_not_named_beside_a_stranger() -> None:
     shown = cpu("h2", IRQ, usr=0.3, sys=0.3, soft=0.36)
     seen = on_receiver(busy("ksoftirqd/1", IRQ, 0.36, kernel=True), busy("stress-ng", IRQ, 0.6))
