@@ -46,7 +46,14 @@ TALKING = (
     *("test_estimate", "test_http", "test_hwmon", "test_iperf3", "test_ipmi", "test_ipmitool"),
     *("test_lab_feeder", "test_leash", "test_link", "test_modbus", "test_mpstat"),
     *("test_netcounters", "test_qdisc", "test_rapl", "test_readback", "test_redfish"),
-    *("test_snmp", "test_threads", "test_users_folder", "test_users_server", "test_users_url"),
+    *(
+        "test_processes",
+        "test_snmp",
+        "test_threads",
+        "test_users_folder",
+        "test_users_server",
+        "test_users_url",
+    ),
 )
 """unit tests that wait for programs they start, within limits of the product: they do more than compute"""
 

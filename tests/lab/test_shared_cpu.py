@@ -17,6 +17,7 @@ from tests.lab.test_campaign import Bench
 
 pytestmark = [
     pytest.mark.lab,
+    pytest.mark.measures,  # it fills half of a CPU above whatever else runs there
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs"),
 ]
 NAME = "intruder"
