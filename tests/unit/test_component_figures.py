@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.report_factories import PUBLISHED_POWER_W, demo_trials, powered, result
 
 from linewatt.report.printing.html import render
 from linewatt.report.trials.charts.components import breakdowns, component_figures
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.power.psu import psu_lines
+from linewatt.report.trials.power.psu import power_notes
 
 DECLARED = {
     "components": {"h2": [{"name": "DDR5 module", "power_w": 4, "provenance": "datasheet", "count": 12}]}
@@ -41,8 +43,8 @@ def test_without_power_and_components_there_is_none() -> None:
 def test_declared_supplies_are_judged_by_the_power_that_was_read() -> None:
     psus = {"psus": {"h2": {"count": 2, "rating_w": 800.0, "level": "platinum", "mode": "shared"}}}
     view = digest(result(powered(demo_trials(1)), campaign=psus))
-    told = psu_lines(view)
-    assert told[0] == "Power supplies of h2:"
+    told = [note.text for note in power_notes(view).notes]
+    assert told[0] == "h2:"
     assert "two 800 W units need 320 W to reach 20 %" in " ".join(told)
-    assert "Power supplies of h2:" in render(view)
-    assert psu_lines(digest(result(powered(demo_trials(1))))) == []
+    assert re.search(r">Power supplies</h3>.*?>h2:\n", render(view), re.DOTALL)
+    assert not power_notes(digest(result(powered(demo_trials(1))))).notes

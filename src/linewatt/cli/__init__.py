@@ -75,7 +75,6 @@ CORE_COMMANDS = {
     "import_": {"import": "import_command"},
     "export": {"export": "export"},
     "sql": {"sql": "sql"},
-    "advise": {"advise": "advise_app"},
     "place": {"place": "place_command"},
     "features": {"features": "list_features"},
 }

@@ -16,7 +16,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "prepare", "run", "resume", "restore", "calibrate"),
     "Read": ("list", "show", "report", "fit", "verify", "rederive", "import", "export", "sql"),
     "Compare": ("compare",),
-    "Tools": ("derive", "analyze", "advise", "place", "schema", "features"),
+    "Tools": ("derive", "analyze", "place", "schema", "features"),
 }
 """what commands are for → those of the core, in the order of the help; commands of features follow"""
 

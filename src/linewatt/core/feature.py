@@ -87,6 +87,9 @@ class Feature:
     commands: tuple[FeatureCommand, ...] = ()
     documents: tuple[FeatureDocument, ...] = ()
     result_names: tuple[ResultName, ...] = ()
+    power_notes: str = ""
+    """path to a function of a ``linewatt.report.trials.digest.Digest`` that returns a
+    ``linewatt.report.section.Lines`` to stand below the tables of power"""
     run_observer: str = ""
     """path to what makes a ``linewatt.engine.observers.RunObserver`` for each run"""
 

@@ -32,9 +32,9 @@ from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.ports import port_table
+from linewatt.report.trials.power.feature_notes import feature_power_notes
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power import power_cases, power_table
-from linewatt.report.trials.power.psu import psu_lines
 from linewatt.report.trials.power.thermal import MOST_ON_PAGE, thermal_tables
 from linewatt.report.trials.profiles.view import profile_section
 from linewatt.report.trials.roles import role_table
@@ -183,7 +183,7 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
         ),
         tuple(drawn(charts, "power-figure")),
         notes=(
-            listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
+            *(feature_power_notes(view) if cases else ()),
             Lines("Idle power", idle_notes(view.result)),
             Lines(calibration.TITLE, calibration.notes(view.result)),
             Lines(corrections.TITLE, corrections.notes(view.result, view.describe)),

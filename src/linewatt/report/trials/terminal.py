@@ -24,6 +24,7 @@ from linewatt.report.machine.connections import connection_lines
 from linewatt.report.machine.environment import core_words
 from linewatt.report.printing.export import when
 from linewatt.report.printing.text_table import note_text, render
+from linewatt.report.section import Lines
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns, component_rows
@@ -39,9 +40,9 @@ from linewatt.report.trials.detail import (
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.ports import port_table
+from linewatt.report.trials.power.feature_notes import feature_power_notes
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power import power_cases, power_table
-from linewatt.report.trials.power.psu import psu_lines
 from linewatt.report.trials.power.thermal import thermal_tables
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
@@ -81,9 +82,7 @@ def show(
     power = power_cases(view.groups)
     parts += [render(power_table(cases, marks), width) for cases in power]
     parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
-    told = psu_lines(view) if power else []
-    if told:
-        parts.append(Group(*(Text(one_line(line)) for line in told)))
+    parts += [_titled_lines(lines) for lines in (feature_power_notes(view) if power else ())]
     parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
     parts += [render(table, width) for table in search_tables(view.searches, view.result)]
     parts += [render(table, width) for table in knee_tables(view.knees)]
@@ -106,6 +105,10 @@ def show(
     if trials and view.result.trials:
         parts.append(render(trials_table(view, power=bool(power)), width))
     return Group(*(part for each in parts for part in (each, Text())))
+
+
+def _titled_lines(lines: Lines) -> Group:
+    return Group(Text(lines.title, style="bold"), *(Text(one_line(note.text)) for note in lines.notes))
 
 
 def _ran(view: Digest) -> list[RenderableType]:

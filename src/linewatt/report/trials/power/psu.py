@@ -10,18 +10,23 @@ from linewatt.analysis.psu.supplies import Measured, Operation, Supply, in_words
 from linewatt.analysis.psu.tables import EfficiencyTable, certified, percent
 from linewatt.errors import InvalidInput
 from linewatt.records import Supplies
+from linewatt.report.section import Lines, listed
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns
 from linewatt.report.trials.digest import Digest
 
 
-def psu_lines(view: Digest) -> list[str]:
-    """For every host that declares its supplies: what its highest power says of them, a heading each."""
+def power_notes(view: Digest) -> Lines:
+    """Advice for each host that declares its supplies, from its highest power."""
+    return listed("Power supplies", _host_lines(view), preformatted=True)
+
+
+def _host_lines(view: Digest) -> list[str]:
     declared = view.result.manifest.asked.psus
     lines: list[str] = []
     for one in breakdowns(view):
         supplies = declared.get(one.breakdown.host)
         if supplies is not None and one.breakdown.system_w is not None:
-            lines += [f"Power supplies of {one.breakdown.host}:", *_advice(one, supplies)]
+            lines += [f"{one.breakdown.host}:", *_advice(one, supplies)]
     return lines
 
 
