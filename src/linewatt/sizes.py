@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from linewatt.errors import ParseError
 from linewatt.model import Family, TestName
 
 ETHERNET_BYTES = 14
@@ -45,6 +46,14 @@ def frame_bytes(test: TestName) -> int | None:
     if match is None or int(match[1]) > LARGEST_FRAME_BYTES:
         return None
     return FULL_FRAME_BYTES if test == FULL else int(match[1])
+
+
+def udp_test(payload: int, family: Family) -> TestName:
+    """The test of UDP whose datagrams have so much payload. Raises ParseError for what no datagram has."""
+    frame = max(MINIMUM_FRAME_BYTES, ETHERNET_BYTES + IP_BYTES[family] + UDP_BYTES + payload)
+    if not 0 < payload <= LARGEST_PAYLOAD:
+        raise ParseError(f"datagrams of {payload} bytes are none")
+    return FULL if frame == FULL_FRAME_BYTES else f"udp-{frame}"
 
 
 def of_small_packets(test: TestName) -> bool:

@@ -16,8 +16,8 @@ from linewatt.foreign import contained, one_line
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
 from linewatt.loads.iperf3.both_ways import WAY, each_way
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, load_end, other_end
-from linewatt.model import Family, TestName
-from linewatt.sizes import ETHERNET_BYTES, FULL, FULL_FRAME_BYTES, IP_BYTES, MINIMUM_FRAME_BYTES, UDP_BYTES
+from linewatt.model import Family
+from linewatt.sizes import udp_test
 
 NAME = "iperf3"
 SETUP_S = 0.2
@@ -224,14 +224,6 @@ def _family(start: Mapping[str, Any]) -> Family:
     connected = start.get("connected") or [{}]
     address = str(connected[0].get("local_host", ""))
     return "ipv6" if ":" in address and not address.startswith("::ffff:") else "ipv4"
-
-
-def udp_test(payload: int, family: Family) -> TestName:
-    """The test of UDP whose frames these are (:mod:`linewatt.sizes`)."""
-    frame = max(MINIMUM_FRAME_BYTES, ETHERNET_BYTES + IP_BYTES[family] + UDP_BYTES + payload)
-    if not 0 < payload <= LARGEST_PAYLOAD:
-        raise ParseError(f"datagrams of {payload} bytes are none")
-    return FULL if frame == FULL_FRAME_BYTES else f"udp-{frame}"
 
 
 def _options(protocol: str, start: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

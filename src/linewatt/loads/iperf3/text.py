@@ -20,6 +20,7 @@ from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.loads.iperf3 import by_hand
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS
 from linewatt.model import Family
+from linewatt.sizes import udp_test
 
 NO_DATE = "text of iperf3 does not say when its test ran (iperf3 --json does)"
 CUT_OFF = "its text ends before the test does"
@@ -388,7 +389,7 @@ def _asked(test: _Test, table: _Table, connected: Sequence[re.Match[str]]) -> tu
     test_name, doubt = "tcp", ""
     if table.is_udp:
         payload, doubt = (int(started[3]), "") if started else _payload(table.rows)
-        test_name = by_hand.udp_test(payload, family)
+        test_name = udp_test(payload, family)
     rate_bps_text = _first(_RATE, test.lines)
     omitted = {(row.start_s, row.end_s) for row in table.intervals if row.is_omitted}
     return Asked(
