@@ -28,6 +28,7 @@ loads = damaged(
     )
 )
 words = damaged(texts("imports/text/*/*.txt"))
+netperfs = damaged(texts("imports/netperf/*/*"))
 flents = damaged([gzip.decompress((IMPORTS / "flent" / "tcp_1up_noping.flent.gz").read_bytes())])
 readings = damaged(
     texts(
@@ -70,6 +71,12 @@ def test_a_load_of_anything_is_trials_or_refused(text: str) -> None:
 def test_text_of_a_load_of_anything_is_trials_or_refused(text: str) -> None:
     with survived("import: text"):
         _imported(_file("gen/load.txt", text))
+
+
+@fuzz(netperfs)
+def test_what_netperf_printed_of_anything_is_trials_or_refused(text: str) -> None:
+    with survived("import: netperf"):
+        _imported(_file("gen/netperf.txt", text))
 
 
 @fuzz(flents, share=0.4)

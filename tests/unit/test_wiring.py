@@ -633,6 +633,14 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_import_captures.py",
         "test_of_a_clients_file_alone_goodput_is_what_the_receiver_told_it",
     ),
+    "mean-of-iterations": (
+        "test_import_netperf.py",
+        "test_warnings_of_confidence_make_figures_doubtful_and_means_are_told",
+    ),
+    "confidence-not-reached": (
+        "test_import_netperf.py",
+        "test_warnings_of_confidence_make_figures_doubtful_and_means_are_told",
+    ),
     "other-way-at-once": (
         "test_import_two_ways.py",
         "test_each_way_is_a_trial_that_goes_that_way",

@@ -56,6 +56,25 @@ KINDS = (
         "Keep the JSON of the load, or print Unix seconds (date +%s.%N) on the line before the test.",
     ),
     Kind(
+        "mean-of-iterations",
+        "note",
+        "case",
+        (),
+        "The load ran its test several times and printed the mean. How much the runs differ from one another is not in the file, so an "
+        "interval over such trials is narrower than one over single runs.",
+        "The title of a netperf test has a confidence level (-i, -I), or CONFIDENCE_ITERATION is more than 1.",
+        "Run it without -i, several times: each run is a trial.",
+    ),
+    Kind(
+        "confidence-not-reached",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "The load warns that its runs differed by more than it was asked to accept, however often it ran them.",
+        "A !!! WARNING of netperf, or a confidence interval that is wider than its target; the evidence has the widths.",
+        "Find what varies between runs, or let netperf run more of them (-i).",
+    ),
+    Kind(
         "other-way-at-once",
         "doubtful",
         "case",

@@ -189,6 +189,16 @@ class ToldEnd:
     """why the file does not say when the test ran; None: it does"""
     rounded: tuple[str, ...] = ()
     """how its figures are rounded, and what was inferred from them, a sentence each"""
+    finer: str = "keep the JSON that the load writes, which has every byte"
+    """what to do for figures that are rounded less"""
+    own_missing: str | None = None
+    """why the file does not say what its own end counted; None: ``own`` is that"""
+    no_cpu: str = ""
+    """why the load's own file has no CPU use of its hosts, of a load that can print it"""
+    mean_of: str = ""
+    """of which runs of the load its figures are the mean; empty: of one run they are no mean"""
+    confidence_missed: str = ""
+    """what the load warns of that its runs differed by too much; empty: it warns of nothing"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ _STAMP = re.compile(r'"timestamp": "(?:\d{4}-\d\d-\d\dT)?(\d\d):(\d\d):(\d\d)')
 _CHANNEL = re.compile(r"cpu(\d+)\.([a-z]+)_ratio")
 _DAY_S = 86_400.0
 
-SOURCES = ("mpstat", "sar", "flent")
-"""of shares of CPU time, the better one first; ``sar`` and ``flent`` come with imports only
+SOURCES = ("mpstat", "sar", "flent", "netperf")
+"""of shares of CPU time, the better one first; all but ``mpstat`` come with imports only
 (docs/import.md)"""
 WHOLE_HOST = "host.cpu_cores"
 """cores in use, where a file does not tell its CPUs apart"""

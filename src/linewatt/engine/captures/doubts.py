@@ -99,7 +99,7 @@ def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
         yield from _loss(seen, counted(known, seen.window, sender=False) or [])
     yield from _told(seen, known.tests)
     for end in seen.ends:
-        yield from _no_cpu(end, known.readings[end.host])
+        yield from _no_cpu(end, known.readings[end.host], known.tests)
         yield from _named_otherwise(end.host, known)
         yield from _cpus(end, known.readings[end.host])
         yield from standstill(end.host, seen.readings(end), seen.window, SOURCES, STOOD_STILL)
@@ -159,18 +159,40 @@ def _more(tests: Sequence[OneTest]) -> str:
     return f" and {len(tests) - 1} more" if len(tests) > 1 else ""
 
 
-def no_cpu_file(host: str) -> str:
+def of_runs(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
+    """That a load's figures are means of several runs, and that these differed by too much."""
+    ends = [end for test in tests for end in (test.client, test.server) if end is not None]
+    hosts = ", ".join(seen.case.hosts)
+    for end in [end for end in ends if end.mean_of][:1]:
+        yield Flag(
+            "mean-of-iterations",
+            hosts,
+            f"{end.file}: {end.mean_of}",
+            "let the load run the test once (netperf without -i), and repeat that: each run is a trial",
+        )
+    for end in [end for end in ends if end.confidence_missed][:1]:
+        yield Flag(
+            "confidence-not-reached",
+            hosts,
+            f"{end.file}: {end.confidence_missed}",
+            "find what varies between runs, or let netperf run more of them (-i)",
+        )
+
+
+def no_cpu_file(host: str, tests: Sequence[OneTest]) -> str:
     """Why the CPU use of an end is not known of which nobody wrote any."""
-    return f"no CPU readings of {host} among the imported files"
+    ends = [end for test in tests for end in (test.client, test.server) if end is not None]
+    why = next((f"; {end.no_cpu}" for end in ends if end.no_cpu), "")
+    return f"no CPU readings of {host} among the imported files{why}"
 
 
-def _no_cpu(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
+def _no_cpu(end: EndResult, readings: Sequence[Placed], tests: Sequence[OneTest]) -> Iterator[Flag]:
     if end.cpu_cores is None:
         has_any = any(one.reading.source in SOURCES for one in readings)
         yield Flag(
             "cpu-missing",
             end.host,
-            end.reasons["cpu_cores"] if has_any else no_cpu_file(end.host),
+            end.reasons["cpu_cores"] if has_any else no_cpu_file(end.host, tests),
             f"put what mpstat -P ALL 1 wrote there into a folder {end.host}, and import again",
         )
 
@@ -218,7 +240,7 @@ def _not_activated(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]
 
 def _clock(end: EndResult, known: Known) -> Iterator[Flag]:
     clock = known.clocks[end.host]
-    placed = [one for one in known.readings[end.host] if one.reading.records]
+    placed = [one for one in known.readings[end.host] if one.reading.records and not one.of_test]
     if placed and isinstance(clock, HostClock) and not clock.is_known:
         yield Flag(
             "clock-assumed",

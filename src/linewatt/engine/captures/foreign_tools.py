@@ -32,14 +32,11 @@ TEXT_TOOLS = (
         MEASURE,
     ),
     Tool(
-        "text of netperf",
-        r"^(?:MIGRATED )?(?:TCP|UDP|SCTP|OMNI|DLPI|LOC_CPU|REM_CPU)\w*[ A-Z/]*(?:TEST|Test) (?:from|to) ",
-        MEASURE,
-    ),
-    Tool(
-        "netperf's omni results",
-        r"^(?:THROUGHPUT|ELAPSED_TIME|THROUGHPUT_UNITS)=|^[\w ,]*\bThroughput(?: Units)?,",
-        MEASURE,
+        "figures of netperf without their header",
+        r"^ *-?\d{1,9} +-?\d{1,9} +-?\d{1,9} +\d{1,6}\.\d\d +\d{1,12}\.\d\d(?: |$)"
+        r"|^ *\d{1,9} +\d{1,6} +\d{1,6}\.\d\d +\d{1,12} +\d{1,12} +\d{1,12}\.\d{1,2}(?: |$)"
+        r"|^(?:[\d.]{1,20},){0,9}(?:10\^\d{1,2}bits|[KMG]?Bytes)/s(?:,|$)",
+        "let netperf print it (-P 1), which says what the columns are",
     ),
     Tool("text of nuttcp", r"\d MB / +[\d.]+ sec = +[\d.]+ Mbps", MEASURE),
     Tool("text of ethtool", r"^(?:NIC statistics:|Settings for \S+:|Features for \S+:|driver: \S+$)"),

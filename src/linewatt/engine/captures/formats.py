@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from linewatt.engine.captures import flent, ipmitool, sysstat, turbostat
+from linewatt.engine.captures import flent, ipmitool, netperf, sysstat, turbostat
 from linewatt.engine.captures.folder import BEGINNING_BYTES, GZIP, CaptureFile
 from linewatt.engine.captures.foreign_tools import name_of
 from linewatt.engine.captures.model import Found
@@ -18,6 +18,7 @@ from linewatt.loads.registry import LOADS
 
 _OF_JSON: tuple[Callable[[CaptureFile, tuple[Any, ...]], Found | None], ...] = (flent.find, sysstat.find_json)
 _OF_TEXT: tuple[Callable[[CaptureFile], Found | None], ...] = (
+    netperf.find,
     sysstat.find_text,
     turbostat.find,
     ipmitool.find,
@@ -29,6 +30,7 @@ KNOWN = (
     "ipmitool sensor, sdr and dcmi power reading behind stamps",
     "turbostat with Time_Of_Day_Seconds",
     "flent (.flent.gz)",
+    "netperf (text; -- -o, -- -k)",
 )
 """in words, for messages"""
 _READ = f"{'; '.join(KNOWN)}; a table (CSV) with the columns that docs/report.md lists"
@@ -113,6 +115,7 @@ def begins_capture(beginning: bytes) -> bool:
     return (
         beginning.startswith(GZIP)
         or text.startswith(("{", *(f"{name}:" for name in LOADS)))
+        or netperf.begins(text)
         or sysstat.is_top(text.partition("\n")[0])
         or name_of(text, beginning) is not None
         or any(ipmitool.watts(line) is not None or turbostat.is_header(line) for line in text.splitlines())

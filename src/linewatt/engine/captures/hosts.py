@@ -58,10 +58,13 @@ class Hosts:
         )
 
 
-def assign(found: Sequence[Found], said: Mapping[str, str]) -> Hosts:
-    """The host of each file. Raises InvalidInput, one line, where none can be told or files contradict it."""
+def assign(found: Sequence[Found], said: Mapping[str, str], unnamed: str | None = None) -> Hosts:
+    """The host of each file. ``unnamed`` is the host of a load's file that names none.
+
+    Raises InvalidInput, one line, where none can be told or files contradict it.
+    """
     _refuse_unknown(found, said)
-    of_file = {one.file.name: _host(one, said) for one in found}
+    of_file = {one.file.name: _host(one, said, unnamed) for one in found}
     nodes: dict[str, tuple[str, Found]] = {}
     addresses: dict[str, frozenset[str]] = {}
     notes: list[str] = []
@@ -122,7 +125,7 @@ def _refuse_unknown(found: Iterable[Found], said: Mapping[str, str]) -> None:
             raise InvalidInput(f"--host {said[name]}={one_line(name)}: no such file is imported")
 
 
-def _host(one: Found, said: Mapping[str, str]) -> str:
+def _host(one: Found, said: Mapping[str, str], unnamed: str | None) -> str:
     name = said.get(one.file.name) or one.file.folder
     if name is not None:
         if not re.fullmatch(HOST_NAME, name, re.ASCII):
@@ -135,10 +138,13 @@ def _host(one: Found, said: Mapping[str, str]) -> str:
         raise InvalidInput(f"{one.file.name}: holds several hosts ({', '.join(sorted(one.nodes))}); split it")
     if not one.nodes and (own := next((sorted(end.addresses)[0] for end in one.ends if end.addresses), None)):
         return named(own)
+    if not one.nodes and one.ends and unnamed is not None:
+        return unnamed
     if not one.nodes:
+        by_ends = ", or name both ends (--sender, --receiver)" if one.ends else ""
         raise InvalidInput(
             f"{one.file.name}: does not say of which host it is; put it into a folder of that name, or "
-            f"--host NAME={one.file.name}"
+            f"--host NAME={one.file.name}{by_ends}"
         )
     return named(next(iter(one.nodes)))
 

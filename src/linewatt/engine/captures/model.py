@@ -48,6 +48,8 @@ class Track:
     """what a BMC says of its own power reading, where that is not that it is activated"""
     of_peer: bool = False
     """whether it is of the other host of the test that is in the same file"""
+    test: str | None = None
+    """the key of the one test that it is a mean of, whenever that ran; its times are seconds of it"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class OneTest:
         client_sends = not self.asked.is_reverse
         own, other = (self.client, self.server) if client_sends == sender else (self.server, self.client)
         if own is not None:
-            return own.own
+            return own.own_missing or own.own
         return other.other if other is not None else "no file of it"
 
     def is_told(self, *, sender: bool) -> bool:
@@ -202,7 +202,8 @@ def _at_once(one: OneTest, other: OneTest) -> bool:
     if shared_s <= 0:
         return False
     shorter_s = min(one.end_s - one.start_s, other.end_s - other.start_s)
-    one_server = one.server_host == other.server_host and one.line.port == other.line.port
+    is_port_known = one.line.port != 0 and other.line.port != 0
+    one_server = is_port_known and one.server_host == other.server_host and one.line.port == other.line.port
     if one_server and shared_s <= SLACK_S:
         return False
     if not one_server and shared_s >= TOGETHER_RATIO * shorter_s:

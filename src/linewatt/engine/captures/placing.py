@@ -70,10 +70,18 @@ class Placed:
     assumed_utc: bool = False
     assumed_cpus: int | None = None
     power_state: str | None = None
+    of_test: bool = False
+    """whether it is of the load's own test, which needs no clock"""
 
 
 def placed(track: Track, host: str, clock: HostClock | str, load: Window, options: Options) -> Placed:
     """The readings of a track around a load; those that are none of it say why by their ``failure``."""
+    if track.test is not None:
+        of_load = tuple(
+            replace(record, received_s=load.end_s, span_s=load.seconds) for record in track.records
+        )
+        reading = Reading(host, track.source, of_load, track.channels)
+        return Placed(track.file.name, reading, of_test=True)
     empty = Reading(host, track.source, (), {}, optional=track.is_power)
     if isinstance(clock, str):
         return Placed(track.file.name, replace(empty, failure=f"cannot be placed: {clock}"))

@@ -87,7 +87,15 @@ def _group(
     number: int, repetition: int, tests: tuple[OneTest, ...], case: Case, found: Sequence[Found], hosts: Hosts
 ) -> _Group:
     same = {beside(one.client_host): one.client_host for one in tests}
-    tracks = {name: tuple(_tracks(name, case, found, hosts, same)) for name in case.hosts}
+    first_key = tests[0].line.key  # each instance has the CPU use of its hosts, which is one
+    tracks = {
+        name: tuple(
+            track
+            for track in _tracks(name, case, found, hosts, same)
+            if track.test is None or track.test == first_key
+        )
+        for name in case.hosts
+    }
     sharing = {
         name: tuple(
             other
@@ -110,7 +118,8 @@ def _tracks(
     for one in found:
         host = hosts.of_file[one.file.name]
         for track in one.tracks:
-            if host in (others if track.of_peer else (name, same.get(name))):
+            machine = (name, same.get(name) if track.test is None else None)
+            if host in (others if track.of_peer else machine):
                 yield track
 
 
@@ -244,6 +253,7 @@ def _trial(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
     of_files: tuple[Check, ...] = (
         lambda seen: undated.doubts(seen, known.tests),
         lambda seen: two_ways.doubts(seen, known.tests),
+        lambda seen: doubts.of_runs(seen, known.tests),
     )
     own = (*doubts.checks_of(known), *of_files)
     trial = trial_of(cut, None, own)
@@ -279,7 +289,7 @@ def _explained(end: EndResult, known: doubts.Known) -> EndResult:
     sources = {one.reading.source for one in known.readings[end.host]}
     if end.cpu_cores is not None or sources & set(SOURCES):
         return end
-    return replace(end, reasons={**end.reasons, "cpu_cores": doubts.no_cpu_file(end.host)})
+    return replace(end, reasons={**end.reasons, "cpu_cores": doubts.no_cpu_file(end.host, known.tests)})
 
 
 def _nothing(group: _Group, trial: Trial) -> str | None:

@@ -76,7 +76,7 @@ def doubts(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
             "rounded-figures",
             ", ".join(seen.case.hosts),
             f"{next(end.file for end in ends if end.rounded)}: {'; '.join(sentences)}",
-            "keep the JSON that the load writes, which has every byte",
+            next(end.finer for end in ends if end.rounded),
         )
     if (reason := why_undated(tests)) is not None:
         yield Flag(

@@ -18,6 +18,9 @@ from linewatt.engine.captures.trials import Made, made_of
 from linewatt.model import Case
 from linewatt.records import SCHEMA_VERSION
 
+CLIENT = "client"
+"""what the host of a load's file is called that does not name it, until an option does"""
+
 
 @dataclass(frozen=True, slots=True)
 class Whole:
@@ -59,7 +62,8 @@ def read_folder(path: Path, skip: Iterable[str], options: Options) -> Whole:
 def understand(files: Sequence[CaptureFile], options: Options) -> Whole:
     """The same of files that were read."""
     found = find_all(files)
-    hosts = assign(found, options.hosts)
+    are_ends_named = options.sender is not None or options.receiver is not None
+    hosts = assign(found, options.hosts, CLIENT if are_ends_named else None)
     tests, hosts = with_ends_named(tests_of(found, hosts), hosts, options.sender, options.receiver)
     return Whole(found, hosts, made_of(found, tests, hosts, options))
 

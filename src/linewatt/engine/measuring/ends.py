@@ -82,7 +82,8 @@ def shares_of(
 
 
 def _mpstat(readings: Sequence[Reading]) -> Reading | None:
-    found = {one.source: one for one in reversed(readings)}
+    usable = [one for one in readings if one.records] or readings  # imports may have files of another time
+    found = {one.source: one for one in reversed(usable)}
     return next((found[name] for name in SOURCES if name in found), None)
 
 
