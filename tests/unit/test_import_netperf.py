@@ -394,3 +394,86 @@ def test_an_address_that_netperf_was_bound_to_names_its_host(tmp_path: Path) -> 
     file = tmp_path / "tcp.txt"
     file.write_text(FIRST.replace("from 0.0.0.0 (0.0.0.0)", "from gen (192.0.2.1)"))
     assert only(imported(file)).case.sender == "192.0.2.1"
+
+
+def test_both_ends_on_one_host_have_a_cpu_use_each(tmp_path: Path) -> None:
+    trial = only(of(tmp_path, FIRST.replace("to dut ()", "to 127.0.0.1 ()")))
+    assert (trial.case.sender, trial.case.receiver) == ("gen", "gen-server")
+    assert end(trial, "receiver").cpu_cores == pytest.approx(0.1102 * 8)
+
+
+def test_confidence_of_omni_is_in_its_keys(tmp_path: Path) -> None:
+    more = "CONFIDENCE_ITERATION=5\nCONFIDENCE_INTERVAL=5.000000\nTHROUGHPUT_CONFID=7.250\n"
+    trial = only(of(tmp_path, KEYS + more))
+    assert evidence(trial, "confidence-not-reached").endswith("(confidence interval: 7.25 % instead of 5 %)")
+    assert "mean-of-iterations" in {flag.code for flag in trial.flags}
+    assert "several times (-i)" in evidence(trial, "time-not-known")
+    assert trial.throughput_bps == pytest.approx(9410.1e6)
+    once = "CONFIDENCE_ITERATION=1\nCONFIDENCE_INTERVAL=-1.000000\nTHROUGHPUT_CONFID=-1.000\n"
+    assert {"mean-of-iterations", "confidence-not-reached"}.isdisjoint(codes(of(tmp_path, KEYS + once)))
+
+
+def test_minus_one_of_omni_is_missing(tmp_path: Path) -> None:
+    trial = only(of(tmp_path, KEYS.replace("RETRANS=12", "RETRANS=-1").replace("UTIL=5.00", "UTIL=-1.00")))
+    assert trial.retransmits is None
+    assert end(trial, "sender").cpu_cores is None
+
+
+@pytest.mark.parametrize(("units", "cores"), [("usec/KB", 0.88), ("usec/Tran", None)])
+def test_service_demand_counts_where_it_is_per_kb(units: str, cores: float | None, tmp_path: Path) -> None:
+    """0.766 µs a KB of 9410 Mbit/s are 0.88 cores."""
+    text = KEYS.replace("LOCAL_CPU_COUNT=8\n", f"LOCAL_SD=0.766\nSD_UNITS={units}\n")
+    assert end(only(of(tmp_path, text)), "receiver").cpu_cores == (
+        None if cores is None else pytest.approx(cores, rel=1e-3)
+    )
+
+
+def test_addresses_of_omni_tell_the_family_and_the_own_host(tmp_path: Path) -> None:
+    file = tmp_path / "keys.txt"
+    body = KEYS.split("\n", 1)[1]
+    file.write_text(f"{body}PROTOCOL=TCP\nDIRECTION=Send\nSOURCE_ADDR=2001:db8::1\nDEST_ADDR=2001:db8::2\n")
+    case = only(imported(file)).case
+    assert (case.sender, case.receiver, case.family) == ("2001-db8-1", "2001-db8-2", "ipv6")
+
+
+def test_keys_without_titles_are_a_test_each_time_they_begin_anew(tmp_path: Path) -> None:
+    keys = "THROUGHPUT={}\nTHROUGHPUT_UNITS=10^6bits/s\nELAPSED_TIME=10.00\nPROTOCOL=TCP\nDIRECTION=Send\n"
+    whole = of(tmp_path, f"1795874000\n{keys.format('9400.00')}1795874020\n{keys.format('9410.00')}")
+    assert [made.trial.throughput_bps for made in whole.trials] == pytest.approx([9400e6, 9410e6])
+    assert [made.trial.started_s for made in whole.trials] == pytest.approx(
+        [1795874000.7, 1795874020.7], abs=0.3
+    )
+
+
+def test_interim_results_that_overlap_are_cut_and_those_that_go_back_are_refused(tmp_path: Path) -> None:
+    late = KEYS.replace("INTERVAL[1]=1.000", "INTERVAL[1]=1.500").replace("RESULT[1]=9420", "RESULT[1]=4000")
+    trial = only(of(tmp_path, late))
+    assert trial.throughput_bps == pytest.approx((9400e6 + 4000e6 + 9410e6) / 3)
+    back = KEYS.replace("ENDING[2]=1795874003.000", "ENDING[2]=1795874001.500")
+    assert "interim results go back in time" in why_not(tmp_path, back)
+
+
+def test_csv_is_no_table_and_a_rounded_rate_says_what_has_more_digits(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "a.csv"
+    names, values = CSV.replace("471.04", "471.0").splitlines()[1:]
+    names, values = names.removesuffix(",Command Line"), ",".join(values.split(",")[:9])
+    file.write_text(f"{names}\n{values}\n")
+    status, _, said = run(
+        "import", str(file), "--sender", "gen", "--receiver", "dut", "--results", str(tmp_path / "results")
+    )
+    assert (status, said) == (0, "1 file of netperf stored as 1 trial of dut, gen\n")
+    trial = only(imported(file, sender="gen", receiver="dut"))
+    (flag,) = [flag for flag in trial.flags if flag.code == "rounded-figures"]
+    assert "without -f" in str(flag)
+
+
+def test_omni_without_a_control_connection_has_no_receiver(tmp_path: Path) -> None:
+    text = CSV.replace(" : demo", " : no control : demo", 1)
+    trial = only(of(tmp_path, text))
+    assert trial.throughput_bps is None
+    assert trial.offered_bps == pytest.approx(588.8e6)
+
+
+def test_a_stamp_without_a_zone_dates_nothing(tmp_path: Path) -> None:
+    trial = only(of(tmp_path, f"2026-11-28T10:00:00\n{FIRST}"))
+    assert "time-not-known" in {flag.code for flag in trial.flags}
