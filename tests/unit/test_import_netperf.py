@@ -457,7 +457,7 @@ def test_csv_is_no_table_and_a_rounded_rate_says_what_has_more_digits(tmp_path: 
     file = tmp_path / "a.csv"
     names, values = CSV.replace("471.04", "471.0").splitlines()[1:]
     names, values = names.removesuffix(",Command Line"), ",".join(values.split(",")[:9])
-    file.write_text(f"{names}\n{values}\n")
+    file.write_text(f"Socket Type,{names}\nDatagram,{values}\n")
     status, _, said = run(
         "import", str(file), "--sender", "gen", "--receiver", "dut", "--results", str(tmp_path / "results")
     )
