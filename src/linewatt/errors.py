@@ -3,6 +3,7 @@
 
 LinewattError               what, where, what to do: one line for the user
 ├── InvalidInput            a file or an option is wrong (exit 2, before any host is touched)
+│   └── FileRefused         a file to import is not read
 ├── HostError               a host cannot be reached, or a command on it failed
 │   ├── HostLost            the connection ended while in use
 │   ├── HostInUse           another controller works on it
@@ -27,6 +28,26 @@ class InvalidInput(LinewattError):
     """A file, a table or an option is wrong."""
 
     exit_code = 2
+
+
+class FileRefused(InvalidInput):
+    """A file to import is not read: ``what`` is wrong with it, and ``advice`` is what to do with it, if
+    anything.
+
+    ``skip`` are the words behind ``--skip``. Of a file that was named alone nothing can be left out: only
+    :attr:`of_folder` has that advice, and the error's own text has not.
+    """
+
+    def __init__(self, what: str, advice: str = "", *, skip: str = "leaves it out") -> None:
+        super().__init__(f"{what}; {advice}" if advice else what)
+        self.what = what
+        self.advice = advice
+        self.skip = skip
+
+    @property
+    def of_folder(self) -> str:
+        """The text where there are other files to import."""
+        return f"{self}, or --skip it" if self.advice else f"{self}; --skip {self.skip}"
 
 
 class HostError(LinewattError):

@@ -68,8 +68,54 @@ def test_a_picture_alone_is_no_table(tmp_path: Path, run: Run) -> None:
     assert run("import", str(tmp_path / "chart.png")) == (
         2,
         "",
-        "linewatt: chart.png: is a picture; --skip leaves it out\n",
+        "linewatt: chart.png: is a picture\n",
     )
+
+
+NO_TEST = "iperf3: error - unable to connect to server: Connection refused\n"
+FLENT = {"metadata": {"SERIES_META": {}}, "results": {}, "x_values": [], "raw_values": {}, "version": 4}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("chart.png", b"\x89PNG\r\n\x1a\n" + bytes(64), "is a picture"),
+        ("a.txt", NO_TEST.encode(), "text of iperf3 in which no test began (unable to connect to server"),
+        ("a.flent", json.dumps(FLENT).encode(), "holds no stream of netperf"),
+        ("a.gz", b"\x1f\x8b\x08\x00" + bytes(8), "damaged: its gzip data end too early"),
+        ("--skip.txt", b"a note; --skip leaves it out\n", "is text that import does not know"),
+    ],
+    ids=["picture", "no test", "no stream", "cut off", "words of a message"],
+)
+def test_only_of_a_folder_a_file_can_be_left_out(
+    name: str, content: bytes, what: str, tmp_path: Path, run: Run
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    code, out, of_file = run("import", str(tmp_path / name))
+    assert (code, out) == (2, "")
+    assert f"{name}: {what}" in of_file
+    assert "--skip" not in of_file.replace(name, "")
+    assert len(of_file.splitlines()) == 1
+    code, out, of_folder = run("import", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert of_folder.endswith("; --skip leaves it out\n")
+    assert of_folder.removesuffix("; --skip leaves it out\n") == of_file.rstrip("\n")
+
+
+def test_advice_for_a_file_stands_beside_leaving_it_out(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "client.json").symlink_to(ONE)
+    code, out, message = run("import", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert message.endswith("is a symbolic link, and none is followed; copy the file, or --skip it\n")
+
+
+def test_a_file_that_holds_a_test_twice_cannot_be_left_out(tmp_path: Path, run: Run) -> None:
+    first, again = document(ONE), document(ONE)
+    again["start"]["timestamp"]["timesecs"] += 100
+    path = tmp_path / "a.json"
+    path.write_text(f"{json.dumps(first)}\n{json.dumps(again)}\n")
+    assert run("import", str(path)) == (2, "", "linewatt: a.json: the same test as in a.json\n")
+    assert run("import", str(tmp_path))[2].endswith("the same test as in a.json; --skip one of them\n")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +177,7 @@ def test_a_test_that_is_written_twice_is_one(tmp_path: Path) -> None:
 def test_of_a_client_that_was_killed_before_its_test_that_is_said(tmp_path: Path) -> None:
     killed = {"start": {"connected": [], "version": "iperf 3.9", "system_info": "Linux gen 6.1"}}
     (tmp_path / "a.json").write_text(json.dumps({**killed, "intervals": [], "end": {}}))
-    assert refusal(tmp_path) == "a.json: iperf3 was ended before its test began; --skip leaves the file out"
+    assert refusal(tmp_path) == "a.json: iperf3 was ended before its test began; --skip leaves it out"
 
 
 @pytest.mark.parametrize(

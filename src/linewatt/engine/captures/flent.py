@@ -18,7 +18,7 @@ from typing import Any
 from linewatt.engine.captures.folder import CaptureFile
 from linewatt.engine.captures.model import Found, Track
 from linewatt.engine.live.feed import Record
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import FileRefused, ParseError
 from linewatt.hosts.facts.parsers import OFFLOADS
 from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.model import Channel
@@ -61,7 +61,7 @@ class _Series:
 
 
 def find(file: CaptureFile, documents: tuple[Any, ...]) -> Found | None:
-    """The streams of a file of flent; ``None``: it is none. Raises ParseError, InvalidInput."""
+    """The streams of a file of flent; ``None``: it is none. Raises ParseError, FileRefused."""
     if len(documents) != 1 or not isinstance(documents[0], dict):
         return None
     document = documents[0]
@@ -72,7 +72,7 @@ def find(file: CaptureFile, documents: tuple[Any, ...]) -> Found | None:
     about = document["metadata"]
     series = list(_series(about, document["raw_values"]))
     if not series:
-        raise InvalidInput("holds no stream of netperf; --skip leaves it out")
+        raise FileRefused("holds no stream of netperf")
     return Found(
         file,
         NAME,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from linewatt.errors import InvalidInput
+from linewatt.errors import FileRefused, InvalidInput
 from linewatt.foreign import MIB, entered, one_line
 
 MOST_FILES = 2000
@@ -110,24 +110,20 @@ def _entries(root: Path, below: str) -> list[os.DirEntry[str]]:
 
 def _refuse_odd(root: Path, name: str, entry: os.DirEntry[str]) -> None:
     if not name.isprintable():
-        raise InvalidInput(f"{_shown(root, name)}: a name that cannot be shown; rename it, or --skip it")
+        raise FileRefused(f"{_shown(root, name)}: a name that cannot be shown", "rename it")
     if entry.is_symlink():
-        raise InvalidInput(
-            f"{_shown(root, name)}: is a symbolic link, and none is followed; copy the file, or --skip it"
-        )
+        raise FileRefused(f"{_shown(root, name)}: is a symbolic link, and none is followed", "copy the file")
 
 
 def _read(path: Path, name: str, left: int, *, follow: bool) -> CaptureFile:
-    """Raises InvalidInput."""
+    """Raises FileRefused."""
     shown = one_line(str(path))
     try:
-        data = _bytes(path, min(left, MOST_FILE_BYTES), follow=follow)
+        data = _bytes(path, shown, min(left, MOST_FILE_BYTES), follow=follow)
         modified_s = path.stat().st_mtime
     except OSError as error:
         why = "is a symbolic link" if error.errno == errno.ELOOP else error.strerror
-        raise InvalidInput(f"{shown}: cannot be read: {why}") from None
-    except ValueError as error:
-        raise InvalidInput(f"{shown}: {error}") from None
+        raise FileRefused(f"{shown}: cannot be read: {why}") from None
     digest = hashlib.sha256(data).hexdigest()
     unpacked = _unpacked(data, left, shown)
     return CaptureFile(
@@ -135,21 +131,21 @@ def _read(path: Path, name: str, left: int, *, follow: bool) -> CaptureFile:
     )
 
 
-def _bytes(path: Path, most: int, *, follow: bool) -> bytes:
-    """Raises OSError, ValueError for what is no regular file, or larger."""
+def _bytes(path: Path, shown: str, most: int, *, follow: bool) -> bytes:
+    """Raises OSError, FileRefused for what is no regular file, or larger."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     opened = os.open(path, flags)
     with open(opened, "rb") as file:  # noqa: PTH123  it is opened already
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise ValueError("is no regular file; --skip leaves it out")
+            raise FileRefused(f"{shown}: is no regular file")
         data = file.read(most + 1)
     if len(data) > most:
-        raise ValueError(_too_large(most))
+        raise _too_large(shown, most)
     return data
 
 
 def _unpacked(data: bytes, left: int, shown: str) -> bytes:
-    """What a gzip file holds, if it is one. Raises InvalidInput for one that is damaged, or holds too
+    """What a gzip file holds, if it is one. Raises FileRefused for one that is damaged, or holds too
     much."""
     if not data.startswith(GZIP):
         return data
@@ -158,20 +154,21 @@ def _unpacked(data: bytes, left: int, shown: str) -> bytes:
     try:
         content = stream.decompress(data, most + 1)
     except zlib.error as error:
-        raise InvalidInput(f"{shown}: damaged: {error}") from None
+        raise FileRefused(f"{shown}: damaged: {error}") from None
     if len(content) > most:
-        raise InvalidInput(f"{shown}: {_too_large(most)}")
+        raise _too_large(shown, most)
     if not stream.eof or stream.unused_data:
-        raise InvalidInput(
+        raise FileRefused(
             f"{shown}: damaged: its gzip data {'go on after their end' if stream.eof else 'end too early'}"
         )
     return content
 
 
-def _too_large(most: int) -> str:
+def _too_large(shown: str, most: int) -> FileRefused:
     if most < MOST_FILE_BYTES:
-        return f"the files together are larger than {MOST_BYTES // MIB} MiB; import them in parts"
-    return f"is larger than {MOST_FILE_BYTES // MIB} MiB, which no capture is; --skip leaves it out"
+        together = f"the files together are larger than {MOST_BYTES // MIB} MiB"
+        return FileRefused(f"{shown}: {together}", "import them in parts")
+    return FileRefused(f"{shown}: is larger than {MOST_FILE_BYTES // MIB} MiB, which no capture is")
 
 
 def _shown(root: Path, name: str) -> str:

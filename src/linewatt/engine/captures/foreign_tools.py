@@ -46,7 +46,7 @@ TEXT_TOOLS = (
     Tool(
         "text of sar about something else than CPUs",
         r"^\d\d:\d\d:\d\d(?: [AP]M)? +(?:IFACE|DEV|kbmemfree|proc/s|runq-sz|TTY|pgpgin/s)\b",
-        "import what sar -u ALL -P ALL wrote, and --skip it",
+        "import what sar -u ALL -P ALL wrote",
     ),
     Tool("text of top", r"^top - \d\d:\d\d:\d\d up ", "run mpstat -P ALL 1"),
     Tool("text of perf stat", r"^ {0,9}Performance counter stats for "),

@@ -12,7 +12,7 @@ from linewatt.engine.captures.folder import BEGINNING_BYTES, GZIP, CaptureFile
 from linewatt.engine.captures.foreign_tools import name_of
 from linewatt.engine.captures.model import Found
 from linewatt.engine.captures.undated import dated, paired
-from linewatt.errors import InvalidInput, LinewattError, ParseError
+from linewatt.errors import FileRefused, LinewattError, ParseError
 from linewatt.foreign import contained, one_line, read_each_json
 from linewatt.loads.registry import LOADS
 
@@ -39,15 +39,15 @@ MOST_REFUSED = 20
 
 
 def find(file: CaptureFile) -> Found:
-    """What a file holds. Raises InvalidInput, one line naming it, for what is damaged or no format that is
+    """What a file holds. Raises FileRefused, one line naming it, for what is damaged or no format that is
     read."""
     try:
-        with contained(file.name):
+        with contained("its content"):
             found = _find(file)
+    except FileRefused as error:
+        raise FileRefused(_named(file, error.what), error.advice, skip=error.skip) from None
     except LinewattError as error:
-        said = one_line(str(error))
-        named = said if said.startswith(file.name) else f"{file.name}: {said}"
-        raise InvalidInput(named if "--skip" in said else f"{named}; --skip leaves it out") from None
+        raise FileRefused(_named(file, str(error))) from None
     if found is None:
         name = name_of(file.text, file.magic)
         what = (
@@ -55,8 +55,12 @@ def find(file: CaptureFile) -> Found:
             if name is not None
             else f"is {_kind(file.text)} that import does not know; it reads {_READ}"
         )
-        raise InvalidInput(f"{file.name}: {what}; --skip leaves it out")
+        raise FileRefused(f"{file.name}: {what}")
     return found
+
+
+def _named(file: CaptureFile, what: str) -> str:
+    return f"{file.name}: {one_line(what)}"
 
 
 def _kind(text: str) -> str:
@@ -90,23 +94,24 @@ def is_table(beginning: bytes, columns: Collection[str]) -> bool:
 
 
 def find_all(files: Iterable[CaptureFile]) -> tuple[Found, ...]:
-    """What each file holds. Raises InvalidInput, one line that names all that are not read, and why."""
-    found, refused = [], []
-    for one in files:
+    """What each file holds. Raises FileRefused, one line that names all that are not read, and why."""
+    captures: list[Found] = []
+    refused: list[FileRefused] = []
+    for file in files:
         try:
-            found.append(find(one))
-        except InvalidInput as error:
-            refused.append(str(error))
-    if len(refused) > 1:
-        shown = [one.removesuffix("; --skip leaves it out") for one in refused[:MOST_REFUSED]]
-        more = len(refused) - len(shown)
-        raise InvalidInput(
-            f"{len(refused)} files are not read: {'; '.join(shown)}"
-            f"{f'; and {more} more' if more else ''}; --skip leaves files out"
-        )
+            captures.append(find(file))
+        except FileRefused as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
     if refused:
-        raise InvalidInput(refused[0])
-    return dated(paired(found))
+        more = len(refused) - MOST_REFUSED
+        raise FileRefused(
+            f"{len(refused)} files are not read: {'; '.join(map(str, refused[:MOST_REFUSED]))}"
+            f"{f'; and {more} more' if more > 0 else ''}",
+            skip="leaves files out",
+        )
+    return dated(paired(captures))
 
 
 def begins_capture(beginning: bytes) -> bool:

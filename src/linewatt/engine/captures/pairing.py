@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 from linewatt.engine.captures.hosts import LOOPBACK, Hosts, named
 from linewatt.engine.captures.model import Found
-from linewatt.errors import InvalidInput
+from linewatt.errors import FileRefused, InvalidInput
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case
@@ -86,8 +86,8 @@ def tests_of(found: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:
     for one in (end for file in found for end in file.ends):
         both = ends.setdefault(one.key, {})
         if one.is_client in both:
-            raise InvalidInput(
-                f"{one.file}: the same test as in {both[one.is_client].file}; --skip one of them"
+            raise FileRefused(
+                f"{one.file}: the same test as in {both[one.is_client].file}", skip="one of them"
             )
         both[one.is_client] = one
     every = [_test(both.get(True), both.get(False), hosts) for both in ends.values()]
@@ -135,9 +135,10 @@ def with_ends_named(
         for host, name in zip(_way(one), (sender, receiver), strict=True):
             before, file = names.setdefault(host, (name or host, one.files[0]))
             if before != (name or host):
-                raise InvalidInput(
+                raise FileRefused(
                     f"{one.files[0]}, {file}: {host} sends in one of them and receives in the other; "
-                    "--sender and --receiver are of all tests: --skip those that go the other way"
+                    "--sender and --receiver are of all tests",
+                    skip="those that go the other way",
                 )
     if any(len({names[host][0] for host in _way(one)}) == 1 for one in tests):
         raise InvalidInput(
@@ -217,16 +218,16 @@ def _at_once(one: OneTest, other: OneTest) -> bool:
         else f"overlap for {shared_s:.1f} s of {shorter_s:.1f} s: too little for instances of one trial, too "
         "much for two trials"
     )
-    raise InvalidInput(f"{one.files[0]}, {other.files[0]}: {why}; --skip one of them")
+    raise FileRefused(f"{one.files[0]}, {other.files[0]}: {why}", skip="one of them")
 
 
 def _refuse_no_trial(group: Sequence[OneTest]) -> None:
     """Raises InvalidInput unless all of it ran at once and was asked the same."""
     for one, other in combinations(group, 2):
         if not _at_once(one, other):
-            raise InvalidInput(
-                f"{one.files[0]}, {other.files[0]}: both ran beside a third test, but not beside one "
-                "another; --skip those that are no instances of one trial"
+            raise FileRefused(
+                f"{one.files[0]}, {other.files[0]}: both ran beside a third test, but not beside one another",
+                skip="those that are no instances of one trial",
             )
     for one, other in pairwise(group):
         ways = [_way(each) for each in (one, other)]

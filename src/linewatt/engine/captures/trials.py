@@ -21,7 +21,7 @@ from linewatt.engine.measuring.flags import Check
 from linewatt.engine.measuring.link import silence
 from linewatt.engine.measuring.measure import load_series, trial_of
 from linewatt.engine.measuring.window import Counted
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import FileRefused, InvalidInput, ParseError
 from linewatt.foreign import understood
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.base import Asked, LoadEnd
@@ -199,8 +199,9 @@ def _placed(group: _Group, host: str, load: Window, options: Options) -> tuple[P
     for source, every in by_source.items():
         names = [one.file for one in every if one.reading.records]
         if len(names) > 1:
-            raise InvalidInput(
-                f"{names[0]}, {names[1]}: both are what {source} said of {host} in one trial; --skip one"
+            raise FileRefused(
+                f"{names[0]}, {names[1]}: both are what {source} said of {host} in one trial",
+                skip="one of them",
             )
     return tuple(max(every, key=lambda one: len(one.reading.records)) for every in by_source.values())
 
@@ -333,9 +334,9 @@ def _refuse_unused(
     for one in found:
         file, host = one.file.name, hosts.of_file[one.file.name]
         if one.tracks and host not in taking_part:
-            raise InvalidInput(
-                f"{file}: is of {host}, which is in no test (of {', '.join(sorted(taking_part))}); name it "
-                "with --host, or --skip the file"
+            raise FileRefused(
+                f"{file}: is of {host}, which is in no test (of {', '.join(sorted(taking_part))})",
+                "name its host with --host",
             )
         if file not in used and file in why and not all(undated.why_undated(each) for each in tests):
-            raise InvalidInput(f"{file}: {why[file]}; or --skip the file")
+            raise FileRefused(f"{file}: {why[file]}")

@@ -15,6 +15,7 @@ from linewatt.engine.captures.model import Found
 from linewatt.engine.captures.options import Options
 from linewatt.engine.captures.pairing import beside, tests_of, with_ends_named
 from linewatt.engine.captures.trials import Made, made_of
+from linewatt.errors import FileRefused, InvalidInput
 from linewatt.model import Case
 from linewatt.records import SCHEMA_VERSION
 
@@ -56,7 +57,12 @@ class Whole:
 def read_folder(path: Path, skip: Iterable[str], options: Options) -> Whole:
     """What is imported of a folder or a file. Raises InvalidInput, one line, for anything that is wrong in
     it."""
-    return understand(read_files(path, tuple(skip)), options)
+    try:
+        return understand(read_files(path, tuple(skip)), options)
+    except FileRefused as error:
+        if not path.is_dir():
+            raise
+        raise InvalidInput(error.of_folder) from None
 
 
 def understand(files: Sequence[CaptureFile], options: Options) -> Whole:

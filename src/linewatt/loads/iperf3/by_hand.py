@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import FileRefused, InvalidInput, ParseError
 from linewatt.foreign import contained, one_line
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
 from linewatt.loads.iperf3.both_ways import WAY, each_way
@@ -110,9 +110,9 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
     failure = document.get("error")
     if _never_began(document):
         if failure is None:
-            raise InvalidInput("iperf3 was ended before its test began; --skip leaves the file out")
+            raise FileRefused("iperf3 was ended before its test began")
         said = one_line(str(failure))[:200]
-        raise InvalidInput(f"iperf3 says {said!r}, and no test began; --skip leaves the file out")
+        raise FileRefused(f"iperf3 says {said!r}, and no test began")
     asked = _asked(start)
     is_client = "connecting_to" in start
     begun_s, resolution_s = _begun(start["timestamp"])

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import FileRefused, InvalidInput, ParseError
 from linewatt.foreign import contained, one_line
 from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.loads.iperf3 import by_hand
@@ -123,13 +123,9 @@ def ends_of_text(file: str, text: str) -> tuple[ToldEnd, ...] | None:
     if not tests:
         error_text = next((match[2] for line in lines if (match := _ERROR.search(line))), None)
         if error_text is None and not any(_is_listening(line) for line in lines):
-            raise InvalidInput(
-                "text of iperf3 without the lines in which its test begins; --skip leaves it out"
-            )
-        raise InvalidInput(
-            "text of iperf3 in which no test began"
-            f"{f' ({one_line(error_text)[:200]})' if error_text else ''}; "
-            "--skip leaves the file out"
+            raise FileRefused("text of iperf3 without the lines in which its test begins")
+        raise FileRefused(
+            f"text of iperf3 in which no test began{f' ({one_line(error_text)[:200]})' if error_text else ''}"
         )
     if len(tests) > by_hand.MOST_TESTS:
         raise InvalidInput(f"more than {by_hand.MOST_TESTS} tests in one file; import it in parts")
@@ -253,13 +249,11 @@ def _half(text: str) -> float:
 def _end(file: str, number: int, test: _Test) -> ToldEnd:
     table = _table(test.lines)
     if any(row.way for row in table.rows) or any("Bidirectional" in line for line in test.lines):
-        raise InvalidInput(
-            "was run with --bidir, whose text is not read; keep iperf3 --json, or --skip the file"
-        )
+        raise FileRefused("was run with --bidir, whose text is not read", "keep iperf3 --json")
     connected = [match for line in test.lines if (match := _CONNECTED.search(line))]
     failure = _failure(test, table)
     if not connected:
-        raise InvalidInput(f"{failure or 'no test began'}; --skip leaves the file out")
+        raise FileRefused(failure or "no test began")
     settings, doubts = _asked(test, table, connected)
     is_sender = test.is_client != settings.is_reverse
     own_end = (
