@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.unit.test_import_captures import IMPORTS, cores_of, imported, refusal
 from linewatt.engine.captures.whole import Whole
 
 WATTS = IMPORTS / "watts"
+FARSI = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
 PLAIN = (WATTS / "dut" / "mpstat.txt").read_text()
 DATE, STAMP = re.compile(r"\d\d/\d\d/\d\d(?=\s+_)"), re.compile(r"(?m)^(\d\d):(\d\d):(\d\d)")
 
@@ -68,6 +71,109 @@ def test_times_and_dates_of_other_languages_are_the_same(stamp: object, average:
     text = STAMP.sub(stamp, DATE.sub(day(), PLAIN)).replace("Average:", average)  # type: ignore[call-overload]
     assert text.isascii() is False
     assert receiver_cores(imported(beside_a_load(tmp_path / "b", text))) == plain
+
+
+def half(hours: str) -> str:
+    return f"{int(hours) % 12 or 12:02d}"
+
+
+def is_pm(at: re.Match[str]) -> bool:
+    return int(at[1]) >= 12
+
+
+LOCALES = {
+    "fi": ("{d}.{m}.{y}", lambda at: f"{at[1]}.{at[2]}.{at[3]}", "Keskiarvo:"),
+    "sl": ("{d}. {m}. {y}", lambda at: at[0], "Average:"),
+    "sr": ("{d}.{m}.{y}.", lambda at: at[0], "Просек:"),
+    "uk": ("{d}.{m}.26", lambda at: at[0], "Середнє:"),
+    "th": ("{d}/{m}/2569", lambda at: at[0], "Average:"),
+    "fa": ("۲۶/۱۱/۲۵", lambda at: at[0].translate(FARSI), "Average:"),
+    "bg": ("{d}.{m}.{y}", lambda at: f"{int(at[1]):2d}:{at[2]}:{at[3]}", "Average:"),
+    "el": (
+        "{d}/{m}/{y}",
+        lambda at: f"{half(at[1])}:{at[2]}:{at[3]} {'μμ' if is_pm(at) else 'πμ'}",
+        "Average:",
+    ),
+    "en_IN": (
+        "{d}/{m}/26",
+        lambda at: f"{half(at[1])}:{at[2]}:{at[3]} {'PM' if is_pm(at) else 'AM'} IST",
+        "Average:",
+    ),
+    "zh_HK": (
+        "{y}年{m}月{d}日 星期三",
+        lambda at: f"{'下午' if is_pm(at) else '上午'} {half(at[1])}時{at[2]}分{at[3]}秒 HKT",
+        "Average:",
+    ),
+    "zh_SG": ("{y}年{m}月{d}日", lambda at: f"{at[1]}时{at[2]}分{at[3]}秒 +08", "Average:"),
+    "ar": (
+        "{d} نوف, {y}",
+        lambda at: f"UTC {half(at[1])}:{at[2]}:{at[3]} {'م' if is_pm(at) else 'ص'}",
+        "Average:",
+    ),
+    "zh_CN": ("{y}年{m}月{d}日", lambda at: f"{at[1]}时{at[2]}分{at[3]}秒", "平均时间:"),
+    "ja": ("{y}年{m}月{d}日", lambda at: f"{at[1]}時{at[2]}分{at[3]}秒", "平均値:"),
+    "ko": ("{y}년 {m}월 {d}일", lambda at: f"{at[1]}시 {at[2]}분 {at[3]}초", "평균값:"),
+    "de": ("{d}.{m}.{y}", lambda at: at[0], "Durchschn.:"),
+    "fr": ("{d}/{m}/{y}", lambda at: at[0], "Moyenne\u202f:"),
+    "es": ("{d}/{m}/26", lambda at: at[0], "Media:"),
+}
+"""locale → date, time and "Average:" as mpstat 12.6.1 writes them with glibc 2.36"""
+WITH_COMMAS = ("fi", "sl", "sr", "uk", "bg", "el", "de", "fr", "es")
+DAY_PARTS = {"d": "25", "m": "11", "y": "2026"}
+
+
+def translated(name: str) -> str:
+    """The readings as mpstat writes them under a locale: a stamp as wide as its columns, two blanks."""
+    date_text, stamp, average = LOCALES[name]
+    text = re.sub(r"(?<=\d)\.(?=\d\d( |$))", "," if name in WITH_COMMAS else ".", PLAIN, flags=re.MULTILINE)
+    text = DATE.sub(date_text.format(**DAY_PARTS), text)
+    text = re.sub(r"(?m)^(\d\d):(\d\d):(\d\d) +", lambda at: f"{stamp(at):11}  ", text)
+    return text.replace("Average:", average)
+
+
+@pytest.mark.parametrize("name", LOCALES)
+def test_what_mpstat_writes_under_a_locale_is_the_same(name: str, tmp_path: Path) -> None:
+    plain = receiver_cores(imported(beside_a_load(tmp_path / "a", PLAIN)))
+    whole = imported(beside_a_load(tmp_path / "b", translated(name)))
+    assert receiver_cores(whole) == plain
+    (track,) = (track for one in whole.found for track in one.tracks)
+    assert (date(2026, 11, 25) in track.days) == (name != "ar")
+
+
+@pytest.mark.parametrize("name", LOCALES)
+def test_json_of_mpstat_under_a_locale_is_the_same(name: str, tmp_path: Path) -> None:
+    date_text, stamp, _ = LOCALES[name]
+    shutil.copytree(IMPORTS / "two-hosts", tmp_path / "a")
+    plain = cores_of(imported(tmp_path / "a"), "sender")
+    path = tmp_path / "a" / "gen" / "mpstat.json"
+    tables = json.loads(path.read_text())
+    (host,) = tables["sysstat"]["hosts"]
+    host["date"] = date_text.format(**DAY_PARTS)
+    for one in host["statistics"]:
+        match = STAMP.match(one["timestamp"])
+        assert match is not None
+        one["timestamp"] = stamp(match)
+    path.write_text(json.dumps(tables))
+    assert cores_of(imported(tmp_path / "a"), "sender") == plain
+    assert None not in plain
+
+
+def test_a_date_in_words_is_told_and_taken_for_the_day_of_the_load(tmp_path: Path) -> None:
+    whole = imported(beside_a_load(tmp_path, translated("ar")))
+    assert [note for note in whole.notes if "dut/readings" in note] == [
+        "dut/readings: its date, 25 نوف, 2026, has names in it and is not read; it is taken to be of the day "
+        "of the load"
+    ]
+
+
+def test_times_without_seconds_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    text = re.sub(r"(?m)^(\d\d):(\d\d):\d\d +", r"kl. \1.\2 +0100  ", PLAIN)
+    beside_a_load(tmp_path, text.replace("Average:", "Gj.snitt:"))
+    assert re.fullmatch(
+        r"dut/readings: its times, such as 'kl\. \d\d\.\d\d \+0100', are not read; run it with LC_ALL=C; "
+        "--skip leaves it out",
+        refusal(tmp_path),
+    )
 
 
 def sadf_d(*, zone: str = " UTC") -> str:

@@ -67,9 +67,14 @@ def _day(year: str, month: str, day: str) -> date | None:
     if len(year) == 3 or len(year) == 1:
         return None
     try:
-        return date(int(year) + (2000 if len(year) == 2 else 0), int(month), int(day))
+        return date(_common_era(int(year) + (2000 if len(year) == 2 else 0)), int(month), int(day))
     except ValueError:
         return None
+
+
+def _common_era(year: int) -> int:
+    """Thailand counts years from 543 before."""
+    return year - 543 if 2500 <= year < 2700 else year
 
 
 def unwrapped(times_s: Iterable[float]) -> Iterator[float]:

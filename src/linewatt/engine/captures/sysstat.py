@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPU use as sysstat's tools write it: ``mpstat`` and ``sar`` as text, ``mpstat -o JSON``, ``sadf -j``. Pure.
 
-mpstat and sar stamp the end of an interval with the clock on the wall of their host, cut to a second,
-without a zone; the date stands once, at the top, as the locale has it. sadf has date, time and whether they
-are UTC. The number of CPUs at the top is of all that the kernel has, those that are offline included.
+mpstat and sar stamp the end of an interval with the clock on the wall of their host, cut to a second, mostly
+without a zone; the date stands once, at the top. Both and decimals are as the locale has them; of words only
+"Average:" is translated (12.6.1 in 63 locales), and its rows are not read. sadf has date, time and whether
+they are UTC. The number of CPUs at the top is of all that the kernel has, those that are offline included.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from datetime import date
 from itertools import pairwise
 from statistics import fmean, median
 from typing import Any
+from unicodedata import decimal
 
 from linewatt.engine.captures import stamps
 from linewatt.engine.captures.folder import CaptureFile
 from linewatt.engine.captures.model import Clock, Found, Track
 from linewatt.engine.live.feed import Record
 from linewatt.errors import ParseError
-from linewatt.foreign import number, read_json
+from linewatt.foreign import number, one_line, read_json
 from linewatt.model import Channel
 from linewatt.sensors.mpstat import SHARES, WHOLE_HOST, Mpstat, reasons_of, values_of
 
@@ -45,16 +47,24 @@ _NEEDED = ("idle", "iowait", "steal")
 """without these nothing is told of the use of a CPU"""
 _LATER = ("guest", "gnice")
 """that old versions have no columns for (gnice came with sysstat 10.1.4): the time is in others"""
-_TOP = re.compile(r"(\S+) (\S+) \(([^()]*)\)\s+(\S+)\s+_[^_\s]\S*_\s+\((\d+) CPU\)")
+_TOP = re.compile(r"(\S+) (\S+) \(([^()]*)\)\s+(\S+(?: \S+){0,5})\s+_[^_\s]\S*_\s+\((\d+) CPU\)")
 _ROW = re.compile(r"(\d{1,2}:\d\d:\d\d(?: ?[AaPp][Mm])?)\s+(\S.*)")
 _TABLE = "# hostname;interval;timestamp;"
 """how what ``sadf -d`` writes begins"""
-_EASTERN_TIME = re.compile(r"(\d{1,2})[时時시] ?(\d\d)[分분] ?(\d\d)[秒초]", re.ASCII)
-_EASTERN_DAY = re.compile(r"(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]", re.ASCII)
-_HALF_DAY = re.compile(
-    r"(?:(下午|午後|오후)|(上午|午前|오전))? ?(\d{1,2}:\d\d:\d\d) ?(?:(上午|午前|오전)|(下午|午後|오후))?\s+",
+_EASTERN_TIME = re.compile(r"(\d{1,2})[时時시點] ?(\d\d)[分분] ?(\d\d)[秒초]", re.ASCII)
+_EASTERN_DAY = re.compile(
+    r"(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日號일](?: 星期\S)?",
     re.ASCII,
 )
+_AM_WORDS = ("AM", "am", "上午", "午前", "오전", "πμ", "ص", "पूर्वाह्न")
+_PM_WORDS = ("PM", "pm", "下午", "午後", "오후", "μμ", "م", "अपराह्न")
+_HALF_DAY = "|".join((*_AM_WORDS, *_PM_WORDS))
+_CLOCK = re.compile(
+    rf"(?:[A-Z]{{3,5}} )?(?:({_HALF_DAY}) ?)?(\d{{1,2}})[:.](\d\d)[:.](\d\d)(?: ?({_HALF_DAY}))?"
+    r"(?: (?!CPU)(?:[A-Z]{3,5}|[+-]\d\d(?:\d\d)?)(?=  |\Z))?(?!\S)",
+    re.ASCII,
+)
+"""a time as glibc's locales have it, some with the name of a zone"""
 _OPEN_TABLE, _CLOSED_TABLE = re.compile(r'"timestamp": "[^"]*"'), Mpstat()
 
 Row = Mapping[str, float]
@@ -95,7 +105,8 @@ def find_json(file: CaptureFile, documents: Sequence[Any]) -> Found | None:
         raise ParseError("holds no interval")
     if isinstance(every[0].get("timestamp"), dict):
         return Found(file, "sadf", tracks=(_sadf(file, hosts[0], every),))
-    return Found(file, "mpstat", tracks=(_mpstat(file, hosts[0], every),))
+    note = _note_of(str(hosts[0].get("date", "")))
+    return Found(file, "mpstat", tracks=(_mpstat(file, hosts[0], every),), note=note)
 
 
 def find_open_json(file: CaptureFile) -> Found | None:
@@ -114,7 +125,7 @@ def find_open_json(file: CaptureFile) -> Found | None:
         every.append({"timestamp": json.loads(f"{{{found[-1]}}}")["timestamp"], "cpu-load": rows})
     if not every:
         raise ParseError("holds no whole interval of mpstat")
-    return Found(file, "mpstat", tracks=(_mpstat(file, top, every),))
+    return Found(file, "mpstat", tracks=(_mpstat(file, top, every),), note=_note_of(top["date"] or ""))
 
 
 def _value(text: str, name: str) -> str | None:
@@ -134,7 +145,10 @@ def _records(text: str) -> Iterator[str]:
 
 def _mpstat(file: CaptureFile, top: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Track:
     host = Host(
-        _text(top.get("nodename")), _text(top.get("release")), _whole(top.get("number-of-cpus")), _days(top)
+        _text(top.get("nodename")),
+        _text(top.get("release")),
+        _whole(top.get("number-of-cpus")),
+        _days_of(str(top["date"])) if top.get("date") else (),
     )
     own = [one for one in every if "cpu-load" in one]
     if not own:
@@ -205,11 +219,29 @@ def _sadf_table(file: CaptureFile, lines: Sequence[str]) -> Track:
 
 def _clock(text: str) -> float:
     """Some versions write the date before it."""
-    return stamps.time_of_day_s(text.rpartition("T")[2].removesuffix("Z"))
+    try:
+        return stamps.time_of_day_s(plain(text).rpartition("T")[2].removesuffix("Z"))
+    except ParseError as error:
+        raise ParseError(f"{error}; run it with LC_ALL=C") from None
 
 
-def _days(top: Mapping[str, Any]) -> tuple[date, ...]:
-    return stamps.days_of(str(top["date"])) if top.get("date") else ()
+def _days_of(text: str) -> tuple[date, ...]:
+    """Every day that a date at the top may be; none of one in words. Raises ParseError."""
+    return () if _is_in_words(text) else stamps.days_of("".join(_with_plain_digits(text).split()))
+
+
+def _is_in_words(date_text: str) -> bool:
+    """Whether a date has the name of a month, which nobody knows in all languages."""
+    return any(character.isalpha() for character in _with_plain_digits(date_text))
+
+
+def _note_of(date_text: str) -> str | None:
+    if not _is_in_words(date_text):
+        return None
+    return (
+        f"its date, {one_line(date_text)[:40]}, has names in it and is not read; it is taken to be of the "
+        "day of the load"
+    )
 
 
 def _rows_of(table: Iterable[Mapping[str, Any]]) -> tuple[dict[int, Row], Row | None]:
@@ -227,15 +259,23 @@ def _rows_of(table: Iterable[Mapping[str, Any]]) -> tuple[dict[int, Row], Row | 
 
 
 def plain(line: str) -> str:
-    """A line with times and dates of Chinese, Japanese and Korean locales as others have them."""
-    if line.isascii():
+    """A line whose time and date are as English ones, whichever locale wrote it."""
+    line = _with_plain_digits(line.lstrip())
+    match = _CLOCK.match(line)
+    if match is None:
         return line
-    line = _EASTERN_DAY.sub(r"\1-\2-\3", _EASTERN_TIME.sub(r"\1:\2:\3", line, count=1), count=1)
-    match = _HALF_DAY.match(line)
-    if match is None or not any(match[at] for at in (1, 2, 4, 5)):
-        return line
-    half = "PM" if match[1] or match[5] else "AM"
-    return f"{match[3]} {half} {line[match.end() :]}"
+    before, *time, behind = match.groups()
+    half_day = before or behind
+    suffix = "" if half_day is None else " AM" if half_day in _AM_WORDS else " PM"
+    return f"{':'.join(time)}{suffix}{line[match.end() :]}"
+
+
+def _with_plain_digits(text: str) -> str:
+    """Digits of all scripts as ASCII, and signs in place of the words that stand behind them in the East."""
+    if text.isascii():
+        return text
+    text = "".join(str(decimal(character, character)) for character in text)
+    return _EASTERN_DAY.sub(r"\1-\2-\3", _EASTERN_TIME.sub(r"\1:\2:\3", text, count=1), count=1)
 
 
 def is_top(line: str) -> bool:
@@ -261,12 +301,22 @@ def find_text(file: CaptureFile) -> Found | None:
         return None
     host = Host(None, None, None, ())
     if top is not None:
-        host = Host(top[3] or None, top[2], int(top[5]), stamps.days_of(top[4]))
+        host = Host(top[3] or None, top[2], int(top[5]), _days_of(top[4]))
     intervals, source = _tables(lines)
     if not intervals:
+        unread = next(filter(None, map(_unread_time, lines)), None)
+        if unread is not None:
+            raise ParseError(f"its times, such as {unread!r}, are not read; run it with LC_ALL=C")
         raise ParseError("holds no use of CPUs over time; run mpstat -P ALL 1, or sar -u ALL -P ALL 1")
-    note = None if top is not None else NO_TOP
+    note = NO_TOP if top is None else _note_of(top[4])
     return Found(file, source, tracks=(_track(file, source, host, intervals, "local"),), note=note)
+
+
+def _unread_time(line: str) -> str | None:
+    """What stands before the columns of CPUs where that is no time that is read; "Average:" ends so."""
+    time, _, columns = line.partition(" CPU ")
+    is_read = _ROW.fullmatch(line.rstrip()) is not None or time.rstrip().endswith((":", "："))
+    return None if is_read or "%idle" not in columns.split() else one_line(time.strip())[:40]
 
 
 def _tables(lines: Sequence[str]) -> tuple[list[Interval], str]:
