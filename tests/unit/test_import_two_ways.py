@@ -10,6 +10,38 @@ from typing import Any
 import pytest
 from tests.unit.test_import_captures import MORE, document, folder, imported
 
+TEXT_OF_CLIENT = """Connecting to host 192.0.2.2, port 5201
+[  5] local 192.0.2.1 port 41000 connected to 192.0.2.2 port 5201
+[  7] local 192.0.2.1 port 41002 connected to 192.0.2.2 port 5201
+[ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5][TX-C]   0.00-1.00   sec  1.10 GBytes  9.41 Gbits/sec   12    924 KBytes
+[  7][RX-C]   0.00-1.00   sec   596 MBytes  5.00 Gbits/sec
+[  5][TX-C]   1.00-2.00   sec  1.10 GBytes  9.41 Gbits/sec    0    924 KBytes
+[  7][RX-C]   1.00-2.00   sec   596 MBytes  5.00 Gbits/sec
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID][Role] Interval           Transfer     Bitrate         Retr
+[  5][TX-C]   0.00-2.00   sec  2.19 GBytes  9.41 Gbits/sec   12             sender
+[  5][TX-C]   0.00-2.00   sec  2.19 GBytes  9.40 Gbits/sec                  receiver
+CPU Utilization: local/sender 50.0% (1.0%u/49.0%s), remote/receiver 60.0% (1.0%u/59.0%s)
+{served}[  7][RX-C]   0.00-2.00   sec  1.16 GBytes  5.01 Gbits/sec    7             sender
+[  7][RX-C]   0.00-2.00   sec  1.16 GBytes  5.00 Gbits/sec                  receiver
+
+iperf Done.
+"""
+TEXT_OF_SERVER = """Accepted connection from 192.0.2.1, port 40998
+[  5] local 192.0.2.2 port 5201 connected to 192.0.2.1 port 41000
+[  8] local 192.0.2.2 port 5201 connected to 192.0.2.1 port 41002
+[ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5][RX-S]   0.00-1.00   sec  1.09 GBytes  9.38 Gbits/sec
+[  8][TX-S]   0.00-1.00   sec   597 MBytes  5.01 Gbits/sec    7    1.12 MBytes
+[  5][RX-S]   1.00-2.00   sec  1.09 GBytes  9.38 Gbits/sec
+[  8][TX-S]   1.00-2.00   sec   597 MBytes  5.01 Gbits/sec    0    1.12 MBytes
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID][Role] Interval           Transfer     Bitrate         Retr
+[  5][RX-S]   0.00-2.00   sec  2.18 GBytes  9.38 Gbits/sec                  receiver
+[  8][TX-S]   0.00-2.00   sec  1.16 GBytes  5.01 Gbits/sec    7             sender
+"""
+LISTENING = "Server listening on 5201 (test #1)\n"
 CLIENT, SERVER = "gen/client-bidir.json", "dut/server-bidir.json"
 
 
@@ -61,3 +93,71 @@ def test_a_process_that_says_so_where_it_says_what_was_asked_is_the_same(tmp_pat
     found["start"]["test_start"]["bidir"] = 1
     path.write_text(json.dumps(found))
     assert len(imported(tmp_path).trials) == 2
+
+
+def written(into: Path, texts: dict[str, str]) -> Path:
+    for name, text in texts.items():
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        (into / name).write_text(text)
+    return into
+
+
+CLIENT_TEXT = TEXT_OF_CLIENT.format(served="")
+
+
+@pytest.mark.parametrize(
+    ("texts", "rates_bps", "retransmits"),
+    [
+        ({"gen/a.txt": CLIENT_TEXT}, [9.40e9, 5.00e9], [12, 7]),
+        ({"gen/a.txt": CLIENT_TEXT, "dut/b.txt": LISTENING + TEXT_OF_SERVER}, [9.38e9, 5.00e9], [12, 7]),
+        ({"dut/b.txt": LISTENING + TEXT_OF_SERVER}, [9.38e9, None], [None, 7]),
+        (
+            {"gen/a.txt": TEXT_OF_CLIENT.format(served=f"\nServer output:\n{TEXT_OF_SERVER}\n")},
+            [9.38e9, 5.00e9],
+            [12, 7],
+        ),
+    ],
+    ids=["client", "both", "server", "server's output"],
+)
+def test_text_of_both_ways_is_a_trial_for_each(
+    texts: dict[str, str], rates_bps: list[float | None], retransmits: list[int | None], tmp_path: Path
+) -> None:
+    trials = [one.trial for one in imported(written(tmp_path, texts)).trials]
+    assert [(one.status, one.case.direction, one.case.streams) for one in trials] == [
+        ("done", "forward", 1),
+        ("done", "reverse", 1),
+    ]
+    for one, rate_bps, count in zip(trials, rates_bps, retransmits, strict=True):
+        assert one.throughput_bps == (None if rate_bps is None else pytest.approx(rate_bps, rel=0.002))
+        assert one.retransmits == count
+        assert dict(one.case.factors) == {"at-once": "both ways"}
+        assert "other-way-at-once" in {flag.code for flag in one.flags}
+        assert all(end.load_cpu_cores is None for end in (one.sender, one.receiver) if end is not None)
+    assert trials[0].case.hosts == trials[1].case.hosts[::-1]
+    assert trials[0].started_s == trials[1].started_s
+
+
+def test_text_of_both_ways_that_was_cut_off_has_failed_both_ways(tmp_path: Path) -> None:
+    lines = CLIENT_TEXT.splitlines(keepends=True)
+    for length in (4, 7):
+        trials = [
+            one.trial for one in imported(written(tmp_path, {"gen/a.txt": "".join(lines[:length])})).trials
+        ]
+        assert [(one.status, one.case.direction, one.case.streams) for one in trials] == [
+            ("failed", "forward", 1),
+            ("failed", "reverse", 1),
+        ]
+        assert {one.reason for one in trials} == {"iperf3: its text ends before the test does"}
+
+
+def test_json_of_a_client_and_text_of_its_server_are_one_test_each_way(tmp_path: Path) -> None:
+    folder(tmp_path, CLIENT)
+    first, back = (one["local_port"] for one in document(tmp_path / CLIENT)["start"]["connected"])
+    text = TEXT_OF_SERVER.replace("port 41000", f"port {first}").replace("port 41002", f"port {back}")
+    hosts = document(tmp_path / CLIENT)["start"]["connected"][0]
+    text = text.replace("192.0.2.2 port 5201", f"{hosts['remote_host']} port {hosts['remote_port']}")
+    text = text.replace("192.0.2.1", hosts["local_host"])
+    written(tmp_path, {"dut/b.txt": LISTENING + text})
+    forward, reverse = (one.trial for one in imported(tmp_path).trials)
+    assert forward.throughput_bps == pytest.approx(9.38e9, rel=0.002)
+    assert reverse.throughput_bps == pytest.approx(50e6, rel=0.1)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from linewatt.engine.captures.model import Found
 from linewatt.engine.captures.pairing import OneTest
 from linewatt.engine.measuring.cut import Seen
-from linewatt.loads.base import ToldEnd
+from linewatt.loads.base import BOTH_WAYS, ToldEnd
 from linewatt.model import Flag
 
 APART_S = 3.0
@@ -46,11 +46,15 @@ def dated(captures: Sequence[Found]) -> tuple[Found, ...]:
     )
     busy_until_s = 0.0
     for capture in by_change_time:
+        before: ToldEnd | None = None
         for end in capture.ends:
             if end.undated is not None and end.key not in begun_s_by_key:
                 begun_s = max(busy_until_s, capture.file.modified_s - end.own.duration_s)
+                if before is not None and _is_way_back(end, before):
+                    begun_s = begun_s_by_key[before.key]
                 begun_s_by_key[end.key] = begun_s
                 busy_until_s = begun_s + end.own.duration_s + APART_S
+            before = end
     return tuple(
         replace(
             capture,
@@ -60,6 +64,12 @@ def dated(captures: Sequence[Found]) -> tuple[Found, ...]:
         )
         for capture in captures
     )
+
+
+def _is_way_back(end: ToldEnd, before: ToldEnd) -> bool:
+    """Whether one process made both, which therefore ran at once: that to the server stands first."""
+    goes_both_ways = all(BOTH_WAYS in each.asked.factors for each in (end, before))
+    return goes_both_ways and end.asked.is_reverse and not before.asked.is_reverse
 
 
 def why_undated(tests: Iterable[OneTest]) -> str | None:

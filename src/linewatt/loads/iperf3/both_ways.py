@@ -16,6 +16,11 @@ _BACK = "_bidir_reverse"
 _SUMS = ("sum", "sum_sent", "sum_received")
 
 
+def way_suffix(is_back: bool | None) -> str:
+    """What the key of a test has behind it that is one of two ways; nothing of one that goes one way."""
+    return "" if is_back is None else " back" if is_back else " forth"
+
+
 def each_way(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A document of JSON as one for each way; one that goes one way as it is."""
     if not _goes_both_ways(document):
@@ -38,14 +43,18 @@ def _goes_both_ways(document: Mapping[str, Any]) -> bool:
 def _way(document: Mapping[str, Any], *, back: bool) -> dict[str, Any]:
     start, end = document["start"], document.get("end") or {}
     sends = ("connecting_to" in start) != back
-    asked = {**start["test_start"], "bidir": 0, "reverse": int(back), WAY: " back" if back else " forth"}
+    asked = {**start["test_start"], "bidir": 0, "reverse": int(back), WAY: way_suffix(back)}
+    intervals = [
+        {"streams": [one for one in interval["streams"] if bool(one["sender"]) == sends]}
+        for interval in document["intervals"]
+    ]
+    sockets = {one.get("socket") for interval in intervals for one in interval["streams"]}
+    connected = start.get("connected") or []
+    of_way = [one for one in connected if one.get("socket") in sockets] or connected
     found = {
         **document,
-        "start": {**start, "test_start": asked},
-        "intervals": [
-            {"streams": [one for one in interval["streams"] if bool(one["sender"]) == sends]}
-            for interval in document["intervals"]
-        ],
+        "start": {**start, "test_start": asked, "connected": of_way},
+        "intervals": intervals,
         "end": _end_of(end, sends=sends, back=back),
     }
     theirs = document.get("server_output_json")

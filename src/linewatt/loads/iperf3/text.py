@@ -5,6 +5,9 @@ A row has the bytes and the rate of an interval, cut to three digits, or to whol
 rate is taken where it is finer: bytes are rate times the time that the row shows. Text has no date unless
 ``--verbose`` prints ``Time:``, ``--timestamps=%s`` was asked for, or whoever ran it printed Unix seconds
 on the line before the test. The size of datagrams is what bytes and datagrams of all rows allow.
+
+Rows of ``--bidir`` have a role behind the stream: ``TX-C`` and ``RX-S`` go to the server, ``RX-C`` and
+``TX-S`` back. They are two tests, each of which goes one way.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from datetime import UTC, datetime
 
 from linewatt.errors import FileRefused, InvalidInput, ParseError
 from linewatt.foreign import contained, one_line
-from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
+from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.loads.iperf3 import by_hand
+from linewatt.loads.iperf3.both_ways import way_suffix
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS
 from linewatt.model import Family
 from linewatt.sizes import udp_test
@@ -31,10 +35,12 @@ STEP_S = 0.01
 _DECIMAL = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 _ROW = re.compile(
-    r"\[ *(SUM|\d{1,4})\](?:\[([RT])X-[CS]\])? +(\d{1,6}\.\d\d)- *(\d{1,6}\.\d\d) +sec +"
+    r"\[ *(SUM|\d{1,4})\] +(\d{1,6}\.\d\d)- *(\d{1,6}\.\d\d) +sec +"
     r"(\d{1,15}(?:\.\d{1,3})?) ([KMGT]?)Bytes +(\d{1,15}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(.*)",
     re.ASCII,
 )
+_OF_A_WAY = re.compile(r"(.{0,60}?\[ *)(SUM|\d{1,4})\]\[([RT])X-([CS])\](.*)", re.ASCII)
+_STREAM = re.compile(r"\[ *(\d{1,4})\] ", re.ASCII)
 _HEADER = re.compile(r"\[ ID\](?:\[Role\])? Interval +Transfer +(?:Bitrate|Bandwidth)\b(.*)", re.ASCII)
 _LOST = re.compile(r" +[\d.]+ ms +(-?\d{1,15})/(\d{1,15}) ", re.ASCII)
 _COUNT = re.compile(r" +(\d{1,15})(?: +[\d.]+ [KMGT]?Bytes)?(?: +[\d.]+ ?[mu]s)? *\Z", re.ASCII)
@@ -63,11 +69,9 @@ _SERVER_OUTPUT = "Server output:"
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row; ``way`` is ``T`` or ``R`` where both ways run. ``rounding`` is the half of its last digit, as
-    a part of what it says."""
+    """One row. ``rounding`` is the half of its last digit, as a part of what it says."""
 
     stream: str
-    way: str
     start_s: float
     end_s: float
     transferred_bytes: float
@@ -94,6 +98,12 @@ class _Test:
     """what a server wrote that the client shows (``--get-server-output``)"""
     node: str | None = None
     program: str | None = None
+    is_back: bool | None = None
+    """of a test that ran both ways at once, whether these are the lines of the way from the server"""
+
+    @property
+    def text(self) -> str:
+        return "\n".join((*self.lines, *self.served))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +142,7 @@ def ends_of_text(file: str, text: str) -> tuple[ToldEnd, ...] | None:
     ends = []
     for number, test in enumerate(tests, start=1):
         with contained(f"test {number} of it" if len(tests) > 1 else "its text"):
-            ends.append(_end(file, number, test))
+            ends += [_end(file, number, one_way, test.text) for one_way in _each_way(test)]
     return tuple(ends)
 
 
@@ -209,7 +219,7 @@ def _table(lines: Iterable[str]) -> _Table:
 
 
 def _row(match: re.Match[str]) -> _Row:
-    stream, way, start, end, size, size_unit, rate, rate_unit, rate_base, after_rate = match.groups()
+    stream, start, end, size, size_unit, rate, rate_unit, rate_base, after_rate = match.groups()
     start_s, end_s = float(start), float(end)
     if not 0 <= start_s <= end_s <= 2 * MAX_DURATION_S:
         raise ParseError(f"iperf3 reported an interval from {start} s to {end} s")
@@ -224,7 +234,6 @@ def _row(match: re.Match[str]) -> _Row:
     lost, count = _LOST.match(f"{counts} "), _COUNT.match(counts)
     return _Row(
         stream=stream,
-        way=way or "",
         start_s=start_s,
         end_s=end_s,
         transferred_bytes=bytes_per_s * (end_s - start_s) if is_rate_finer else size_bytes,
@@ -246,10 +255,64 @@ def _half(text: str) -> float:
     return 0.5 * 10.0**-decimals / value if value > 0 else 0.0
 
 
-def _end(file: str, number: int, test: _Test) -> ToldEnd:
+def _each_way(test: _Test) -> Iterator[_Test]:
+    """A test that ran both ways at once as one for each, any other as it is.
+
+    What a client shows of its server stands in the middle of its own summary: roles tell them apart.
+    """
+    if not any("][Role]" in line or _OF_A_WAY.fullmatch(line) for line in test.lines):
+        yield test
+        return
+    for is_back in (False, True):
+        yield replace(
+            test,
+            lines=list(_lines_of_way(test, by_client=test.is_client, is_back=is_back)),
+            served=list(_lines_of_way(test, by_client=False, is_back=is_back)) if test.served else [],
+            is_back=is_back,
+        )
+
+
+def _lines_of_way(test: _Test, *, by_client: bool, is_back: bool) -> Iterator[str]:
+    """The lines of one end about one way, without their roles.
+
+    CPU time is of both ways, and so of neither.
+    """
+    own_lines, other_lines = (test.lines, test.served)
+    if by_client != test.is_client:
+        own_lines, other_lines = other_lines, own_lines
+    role = ("R" if by_client == is_back else "T", "C" if by_client else "S")
+    streams = _streams(own_lines, role)
+    for line in own_lines:
+        if _OF_A_WAY.fullmatch(line):
+            yield from _without_role(line, role)
+        elif not _CPU.search(line):
+            stream = _STREAM.search(line) if _CONNECTED.search(line) else None
+            if stream is None or stream[1] in streams:
+                yield line
+    for line in other_lines:
+        yield from _without_role(line, role)
+
+
+def _without_role(line: str, role: tuple[str, str]) -> Iterator[str]:
+    """A row as tests have it that go one way, if it is of this role."""
+    row = _OF_A_WAY.fullmatch(line)
+    if row is not None and (row[3], row[4]) == role:
+        yield f"{row[1]}{row[2]}]{row[5]}"
+
+
+def _streams(lines: Sequence[str], role: tuple[str, str]) -> frozenset[str]:
+    """Streams that rows of this role are of; without any row, half of those that were connected."""
+    rows = [match for line in lines if (match := _OF_A_WAY.fullmatch(line))]
+    if rows:
+        return frozenset(row[2] for row in rows if (row[3], row[4]) == role)
+    connected = [match[1] for line in lines if _CONNECTED.search(line) and (match := _STREAM.search(line))]
+    is_forth = role in (("T", "C"), ("R", "S"))
+    half = len(connected) // 2
+    return frozenset(connected[:half] if is_forth else connected[half:])
+
+
+def _end(file: str, number: int, test: _Test, text: str) -> ToldEnd:
     table = _table(test.lines)
-    if any(row.way for row in table.rows) or any("Bidirectional" in line for line in test.lines):
-        raise FileRefused("was run with --bidir, whose text is not read", "keep iperf3 --json")
     connected = [match for line in test.lines if (match := _CONNECTED.search(line))]
     failure = _failure(test, table)
     if not connected:
@@ -271,14 +334,14 @@ def _end(file: str, number: int, test: _Test) -> ToldEnd:
         peer=by_hand.address(test.peer),
         addresses=frozenset(by_hand.address(match[1]) for match in connected),
         port=port,
-        key=_first(_COOKIE, test.lines) or f"{file} {number}"[-200:],
+        key=f"{_first(_COOKIE, test.lines) or f'{file} {number}'[-200:]}{way_suffix(test.is_back)}",
         begun_s=(stamp[0] if stamp else 0.0) + settings.omit_s,
         late_s=by_hand.SETUP_S + (stamp[1] if stamp else 0.0),
         asked=settings,
         own=own_end,
         other="the test failed" if failure else _other(test, table, is_sender=is_sender, is_udp=table.is_udp),
         told="Server output" if test.served else "the summary of its text, one count of the whole test",
-        text="\n".join((*test.lines, *test.served)),
+        text=text,
         failure=failure,
         connection=by_hand.connection(
             *(connected[0].groups() if test.is_client else _turned(connected[0].groups()))
@@ -396,7 +459,7 @@ def _asked(test: _Test, table: _Table, connected: Sequence[re.Match[str]]) -> tu
         omit_s=float(started[4]) if started else sum(end_s - start_s for start_s, end_s in omitted),
         seconds=float(started[5]) if started and started[5] else None,
         options=_options(started, is_udp=table.is_udp),
-        factors=_factors(started),
+        factors=_factors(started, goes_both_ways=test.is_back is not None),
         is_rate_told=rate_bps_text is not None,
     ), ((doubt,) if doubt else ())
 
@@ -407,8 +470,8 @@ def _options(started: re.Match[str] | None, *, is_udp: bool) -> tuple[tuple[str,
     return (("iperf3.length", by_hand.size_text(int(started[3]))),)
 
 
-def _factors(started: re.Match[str] | None) -> tuple[tuple[str, str], ...]:
-    factors = []
+def _factors(started: re.Match[str] | None, *, goes_both_ways: bool) -> tuple[tuple[str, str], ...]:
+    factors = [BOTH_WAYS] if goes_both_ways else []
     if started is not None and started[6]:
         factors.append(("until", f"{int(started[6])} {started[7]}"))
     if started is not None and started[8] and int(started[8]):
@@ -417,6 +480,8 @@ def _factors(started: re.Match[str] | None) -> tuple[tuple[str, str], ...]:
 
 
 def _is_reverse(test: _Test, table: _Table) -> bool:
+    if test.is_back is not None:
+        return test.is_back
     if test.is_client:
         return any("Reverse mode, remote host" in line for line in test.lines)
     head = table.heads[0] if table.heads else ""
