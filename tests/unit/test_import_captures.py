@@ -979,14 +979,6 @@ def test_tests_at_one_port_behind_one_another_are_two_trials(tmp_path: Path) -> 
     assert [(one.case.instances, one.repetition) for one in trials] == [(1, 1), (1, 2)]
 
 
-def test_tests_both_ways_at_once_are_refused(tmp_path: Path) -> None:
-    moved(ONE, tmp_path / "gen" / "a.json")
-    found = document(MORE / "gen" / "client-reverse.json")
-    found["start"]["timestamp"] = document(ONE)["start"]["timestamp"]
-    (tmp_path / "gen" / "b.json").write_text(json.dumps(found))
-    assert "ran at once from" in refusal(tmp_path)
-
-
 def test_options_that_differ_between_trials_are_a_factor_and_those_alike_are_settings(tmp_path: Path) -> None:
     from linewatt.engine.captures.whole import manifest_of
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt import`` of ``iperf3 --bidir``: a trial for each way, and no figure of both."""
+"""``linewatt import`` of both ways at once, by ``iperf3 --bidir`` or two processes: a trial for each way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.test_import_captures import MORE, document, folder, imported
+from tests.unit.test_import_captures import MORE, ONE, document, folder, imported, refusal
 
 TEXT_OF_CLIENT = """Connecting to host 192.0.2.2, port 5201
 [  5] local 192.0.2.1 port 41000 connected to 192.0.2.2 port 5201
@@ -161,3 +161,80 @@ def test_json_of_a_client_and_text_of_its_server_are_one_test_each_way(tmp_path:
     forward, reverse = (one.trial for one in imported(tmp_path).trials)
     assert forward.throughput_bps == pytest.approx(9.38e9, rel=0.002)
     assert reverse.throughput_bps == pytest.approx(50e6, rel=0.1)
+
+
+def opposite(into: Path, *, later_s: int = 0, port: int = 5299, intervals: int | None = None) -> Path:
+    """Two processes at once: ``gen`` sends to ``dut``, and ``dut`` to ``gen`` by a client of its own."""
+    (into / "gen").mkdir(parents=True)
+    (into / "dut").mkdir()
+    forth, back = document(ONE), document(ONE)
+    for test, own, peer in ((forth, "192.0.2.1", "192.0.2.2"), (back, "192.0.2.2", "192.0.2.1")):
+        (connected,) = test["start"]["connected"]
+        connected |= {"local_host": own, "remote_host": peer}
+        test["start"]["connecting_to"]["host"] = peer
+    (into / "gen" / "a.json").write_text(json.dumps(forth))
+    start = back["start"]
+    start["connecting_to"]["port"] = port
+    start["system_info"] = start["system_info"].replace(" gen ", " dut ")
+    start["cookie"] = "another"
+    start["timestamp"]["timesecs"] += later_s
+    back["intervals"] = back["intervals"][:intervals]
+    back["end"]["sum_received"]["bytes"] //= 2
+    back["end"]["sum_received"]["bits_per_second"] /= 2
+    (into / "dut" / "b.json").write_text(json.dumps(back))
+    return into
+
+
+def test_two_processes_of_opposite_ways_at_once_are_a_trial_for_each(tmp_path: Path) -> None:
+    trials = (one.trial for one in imported(opposite(tmp_path / "in")).trials)
+    back, forth = sorted(trials, key=lambda one: one.case.sender)
+    (tmp_path / "alone" / "gen").mkdir(parents=True)
+    (tmp_path / "alone" / "gen" / "a.json").write_text(ONE.read_text())
+    (alone,) = (one.trial for one in imported(tmp_path / "alone").trials)
+    assert (forth.case.hosts, back.case.hosts) == (("gen", "dut"), ("dut", "gen"))
+    assert (forth.status, back.status) == ("done", "done")
+    assert forth.throughput_bps == alone.throughput_bps
+    assert back.throughput_bps == pytest.approx((alone.throughput_bps or 0) / 2)
+    for one, file, other in ((forth, "gen/a.json", "dut/b.json"), (back, "dut/b.json", "gen/a.json")):
+        assert dict(one.case.factors) == {"at-once": "both ways"}
+        (flag,) = (flag for flag in one.flags if flag.code == "other-way-at-once")
+        assert flag.evidence == (
+            f"{file}: the test in {other} sent from {one.case.receiver} to {one.case.sender} at the same "
+            "time, for 7.0 s of 7.0 s, which is a trial of its own"
+        )
+
+
+def test_a_reverse_test_beside_one_that_is_not_is_both_ways(tmp_path: Path) -> None:
+    folder(tmp_path, "gen/client-reverse.json")
+    back = document(tmp_path / "gen" / "client-reverse.json")
+    forth = document(ONE)
+    seconds = back["start"]["test_start"]["duration"]
+    back["start"]["timestamp"]["timesecs"] = forth["start"]["timestamp"]["timesecs"]
+    forth["start"]["timestamp"]["timesecs"] += back["start"]["test_start"]["omit"]
+    forth["intervals"] = forth["intervals"][:seconds]
+    forth["end"]["sum_received"]["end"] = seconds
+    (tmp_path / "gen" / "client-reverse.json").write_text(json.dumps(back))
+    (tmp_path / "gen" / "a.json").write_text(json.dumps(forth))
+    trials = [one.trial for one in imported(tmp_path).trials]
+    assert sorted(one.case.direction for one in trials) == ["forward", "reverse"]
+    assert all(dict(one.case.factors) == {"at-once": "both ways"} for one in trials)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"later_s": 2}, "these do for 5.0 s of 7.0 s; --skip those of one way"),
+        ({"intervals": 4}, "these do for 4.0 s of 7.0 s; --skip those of one way"),
+        ({"later_s": 4}, "overlap for 3.0 s of 7.0 s: too little for instances of one trial"),
+    ],
+)
+def test_opposite_ways_that_overlap_too_little_are_refused_with_the_reason(
+    changes: dict[str, int], says: str, tmp_path: Path
+) -> None:
+    assert says in refusal(opposite(tmp_path / "in", **changes))
+
+
+def test_opposite_ways_behind_one_another_are_trials_of_their_own(tmp_path: Path) -> None:
+    trials = [one.trial for one in imported(opposite(tmp_path / "in", later_s=8)).trials]
+    assert [one.case.factors for one in trials] == [(), ()]
+    assert not {"other-way-at-once"} & {flag.code for one in trials for flag in one.flags}

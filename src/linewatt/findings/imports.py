@@ -79,9 +79,10 @@ KINDS = (
         "doubtful",
         "case",
         ("cpu", "power", "above_idle"),
-        "One process sent and received at the same time. Each way is a trial with its own throughput; CPU and watts of both trials are of "
-        "both ways together.",
-        "The load was asked to work both ways at once (--bidir).",
+        "The load worked both ways at the same time, by one process or by two. Each way is a trial with its own throughput; CPU and "
+        "watts of both trials are of both ways together.",
+        "The load was asked to work both ways at once (--bidir), or tests of opposite ways between two hosts overlapped for at least "
+        "80 % of the longer one.",
         "Measure each way alone, or name a pair both ways (<->) in a campaign.",
     ),
     Kind(

@@ -19,6 +19,16 @@ SLACK_S = 1.3
 MOST_TRIALS = 10_000
 TOGETHER_RATIO = 0.5
 """of the shorter one: tests that overlap by so much ran at once"""
+BOTH_WAYS_RATIO = 0.8
+"""of the longer one: tests of opposite ways that overlap by so much are both ways at once"""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherWay:
+    """The test that went the opposite way at the same time: its files, and for how long both ran."""
+
+    files: tuple[str, ...]
+    shared_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,8 @@ class OneTest:
     server_host: str
     client: ToldEnd | None
     server: ToldEnd | None
+    other_way: OtherWay | None = None
+    """where a process of its own went the opposite way; None of one that worked both ways by itself"""
 
     @property
     def line(self) -> ToldEnd:
@@ -60,6 +72,10 @@ class OneTest:
     def end_s(self) -> float:
         known = (self.load_end(sender=sends) for sends in (True, False))
         return self.start_s + min(end.duration_s for end in known if isinstance(end, LoadEnd))
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
 
     def end_of(self, host: str) -> ToldEnd | None:
         """What the file of this host says."""
@@ -190,33 +206,51 @@ def _place(one: OneTest) -> tuple[int, float]:
 
 
 def _are_two_ways(one: OneTest, other: OneTest) -> bool:
-    """Whether processes that work both ways made them, each another way: never one trial."""
+    """Whether they are of both ways at once, each of another way: never one trial."""
     of_both = all(BOTH_WAYS in each.asked.factors for each in (one, other))
-    return of_both and one.asked.is_reverse != other.asked.is_reverse
+    return of_both and _way(one) == _way(other)[::-1]
+
+
+def shared_s(one: OneTest, other: OneTest) -> float:
+    """For how long both ran; below 0 it is how far they are apart."""
+    return min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
+
+
+def are_opposite(one: OneTest, other: OneTest) -> bool:
+    """Whether two processes went opposite ways between the same hosts, at once for most of their time."""
+    if any(BOTH_WAYS in each.asked.factors for each in (one, other)) or _have_one_server(one, other):
+        return False
+    is_together = shared_s(one, other) >= BOTH_WAYS_RATIO * max(one.duration_s, other.duration_s) > 0
+    return is_together and _way(one) == _way(other)[::-1]
+
+
+def _have_one_server(one: OneTest, other: OneTest) -> bool:
+    """Whether both were at one port of a host; a port that a file does not name (0) tells nothing."""
+    is_port_known = one.line.port != 0 and other.line.port != 0
+    return is_port_known and one.server_host == other.server_host and one.line.port == other.line.port
 
 
 def _at_once(one: OneTest, other: OneTest) -> bool:
     """Raises InvalidInput for tests that overlap too little for one trial and too much for two."""
     if _are_two_ways(one, other):
         return False
-    shared_s = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
-    if shared_s <= 0:
+    together_s = shared_s(one, other)
+    if together_s <= 0:
         return False
-    shorter_s = min(one.end_s - one.start_s, other.end_s - other.start_s)
-    is_port_known = one.line.port != 0 and other.line.port != 0
-    one_server = is_port_known and one.server_host == other.server_host and one.line.port == other.line.port
-    if one_server and shared_s <= SLACK_S:
+    shorter_s = min(one.duration_s, other.duration_s)
+    one_server = _have_one_server(one, other)
+    if one_server and together_s <= SLACK_S:
         return False
-    if not one_server and shared_s >= TOGETHER_RATIO * shorter_s:
+    if not one_server and together_s >= TOGETHER_RATIO * shorter_s:
         return True
-    if shared_s <= SLACK_S:
+    if together_s <= SLACK_S:
         return False
     why = (
         f"ran at one port of {one.server_host} at the same time, which no server does: are their clocks "
         "right?"
         if one_server
-        else f"overlap for {shared_s:.1f} s of {shorter_s:.1f} s: too little for instances of one trial, too "
-        "much for two trials"
+        else f"overlap for {together_s:.1f} s of {shorter_s:.1f} s: too little for instances of one trial, "
+        "too much for two trials"
     )
     raise FileRefused(f"{one.files[0]}, {other.files[0]}: {why}", skip="one of them")
 
@@ -232,15 +266,26 @@ def _refuse_no_trial(group: Sequence[OneTest]) -> None:
     for one, other in pairwise(group):
         ways = [_way(each) for each in (one, other)]
         if ways[0] != ways[1]:
-            raise InvalidInput(
+            raise FileRefused(
                 f"{one.files[0]}, {other.files[0]}: ran at once from {' to '.join(ways[0])} and from "
-                f"{' to '.join(ways[1])}; tests that run at once are read where all go one way"
+                f"{' to '.join(ways[1])}; {_why_not_both_ways(one, other)}",
+                skip="those of one way",
             )
         if replace(one.asked, seconds=None) != replace(other.asked, seconds=None):
             raise InvalidInput(
                 f"{one.files[0]}, {other.files[0]}: ran at once and were not asked the same: "
                 f"{_differing(one, other)}"
             )
+
+
+def _why_not_both_ways(one: OneTest, other: OneTest) -> str:
+    longer_s = max(one.duration_s, other.duration_s)
+    if _way(one) == _way(other)[::-1] and shared_s(one, other) < BOTH_WAYS_RATIO * longer_s:
+        return (
+            f"both ways at once are read where they overlap for {100 * BOTH_WAYS_RATIO:g} % of the longer "
+            f"one, and these do for {shared_s(one, other):.1f} s of {longer_s:.1f} s"
+        )
+    return "tests that run at once are read where all go one way, or two hosts both ways"
 
 
 def _way(one: OneTest) -> tuple[str, str]:

@@ -71,7 +71,7 @@ def made_of(
         raise InvalidInput(
             f"no file of a load among them ({known}); readings alone are no result: add what the load wrote"
         )
-    groups = trials_of(tests)
+    groups = trials_of(two_ways.with_other_ways(tests))
     varied = varied_options(groups)
     repetitions: dict[Case, int] = defaultdict(int)
     made = []
