@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def is_pm(at: re.Match[str]) -> bool:
     return int(at[1]) >= 12
 
 
-LOCALES = {
+LOCALES: dict[str, tuple[str, Callable[[re.Match[str]], str], str]] = {
     "fi": ("{d}.{m}.{y}", lambda at: f"{at[1]}.{at[2]}.{at[3]}", "Keskiarvo:"),
     "sl": ("{d}. {m}. {y}", lambda at: at[0], "Average:"),
     "sr": ("{d}.{m}.{y}.", lambda at: at[0], "Просек:"),
