@@ -33,18 +33,18 @@ from tests.soak_result import Shape, write
 
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.compare import finding
-from linewatt.analysis.fleet.advice import advise_fleet
-from linewatt.analysis.fleet.question import Question, Redundancy
-from linewatt.analysis.psu.supplies import Supply
-from linewatt.analysis.psu.tables import certified
+from linewatt.features.advice.fleet.advice import advise_fleet
+from linewatt.features.advice.fleet.question import Question, Redundancy
+from linewatt.features.advice.fleet_report.printers import page as fleet_page
+from linewatt.features.advice.fleet_report.sources import choose_series, of_result
+from linewatt.features.advice.psu.supplies import Supply
+from linewatt.features.advice.psu.tables import certified
 from linewatt.features.history import page as history_page
 from linewatt.features.history.courses import courses
 from linewatt.features.history.regressions import regressions
 from linewatt.features.history.report import History
 from linewatt.model import Case, Flag
 from linewatt.report.comparison import page as comparison_page
-from linewatt.report.fleet.printers import page as fleet_page
-from linewatt.report.fleet.sources import choose_series, of_result
 from linewatt.report.printing import html
 from linewatt.report.published.printers import render_page as render_published
 from linewatt.report.published.view import view

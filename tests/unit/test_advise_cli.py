@@ -13,7 +13,7 @@ import pytest
 import typer.main
 from tests import forked
 
-from linewatt.cli.commands.advise import advise_app
+from linewatt.features.advice.command import advise_app
 
 POWER = (Path(__file__).parents[2] / "docs" / "power.md").read_text(encoding="utf-8")
 TWO_800_W = ("--count", "2", "--rating-w", "800")

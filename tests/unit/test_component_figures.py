@@ -8,10 +8,10 @@ import re
 import pytest
 from tests.report_factories import PUBLISHED_POWER_W, demo_trials, powered, result
 
+from linewatt.features.advice.psu_report import power_notes
 from linewatt.report.printing.html import render
 from linewatt.report.trials.charts.components import breakdowns, component_figures
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.power.psu import power_notes
 
 DECLARED = {
     "components": {"h2": [{"name": "DDR5 module", "power_w": 4, "provenance": "datasheet", "count": 12}]}

@@ -16,14 +16,14 @@ from tests.report_factories import powered, scaling_trials
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.findings import gather
-from linewatt.analysis.fleet.advice import FleetAdvice, advise_fleet
-from linewatt.analysis.fleet.points import OperatingPoint, Reading, operating_points, why_no_point
-from linewatt.analysis.fleet.question import Question, Redundancy, check, parse_redundancy
-from linewatt.analysis.fleet.totals import Totals, fleets
-from linewatt.analysis.psu.supplies import Supply
-from linewatt.analysis.psu.tables import certified
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.errors import InvalidInput
+from linewatt.features.advice.fleet.advice import FleetAdvice, advise_fleet
+from linewatt.features.advice.fleet.points import OperatingPoint, Reading, operating_points, why_no_point
+from linewatt.features.advice.fleet.question import Question, Redundancy, check, parse_redundancy
+from linewatt.features.advice.fleet.totals import Totals, fleets
+from linewatt.features.advice.psu.supplies import Supply
+from linewatt.features.advice.psu.tables import certified
 from linewatt.model import Case
 
 GBPS = 1e9

@@ -278,7 +278,7 @@ def test_of_a_table_of_ones_own_its_error_is_said_to_be_in_no_interval(run: Run)
 def test_every_option_is_in_the_docs() -> None:
     import typer.main
 
-    from linewatt.cli.commands.advise import advise_app
+    from linewatt.features.advice.command import advise_app
 
     command = typer.main.get_command(advise_app).commands["fleet"]  # type: ignore[attr-defined]
     for parameter in command.params:

@@ -8,9 +8,9 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from linewatt.analysis.psu.supplies import MODES
-from linewatt.analysis.psu.tables import LEVELS
 from linewatt.campaign.entries.power import ComponentEntry, Components, PsuEntry
+from linewatt.features.advice.psu.supplies import MODES
+from linewatt.features.advice.psu.tables import LEVELS
 from linewatt.records import Component, ComponentKind, Declared, Supplies
 
 COMPONENTS: TypeAdapter[tuple[ComponentEntry, ...]] = TypeAdapter(Components)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from linewatt.analysis.psu.advice import LEAST_SAVED_W, Advice, Option, Question, advise
-from linewatt.analysis.psu.supplies import (
+from linewatt.errors import InvalidInput
+from linewatt.features.advice.psu.advice import LEAST_SAVED_W, Advice, Option, Question, advise
+from linewatt.features.advice.psu.supplies import (
     MODES,
     Mode,
     Operation,
@@ -20,7 +21,7 @@ from linewatt.analysis.psu.supplies import (
     operate,
     redundancy_warning,
 )
-from linewatt.analysis.psu.tables import (
+from linewatt.features.advice.psu.tables import (
     CERTIFIED,
     LEVELS,
     EfficiencyTable,
@@ -28,7 +29,6 @@ from linewatt.analysis.psu.tables import (
     certified,
     read_efficiency_table,
 )
-from linewatt.errors import InvalidInput
 
 PLATINUM = certified("platinum")
 GOLD = certified("gold")

@@ -7,6 +7,6 @@ from linewatt.core.feature import Feature, FeatureCommand
 FEATURE = Feature(
     name="advice",
     summary="how many servers a target takes, and which power supplies suit one",
-    commands=(FeatureCommand("advise", "linewatt.cli.commands.advise:advise_app", "Tools"),),
-    power_notes="linewatt.report.trials.power.psu:power_notes",
+    commands=(FeatureCommand("advise", "linewatt.features.advice.command:advise_app", "Tools"),),
+    power_notes="linewatt.features.advice.psu_report:power_notes",
 )

@@ -15,13 +15,13 @@ from linewatt.errors import InvalidInput
 from linewatt.units import bps_from_gbps, ratio_from_percent
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.analysis.fleet.advice import FleetAdvice
-    from linewatt.analysis.fleet.question import Question
-    from linewatt.analysis.psu.supplies import Supply
-    from linewatt.analysis.psu.tables import EfficiencyTable
+    from linewatt.features.advice.fleet.advice import FleetAdvice
+    from linewatt.features.advice.fleet.question import Question
+    from linewatt.features.advice.fleet_report.sources import FleetSource
+    from linewatt.features.advice.psu.supplies import Supply
+    from linewatt.features.advice.psu.tables import EfficiencyTable
     from linewatt.model import Role
     from linewatt.records import Supplies
-    from linewatt.report.fleet.sources import FleetSource
 
 _Target = Annotated[
     float,
@@ -144,9 +144,9 @@ def fleet_command(  # noqa: PLR0913  a question has this many sides
     cheapest, how sure that is, and what measurement could change it most. Columns of a table are those of
     analyze; rows of the same instances are runs of one point. docs/advise.md has the method.
     """
-    from linewatt.analysis.fleet.advice import advise_fleet
-    from linewatt.analysis.fleet.question import Question, check, parse_redundancy
-    from linewatt.report.fleet.sources import choose_series
+    from linewatt.features.advice.fleet.advice import advise_fleet
+    from linewatt.features.advice.fleet.question import Question, check, parse_redundancy
+    from linewatt.features.advice.fleet_report.sources import choose_series
 
     target = _target(output)
     end = _role(role)
@@ -175,16 +175,16 @@ def fleet_command(  # noqa: PLR0913  a question has this many sides
 
 def _print(advice: FleetAdvice, source: FleetSource, target: Path | None, *, as_json: bool) -> None:
     if target is not None:
-        from linewatt.report.fleet.printers import page
+        from linewatt.features.advice.fleet_report.printers import page
         from linewatt.report.printing.html import write
 
         write(target, page(advice, source))
     if as_json:
-        from linewatt.report.fleet.document import document
+        from linewatt.features.advice.fleet_report.document import document
 
         print_json(document(advice, source))
     else:
-        from linewatt.report.fleet.printers import rendered
+        from linewatt.features.advice.fleet_report.printers import rendered
 
         print_rich(lambda width: rendered(advice, source, width))
 
@@ -211,7 +211,7 @@ def _tolerance(percent: float | None) -> float | None:
 
 
 def _source(wanted: str, results: Path, role: Role) -> FleetSource:
-    from linewatt.report.fleet.sources import of_result, of_trials
+    from linewatt.features.advice.fleet_report.sources import of_result, of_trials
 
     if not is_table(wanted):
         with stored_result(results, wanted) as result:
@@ -226,8 +226,8 @@ def _supply(
     rating_w: float | None, count: int, mode: str, level: str | None, table: Path | None
 ) -> tuple[Supply | None, EfficiencyTable | None]:
     """The power supplies that were named, and their efficiency. Raises InvalidInput."""
-    from linewatt.analysis.psu.supplies import MODES, Supply
-    from linewatt.cli.commands.advise import MOST_UNITS, check_positive, efficiency_table, one_of
+    from linewatt.features.advice.command import MOST_UNITS, check_positive, efficiency_table, one_of
+    from linewatt.features.advice.psu.supplies import MODES, Supply
 
     check_positive({"--psu-rating-w": rating_w})
     if rating_w is None:
@@ -245,8 +245,8 @@ def _with_declared(question: Question, declared: Supplies) -> Question:
     """With the power supplies that the campaign declares for this host."""
     from dataclasses import replace
 
-    from linewatt.analysis.psu.supplies import Supply
-    from linewatt.analysis.psu.tables import certified
+    from linewatt.features.advice.psu.supplies import Supply
+    from linewatt.features.advice.psu.tables import certified
 
     supply = Supply(declared.count, declared.rating_w, declared.mode)
     return replace(question, supply=supply, table=certified(declared.level) if declared.level else None)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from linewatt.analysis.fleet.points import OperatingPoint, Reading
-from linewatt.analysis.fleet.question import Question
-from linewatt.analysis.psu.supplies import Supply, operate
-from linewatt.analysis.psu.tables import EfficiencyTable
 from linewatt.errors import InvalidInput
+from linewatt.features.advice.fleet.points import OperatingPoint, Reading
+from linewatt.features.advice.fleet.question import Question
+from linewatt.features.advice.psu.supplies import Supply, operate
+from linewatt.features.advice.psu.tables import EfficiencyTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.psu.advice import Advice, Option, Question, advise
-from linewatt.analysis.psu.supplies import Measured, Operation, Supply, in_words
-from linewatt.analysis.psu.tables import EfficiencyTable, certified, percent
 from linewatt.errors import InvalidInput
+from linewatt.features.advice.psu.advice import Advice, Option, Question, advise
+from linewatt.features.advice.psu.supplies import Measured, Operation, Supply, in_words
+from linewatt.features.advice.psu.tables import EfficiencyTable, certified, percent
 from linewatt.records import Supplies
 from linewatt.report.section import Lines, listed
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns

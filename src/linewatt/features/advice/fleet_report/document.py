@@ -7,13 +7,19 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from linewatt.analysis.fleet.advice import FleetAdvice
-from linewatt.analysis.fleet.points import OperatingPoint, Reading
-from linewatt.analysis.fleet.question import Question
-from linewatt.analysis.fleet.totals import Fleet, Totals
 from linewatt.analysis.statistics.stats import LEVEL
-from linewatt.report.fleet.sources import FleetSource
-from linewatt.report.fleet.words import energy_provenance, how_sure, supply_lines, trade_words, warnings
+from linewatt.features.advice.fleet.advice import FleetAdvice
+from linewatt.features.advice.fleet.points import OperatingPoint, Reading
+from linewatt.features.advice.fleet.question import Question
+from linewatt.features.advice.fleet.totals import Fleet, Totals
+from linewatt.features.advice.fleet_report.sources import FleetSource
+from linewatt.features.advice.fleet_report.words import (
+    energy_provenance,
+    how_sure,
+    supply_lines,
+    trade_words,
+    warnings,
+)
 from linewatt.units import gbps_from_bps, mbps_from_bps
 
 SCHEMA_VERSION = 1

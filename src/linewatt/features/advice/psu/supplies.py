@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.analysis.psu.tables import EfficiencyTable, percent
 from linewatt.errors import InvalidInput
+from linewatt.features.advice.psu.tables import EfficiencyTable, percent
 
 Mode = Literal["shared", "standby"]
 MODES: tuple[Mode, ...] = ("shared", "standby")

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from linewatt.cli.commands.advise_fleet import fleet_command
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
+from linewatt.features.advice.fleet_command import fleet_command
 from linewatt.units import ratio_from_percent
 
 if TYPE_CHECKING:
-    from linewatt.analysis.psu.advice import Advice, Option
-    from linewatt.analysis.psu.supplies import Measured, Operation, Supply
-    from linewatt.analysis.psu.tables import EfficiencyTable
+    from linewatt.features.advice.psu.advice import Advice, Option
+    from linewatt.features.advice.psu.supplies import Measured, Operation, Supply
+    from linewatt.features.advice.psu.tables import EfficiencyTable
 
 Word = TypeVar("Word", bound=str)
 
@@ -118,8 +118,8 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     Efficiency comes from the minimums that a level certifies, or from a table of your own. Both hold between
     their first and last load only: outside there is no number. docs/power.md explains the figures.
     """
-    from linewatt.analysis.psu.advice import Question, advise
-    from linewatt.analysis.psu.supplies import MODES, Supply
+    from linewatt.features.advice.psu.advice import Question, advise
+    from linewatt.features.advice.psu.supplies import MODES, Supply
 
     check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
     check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
@@ -144,7 +144,7 @@ def _readings(
     supply: Supply, in_w: float | None, out_w: float | None, tolerance_percent: float | None
 ) -> Measured | None:
     """What was measured of a supply, if anything was."""
-    from linewatt.analysis.psu.supplies import measured
+    from linewatt.features.advice.psu.supplies import measured
 
     if in_w is None or out_w is None:
         return None
@@ -158,7 +158,7 @@ def _print(advice: Advice, *, as_json: bool) -> None:
     if as_json:
         print_json(document(advice))
     else:
-        from linewatt.report.trials.power.psu import lines
+        from linewatt.features.advice.psu_report import lines
 
         put("\n".join(lines(advice)))
 
@@ -180,8 +180,8 @@ def efficiency_table(
     level: str | None, mains: str, file: Path | None, prefix: str = "--"
 ) -> EfficiencyTable | None:
     """The certified table, the user's own, or none; the names of both options begin with ``prefix``."""
-    from linewatt.analysis.psu.tables import CERTIFIED, certified, read_efficiency_table
     from linewatt.document import read_bytes
+    from linewatt.features.advice.psu.tables import CERTIFIED, certified, read_efficiency_table
 
     voltage = one_of("--mains", mains, CERTIFIED)
     if level is not None and file is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linewatt.analysis.fleet.advice import FleetAdvice
-from linewatt.analysis.fleet.points import OperatingPoint, Reading
+from linewatt.features.advice.fleet.advice import FleetAdvice
+from linewatt.features.advice.fleet.points import OperatingPoint, Reading
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, top_of
 from linewatt.report.charts.figure import Figure

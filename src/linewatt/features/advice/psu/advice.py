@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.analysis.psu.supplies import (
+from linewatt.errors import InvalidInput
+from linewatt.features.advice.psu.supplies import (
     GOOD_FROM,
     GOOD_TO,
     NO_TABLE,
@@ -21,8 +22,7 @@ from linewatt.analysis.psu.supplies import (
     operate,
     redundancy_warning,
 )
-from linewatt.analysis.psu.tables import EfficiencyTable
-from linewatt.errors import InvalidInput
+from linewatt.features.advice.psu.tables import EfficiencyTable
 
 Change = Literal["standby", "share", "fewer", "smaller"]
 

@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.fleet.choice import By, Choice, worth
-from linewatt.analysis.fleet.question import Question
-from linewatt.analysis.fleet.totals import Fleet, at_watts, plural
+from linewatt.features.advice.fleet.choice import By, Choice, worth
+from linewatt.features.advice.fleet.question import Question
+from linewatt.features.advice.fleet.totals import Fleet, at_watts, plural
 from linewatt.units import format_percent
 
 NEAR = 0.05

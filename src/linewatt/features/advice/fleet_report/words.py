@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.fleet.advice import FleetAdvice
-from linewatt.analysis.fleet.choice import By, Sure
-from linewatt.analysis.fleet.measure_next import Measurement
-from linewatt.analysis.fleet.question import HOURS_PER_YEAR, Question
-from linewatt.analysis.fleet.totals import Fleet, Totals
 from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
+from linewatt.features.advice.fleet.advice import FleetAdvice
+from linewatt.features.advice.fleet.choice import By, Sure
+from linewatt.features.advice.fleet.measure_next import Measurement
+from linewatt.features.advice.fleet.question import HOURS_PER_YEAR, Question
+from linewatt.features.advice.fleet.totals import Fleet, Totals
+from linewatt.features.advice.fleet_report.sources import FleetSource
 from linewatt.findings.load import LOSS_SHOWN
 from linewatt.model import Provenance
-from linewatt.report.fleet.sources import FleetSource
 from linewatt.report.provenance import mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import plural
@@ -345,7 +345,7 @@ def supply_lines(advice: FleetAdvice) -> tuple[str, ...]:
     found, best = advice.supplies, advice.choice.cheapest
     if isinstance(found, str) or best is None:
         return (f"Nothing can be said of power supplies: {found}",) if found else ()
-    from linewatt.report.trials.power.psu import lines
+    from linewatt.features.advice.psu_report import lines
 
     said = [line.removeprefix("- ") for line in lines(found) if line]
     active, question = best.totals.active, advice.question

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.fleet.choice import Choice, Trade, choose, front, trade
-from linewatt.analysis.fleet.measure_next import Measurement, measure_next
-from linewatt.analysis.fleet.points import OperatingPoint
-from linewatt.analysis.fleet.question import Question, check
-from linewatt.analysis.fleet.totals import Fleet, fleets, why_not_through_supplies
-from linewatt.analysis.psu.advice import Advice as SupplyAdvice
-from linewatt.analysis.psu.advice import Question as SupplyQuestion
-from linewatt.analysis.psu.advice import advise as advise_supplies
 from linewatt.errors import InvalidInput
+from linewatt.features.advice.fleet.choice import Choice, Trade, choose, front, trade
+from linewatt.features.advice.fleet.measure_next import Measurement, measure_next
+from linewatt.features.advice.fleet.points import OperatingPoint
+from linewatt.features.advice.fleet.question import Question, check
+from linewatt.features.advice.fleet.totals import Fleet, fleets, why_not_through_supplies
+from linewatt.features.advice.psu.advice import Advice as SupplyAdvice
+from linewatt.features.advice.psu.advice import Question as SupplyQuestion
+from linewatt.features.advice.psu.advice import advise as advise_supplies
 from linewatt.model import Role
 
 

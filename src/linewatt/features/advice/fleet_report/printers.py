@@ -9,13 +9,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt import __version__
-from linewatt.analysis.fleet.advice import FleetAdvice
-from linewatt.foreign import one_line
-from linewatt.report.charts.figure import drawn
-from linewatt.report.fleet.chart import trade_off
-from linewatt.report.fleet.sources import FleetSource
-from linewatt.report.fleet.tables import fleet_table
-from linewatt.report.fleet.words import (
+from linewatt.features.advice.fleet.advice import FleetAdvice
+from linewatt.features.advice.fleet_report.chart import trade_off
+from linewatt.features.advice.fleet_report.sources import FleetSource
+from linewatt.features.advice.fleet_report.tables import fleet_table
+from linewatt.features.advice.fleet_report.words import (
     answer,
     assumptions,
     how_sure,
@@ -25,6 +23,8 @@ from linewatt.report.fleet.words import (
     trade_words,
     warnings,
 )
+from linewatt.foreign import one_line
+from linewatt.report.charts.figure import drawn
 from linewatt.report.printing.html import pages_of_files
 from linewatt.report.printing.text_table import render, titled
 from linewatt.report.section import Section, listed

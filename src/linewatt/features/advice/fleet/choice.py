@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.analysis.fleet.points import OperatingPoint
-from linewatt.analysis.fleet.question import Question
-from linewatt.analysis.fleet.totals import Fleet, Totals
 from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT
+from linewatt.features.advice.fleet.points import OperatingPoint
+from linewatt.features.advice.fleet.question import Question
+from linewatt.features.advice.fleet.totals import Fleet, Totals
 from linewatt.model import Provenance
 
 Sure = Literal["clear", "clear-if-meter-errs-alike", "open", "not-known", "alone"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from linewatt.analysis.fleet.advice import FleetAdvice
-from linewatt.analysis.fleet.choice import worth
-from linewatt.analysis.fleet.points import Reading
-from linewatt.analysis.fleet.totals import Fleet, Totals
 from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.unit import GBPS, MBPS, MBPS_PER_CORE, Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.report.fleet.words import amount, energy_provenance, limits_of, remarks
+from linewatt.features.advice.fleet.advice import FleetAdvice
+from linewatt.features.advice.fleet.choice import worth
+from linewatt.features.advice.fleet.points import Reading
+from linewatt.features.advice.fleet.totals import Fleet, Totals
+from linewatt.features.advice.fleet_report.words import amount, energy_provenance, limits_of, remarks
 from linewatt.report.provenance import legend, mark, words
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.units import BPS_PER_GBPS, MISSING, format_change

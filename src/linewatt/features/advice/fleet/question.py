@@ -7,9 +7,9 @@ import math
 import re
 from dataclasses import dataclass
 
-from linewatt.analysis.psu.supplies import Supply
-from linewatt.analysis.psu.tables import EfficiencyTable
 from linewatt.errors import InvalidInput
+from linewatt.features.advice.psu.supplies import Supply
+from linewatt.features.advice.psu.tables import EfficiencyTable
 from linewatt.units import gbps_from_bps
 
 HOURS_PER_YEAR = 8760
