@@ -11,9 +11,9 @@ from pathlib import Path
 from tests.fuzz.conftest import fuzz, survived
 from tests.fuzz.mutate import CAPTURES, damaged, texts
 
-from linewatt.engine.captures.folder import CaptureFile
-from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.whole import manifest_of, understand
+from linewatt.features.importing.captures.folder import CaptureFile
+from linewatt.features.importing.captures.options import Options
+from linewatt.features.importing.captures.whole import manifest_of, understand
 from linewatt.model import document_of
 
 IMPORTS = CAPTURES / "imports"

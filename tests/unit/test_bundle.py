@@ -21,8 +21,8 @@ from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, OTHER_SOAK, SOAK, r
 from tests.unit.conftest import Run
 from tests.unit.test_store import MANIFEST, SERIES, TRIAL
 
-from linewatt.cli.commands import import_
 from linewatt.errors import InvalidInput
+from linewatt.features.importing import command as import_
 from linewatt.store import sums, write
 from linewatt.store.bundle import layout, unpack
 from linewatt.store.bundle.frames import Frame

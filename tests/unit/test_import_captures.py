@@ -16,9 +16,9 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.matching import identity
-from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.whole import Whole, manifest_of, read_folder
 from linewatt.errors import InvalidInput
+from linewatt.features.importing.captures.options import Options
+from linewatt.features.importing.captures.whole import Whole, manifest_of, read_folder
 from linewatt.loads.iperf3.parser import load_end, other_end
 from linewatt.model import EndResult, Role, Window
 from linewatt.store.raw import texts
@@ -305,13 +305,13 @@ def test_a_host_without_a_file_of_the_load_is_taken_to_have_the_clients_clock_an
 
 def test_stamps_without_a_zone_are_read_as_utc_and_that_is_told(two: Whole) -> None:
     assert "zone-assumed" in codes(two)
-    from linewatt.engine.captures.stamps import zone_of
+    from linewatt.features.importing.captures.stamps import zone_of
 
     assert "zone-assumed" not in codes(imported(TWO, zone=zone_of("UTC")))
 
 
 def test_stamps_of_another_zone_are_refused_with_the_zone_that_would_fit(tmp_path: Path) -> None:
-    from linewatt.engine.captures.stamps import zone_of
+    from linewatt.features.importing.captures.stamps import zone_of
 
     folder(tmp_path, "gen/client-1-1.json", "dut/server-1-1.json", of=TWO)
     text = (TWO / "dut" / "mpstat.txt").read_text()
@@ -484,7 +484,7 @@ def test_a_folder_that_is_damaged_hostile_or_mixed_is_refused_in_one_line(
 
 
 def test_files_are_bounded_in_size_and_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from linewatt.engine.captures import folder as limits
+    from linewatt.features.importing.captures import folder as limits
 
     monkeypatch.setattr(limits, "MOST_FILES", 11)
     assert "more than 11 files" in refusal(TWO)
@@ -736,7 +736,7 @@ def test_readings_of_a_bmc_that_say_no_host_need_one(tmp_path: Path) -> None:
     ],
 )
 def test_lines_of_date_are_stamps(line: str, expected: tuple[float, float, bool] | None) -> None:
-    from linewatt.engine.captures.stamps import stamp_line
+    from linewatt.features.importing.captures.stamps import stamp_line
 
     found = stamp_line(line)
     assert found == (None if expected is None else pytest.approx(expected))
@@ -745,7 +745,7 @@ def test_lines_of_date_are_stamps(line: str, expected: tuple[float, float, bool]
 def test_a_date_in_the_order_of_any_locale_is_one_of_several_days() -> None:
     from datetime import date
 
-    from linewatt.engine.captures.stamps import days_of
+    from linewatt.features.importing.captures.stamps import days_of
 
     assert days_of("11/25/26") == (date(2026, 11, 25), date(2011, 12, 13))[:1]
     assert set(days_of("11/12/26")) == {date(2026, 11, 12), date(2026, 12, 11), date(2011, 12, 26)}
@@ -754,8 +754,8 @@ def test_a_date_in_the_order_of_any_locale_is_one_of_several_days() -> None:
 
 
 def test_times_of_day_go_on_at_midnight_and_go_back_nowhere_else() -> None:
-    from linewatt.engine.captures.stamps import time_of_day_s, unwrapped
     from linewatt.errors import ParseError
+    from linewatt.features.importing.captures.stamps import time_of_day_s, unwrapped
 
     assert list(unwrapped([86399.0, 0.0, 1.0])) == [86399.0, 86400.0, 86401.0]
     with pytest.raises(ParseError, match="go back by 2 s"):
@@ -980,7 +980,7 @@ def test_tests_at_one_port_behind_one_another_are_two_trials(tmp_path: Path) -> 
 
 
 def test_options_that_differ_between_trials_are_a_factor_and_those_alike_are_settings(tmp_path: Path) -> None:
-    from linewatt.engine.captures.whole import manifest_of
+    from linewatt.features.importing.captures.whole import manifest_of
 
     for at, size in enumerate((0, 524288)):
         path = moved(ONE, tmp_path / "gen" / f"{at}.json", cookie=f"c{at}", later_s=20 * at)

@@ -12,10 +12,10 @@ import pytest
 from tests.unit.conftest import Run
 from tests.unit.test_import_captures import ONE, TWO, document, imported, refusal
 
-from linewatt.engine.captures.folder import read_files
-from linewatt.engine.captures.formats import find_all
-from linewatt.engine.captures.hosts import Hosts, assign
 from linewatt.errors import InvalidInput
+from linewatt.features.importing.captures.folder import read_files
+from linewatt.features.importing.captures.formats import find_all
+from linewatt.features.importing.captures.hosts import Hosts, assign
 
 CLIENT = "192.0.2.1"
 

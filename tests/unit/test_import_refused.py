@@ -12,7 +12,13 @@ import pytest
 from tests.unit.conftest import Run
 from tests.unit.test_import_captures import ONE, document, imported, refusal
 
-from linewatt.engine.captures.foreign_tools import JSON_TOOLS, MAGIC, TEXT_TOOLS, load_texts, name_of
+from linewatt.features.importing.captures.foreign_tools import (
+    JSON_TOOLS,
+    MAGIC,
+    TEXT_TOOLS,
+    load_texts,
+    name_of,
+)
 
 EXAMPLES = {
     "text of iperf3": "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n",

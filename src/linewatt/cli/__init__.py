@@ -72,7 +72,6 @@ CORE_COMMANDS = {
     "verify": {"verify": "verify"},
     "analyze": {"analyze": "analyze"},
     "fit": {"fit": "fit_app"},
-    "import_": {"import": "import_command"},
     "export": {"export": "export"},
     "sql": {"sql": "sql"},
     "place": {"place": "place_command"},

@@ -14,7 +14,7 @@ from linewatt.cli.output import say
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "prepare", "run", "resume", "restore", "calibrate"),
-    "Read": ("list", "show", "report", "fit", "verify", "rederive", "import", "export", "sql"),
+    "Read": ("list", "show", "report", "fit", "verify", "rederive", "export", "sql"),
     "Compare": ("compare",),
     "Tools": ("derive", "analyze", "place", "schema", "features"),
 }

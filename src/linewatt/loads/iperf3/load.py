@@ -32,7 +32,7 @@ from linewatt.loads.base import (
     Version,
     version_text,
 )
-from linewatt.loads.iperf3.by_hand import ends_of
+from linewatt.loads.iperf3.files import ends_of
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, document_of, error_of, load_end
 from linewatt.loads.iperf3.text import ends_of_text
 from linewatt.model import TestName

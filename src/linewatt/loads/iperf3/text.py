@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from linewatt.errors import FileRefused, InvalidInput, ParseError
 from linewatt.foreign import contained, one_line
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, LoadInterval, ToldEnd
-from linewatt.loads.iperf3 import by_hand
+from linewatt.loads.iperf3 import files as by_hand
 from linewatt.loads.iperf3.both_ways import way_suffix
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS
 from linewatt.model import Family

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from linewatt.engine.captures.folder import CaptureFile
-from linewatt.engine.captures.model import Found, Track
 from linewatt.engine.live.feed import Record
 from linewatt.errors import ParseError
+from linewatt.features.importing.captures.folder import CaptureFile
+from linewatt.features.importing.captures.model import Found, Track
 from linewatt.foreign import number
 from linewatt.model import Channel
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
 
-from linewatt.engine.captures.folder import CaptureFile
 from linewatt.engine.live.feed import Record
+from linewatt.features.importing.captures.folder import CaptureFile
 from linewatt.loads.base import ToldEnd
 from linewatt.model import Channel
 

@@ -12,13 +12,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from linewatt.engine.captures import netperf_omni, netperf_text
-from linewatt.engine.captures.folder import CaptureFile
-from linewatt.engine.captures.model import Found, Track
-from linewatt.engine.captures.netperf_model import MOST_SECONDS, NAME, Interim, Measured, Section, Title
-from linewatt.engine.captures.stamps import stamp_line
 from linewatt.engine.live.feed import Record
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.features.importing.captures import netperf_omni, netperf_text
+from linewatt.features.importing.captures.folder import CaptureFile
+from linewatt.features.importing.captures.model import Found, Track
+from linewatt.features.importing.captures.netperf_model import (
+    MOST_SECONDS,
+    NAME,
+    Interim,
+    Measured,
+    Section,
+    Title,
+)
+from linewatt.features.importing.captures.stamps import stamp_line
 from linewatt.foreign import contained, one_line
 from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.model import Channel, TestName

@@ -9,12 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.captures import doubts, two_ways, undated
-from linewatt.engine.captures.hosts import Hosts
-from linewatt.engine.captures.model import NOT_SAID, Found, Track
-from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.pairing import OneTest, beside, case_of, trials_of, varied_options
-from linewatt.engine.captures.placing import HostClock, Placed, clock_of, placed
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.flags import Check
@@ -22,6 +16,12 @@ from linewatt.engine.measuring.link import silence
 from linewatt.engine.measuring.measure import load_series, trial_of
 from linewatt.engine.measuring.window import Counted
 from linewatt.errors import FileRefused, InvalidInput, ParseError
+from linewatt.features.importing.captures import doubts, two_ways, undated
+from linewatt.features.importing.captures.hosts import Hosts
+from linewatt.features.importing.captures.model import NOT_SAID, Found, Track
+from linewatt.features.importing.captures.options import Options
+from linewatt.features.importing.captures.pairing import OneTest, beside, case_of, trials_of, varied_options
+from linewatt.features.importing.captures.placing import HostClock, Placed, clock_of, placed
 from linewatt.foreign import understood
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.base import Asked, LoadEnd

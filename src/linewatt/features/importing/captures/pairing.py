@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
-from linewatt.engine.captures.hosts import LOOPBACK, Hosts, named
-from linewatt.engine.captures.model import Found
 from linewatt.errors import FileRefused, InvalidInput
+from linewatt.features.importing.captures.hosts import LOOPBACK, Hosts, named
+from linewatt.features.importing.captures.model import Found
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linewatt.engine.captures.folder import BEGINNING_BYTES
+from linewatt.features.importing.captures.folder import BEGINNING_BYTES
 from linewatt.loads.registry import LOADS
 
 

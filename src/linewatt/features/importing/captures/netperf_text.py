@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.engine.captures.netperf_model import (
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.features.importing.captures.netperf_model import (
     UNIT,
     CpuUse,
     Interim,
@@ -22,7 +23,6 @@ from linewatt.engine.captures.netperf_model import (
     not_reached,
     rounding_of,
 )
-from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import one_line
 
 CUT_OFF = "its text ends before the figures of the test"

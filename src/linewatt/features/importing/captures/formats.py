@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from linewatt.engine.captures import flent, ipmitool, netperf, sysstat, turbostat
-from linewatt.engine.captures.folder import BEGINNING_BYTES, GZIP, CaptureFile
-from linewatt.engine.captures.foreign_tools import name_of
-from linewatt.engine.captures.model import Found
-from linewatt.engine.captures.undated import dated, paired
 from linewatt.errors import FileRefused, LinewattError, ParseError
+from linewatt.features.importing.captures import flent, ipmitool, netperf, sysstat, turbostat
+from linewatt.features.importing.captures.folder import BEGINNING_BYTES, GZIP, CaptureFile
+from linewatt.features.importing.captures.foreign_tools import name_of
+from linewatt.features.importing.captures.model import Found
+from linewatt.features.importing.captures.undated import dated, paired
 from linewatt.foreign import contained, one_line, read_each_json
 from linewatt.loads.registry import LOADS
 

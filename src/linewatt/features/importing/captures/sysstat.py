@@ -19,11 +19,11 @@ from statistics import fmean, median
 from typing import Any
 from unicodedata import decimal
 
-from linewatt.engine.captures import stamps
-from linewatt.engine.captures.folder import CaptureFile
-from linewatt.engine.captures.model import Clock, Found, Track
 from linewatt.engine.live.feed import Record
 from linewatt.errors import ParseError
+from linewatt.features.importing.captures import stamps
+from linewatt.features.importing.captures.folder import CaptureFile
+from linewatt.features.importing.captures.model import Clock, Found, Track
 from linewatt.foreign import number, one_line, read_json
 from linewatt.model import Channel
 from linewatt.sensors.mpstat import SHARES, WHOLE_HOST, Mpstat, reasons_of, values_of

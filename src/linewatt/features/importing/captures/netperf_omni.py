@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from linewatt.engine.captures.netperf_model import (
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.features.importing.captures.netperf_model import (
     MOST_SECONDS,
     UNIT,
     CpuUse,
@@ -23,7 +24,6 @@ from linewatt.engine.captures.netperf_model import (
     not_reached,
     rounding_of,
 )
-from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import number, one_line
 from linewatt.model import Family
 

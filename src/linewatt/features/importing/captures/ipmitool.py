@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from linewatt.engine.captures.folder import CaptureFile
-from linewatt.engine.captures.model import Found, Track
-from linewatt.engine.captures.stamps import stamp_line
 from linewatt.engine.live.feed import Record
 from linewatt.errors import ParseError
+from linewatt.features.importing.captures.folder import CaptureFile
+from linewatt.features.importing.captures.model import Found, Track
+from linewatt.features.importing.captures.stamps import stamp_line
 from linewatt.foreign import number
 from linewatt.model import Channel
 from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, classify, scopes

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from linewatt.engine.captures.folder import CaptureFile
-from linewatt.engine.captures.model import Found, Track
 from linewatt.engine.live.feed import Record
 from linewatt.errors import FileRefused, ParseError
+from linewatt.features.importing.captures.folder import CaptureFile
+from linewatt.features.importing.captures.model import Found, Track
 from linewatt.hosts.facts.parsers import OFFLOADS
 from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.model import Channel

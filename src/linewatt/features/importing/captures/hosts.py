@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linewatt.campaign.entries.fields import HOST_NAME
-from linewatt.engine.captures.model import Found
 from linewatt.errors import InvalidInput
+from linewatt.features.importing.captures.model import Found
 from linewatt.foreign import one_line
 
 LOOPBACK = re.compile(r"127\.\d+\.\d+\.\d+|::1|localhost", re.ASCII)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.engine.captures.options import Options
-    from linewatt.engine.captures.whole import Whole
+    from linewatt.features.importing.captures.options import Options
+    from linewatt.features.importing.captures.whole import Whole
 
 SCHEMA_VERSION = 1
 MOST_S = 86_400.0
@@ -52,8 +52,8 @@ class Given:
 def is_captures(path: Path) -> bool:
     """Whether a path is a folder, or a file that is no table: of a tool, or of nobody that is known."""
     from linewatt.analysis.tables.kinds import RECOGNISED
-    from linewatt.engine.captures.folder import beginning_of
-    from linewatt.engine.captures.formats import begins_capture, is_table
+    from linewatt.features.importing.captures.folder import beginning_of
+    from linewatt.features.importing.captures.formats import begins_capture, is_table
 
     if not path.is_file():
         return path.is_dir()
@@ -64,7 +64,7 @@ def is_captures(path: Path) -> bool:
 def import_captures(path: Path, called: str, given: Given, results: Path, *, as_json: bool) -> None:
     """Store what is in a folder as a result. Raises InvalidInput, one line; StoreError."""
     from linewatt.cli.output import print_json, put, say
-    from linewatt.engine.captures.whole import manifest_of, read_folder
+    from linewatt.features.importing.captures.whole import manifest_of, read_folder
     from linewatt.foreign import one_line
     from linewatt.store.write import ImportedTrial, write_imported
 
@@ -109,8 +109,8 @@ def _count(number: int, word: str) -> str:
 def options_of(given: Given) -> Options:
     """Raises InvalidInput."""
     from linewatt.campaign.entries.fields import HOST_NAME
-    from linewatt.engine.captures.options import Options
-    from linewatt.engine.captures.stamps import zone_of
+    from linewatt.features.importing.captures.options import Options
+    from linewatt.features.importing.captures.stamps import zone_of
 
     for name, seconds in (("--omit", given.omit), ("--tail", given.tail)):
         if seconds is not None and not 0 <= seconds <= MOST_S:

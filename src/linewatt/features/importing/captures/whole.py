@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linewatt.engine.captures.folder import CaptureFile, read_files
-from linewatt.engine.captures.formats import find_all
-from linewatt.engine.captures.hosts import Hosts, assign
-from linewatt.engine.captures.model import Found
-from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.pairing import beside, tests_of, with_ends_named
-from linewatt.engine.captures.trials import Made, made_of
 from linewatt.errors import FileRefused, InvalidInput
+from linewatt.features.importing.captures.folder import CaptureFile, read_files
+from linewatt.features.importing.captures.formats import find_all
+from linewatt.features.importing.captures.hosts import Hosts, assign
+from linewatt.features.importing.captures.model import Found
+from linewatt.features.importing.captures.options import Options
+from linewatt.features.importing.captures.pairing import beside, tests_of, with_ends_named
+from linewatt.features.importing.captures.trials import Made, made_of
 from linewatt.model import Case
 from linewatt.records import SCHEMA_VERSION
 

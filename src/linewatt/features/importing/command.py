@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from linewatt.cli.commands.import_captures import Given, import_captures, is_captures
 from linewatt.cli.options import Results
 from linewatt.cli.sources import read_bytes
 from linewatt.errors import InvalidInput
+from linewatt.features.importing.captures_command import Given, import_captures, is_captures
 
 if TYPE_CHECKING:
     from linewatt.analysis.tables.imported import Imported

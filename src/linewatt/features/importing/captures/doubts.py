@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.engine.captures.pairing import OneTest
-from linewatt.engine.captures.placing import HostClock, Placed
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks import cpu, layout, load, plausibility, power, power_source, steadiness
 from linewatt.engine.measuring.checks.window import outside_s, standstill
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.flags import Check
 from linewatt.engine.measuring.window import Counted, EndRun, count
+from linewatt.features.importing.captures.pairing import OneTest
+from linewatt.features.importing.captures.placing import HostClock, Placed
 from linewatt.findings.window import EDGE_ERROR
 from linewatt.loads.base import LoadEnd
 from linewatt.model import EndResult, Flag, InstanceResult, Role, Window

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
-from linewatt.engine.captures import stamps
-from linewatt.engine.captures.model import Track
-from linewatt.engine.captures.options import Options
-from linewatt.engine.captures.pairing import OneTest
 from linewatt.engine.live.feed import Reading, Record
+from linewatt.features.importing.captures import stamps
+from linewatt.features.importing.captures.model import Track
+from linewatt.features.importing.captures.options import Options
+from linewatt.features.importing.captures.pairing import OneTest
 from linewatt.hosts.clock import Offset
 from linewatt.model import Window
 
