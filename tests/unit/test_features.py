@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.third_party import install, linewatt
 
 from linewatt.core import feature as feature_module
 from linewatt.core.feature import Feature, FeatureCommand, feature_commands, installed_features
@@ -33,15 +35,6 @@ def _read_anew() -> Iterator[None]:
     installed_features.cache_clear()
 
 
-def install(folder: Path, entry_point: str, source: str, package: str = "thirdparty") -> None:
-    """A distribution of one module in a folder of ``sys.path``."""
-    (folder / f"{package}.py").write_text(source)
-    metadata = folder / f"{package}-3.1.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 3.1\n")
-    (metadata / "entry_points.txt").write_text(f"[linewatt.features]\n{entry_point}\n")
-
-
 GREETING = """
 from linewatt.core.feature import Feature, FeatureCommand
 FEATURE = Feature(
@@ -51,12 +44,6 @@ def hello() -> None:
     "Say hello."
     print("hello from a package")
 """
-
-
-def linewatt(*words: str, path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from linewatt.cli import program; program()", *words]
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join([str(path), *sys.path])}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
 
 
 def test_each_folder_of_features_is_a_feature_of_its_name() -> None:
@@ -77,12 +64,18 @@ def test_a_feature_is_read_without_importing_what_it_does(name: str) -> None:
         "print(*sorted(n for n in sys.modules if n.startswith('linewatt.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    shared = {"linewatt.core", "linewatt.core.feature", "linewatt.errors", "linewatt.features"}
+    shared = {
+        "linewatt.core",
+        "linewatt.core.feature",
+        "linewatt.core.third_party",
+        "linewatt.errors",
+        "linewatt.features",
+    }
     assert set(done.stdout.split()) == {*shared, f"linewatt.features.{name}"}
 
 
 def test_another_package_adds_a_command_and_is_listed_with_its_version(tmp_path: Path) -> None:
-    install(tmp_path, "greeting = thirdparty:FEATURE", GREETING)
+    install(tmp_path, {"linewatt.features": "greeting = thirdparty:FEATURE"}, GREETING)
     assert linewatt("hello", path=tmp_path).stdout == "hello from a package\n"
     help_lines = [line.split() for line in linewatt("--help", path=tmp_path).stdout.splitlines()]
     assert ["hello", "Say", "hello."] in help_lines
@@ -123,7 +116,7 @@ def test_another_package_adds_a_command_and_is_listed_with_its_version(tmp_path:
 def test_a_broken_package_is_one_line_and_core_commands_work(
     tmp_path: Path, entry_point: str, source: str, message: str
 ) -> None:
-    install(tmp_path, entry_point, source)
+    install(tmp_path, {"linewatt.features": entry_point}, source)
     refused = linewatt("hello", path=tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert message in refused.stderr
@@ -131,28 +124,42 @@ def test_a_broken_package_is_one_line_and_core_commands_work(
     assert linewatt("schema", "--help", path=tmp_path).returncode == 0
 
 
+@pytest.fixture(scope="module")
+def source_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package, compiled files and their times included."""
+    folder = tmp_path_factory.mktemp("source")
+    shutil.copytree(Path(feature_module.__file__).parents[1], folder / "linewatt")
+    return folder
+
+
 @pytest.mark.parametrize("name", FOLDERS)
-def test_the_core_works_without_the_folder_of_a_feature(tmp_path: Path, name: str) -> None:
-    source = Path(feature_module.__file__).parents[1]
-    shutil.copytree(source, tmp_path / "linewatt", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.rmtree(tmp_path / "linewatt" / "features" / name)
+def test_the_core_works_without_the_folder_of_a_feature(source_copy: Path, tmp_path: Path, name: str) -> None:
+    features = source_copy / "linewatt" / "features"
+    (features / name).rename(tmp_path / name)
+    try:
+        _check_core(source_copy, name)
+    finally:
+        (tmp_path / name).rename(features / name)
+
+
+def _check_core(path: Path, name: str) -> None:
     words = [
         command.word
         for item in installed_features()
         for command in item.feature.commands
         if item.feature.name == name
     ]
-    help_text = linewatt("--help", path=tmp_path)
+    help_text = linewatt("--help", path=path)
     assert help_text.returncode == 0
     shown = [
         line.split()[0] for line in help_text.stdout.splitlines() if line.startswith("  ") and line.strip()
     ]
     assert "run" in shown
     assert not set(words) & set(shown)
-    planned = linewatt("plan", str(CAMPAIGN), path=tmp_path)
+    planned = linewatt("plan", str(CAMPAIGN), path=path)
     assert (planned.returncode, planned.stderr) == (0, "")
     for word in words:
-        refused = linewatt(word, path=tmp_path)
+        refused = linewatt(word, path=path)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert refused.stderr.startswith(f"linewatt: No such command '{word}'")
 
@@ -184,7 +191,7 @@ def find(root, name):
 
 
 def test_another_package_adds_names_of_results_and_a_document(tmp_path: Path) -> None:
-    install(tmp_path, "nights = thirdparty:FEATURE", NAMED)
+    install(tmp_path, {"linewatt.features": "nights = thirdparty:FEATURE"}, NAMED)
     shown = linewatt("show", "night:monday", path=tmp_path)
     assert (shown.returncode, shown.stderr) == (1, "linewatt: night:monday: no such night below results\n")
     schema = json.loads(linewatt("schema", "night", path=tmp_path).stdout)
@@ -194,3 +201,38 @@ def test_another_package_adds_names_of_results_and_a_document(tmp_path: Path) ->
 def test_a_name_with_a_colon_that_no_feature_has_is_the_id_of_a_result(tmp_path: Path) -> None:
     assert feature_module.named_result(tmp_path, "a:b") is None
     assert feature_module.named_result(tmp_path, "baseline") is None
+
+
+SENSOR = """
+class Twice:
+    name = "NAME"
+    Config = command = parse = channel = open = order = check = read = wanted = write = tests = None
+    client_command = server_command = None
+OBJECT = Twice()
+"""
+REGISTRIES = {
+    "linewatt.sensors": "mpstat",
+    "linewatt.power_sources": "ipmi",
+    "linewatt.loads": "iperf3",
+    "linewatt.knobs": "mtu",
+}
+
+
+@pytest.mark.parametrize("group", REGISTRIES)
+def test_a_name_that_linewatt_has_already_is_refused_in_one_line(tmp_path: Path, group: str) -> None:
+    install(tmp_path, {group: "again = thirdparty:OBJECT"}, SENSOR.replace("NAME", REGISTRIES[group]))
+    refused = linewatt("schema", path=tmp_path)
+    where = f"{group}: thirdparty:OBJECT of thirdparty 3.1"
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        f"linewatt: {where}: linewatt has a '{REGISTRIES[group]}' already; uninstall one of them\n"
+    )
+
+
+@pytest.mark.parametrize("group", REGISTRIES)
+def test_an_object_that_lacks_what_its_kind_needs_is_refused_by_name(tmp_path: Path, group: str) -> None:
+    install(tmp_path, {group: "bare = thirdparty:OBJECT"}, "class Bare: name = 'bare'\nOBJECT = Bare()")
+    refused = linewatt("schema", path=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    where = f"linewatt: {group}: thirdparty:OBJECT of thirdparty 3.1 has no "
+    assert re.fullmatch(re.escape(where) + r"[\w, ]+; mend or uninstall that package\n", refused.stderr)

@@ -13,6 +13,7 @@ import pytest
 
 from linewatt.core import feature as feature_module
 from linewatt.core.feature import Feature, InstalledFeature
+from linewatt.core.third_party import load
 from linewatt.engine import events
 from linewatt.engine.observers import CpuOf, Observers
 
@@ -95,5 +96,5 @@ def test_serve_offers_each_run_to_watchers() -> None:
         for item in feature_module.installed_features()
         if item.feature.run_observer and item.distribution == "linewatt"
     ]
-    observer = feature_module.load(path, "observer")(lambda event: None, lambda ends: [])
+    observer = load(path, "observer")(lambda event: None, lambda ends: [])
     assert type(observer).__name__ == "Broadcast"

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal
 
 from linewatt import __version__
+from linewatt.core.third_party import load, third_party_objects
 from linewatt.errors import InvalidInput
 
 SHIPPED = "linewatt.features"
@@ -103,16 +103,6 @@ class InstalledFeature:
     version: str
 
 
-def load(path: str, what: str) -> Any:
-    """The object at ``module:name``; ``what`` it is goes into the message. Raises InvalidInput."""
-    try:
-        return pkgutil.resolve_name(path)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidInput(
-            f"{what}: {path} cannot be imported ({error}); mend or uninstall its package"
-        ) from error
-
-
 @cache
 def installed_features() -> tuple[InstalledFeature, ...]:
     """linewatt's features by name, then those of other packages.
@@ -158,20 +148,13 @@ def _shipped_features() -> Iterator[InstalledFeature]:
 
 
 def _third_party_features() -> Iterator[InstalledFeature]:
-    for entry_point in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry_point: entry_point.name):
-        distribution = entry_point.dist
-        name, version = (distribution.name, distribution.version) if distribution else ("unknown", "unknown")
-        yield InstalledFeature(_feature_of(entry_point), name, version)
-
-
-def _feature_of(entry_point: EntryPoint) -> Feature:
-    feature = load(entry_point.value, f"feature {entry_point.name!r}")
-    if not isinstance(feature, Feature):
-        raise InvalidInput(
-            f"feature {entry_point.name!r}: {entry_point.value} is no linewatt.core.feature.Feature; "
-            "mend or uninstall its package"
-        )
-    return feature
+    for item in third_party_objects(ENTRY_POINTS):
+        if not isinstance(item.value, Feature):
+            raise InvalidInput(
+                f"feature {item.name!r}: {item.path} is no linewatt.core.feature.Feature; "
+                "mend or uninstall its package"
+            )
+        yield InstalledFeature(item.value, item.distribution, item.version)
 
 
 def _refuse_duplicates(names: Iterable[tuple[str, InstalledFeature]]) -> None:

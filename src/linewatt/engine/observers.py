@@ -8,7 +8,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 from typing import Protocol
 
-from linewatt.core.feature import installed_features, load
+from linewatt.core.feature import installed_features
+from linewatt.core.third_party import load
 from linewatt.engine import events
 from linewatt.engine.live.now import CpuNow
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every load there is, by name: each package of this room that has ``LOAD``. A new one is one package."""
+"""Every load there is, by name: each package of this room that has ``LOAD``. A new one is one package.
+
+Other packages add theirs by entry points of the group ``linewatt.loads``.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,15 @@ from linewatt import loads
 from linewatt.errors import InvalidInput
 from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Version
 from linewatt.model import TestName
+from linewatt.plugins import registered
 
 
 def _loads() -> dict[str, Load]:
     packages = (one.name for one in pkgutil.iter_modules(loads.__path__) if one.ispkg)
     declared = (getattr(import_module(f"{loads.__name__}.{name}"), "LOAD", None) for name in sorted(packages))
-    return {load.name: load for load in declared if isinstance(load, Load)}
+    shipped = [load for load in declared if isinstance(load, Load)]
+    parts = ("name", "tests", "client_command", "server_command", "parse")
+    return {load.name: load for load in registered(shipped, "linewatt.loads", parts)}
 
 
 LOADS: dict[str, Load] = _loads()

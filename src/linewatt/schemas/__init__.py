@@ -13,7 +13,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from linewatt.core.feature import installed_features, load
+from linewatt.core.feature import installed_features
+from linewatt.core.third_party import load
 from linewatt.declare import Schema, finished, of_class, one_of
 from linewatt.errors import InvalidInput
 

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every sensor there is, by name: what modules of this room call ``SENSOR`` or, of watts, ``DRIVER``."""
+"""Every sensor there is, by name: what modules of this room call ``SENSOR`` or, of watts, ``DRIVER``.
+
+Other packages add theirs by entry points of the groups ``linewatt.sensors`` and ``linewatt.power_sources``.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from linewatt import sensors
-from linewatt.plugins import brought
+from linewatt.plugins import brought, registered
 from linewatt.sensors.base import Sensor
 
+_SENSOR_PARTS = ("name", "Config", "command", "parse", "channel")
+_DRIVER_PARTS = ("name", "Config", "open")
 
-def _by_name(constant: str) -> list[Any]:
-    return sorted(brought(constant, sensors), key=lambda one: one.name)
+
+def _by_name(constant: str, group: str, parts: tuple[str, ...]) -> list[Any]:
+    return sorted(registered(brought(constant, sensors), group, parts), key=lambda item: item.name)
 
 
-SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in _by_name("SENSOR")}
-POWER: dict[str, type[Any]] = {driver.name: driver for driver in _by_name("DRIVER")}
+SENSORS: dict[str, Sensor] = {
+    sensor.name: sensor for sensor in _by_name("SENSOR", "linewatt.sensors", _SENSOR_PARTS)
+}
+POWER: dict[str, type[Any]] = {
+    driver.name: driver for driver in _by_name("DRIVER", "linewatt.power_sources", _DRIVER_PARTS)
+}
 """Drivers of power sources: classes that are made from their settings (see ``sensors/power/base.py``)"""

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from linewatt.core.feature import installed_features, load
+from linewatt.core.feature import installed_features
+from linewatt.core.third_party import load
 from linewatt.report.section import Lines
 from linewatt.report.trials.digest import Digest
 
