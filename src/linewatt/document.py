@@ -33,6 +33,12 @@ PIPE_LIMIT_S = 5.0
 KeyPath = tuple[str | int, ...]
 
 
+class AboutKey(str):
+    """What is wrong with a key itself, which is missing or not known, and not with its value."""
+
+    __slots__ = ()
+
+
 class Part(BaseModel):
     """A mapping of a file: unknown keys are refused, and nothing is converted silently."""
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from linewatt.document import KeyPath, Place, show_value
+from linewatt.document import AboutKey, KeyPath, Place, show_value
 from linewatt.errors import InvalidInput
 
 _TYPES = {
@@ -96,9 +96,12 @@ def find_problems(model: type[BaseModel], value: Any, at: KeyPath, locate: Locat
     return []
 
 
-def problem(locate: Locate, path: KeyPath, message: str, *, key: bool = False) -> Problem:
-    """A problem at a path of the file, its text led by the path."""
-    place, shown = locate(path, key)
+def problem(locate: Locate, path: KeyPath, message: str) -> Problem:
+    """A problem at a path of the file, its text led by the path.
+
+    The place is that of the value; of a message that is :class:`AboutKey`, of the key.
+    """
+    place, shown = locate(path, isinstance(message, AboutKey))
     return Problem(place, f"{shown}: {message}" if shown else message)
 
 
@@ -120,17 +123,18 @@ def _problems(
         path, leaf = _path(value, error["loc"])
         if kind == "extra_forbidden":
             text = f"unknown key; {suggest(str(leaf), _known_keys(model, error['loc'][:-1]))}"
-            yield problem(locate, (*at, *path), text, key=True)
+            yield problem(locate, (*at, *path), AboutKey(text))
         elif kind == "missing":
             field = _field(model, error["loc"])
             key = locate.key(at, str(leaf)) if isinstance(locate, Named) else f"{leaf}: "
             example = f", for example `{key}{field.examples[0]}`" if field and field.examples else ""
-            yield problem(locate, (*at, *path, str(leaf)), f"is missing; add it{example}", key=True)
+            yield problem(locate, (*at, *path, str(leaf)), AboutKey(f"is missing; add it{example}"))
         elif kind in _LISTS and isinstance(error["input"], str):
             text = _not_a_list(error["input"], _choices(_field(model, error["loc"])))
             yield problem(locate, (*at, *path), _with_value(text, error))
         else:
-            yield problem(locate, (*at, *path), _message(error), key=leaf == "[key]")
+            message = _message(error)
+            yield problem(locate, (*at, *path), AboutKey(message) if leaf == "[key]" else message)
 
 
 def _not_a_list(given: str, choices: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 
-from linewatt.document import KeyPath
+from linewatt.document import AboutKey, KeyPath
 from linewatt.network import schema
 from linewatt.network.build import interface_of, lower_names
 from linewatt.network.interfaces import Interface
@@ -64,7 +64,7 @@ def _check_section(one: schema.AnyInterface, where: KeyPath) -> Iterator[Finding
     """That an interface says what it is made of, and can be in the state that is asked for."""
     section = _SECTIONS.get(one.type)
     if one.state == "up" and section is not None and getattr(one, section[0].replace("-", "_")) is None:
-        yield (*where, section[0]), f"is missing; add it, for example `{section[1]}`"
+        yield (*where, section[0]), AboutKey(f"is missing; add it, for example `{section[1]}`")
     if one.type == "ethernet" and one.state == "absent":
         yield (*where, "state"), "cannot be absent: the host has it; write down, or take the interface out"
     if one.type != "ethernet" and one.state == "down":
@@ -104,7 +104,7 @@ def _check_vxlan(vxlan: schema.Vxlan, where: KeyPath) -> Iterator[Finding]:
     if remote is not None and remote.is_multicast and vxlan.base_iface is None:
         yield (
             (*where, "base-iface"),
-            "is missing; a multicast remote needs the interface it is reached through",
+            AboutKey("is missing; a multicast remote needs the interface it is reached through"),
         )
     if remote is not None and remote.is_unspecified:
         yield (*where, "remote"), "must be an address of a peer, or a multicast group"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from linewatt.document import KeyPath, show_value
+from linewatt.document import AboutKey, KeyPath, show_value
 from linewatt.network.schema import INTERFACES, Finding
 
 # What NMState knows and linewatt does not set up, by the mapping it stands in.
@@ -76,7 +76,7 @@ def unsupported(value: object, at: KeyPath = ()) -> Iterator[Finding]:
         if name in value:
             yield (
                 (*at, name),
-                "is of a policy; keep the document alone, which stands below desiredState",
+                AboutKey("is of a policy; keep the document alone, which stands below desiredState"),
             )
             return
     yield from templates(value, at)
@@ -120,7 +120,7 @@ def _of_interface(interface: dict[str, Any], at: KeyPath) -> Iterator[Finding]:
     if model is None:
         known = ", ".join(INTERFACES)
         if "type" not in interface:
-            yield (*at, "type"), f"is missing; add it: one of {known}"
+            yield (*at, "type"), AboutKey(f"is missing; add it: one of {known}")
         else:
             yield (*at, "type"), f"there is no such type; known here: {known}"
         return
@@ -155,7 +155,7 @@ def _of_ip(value: object, family: str, at: KeyPath) -> Iterator[Finding]:
 
 def _foreign(value: object, names: tuple[str, ...], at: KeyPath) -> Iterator[Finding]:
     if isinstance(value, dict):
-        yield from (((*at, name), _not_set(name)) for name in value if name in names)
+        yield from (((*at, name), AboutKey(_not_set(name))) for name in value if name in names)
 
 
 def _not_set(name: str) -> str:

@@ -14,7 +14,7 @@ from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.entries.quantities import Duration, Share, Size
 from linewatt.campaign.messages import suggest
 from linewatt.campaign.users.soak import Group, OtherServer, OwnServer, Sizes, Soak, Users
-from linewatt.document import KeyPath, Part
+from linewatt.document import AboutKey, KeyPath, Part
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
 from linewatt.loads.users.server_vsftpd import OPTIONS
@@ -300,7 +300,7 @@ def check_soak(entry: Any, known: Collection[str]) -> Iterator[tuple[KeyPath, st
             yield ("best_of",), "is of a soak, which runs with the best setting; add soak, or take it out"
         if entry.users is not None and not entry.factors:
             text = 'is missing; say how long users work, such as "48h", or name factors to vary in trials'
-            yield ("soak",), text
+            yield ("soak",), AboutKey(text)
         return
     if entry.users is None and not entry.tests:
         yield ("soak",), "has nothing to run; name users, or tests and pairs"

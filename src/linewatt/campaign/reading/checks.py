@@ -27,7 +27,7 @@ from linewatt.campaign.entries.trials import check_trials, most_trials
 from linewatt.campaign.messages import suggest
 from linewatt.campaign.users.factors import NAMES as USERS_FACTORS
 from linewatt.campaign.users.factors import is_of_users
-from linewatt.document import KeyPath
+from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.hosts.facts.read import NAMES
@@ -53,12 +53,13 @@ def check_pairs(
     known = list(names)
     if entry.tests == () and listed is None:
         if entry.soak is None and entry.users is None:
-            yield ("tests",), "is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`"
+            yield ("tests",), AboutKey("is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`")
         return
     if len(known) < 2:
         yield ("hosts",), f"must name at least two hosts, one to send and one to receive, got {len(known)}"
     elif entry.pairs is None and len(known) != 2:
-        yield ("pairs",), f'is missing; with {len(known)} hosts add all, or a list such as ["gen -> dut"]'
+        text = f'is missing; with {len(known)} hosts add all, or a list such as ["gen -> dut"]'
+        yield ("pairs",), AboutKey(text)
     for index, pair in enumerate(listed or ()):
         for name in pair:
             if name not in known:
@@ -86,7 +87,7 @@ def check_hosts(hosts: Mapping[str, HostEntry], explicit_pinning: bool) -> Itera
         yield from _check_cpus(name, host)
         if explicit_pinning and host.app_cpus is None:
             text = "is missing; placement: pinned needs the CPUs that carry load processes, such as 0-3"
-            yield ("hosts", name, "app_cpus"), text
+            yield ("hosts", name, "app_cpus"), AboutKey(text)
     addresses = {name: f"{host.address.lower()} port {host.port}" for name, host in hosts.items()}
     yield from _check_repeats(hosts, "address", addresses)
     for key in ("data_ipv4", "data_ipv6"):

@@ -193,8 +193,7 @@ def _refuse(findings: Iterable[checks.Finding], locate: Locator) -> None:
 
 
 def _problems(findings: Iterable[checks.Finding], locate: Locator) -> list[Problem]:
-    missing = "is missing;"
-    return [problem(locate, path, text, key=text.startswith(missing)) for path, text in findings]
+    return [problem(locate, path, text) for path, text in findings]
 
 
 def _named(entry: CampaignFile, listed: Sequence[Entry] | None) -> set[str] | None:

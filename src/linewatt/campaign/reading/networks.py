@@ -11,7 +11,7 @@ from typing import Any
 from linewatt.campaign.entries.networks import NetworkEntry, as_entry
 from linewatt.campaign.messages import Locate, find_problems, problem, raise_first, suggest
 from linewatt.campaign.reading.named_files import resolve
-from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
+from linewatt.document import AboutKey, Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.errors import InvalidInput
 from linewatt.network.build import describe
 from linewatt.network.checks import check_hosts, check_state
@@ -74,7 +74,7 @@ def read_network(path: Path, hosts: Collection[str], known: Collection[str] = ()
         raise _no_hosts(document)
     strange = [name for name in value if name != "hosts"]
     wrong = [
-        problem(locate, (name,), "unknown key; the file holds `hosts:` alone", key=True) for name in strange
+        problem(locate, (name,), AboutKey("unknown key; the file holds `hosts:` alone")) for name in strange
     ]
     raise_first(wrong, document.file)
     return parse_networks(value["hosts"], ("hosts",), locate, hosts, known)
@@ -145,7 +145,8 @@ def _check_names(
     every = list(dict.fromkeys([*hosts, *known]))
     strange = [name for name in value if name not in every]
     for name in strange:
-        yield (*path, name), f"there is no host {name} in the campaign; {suggest(name, every)}"
+        text = f"there is no host {name} in the campaign; {suggest(name, every)}"
+        yield (*path, name), AboutKey(text)
     for name in hosts if not strange else ():  # a name that is written wrong is missing, too
         if name not in value:
             yield (
@@ -156,22 +157,9 @@ def _check_names(
 
 def _raise(findings: Iterable[Finding], locate: Locate) -> None:
     """Raise InvalidInput for the first of them in the file."""
-    problems = [problem(locate, at, text, key=_is_of_key(at, text)) for at, text in findings]
+    problems = [problem(locate, at, text) for at, text in findings]
     if problems:
         raise_first(problems, problems[0].place.file)
-
-
-def _is_of_key(at: KeyPath, text: str) -> bool:
-    """Whether it is the key that is wrong, not its value."""
-    names = (
-        "is missing;",
-        "unknown key",
-        "is of a policy",
-        "captures of a policy are not read; write the interfaces out, and",
-        "there is no host",
-        f"{at[-1] if at else ''} is NMState's",
-    )
-    return text.startswith(names)
 
 
 def _error(locate: Locate, at: KeyPath, text: str) -> InvalidInput:
