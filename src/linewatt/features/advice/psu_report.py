@@ -46,8 +46,8 @@ def _advice(one: EndBreakdown, supplies: Supplies) -> list[str]:
     return [f"    {line}{provenance if at == 0 else ''}" for at, line in enumerate(lines(advice)) if line]
 
 
-def lines(advice: Advice) -> Iterator[str]:
-    """The advice for people."""
+def lines(advice: Advice, bullet: str = "- ") -> Iterator[str]:
+    """The advice for people; ``bullet`` leads each proposal."""
     now, question = advice.operation, advice.question
     yield _situation(now)
     yield f"{_active(now)} {'needs' if now.active == 1 else 'need'} {now.good_from_w:g} W to reach 20 %"
@@ -62,7 +62,7 @@ def lines(advice: Advice) -> Iterator[str]:
         yield f"better, as long as the server never draws more than {question.peak_w:g} W:"
     else:
         yield "no hot standby, number or rating of units is known to be better and carries the load as safely"
-    yield from (f"- {_proposal(option, advice)}" for option in advice.options)
+    yield from (f"{bullet}{_proposal(option, advice)}" for option in advice.options)
     yield from _footnotes(advice)
 
 

@@ -82,7 +82,7 @@ def page(advice: FleetAdvice, source: FleetSource) -> str:
             kind="advice",
             name=title,
             complete=True,
-            lab=any(said.startswith("Lab:") for said in source.caveats),
+            lab=source.is_of_lab,
             elsewhere=None,
             answer=f"{answer(advice)}.",
             said=[f"{one}." for one in (how_sure(advice), trade_words(advice)) if one],

@@ -45,6 +45,8 @@ class FleetSource:
     """why cases are no operating points → how many"""
     supplies: Mapping[str, Supplies] = field(default_factory=dict)
     """those that hosts declare"""
+    is_of_lab: bool = False
+    """whether one of its hosts is a lab's, so that nothing of it is of hardware"""
 
     def points(
         self, candidate: Candidate, role: Role, tolerance_ratio: float | None
@@ -74,7 +76,12 @@ def of_result(result: Result, role: Role) -> FleetSource:
             f"{result.id}: no case at full rate is stored, and nothing else says what a server carries"
         )
     source = _source(result.id, named, view.findings, role)
-    return replace(source, caveats=in_short(view), supplies=result.manifest.asked.psus)
+    return replace(
+        source,
+        caveats=in_short(view),
+        supplies=result.manifest.asked.psus,
+        is_of_lab=any(host.lab for host in view.hosts.values()),
+    )
 
 
 def _source(

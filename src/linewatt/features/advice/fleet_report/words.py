@@ -175,8 +175,9 @@ def _of_power(advice: FleetAdvice) -> Iterator[str]:
     points = [one.point for one in advice.fleets if one.point.power_w is not None]
     if not points:
         return
-    kinds = sources([one.provenance for one in points])
-    if kinds.startswith("partly"):
+    provenances = [one.provenance for one in points]
+    kinds = sources(provenances)
+    if kinds and "measured" in provenances:
         yield f"Watts are {kinds}: those are marked, and not compared with measured ones"
     elif kinds:
         yield f"Watts are {kinds}, not measured: what follows from them is no advice on hardware"
@@ -347,7 +348,7 @@ def supply_lines(advice: FleetAdvice) -> tuple[str, ...]:
         return (f"Nothing can be said of power supplies: {found}",) if found else ()
     from linewatt.features.advice.psu_report import lines
 
-    said = [line.removeprefix("- ") for line in lines(found) if line]
+    said = [line for line in lines(found, bullet="") if line]
     active, question = best.totals.active, advice.question
     for option in found.options:
         if option.saved_w is not None:

@@ -91,25 +91,27 @@ def _of_throughput(view: Digest, told: Sequence[Best]) -> str:
     codes = (code for one in told for code in view.findings.doubts(one.summary.case, "throughput"))
     alone = list(dict.fromkeys(one.name for one in told if one.summary.trials_done == 1))
     every = all(one.summary.trials_done == 1 for one in told)
-    few = _few(alone, every=every)
-    return _joined([*_doubtful(view, codes), *([few] if few else [])], view)
+    return _joined(_doubtful(view, codes), _of_one_trial(alone, every=every), view)
 
 
-def _few(alone: Sequence[str], *, every: bool) -> str:
+def _of_one_trial(alone: Sequence[str], *, every: bool) -> str | None:
     """That a spread is not known, and of what if not of all."""
     if not alone:
-        return ""
+        return None
     return f"one trial {'each' if every else f'of {first_of(alone, MOST_NAMED)}'}, spread not known"
 
 
-def _joined(said: Sequence[str], view: Digest) -> str:
-    """What holds; of an imported table, which no check can look behind, no more than that it says so, and of
-    imported files, where not every check can be made, how far one was."""
+def _joined(doubts: Iterable[str], of_one_trial: str | None, view: Digest) -> str:
+    """What holds: doubts, and what is of one trial.
+
+    An imported table is as its source has it, since no check can look behind it. Of imported files it is said
+    that they alone were checked.
+    """
     source = view.result.imported_table
     if source is None:
         partly = " by the files alone" if view.result.imported_from else ""
-        return ", ".join(said) or f"no doubt found{partly}"
-    return ", ".join((*(one for one in said if not one.startswith("one trial")), f"as {source} has it"))
+        return ", ".join(filter(None, (*doubts, of_one_trial))) or f"no doubt found{partly}"
+    return ", ".join((*doubts, f"as {source} has it"))
 
 
 def _doubtful(view: Digest, codes: Iterable[str], withheld: str = "withheld in part") -> Iterator[str]:
@@ -149,8 +151,8 @@ def _of_end(view: Digest, group: Figure, cases: Sequence[CaseSummary], role: Rol
     powers = (one.power(role) for one in known) if group != "cpu" else ()
     unmeasured = provenance_words(one.system_provenance for one in powers if one is not None)
     alone = ["some cases" for one in known if one.trials_done == 1][:1]
-    few = _few(alone, every=all(one.trials_done == 1 for one in known))
-    return _joined([one for one in (unmeasured, *_doubtful(view, codes), few) if one], view)
+    of_one_trial = _of_one_trial(alone, every=all(one.trials_done == 1 for one in known))
+    return _joined(filter(None, (unmeasured, *_doubtful(view, codes))), of_one_trial, view)
 
 
 def _doubts(view: Digest, told: Iterable[CaseSummary]) -> Iterator[Entry]:
