@@ -15,7 +15,7 @@ from scripts.reference import FOLDER, pages
 from tests.doc_pages import DOCUMENTS, ROOT, prose, text_of
 
 from linewatt.cli import manual
-from linewatt.findings import CATALOGUE
+from linewatt.findings import catalogue
 
 PACKAGE = ROOT / "src" / "linewatt"
 CODE = re.compile(r"`([\w/]+\.py)`((?:,? `\w+`(?!\.py))*)")
@@ -112,7 +112,7 @@ def test_every_finding_that_a_page_links_to_is_one() -> None:
         code for document in DOCUMENTS for code in re.findall(r"findings\.md#([\w-]+)\)", text_of(document))
     }
     assert len(linked) > 20
-    assert linked <= set(CATALOGUE)
+    assert linked <= set(catalogue())
 
 
 def test_each_tool_that_linewatt_is_compared_with_was_looked_at_on_a_day() -> None:

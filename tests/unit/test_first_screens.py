@@ -23,7 +23,7 @@ from tests.report_factories import powered, renumbered, result, trial
 from tests.unit.conftest import Run
 
 from linewatt.cli import output
-from linewatt.findings import CATALOGUE
+from linewatt.findings import catalogue
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.printing.screen import MOST_LINES, fitted
 from linewatt.report.trials.answer.first_screen import first_screen
@@ -497,7 +497,7 @@ FEWEST = {
 
 
 HOSTS = [f"receiver-host-with-a-rather-long-name-{number}.example.org" for number in range(4)]
-GRAVE = [one.code for one in CATALOGUE.values() if one.rank != "note"][:12]
+GRAVE = [one.code for one in catalogue().values() if one.rank != "note"][:12]
 FLAGS = tuple(
     Flag(code, "h1, h2", "evidence that takes a sentence " * 6, "what to do about it " * 5) for code in GRAVE
 )

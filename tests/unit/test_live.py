@@ -26,7 +26,7 @@ from linewatt.engine.live import now
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.words import tells
-from linewatt.findings import CATALOGUE, kind_of
+from linewatt.findings import catalogue, kind_of
 from linewatt.hosts.base import Line
 from linewatt.hosts.clock import now_s
 from linewatt.model import Case, Channel, Flag, Provenance
@@ -37,8 +37,8 @@ STARTED = events.Started("id", "results/id", 4, 1, 90.0)
 RUNS = events.TrialStarted(2, 4, CASE, 1, 10.0, 60.0)
 WATTS = (Watts("h1", 228.9, "simulated", "psu-out"), Watts("h2", 157.2, "measured", "psu-out"))
 DONE = trial(2, CASE, 9.1e9, 0.5)
-DOUBTFUL = [code for code in CATALOGUE if tells(code)]
-NOTES = [code for code in CATALOGUE if kind_of(code).rank == "note"]
+DOUBTFUL = [code for code in catalogue() if tells(code)]
+NOTES = [code for code in catalogue() if kind_of(code).rank == "note"]
 
 
 def seen(*told: tuple[float, events.Event]) -> Seen:

@@ -61,7 +61,7 @@ from linewatt.analysis.soak.figures import Drift
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.readback import Difference, SettingRead, Thread
 from linewatt.engine.measuring import flags as registry
-from linewatt.findings import CATALOGUE
+from linewatt.findings import catalogue
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.model import Case, Channel, Flag, InstanceResult, OtherProcess, Trial, Window
@@ -705,8 +705,8 @@ def test_every_check_of_a_trial_has_its_lie() -> None:
 
 def test_every_finding_is_wired() -> None:
     wired = {code_of(lie) for table in (LIES, CASES, SOAKS, ELSEWHERE) for lie in table}
-    assert sorted(CATALOGUE.keys() - wired) == [], "add them to one of the tables"
-    assert sorted(wired - CATALOGUE.keys()) == [], "no such finding"
+    assert sorted(catalogue().keys() - wired) == [], "add them to one of the tables"
+    assert sorted(wired - catalogue().keys()) == [], "no such finding"
 
 
 @pytest.mark.parametrize("code", ELSEWHERE)

@@ -66,6 +66,17 @@ class FeatureDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureFindings:
+    """Kinds of findings under a heading of docs/findings.md.
+
+    ``path`` leads to a tuple of ``linewatt.findings.kinds.Kind``.
+    """
+
+    heading: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class ResultName:
     """A way to name a stored result: ``WORD:REST`` wherever a command takes a result.
 
@@ -86,6 +97,7 @@ class Feature:
     """what it is for, in a few words without a full stop"""
     commands: tuple[FeatureCommand, ...] = ()
     documents: tuple[FeatureDocument, ...] = ()
+    findings: tuple[FeatureFindings, ...] = ()
     result_names: tuple[ResultName, ...] = ()
     power_notes: str = ""
     """path to a function of a ``linewatt.report.trials.digest.Digest`` that returns a

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from linewatt.core import third_party
+from linewatt.core.feature import installed_features
 from linewatt.findings import (
     cpu,
     idle,
-    imports,
     layout,
     limits,
     load,
@@ -26,7 +29,7 @@ from linewatt.findings.kinds import Kind as Kind
 from linewatt.findings.kinds import Rank as Rank
 from linewatt.findings.kinds import Scope as Scope
 
-ROOMS: dict[str, tuple[Kind, ...]] = {
+CORE_ROOMS: dict[str, tuple[Kind, ...]] = {
     "Layout": layout.KINDS,
     "Load": load.KINDS,
     "Window": window.KINDS,
@@ -41,16 +44,29 @@ ROOMS: dict[str, tuple[Kind, ...]] = {
     "Limits": limits.KINDS,
     "Runs and verdicts": verdict.KINDS,
     "Soaks": soak.KINDS,
-    "Imports": imports.KINDS,
 }
-"""heading → kinds, in the order of the document"""
+"""heading → kinds, in the order of the document; those of features follow"""
 
-CATALOGUE: dict[str, Kind] = {kind.code: kind for kinds in ROOMS.values() for kind in kinds}
+
+@cache
+def rooms() -> dict[str, tuple[Kind, ...]]:
+    """Heading → kinds, also those of features. Raises InvalidInput for a feature's that cannot be imported."""
+    declared = [findings for item in installed_features() for findings in item.feature.findings]
+    return CORE_ROOMS | {
+        findings.heading: third_party.load(findings.path, f"findings {findings.heading!r}")
+        for findings in declared
+    }
+
+
+@cache
+def catalogue() -> dict[str, Kind]:
+    """Every kind by its code."""
+    return {kind.code: kind for kinds in rooms().values() for kind in kinds}
 
 
 def kind_of(code: str) -> Kind:
     """The kind of a code; one that no longer is, or is of a newer linewatt, is taken for doubtful."""
     unknown = "this linewatt does not know it: another version raised it"
-    return CATALOGUE.get(code) or Kind(
+    return catalogue().get(code) or Kind(
         code, "doubtful", "trial", ("throughput", "cpu", "power"), unknown, unknown, unknown
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.findings import ROOMS, Kind
+from linewatt.findings import Kind, rooms
 from linewatt.findings.lies import LIES, Lie
 
 _HEAD = """\
@@ -19,9 +19,10 @@ or trial), however often it was seen; the evidence lists where. Numbers are neve
 
 def page() -> str:
     """The whole document."""
-    rooms = (_room(title, kinds) for title, kinds in ROOMS.items())
+    sections = (_room(title, kinds) for title, kinds in rooms().items())
     return (
-        "\n".join([_HEAD, *rooms, _LIES, *(_lies(room, lies) for room, lies in LIES.items())]).rstrip() + "\n"
+        "\n".join([_HEAD, *sections, _LIES, *(_lies(room, lies) for room, lies in LIES.items())]).rstrip()
+        + "\n"
     )
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that people measured by hand, published tables and bundles, stored as results (docs/import.md)."""
 
-from linewatt.core.feature import Feature, FeatureCommand
+from linewatt.core.feature import Feature, FeatureCommand, FeatureFindings
 
 FEATURE = Feature(
     name="importing",
     summary="files of other tools, published tables and bundles as results",
     commands=(FeatureCommand("import", "linewatt.features.importing.command:import_command", "Read"),),
+    findings=(FeatureFindings("Imports", "linewatt.findings.imports:KINDS"),),
 )
