@@ -46,6 +46,7 @@ SOURCES = (
     "src/linewatt/analysis/limits/verdict.py",
     "src/linewatt/report/soak/flags.py",
     "src/linewatt/findings/[!_]*.py",
+    "src/linewatt/features/*/findings.py",
 )
 WIRING = "test_wiring.py"
 TABLES = ("test_findings.py", "test_repository.py")
@@ -98,12 +99,17 @@ class Mutant:
         return f"{self.file.name} {self.owner}: {self.kind}: {self.text}"
 
 
+def _declares_findings(file: Path) -> bool:
+    """Whether a module declares kinds of findings: those of the core, or a feature's."""
+    return file.parent.name == "findings" or file.name == "findings.py"
+
+
 def mutants_of(file: Path) -> Iterator[Mutant]:
     """Every mutation of a file."""
     tree = ast.parse(file.read_text())
     owners = dict(_owners(tree))
     wordings = _wordings(tree)
-    findings = file.parent.name == "findings"
+    findings = _declares_findings(file)
     for number, node in enumerate(ast.walk(tree)):
         owner = owners.get(id(node))
         if owner is None or id(node) in wordings:
@@ -300,7 +306,7 @@ def codes_of(file: Path) -> set[str]:
 
 def users_of(mutant: Mutant) -> list[Path]:
     """Files whose code a mutation is in: its own, and of a threshold those that take it."""
-    if mutant.file.parent.name != "findings":
+    if not _declares_findings(mutant.file):
         return [mutant.file]
     own = module_of(mutant.file)
     names = mutant.owner.split(", ")
@@ -364,7 +370,7 @@ def _checks() -> tuple[Path, ...]:
         path
         for pattern in SOURCES
         for path in sorted(ROOT.glob(pattern))
-        if path.name != "__init__.py" and path.parent.name != "findings"
+        if path.name != "__init__.py" and not _declares_findings(path)
     )
 
 
@@ -466,7 +472,7 @@ def _tests(files: Sequence[Path]) -> list[str]:
     these, and the wiring."""
     modules = {_dotted(file) for file in files}
     modules |= {_dotted(file) for file in (ROOT / "src/linewatt/analysis").glob("*_flags.py")}
-    rooms = {_dotted(file) for file in files if file.parent.name == "findings"}
+    rooms = {_dotted(file) for file in files if _declares_findings(file)}
     modules |= {_dotted(one) for one in (ROOT / "src").rglob("*.py") if not rooms.isdisjoint(_imported(one))}
     codes = set().union(*(codes_of(file) for file in files))
     always = {WIRING, *_elsewhere().values()}

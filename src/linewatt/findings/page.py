@@ -9,7 +9,7 @@ from linewatt.findings.lies import LIES, Lie
 _HEAD = """\
 # Findings: what makes a figure doubtful, and what to do
 
-Written by `make findings` from the declarations in `src/linewatt/findings/`; a test fails when the two differ.
+Written by `make findings` from the declarations in `src/linewatt/findings/` and of features; a test fails when the two differ.
 
 A finding has a **rank**. *Withheld*: its figures are not shown, and the reason stands in their place. *Doubtful*: they
 are shown with its mark. *Note*: no figure is wrong because of it. It is told once at its **scope** (campaign, host, case

@@ -7,5 +7,5 @@ FEATURE = Feature(
     name="importing",
     summary="files of other tools, published tables and bundles as results",
     commands=(FeatureCommand("import", "linewatt.features.importing.command:import_command", "Read"),),
-    findings=(FeatureFindings("Imports", "linewatt.findings.imports:KINDS"),),
+    findings=(FeatureFindings("Imports", "linewatt.features.importing.findings:KINDS"),),
 )
