@@ -8,6 +8,7 @@ else what differs is the scatter of the windows, and would be put into the trial
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,9 +36,16 @@ class IdleDrift:
 
     def at(self, time_s: float) -> float:
         """By how many W idle is above its mean at a time; before the first and after the last as there."""
-        import numpy as np
-
-        return float(np.interp(time_s, self.times_s, self.watts)) - self.mean_w
+        later = bisect.bisect_right(self.times_s, time_s)
+        if later == 0:
+            return self.watts[0] - self.mean_w
+        if later == len(self.times_s):
+            return self.watts[-1] - self.mean_w
+        (start_s, end_s), (start_w, end_w) = (
+            self.times_s[later - 1 : later + 1],
+            self.watts[later - 1 : later + 1],
+        )
+        return start_w + (time_s - start_s) / (end_s - start_s) * (end_w - start_w) - self.mean_w
 
 
 def drift_of(windows: Sequence[tuple[float, float]]) -> IdleDrift | None:
