@@ -44,9 +44,9 @@ class Correction:
     def bound_w(self, true_w: float) -> float:
         """What the line leaves open at a power, 95 %: that of its gain and offset, which go together, and how
         windows scatter about it; further from the middle of the staircase it is more."""
-        powers = [one.reference_w for one in self.used.calibration.steps]
+        powers = [step.reference_w for step in self.used.calibration.steps]
         mean_w = math.fsum(powers) / len(powers)
-        squares = math.fsum((one - mean_w) ** 2 for one in powers)
+        squares = math.fsum((power_w - mean_w) ** 2 for power_w in powers)
         scatter_w = (self.gain.high - self.gain.low) / 2 * math.sqrt(squares)
         return scatter_w * math.sqrt(1 + 1 / len(powers) + (true_w - mean_w) ** 2 / squares) / self.slope
 
@@ -62,27 +62,27 @@ class Correction:
 
     def words(self) -> str:
         """How it is made, and from what."""
-        found = self.used.calibration
+        calibration = self.used.calibration
         offset = f"{abs(self.offset_w.value):.1f} W"
         sign = "−" if self.offset_w.value >= 0 else "+"
-        stated = found.reference.tolerance_ratio
+        stated = calibration.reference.tolerance_ratio
         true = "how true is not known" if stated is None else f"stated within {format_percent(stated)}"
         return (
             f"(reading {sign} {offset}) / {self.slope:.4f}, by {self.used.name} of "
-            f"{when(found.measured_s)} against {found.reference.source}, {true}"
+            f"{when(calibration.measured_s)} against {calibration.reference.source}, {true}"
         )
 
 
 def correction(used: CalibrationUsed) -> Correction | None:
     """What a calibration corrects by; ``None`` where it tells no gain and offset."""
-    found = used.calibration
-    if found.gain is None or found.offset_w is None or found.gain.value <= -1:
+    calibration = used.calibration
+    if calibration.gain is None or calibration.offset_w is None or calibration.gain.value <= -1:
         return None
-    return Correction(used, found.gain, found.offset_w) if _varied(used) else None
+    return Correction(used, calibration.gain, calibration.offset_w) if _varied(used) else None
 
 
 def _varied(used: CalibrationUsed) -> bool:
-    return len({one.reference_w for one in used.calibration.steps}) > 1
+    return len({step.reference_w for step in used.calibration.steps}) > 1
 
 
 def corrected(trial: Trial, used: Used) -> Trial:
@@ -95,115 +95,129 @@ def corrected(trial: Trial, used: Used) -> Trial:
 
 
 def _end(end: EndResult, trial: Trial, used: Used, flags: list[Flag]) -> EndResult:
-    read = [one for one in end.power if not one.is_corrected]
-    made: list[PowerResult] = []
-    for source in dict.fromkeys(one.source for one in read):
+    read = [channel for channel in end.power if not channel.is_corrected]
+    corrected_channels: list[PowerResult] = []
+    for source in dict.fromkeys(channel.source for channel in read):
         by = used.get((end.host, source))
         line = correction(by) if by is not None else None
         if by is None or line is None:
             continue
-        own = _calibrated([one for one in read if one.source == source], by)
+        calibrated = _calibrated([channel for channel in read if channel.source == source], by)
         where = f"{end.host}: {source}"
-        if isinstance(own, str):
-            flags.append(Flag("power-not-corrected", where, own, "calibrate the meter as it is read now"))
+        if isinstance(calibrated, str):
+            flags.append(
+                Flag("power-not-corrected", where, calibrated, "calibrate the meter as it is read now")
+            )
             continue
-        one = _corrected(own, line)
-        made.append(one)
-        if one.power_w is not None:
-            flags += _told(where, own, one, line, trial.started_s)
-    return replace(end, power=(*made, *read)) if made or len(read) < len(end.power) else end
+        corrected_channel = _corrected(calibrated, line)
+        corrected_channels.append(corrected_channel)
+        if corrected_channel.power_w is not None:
+            flags += _correction_flags(where, calibrated, corrected_channel, line, trial.started_s)
+    if not corrected_channels and len(read) == len(end.power):
+        return end
+    return replace(end, power=(*corrected_channels, *read))
 
 
 def _calibrated(power: Sequence[PowerResult], used: CalibrationUsed) -> list[PowerResult] | str:
-    """The channels that were calibrated, or why they cannot be corrected: what makes the total must be what
-    made it then."""
+    """The channels that were calibrated, or why they cannot be corrected.
+
+    The total must consist of the same channels as when it was calibrated.
+    """
     meter = used.calibration.meter
-    own = [one for one in power if one.scope.partition(":")[0] == meter.scope]
-    whole = [one for one in own if ":" not in one.scope]
-    taken = whole[:1] or own
-    names = sorted(one.channel for one in taken)
+    in_scope = [channel for channel in power if channel.scope.partition(":")[0] == meter.scope]
+    totals = [channel for channel in in_scope if ":" not in channel.scope]
+    taken = totals[:1] or in_scope
+    names = sorted(channel.channel for channel in taken)
     if names == sorted(meter.channels):
         return taken
-    there = ", ".join(names) or "nothing"
+    names_read = ", ".join(names) or "nothing"
     return (
         f"{used.name} is of {', '.join(meter.channels)} ({meter.scope}), and what was read of that is "
-        f"{there}: its watts are as read"
+        f"{names_read}: its watts are as read"
     )
 
 
-def _corrected(own: Sequence[PowerResult], line: Correction) -> PowerResult:
+def _corrected(channels: Sequence[PowerResult], line: Correction) -> PowerResult:
     """One channel in the place of those that were calibrated together."""
-    first, found = own[0], line.used.calibration
-    read_w, read_j = _sum([one.power_w for one in own]), _sum([one.energy_j for one in own])
-    idle_w = _sum([one.idle_w for one in own])
-    made = replace(
+    first, calibration = channels[0], line.used.calibration
+    read_w = _sum([channel.power_w for channel in channels])
+    read_j = _sum([channel.energy_j for channel in channels])
+    idle_w = _sum([channel.idle_w for channel in channels])
+    without_power = replace(
         first,
-        channel=f"corrected {' + '.join(one.channel for one in own)}",
-        scope=first.scope if len(own) == 1 else found.meter.scope,
-        provenance=_least_sure([*(one.provenance for one in own), found.reference.provenance]),
+        channel=f"corrected {' + '.join(channel.channel for channel in channels)}",
+        scope=first.scope if len(channels) == 1 else calibration.meter.scope,
+        provenance=_least_sure(
+            [*(channel.provenance for channel in channels), calibration.reference.provenance]
+        ),
         method=f"{PowerResult.CORRECTED}{line.words()}",
-        step_w=_scaled(_sum([one.step_w for one in own]), line),
-        tolerance_ratio=found.reference.tolerance_ratio,
-        updates=min(one.updates for one in own),
-        spread_w=_scaled(_sum([one.spread_w for one in own]), line),
-        idle_doubt=next((one.idle_doubt for one in own if one.idle_doubt), None),
-        reason=next((one.reason for one in own if one.power_w is None), None),
+        step_w=_scaled(_sum([channel.step_w for channel in channels]), line),
+        tolerance_ratio=calibration.reference.tolerance_ratio,
+        updates=min(channel.updates for channel in channels),
+        spread_w=_scaled(_sum([channel.spread_w for channel in channels]), line),
+        idle_doubt=next((channel.idle_doubt for channel in channels if channel.idle_doubt), None),
+        reason=next((channel.reason for channel in channels if channel.power_w is None), None),
         power_w=None,
         energy_j=None,
         energy_uncertainty_j=None,
         idle_w=None if idle_w is None else line.true_w(idle_w),
-        idle_windows_w=_windows(own, line),
-        idle_uncertainty_w=_idle_bound_w(own, idle_w, line),
+        idle_windows_w=_windows(channels, line),
+        idle_uncertainty_w=_idle_bound_w(channels, idle_w, line),
     )
     if read_w is None or not read_j or not read_w:
-        return made if read_w is None else replace(made, power_w=line.true_w(read_w))
+        return without_power if read_w is None else replace(without_power, power_w=line.true_w(read_w))
     true_w, seconds = line.true_w(read_w), read_j / read_w
-    bounds = [_without_tolerance(one.energy_uncertainty_j, one.energy_j, one) for one in own]
+    bounds = [
+        _without_tolerance(channel.energy_uncertainty_j, channel.energy_j, channel) for channel in channels
+    ]
     own_j = _sum(bounds)
     bound_w = line.uncertainty_w(true_w, None if own_j is None else own_j / seconds)
     bound_j = None if bound_w is None else bound_w * seconds
-    return replace(made, power_w=true_w, energy_j=true_w * seconds, energy_uncertainty_j=bound_j)
+    return replace(without_power, power_w=true_w, energy_j=true_w * seconds, energy_uncertainty_j=bound_j)
 
 
-def _windows(own: Sequence[PowerResult], line: Correction) -> tuple[float, ...]:
-    if len({len(one.idle_windows_w) for one in own}) != 1:
+def _windows(channels: Sequence[PowerResult], line: Correction) -> tuple[float, ...]:
+    if len({len(channel.idle_windows_w) for channel in channels}) != 1:
         return ()
-    every = zip(*(one.idle_windows_w for one in own), strict=True)
-    return tuple(line.true_w(math.fsum(values)) for values in every)
+    by_window = zip(*(channel.idle_windows_w for channel in channels), strict=True)
+    return tuple(line.true_w(math.fsum(values)) for values in by_window)
 
 
-def _idle_bound_w(own: Sequence[PowerResult], idle_w: float | None, line: Correction) -> float | None:
+def _idle_bound_w(channels: Sequence[PowerResult], idle_w: float | None, line: Correction) -> float | None:
     if idle_w is None:
         return None
-    known = _sum([_without_tolerance(one.idle_uncertainty_w, one.idle_w, one) for one in own])
-    return line.uncertainty_w(line.true_w(idle_w), known)
+    bound_w = _sum(
+        [_without_tolerance(channel.idle_uncertainty_w, channel.idle_w, channel) for channel in channels]
+    )
+    return line.uncertainty_w(line.true_w(idle_w), bound_w)
 
 
-def _without_tolerance(bound: float | None, value: float | None, one: PowerResult) -> float | None:
+def _without_tolerance(bound: float | None, value: float | None, channel: PowerResult) -> float | None:
     """A bound of a reading without what its meter's tolerance, which the calibration stands for, is in it."""
     if bound is None or value is None:
         return None
-    return math.sqrt(max(0.0, bound**2 - ((one.tolerance_ratio or 0.0) * value) ** 2))
+    return math.sqrt(max(0.0, bound**2 - ((channel.tolerance_ratio or 0.0) * value) ** 2))
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) if len(known) == len(values) else None
+    present = [value for value in values if value is not None]
+    return math.fsum(present) if len(present) == len(values) else None
 
 
 def _scaled(value_w: float | None, line: Correction) -> float | None:
     return None if value_w is None else value_w / line.slope
 
 
-def _least_sure(found: Sequence[Provenance]) -> Provenance:
-    return max(("corrected", *found), key=_SURE.index)
+def _least_sure(provenances: Sequence[Provenance]) -> Provenance:
+    return max(("corrected", *provenances), key=_SURE.index)
 
 
-def _told(
-    where: str, own: Sequence[PowerResult], one: PowerResult, line: Correction, at_s: float
+def _correction_flags(
+    where: str, channels: Sequence[PowerResult], corrected_channel: PowerResult, line: Correction, at_s: float
 ) -> Iterator[Flag]:
-    """What a reader of corrected watts is to know of them."""
-    found, read_w, true_w = line.used.calibration, math.fsum(each.power_w or 0.0 for each in own), one.power_w
+    """The flags of a corrected channel: its uncertainty, extrapolation and an old calibration."""
+    calibration, true_w = line.used.calibration, corrected_channel.power_w
+    read_w = math.fsum(channel.power_w or 0.0 for channel in channels)
     if true_w is None:
         return
     unsure = line.bound_w(true_w)
@@ -213,16 +227,18 @@ def _told(
         f"{true_w:.1f} W from {read_w:.1f} W as read: {line.words()}; gain and offset leave ± {unsure:.1f} W",
         "nothing; figures as read are stored beside them",
     )
-    outside = [_outside_w(power_w, line) for power_w in (true_w, one.idle_w) if power_w is not None]
+    outside = [
+        _outside_w(power_w, line) for power_w in (true_w, corrected_channel.idle_w) if power_w is not None
+    ]
     if any(outside):
         yield Flag(
             "calibration-extrapolated",
             where,
-            f"{line.used.name} is of {found.low_w:.0f} to {found.high_w:.0f} W, and what is corrected lies "
-            f"{max(outside):.0f} W outside",
+            f"{line.used.name} is of {calibration.low_w:.0f} to {calibration.high_w:.0f} W, and what is "
+            f"corrected lies {max(outside):.0f} W outside",
             "calibrate the meter over a load that reaches as far",
         )
-    age_days = (at_s - found.measured_s) / DAY_S
+    age_days = (at_s - calibration.measured_s) / DAY_S
     if age_days > CALIBRATION_DAYS:
         yield Flag(
             "calibration-old",

@@ -26,7 +26,7 @@ def newest(result: Path) -> Path | None:
     """The folder that counts; ``None`` where nothing was made again."""
     try:
         with os.scandir(result / FOLDER) as entries:
-            return result / FOLDER / max(one.name for one in entries if one.name.isdigit())
+            return result / FOLDER / max(entry.name for entry in entries if entry.name.isdigit())
     except (FileNotFoundError, ValueError):
         return None
 
@@ -34,7 +34,7 @@ def newest(result: Path) -> Path | None:
 def files(result: Path, numbers: Sequence[str]) -> list[str]:
     """For each stored trial, by the name of its directory, the document that counts."""
     folder = newest(result)
-    again = {one.name for one in (folder / "trials").iterdir()} if folder is not None else set()
+    again = {file.name for file in (folder / "trials").iterdir()} if folder is not None else set()
     return [
         f"{folder}/trials/{name}.json" if f"{name}.json" in again else f"{result}/trials/{name}/trial.json"
         for name in numbers
@@ -54,7 +54,10 @@ def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], other
     """
     last = newest(result)
     final = result / FOLDER / f"{1 if last is None else int(last.name) + 1:04d}"
-    documents = {"derived.json": json_of(about), **{name: json_of(other) for name, other in others.items()}}
+    documents = {
+        "derived.json": json_of(about),
+        **{name: json_of(content) for name, content in others.items()},
+    }
     documents |= {f"trials/{trial.number:05d}.json": text_of(trial).encode() for trial in trials}
     try:
         with durable.whole_folder(final) as partial:

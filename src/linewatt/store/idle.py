@@ -32,17 +32,19 @@ class JoinedIdle:
 
 def idle_of(windows: Iterable[Idle], host: str) -> dict[Key, JoinedIdle]:
     """Idle power of a host's channels over windows of one setting, given in the order of time."""
-    found: dict[Key, list[tuple[float, float | None]]] = {}
+    by_channel: dict[Key, list[tuple[float, float | None]]] = {}
     doubts: dict[str, None] = {}
     for window in windows:
         values = window.hosts.get(host, IdleHost())
         if values.moving:
             doubts[values.moving] = None
-        for one in values.power:
-            if one.power_w is not None:
-                found.setdefault((one.source, one.channel), []).append((one.power_w, _bound_w(one)))
+        for channel in values.power:
+            if channel.power_w is not None:
+                by_channel.setdefault((channel.source, channel.channel), []).append(
+                    (channel.power_w, _bound_w(channel))
+                )
     doubt = "; ".join(doubts) or None
-    return {key: _joined(values, doubt) for key, values in found.items()}
+    return {key: _joined(values, doubt) for key, values in by_channel.items()}
 
 
 def _joined(values: Sequence[tuple[float, float | None]], doubt: str | None) -> JoinedIdle:
@@ -64,21 +66,21 @@ def _bound_w(stored: PowerResult) -> float | None:
 
 def idle_cores(windows: Iterable[Idle], host: str) -> float | None:
     """Cores that were busy, the mean of the windows; None where none of them could tell."""
-    every = (window.hosts[host].cpu_cores for window in windows if host in window.hosts)
-    known = [cores for cores in every if cores is not None]
-    return fmean(known) if known else None
+    cores_by_window = (window.hosts[host].cpu_cores for window in windows if host in window.hosts)
+    measured = [cores for cores in cores_by_window if cores is not None]
+    return fmean(measured) if measured else None
 
 
 def with_idle(trials: Sequence[Trial], windows: Sequence[Idle]) -> tuple[Trial, ...]:
     """The trials, each end's power beside what its host drew idle with the same setting."""
     if not windows:
         return tuple(trials)
-    known: dict[tuple[Case, str], dict[Key, JoinedIdle]] = {}
+    idle_by_host: dict[tuple[Case, str], dict[Key, JoinedIdle]] = {}
 
     def idle(case: Case, host: str) -> dict[Key, JoinedIdle]:
-        if (case, host) not in known:
-            known[case, host] = idle_of((one for one in windows if one.is_of(case)), host)
-        return known[case, host]
+        if (case, host) not in idle_by_host:
+            idle_by_host[case, host] = idle_of((window for window in windows if window.is_of(case)), host)
+        return idle_by_host[case, host]
 
     return tuple(_trial(trial, idle) for trial in trials)
 
@@ -90,14 +92,17 @@ def _trial(trial: Trial, idle: Any) -> Trial:
 def _end(end: EndResult, idle: Mapping[Key, JoinedIdle]) -> EndResult:
     if not idle or not end.power:
         return end
-    return replace(end, power=tuple(_power(one, idle.get((one.source, one.channel))) for one in end.power))
-
-
-def _power(one: PowerResult, idle: JoinedIdle | None) -> PowerResult:
-    if idle is None:
-        return one
     return replace(
-        one,
+        end,
+        power=tuple(_power(channel, idle.get((channel.source, channel.channel))) for channel in end.power),
+    )
+
+
+def _power(channel: PowerResult, idle: JoinedIdle | None) -> PowerResult:
+    if idle is None:
+        return channel
+    return replace(
+        channel,
         idle_w=idle.power_w,
         idle_uncertainty_w=idle.uncertainty_w,
         idle_windows_w=idle.windows_w,

@@ -42,30 +42,30 @@ class Entry:
 
 def names(result: Path) -> list[str]:
     """Names of all files that may be read. Raises StoreError where there is no list of them."""
-    found = [sums.NAME, *sums.read(result / sums.NAME)]
+    listed_names = [sums.NAME, *sums.read(result / sums.NAME)]
     for again in sorted(result.glob(f"derived/[0-9]*/{sums.NAME}")):
         prefix = again.parent.relative_to(result).as_posix()
-        found += [f"{prefix}/{name}" for name in (sums.NAME, *sums.read(again))]
-    return list(dict.fromkeys(found))
+        listed_names += [f"{prefix}/{name}" for name in (sums.NAME, *sums.read(again))]
+    return list(dict.fromkeys(listed_names))
 
 
 def entries(result: Path, folder: str) -> list[Entry]:
     """What stands in a folder (empty: the result), or in a packed file of it. Raises StoreError."""
-    every = names(result)
-    if folder in every and folder.endswith(raw.SUFFIX):
+    listed_names = names(result)
+    if folder in listed_names and folder.endswith(raw.SUFFIX):
         return [Entry(f"{folder}/{name}", is_folder=False) for name in sorted(texts(result, folder))]
     prefix = f"{folder}/" if folder else ""
-    own = [name.removeprefix(prefix) for name in every if name.startswith(prefix)]
-    titles = sorted({name.split("/")[0] for name in own})
+    below = [name.removeprefix(prefix) for name in listed_names if name.startswith(prefix)]
+    titles = sorted({name.split("/")[0] for name in below})
     if not titles:
         raise StoreError(f"{folder}: the result has no such folder")
-    files = {name for name in own if "/" not in name}
+    files = {name for name in below if "/" not in name}
     with _entered(result, folder) as handle:
         return [
-            Entry(prefix + one, one.endswith(raw.SUFFIX), _size(handle, one))
-            if one in files
-            else Entry(prefix + one, is_folder=True)
-            for one in titles
+            Entry(prefix + title, title.endswith(raw.SUFFIX), _size(handle, title))
+            if title in files
+            else Entry(prefix + title, is_folder=True)
+            for title in titles
         ]
 
 
@@ -84,8 +84,8 @@ def _entered(result: Path, folder: str) -> Iterator[int]:
     handles: list[int] = []
     try:
         handles.append(os.open(result, where))
-        for one in folder.split("/") if folder else []:
-            handles.append(os.open(one, where, dir_fd=handles[-1]))
+        for part in folder.split("/") if folder else []:
+            handles.append(os.open(part, where, dir_fd=handles[-1]))
         yield handles[-1]
     except OSError as error:
         raise StoreError(f"{folder or result.name}: cannot be read: {error.strerror}") from error
@@ -123,7 +123,7 @@ def text(result: Path, name: str) -> str | None:
     if not between:
         return None
     pack = before + raw.SUFFIX
-    found = texts(result, pack).get(after)
-    if found is None:
+    content = texts(result, pack).get(after)
+    if content is None:
         raise StoreError(f"{name}: {pack} has no such text")
-    return found
+    return content

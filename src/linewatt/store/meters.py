@@ -33,52 +33,55 @@ Key = tuple[str, str, str]
 
 def known_of(meters: Iterable[Meter]) -> dict[Key, Meter]:
     """What was learned of each channel, by where it is."""
-    return {(one.host, one.source, one.channel): one for one in meters}
+    return {(meter.host, meter.source, meter.channel): meter for meter in meters}
 
 
-def with_meters(trials: Sequence[Trial], known: Mapping[Key, Meter]) -> tuple[Trial, ...]:
+def with_meters(trials: Sequence[Trial], meters: Mapping[Key, Meter]) -> tuple[Trial, ...]:
     """The trials, each channel with what was learned of its meter. To be called once idle is known."""
-    return tuple(_trial(trial, known) for trial in trials) if known else tuple(trials)
+    return tuple(_trial(trial, meters) for trial in trials) if meters else tuple(trials)
 
 
-def _trial(trial: Trial, known: Mapping[Key, Meter]) -> Trial:
+def _trial(trial: Trial, meters: Mapping[Key, Meter]) -> Trial:
     if trial.window is None or trial.status != "done":
         return trial
     window = trial.window
-    now = trial.with_ends(lambda end: _end(trial, window, end, known))
+    now = trial.with_ends(lambda end: _end(trial, window, end, meters))
     if now is trial:
         return trial
     pairs = list(zip(trial.ends, now.ends, strict=True))
     taken = (flag for pair in pairs for flag in _withheld(*pair))
     refuted = {where for pair in pairs for where in _refuted(*pair)}
-    kept = (flag for flag in trial.flags if flag.code != CODE or flag.where not in refuted)
-    return replace(now, flags=(*kept, *taken))
+    remaining = (flag for flag in trial.flags if flag.code != CODE or flag.where not in refuted)
+    return replace(now, flags=(*remaining, *taken))
 
 
 def looked_slow(trial: Trial) -> bool:
     """Whether a trial, read with what was learned by the end, lacks power that can be made by now."""
-    return any(one.reason == LOOKED_SLOW for end in trial.ends for one in end.power)
+    return any(channel.reason == LOOKED_SLOW for end in trial.ends for channel in end.power)
 
 
-def refuting(trial: Trial, known: Mapping[Key, Meter]) -> dict[Key, Dynamics]:
+def refuting(trial: Trial, meters: Mapping[Key, Meter]) -> dict[Key, Dynamics]:
     """What was learned of the meters that a trial was wrongly called too short for."""
     if trial.window is None:
         return {}
     window = trial.window
-    now = trial.with_ends(lambda end: _end(trial, window, end, known))
+    now = trial.with_ends(lambda end: _end(trial, window, end, meters))
     return {
-        (end.host, one.source, one.channel): known[end.host, one.source, one.channel].dynamics
+        (end.host, channel.source, channel.channel): meters[
+            end.host, channel.source, channel.channel
+        ].dynamics
         for end in now.ends
-        for one in end.power
-        if one.reason == LOOKED_SLOW
+        for channel in end.power
+        if channel.reason == LOOKED_SLOW
     }
 
 
-def _end(trial: Trial, window: Window, end: EndResult, known: Mapping[Key, Meter]) -> EndResult:
+def _end(trial: Trial, window: Window, end: EndResult, meters: Mapping[Key, Meter]) -> EndResult:
     load = LOADS.get(trial.case.load or DEFAULT)
     begun_s = trial.started_s + (load.lead_s if load else 0.0)
     power = tuple(
-        _power(begun_s, window, one, known.get((end.host, one.source, one.channel))) for one in end.power
+        _power(begun_s, window, channel, meters.get((end.host, channel.source, channel.channel)))
+        for channel in end.power
     )
     return end if power == end.power else replace(end, power=power)
 
@@ -101,51 +104,51 @@ def _refuted(then: EndResult, now: EndResult) -> Iterator[str]:
             yield f"{now.host}: {after.source} {after.channel}"
 
 
-def _power(begun_s: float, window: Window, one: PowerResult, known: Meter | None) -> PowerResult:
+def _power(begun_s: float, window: Window, channel: PowerResult, meter: Meter | None) -> PowerResult:
     """One channel with what was learned. Totals of energy have no ``spread_w``: their steps say it all."""
-    if known is None:
-        return one
-    if one.power_w is None and TOO_SHORT in (one.reason or ""):
-        return replace(one, reason=LOOKED_SLOW) if _would_do(begun_s, window, one, known) else one
-    if one.spread_w is None or one.power_w is None:
-        return one
-    learned, every_s = known.dynamics, known.read_every_s or 1.0
+    if meter is None:
+        return channel
+    if channel.power_w is None and TOO_SHORT in (channel.reason or ""):
+        return replace(channel, reason=LOOKED_SLOW) if _would_do(begun_s, window, channel, meter) else channel
+    if channel.spread_w is None or channel.power_w is None:
+        return channel
+    learned, every_s = meter.dynamics, meter.read_every_s or 1.0
     now = replace(
-        one,
-        refresh_s=learned.refresh_s if learned.refresh_s is not None else one.refresh_s,
-        averaging_s=learned.averaging_s if learned.averaging_s is not None else one.averaging_s,
-        delay_s=learned.delay_s if learned.delay_s is not None else one.delay_s,
-        settle_s=learned.settle_s if learned.settle_s is not None else one.settle_s,
+        channel,
+        refresh_s=learned.refresh_s if learned.refresh_s is not None else channel.refresh_s,
+        averaging_s=learned.averaging_s if learned.averaging_s is not None else channel.averaging_s,
+        delay_s=learned.delay_s if learned.delay_s is not None else channel.delay_s,
+        settle_s=learned.settle_s if learned.settle_s is not None else channel.settle_s,
     )
     cut_s, used_s = (
         max(0.0, begun_s + max(every_s, settle_s or 0.0) - window.start_s)
-        for settle_s in (now.settle_s, one.settle_s)
+        for settle_s in (now.settle_s, channel.settle_s)
     )
     dynamics = Dynamics(now.refresh_s, now.averaging_s, now.delay_s, now.settle_s)
     refused = too_short(window.seconds, cut_s, dynamics, every_s)
     if refused:
         return replace(now, power_w=None, energy_j=None, energy_uncertainty_j=None, reason=refused)
-    above_w = abs(one.power_w - (one.power_w if one.idle_w is None else one.idle_w))
-    late_j = max(0.0, cut_s - used_s) * max(one.spread_w, above_w)
-    more_j = late_j + _unknown_j(now, one, window.seconds, every_s)
-    if more_j <= 0 or one.energy_uncertainty_j is None:
+    above_w = abs(channel.power_w - (channel.power_w if channel.idle_w is None else channel.idle_w))
+    late_j = max(0.0, cut_s - used_s) * max(channel.spread_w, above_w)
+    more_j = late_j + _unknown_j(now, channel, window.seconds, every_s)
+    if more_j <= 0 or channel.energy_uncertainty_j is None:
         return now
-    return replace(now, energy_uncertainty_j=one.energy_uncertainty_j + more_j)
+    return replace(now, energy_uncertainty_j=channel.energy_uncertainty_j + more_j)
 
 
-def _would_do(begun_s: float, window: Window, one: PowerResult, known: Meter) -> bool:
+def _would_do(begun_s: float, window: Window, channel: PowerResult, meter: Meter) -> bool:
     """Whether several loads say that a window is long enough for a meter, which was measured without them."""
-    if known.steps < FEWEST_STEPS or known.settle_s in (None, one.settle_s):
+    if meter.steps < FEWEST_STEPS or meter.settle_s in (None, channel.settle_s):
         return False
-    every_s = known.read_every_s or 1.0
-    cut_s = max(0.0, begun_s + max(every_s, known.settle_s or 0.0) - window.start_s)
-    return too_short(window.seconds, cut_s, known.dynamics, every_s) is None
+    every_s = meter.read_every_s or 1.0
+    cut_s = max(0.0, begun_s + max(every_s, meter.settle_s or 0.0) - window.start_s)
+    return too_short(window.seconds, cut_s, meter.dynamics, every_s) is None
 
 
-def _unknown_j(now: PowerResult, one: PowerResult, window_s: float, every_s: float) -> float:
+def _unknown_j(now: PowerResult, channel: PowerResult, window_s: float, every_s: float) -> float:
     """What it adds that a meter turned out to be refreshed more slowly than was thought, J."""
-    then_s, now_s = one.refresh_s or 0.0, now.refresh_s or 0.0
-    if now_s <= max(POLL_LIMITED * every_s, 1.1 * then_s) or one.spread_w is None:
+    then_s, now_s = channel.refresh_s or 0.0, now.refresh_s or 0.0
+    if now_s <= max(POLL_LIMITED * every_s, 1.1 * then_s) or channel.spread_w is None:
         return 0.0
     samples = max(2, int(window_s / now_s))
-    return student_t(samples - 1) * one.spread_w / 2 / math.sqrt(samples) * window_s
+    return student_t(samples - 1) * channel.spread_w / 2 / math.sqrt(samples) * window_s

@@ -19,16 +19,16 @@ _PAIRS = "[key, value]"
 def encoded(value: Any) -> Any:
     """A value of dataclasses, mappings, sequences and numbers as what JSON can hold."""
     if is_dataclass(value) and not isinstance(value, type):
-        named = ((one.name, getattr(value, one.name)) for one in fields(value))
-        return {name: encoded(one) for name, one in named if name not in OF_FEW or one not in (None, ())}
+        members = ((member.name, getattr(value, member.name)) for member in fields(value))
+        return {name: encoded(part) for name, part in members if name not in OF_FEW or part not in (None, ())}
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
-            return {key: encoded(one) for key, one in value.items()}
-        return {_PAIRS: [[encoded(key), encoded(one)] for key, one in value.items()]}
+            return {key: encoded(part) for key, part in value.items()}
+        return {_PAIRS: [[encoded(key), encoded(part)] for key, part in value.items()]}
     if isinstance(value, str | int | float | None):
         return value
     if isinstance(value, Sequence | AbstractSet):
-        return [encoded(one) for one in (sorted(value) if isinstance(value, AbstractSet) else value)]
+        return [encoded(part) for part in (sorted(value) if isinstance(value, AbstractSet) else value)]
     raise TypeError(f"{type(value).__name__} cannot be stored as JSON")
 
 
@@ -41,28 +41,30 @@ def decoded(kind: Any, value: Any) -> Any:
         return value
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return decoded(next(one for one in inner if _fits(one, value)), value)
+        return decoded(next(choice for choice in inner if _fits(choice, value)), value)
     if origin is Literal:
         return value
     plain = origin or kind
     if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind)
-        own = {
-            one.name: decoded(hints[one.name], value[one.name]) for one in fields(kind) if one.name in value
+        arguments = {
+            member.name: decoded(hints[member.name], value[member.name])
+            for member in fields(kind)
+            if member.name in value
         }
-        return kind(**own)
+        return kind(**arguments)
     if issubclass(plain, Mapping):
         key_kind, value_kind = inner or (Any, Any)
         pairs = value[_PAIRS] if value.keys() == {_PAIRS} else value.items()
-        return {decoded(key_kind, key): decoded(value_kind, one) for key, one in pairs}
+        return {decoded(key_kind, key): decoded(value_kind, part) for key, part in pairs}
     if issubclass(plain, tuple):
         if len(inner) == 2 and inner[1] is Ellipsis:
-            return tuple(decoded(inner[0], one) for one in value)
-        return tuple(decoded(one, part) for one, part in zip(inner, value, strict=True))
+            return tuple(decoded(inner[0], part) for part in value)
+        return tuple(decoded(part_kind, part) for part_kind, part in zip(inner, value, strict=True))
     if issubclass(plain, AbstractSet):
-        return plain(decoded(inner[0], one) for one in value)
+        return plain(decoded(inner[0], part) for part in value)
     if issubclass(plain, Sequence) and not issubclass(plain, str):
-        return [decoded((inner or (Any,))[0], one) for one in value]
+        return [decoded((inner or (Any,))[0], part) for part in value]
     return value
 
 

@@ -41,12 +41,12 @@ def folder_of(result: Path, number: int) -> Path:
 
 def stored(result: Path) -> list[Path]:
     """The folders of a result's profiles, by number."""
-    return sorted(one for one in (result / FOLDER).glob("[0-9]*") if one.is_dir())
+    return sorted(folder for folder in (result / FOLDER).glob("[0-9]*") if folder.is_dir())
 
 
 def numbers(result: Path) -> frozenset[int]:
     """Numbers of the profiles that are stored."""
-    return frozenset(int(one.name) for one in stored(result) if one.name.isdecimal())
+    return frozenset(int(folder.name) for folder in stored(result) if folder.name.isdecimal())
 
 
 def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> None:
@@ -55,7 +55,7 @@ def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> N
     Raises StoreError.
     """
     final = folder_of(result, profile.number)
-    slim = tuple(replace(one, functions=(), stacks=(), counts=()) for one in profile.hosts)
+    slim = tuple(replace(host, functions=(), stacks=(), counts=()) for host in profile.hosts)
     files = {
         "profile.json": json_of(document_of(replace(profile, hosts=slim))),
         raw.pack_of(final / RAW).name: raw.packed(RAW, texts),
@@ -81,7 +81,7 @@ def profiles(result: Path) -> Iterator[Profile]:
         header = _header(folder)
         texts = raw.texts(folder / RAW)
         try:
-            hosts = tuple(_with_stacks(one, texts.get(f"{one.host}/{RECORDED}")) for one in header.hosts)
+            hosts = tuple(_with_stacks(host, texts.get(f"{host.host}/{RECORDED}")) for host in header.hosts)
         except ParseError as error:
             raise StoreError(f"{raw.pack_of(folder / RAW)}: damaged: {error}") from error
         yield replace(header, hosts=hosts)
@@ -93,15 +93,17 @@ def _with_stacks(host: HostProfile, text: str | None) -> HostProfile:
         return host
     if text is None:
         raise ParseError(f"what perf recorded on {host.host} is not there")
-    found = understood(lambda: parse(text, replace(host, notes=()), host.slices, host.slice_s), "the profile")
-    return replace(found, start_s=host.start_s, end_s=host.end_s, notes=host.notes)
+    recorded = understood(
+        lambda: parse(text, replace(host, notes=()), host.slices, host.slice_s), "the profile"
+    )
+    return replace(recorded, start_s=host.start_s, end_s=host.end_s, notes=host.notes)
 
 
 def _header(folder: Path) -> Profile:
     path = str(folder / "profile.json")
-    found = read_document(path, _shape())
-    if found.schema_version != SCHEMA_VERSION:
+    profile = read_document(path, _shape())
+    if profile.schema_version != SCHEMA_VERSION:
         raise StoreError(
-            f"{path}: schema_version {found.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"
+            f"{path}: schema_version {profile.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"
         )
-    return found
+    return profile

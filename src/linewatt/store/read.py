@@ -84,8 +84,8 @@ class Result:
     @property
     def idle_after(self) -> Idle | None:
         """That setting's last one after its trials; ``None`` until it was taken."""
-        own = [one for one in self.idle if one.after and one.setting == self.idle[0].setting]
-        return own[-1] if own else None
+        windows = [window for window in self.idle if window.after and window.setting == self.idle[0].setting]
+        return windows[-1] if windows else None
 
     @property
     def imported_from(self) -> str | None:
@@ -127,31 +127,33 @@ class Result:
     @property
     def trials_planned(self) -> int:
         """Trials the campaign asks for; those not counted that cases and searches did not need."""
-        left_out = (one.trials_left_out for one in (self.repeats, self.searches) if one is not None)
+        left_out = (ends.trials_left_out for ends in (self.repeats, self.searches) if ends is not None)
         return self.manifest.trials_planned - sum(left_out)
 
 
-def find(root: Path, wanted: str) -> Path:
-    """Directory of a result: the one at the path ``wanted``, or whose id is, or uniquely starts with, that.
+def find(root: Path, reference: str) -> Path:
+    """Directory of a result. ``reference`` is its path, its id, or the start of only its id.
 
     ``last`` is the newest below ``root``; features add names such as ``baseline:NAME``. Raises StoreError
     naming what exists when none or several match.
     """
-    if (Path(wanted) / "manifest.json").is_file():
-        return Path(wanted)
-    if (named := named_result(root, wanted)) is not None:
+    if (Path(reference) / "manifest.json").is_file():
+        return Path(reference)
+    if (named := named_result(root, reference)) is not None:
         return named
     paths = result_dirs(root)
-    if wanted == "last" and paths:
+    if reference == "last" and paths:
         return newest_first(root)[0]
     ids = [path.name for path in paths]
-    matching = [name for name in ids if name == wanted] or [name for name in ids if name.startswith(wanted)]
+    matching = [name for name in ids if name == reference] or [
+        name for name in ids if name.startswith(reference)
+    ]
     if len(matching) == 1:
         return root / matching[0]
     if matching:
-        raise StoreError(f"{wanted}: several results match: {', '.join(matching)}; give more of the id")
-    there = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
-    raise StoreError(f"{wanted}: no such result below {root}; {there}")
+        raise StoreError(f"{reference}: several results match: {', '.join(matching)}; give more of the id")
+    choices = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
+    raise StoreError(f"{reference}: no such result below {root}; {choices}")
 
 
 def newest_first(root: Path) -> list[Path]:
@@ -176,7 +178,7 @@ def load(path: Path, only: Collection[int] | None = None) -> Result:
     Raises StoreError naming the damaged file.
     """
     manifest = load_manifest(path)
-    folders = [one.name for one in trial_dirs(path)]
+    folders = [folder.name for folder in trial_dirs(path)]
     files = derived.files(path, [name for name in folders if only is None or _number(name) in only])
     idle, learned = idle_windows(path), meters(path)
     trials = with_idle([_read_trial(file) for file in files], idle)
@@ -186,7 +188,7 @@ def load(path: Path, only: Collection[int] | None = None) -> Result:
         path.name,
         path,
         manifest,
-        tuple(corrected(one, used) for one in with_meters(trials, known_of(learned))),
+        tuple(corrected(trial, used) for trial in with_meters(trials, known_of(learned))),
         idle,
         learned,
         read_as(repeats, Repeats) if repeats.exists() else None,
@@ -207,12 +209,12 @@ def load_manifest(path: Path) -> Manifest:
 
 def idle_windows(path: Path) -> tuple[Idle, ...]:
     """The idle windows of a result in the order of time: those before a setting's trials, and after them."""
-    every = [
+    windows = [
         window.model_copy(update={"after": after})
         for name, after in (("idle", False), ("idle-end", True))
         for window in _numbered(path, name, Idle)
     ]
-    return tuple(sorted(every, key=lambda one: one.window.start_s))
+    return tuple(sorted(windows, key=lambda idle: idle.window.start_s))
 
 
 def _numbered(path: Path, name: str, shape: type[D]) -> Iterator[D]:
@@ -229,16 +231,21 @@ def meters(path: Path) -> tuple[Meter, ...]:
 
 def connections(path: Path) -> dict[str, Connection]:
     """Hosts whose limits were not those of any host, as they were last; empty where there is none."""
-    known: dict[str, Connection] = {}
+    by_host: dict[str, Connection] = {}
     for part in _numbered(path, "connections", Connections):
-        known |= part.hosts
-    return known
+        by_host |= part.hosts
+    return by_host
 
 
 def calibrations(path: Path) -> tuple[Calibration, ...]:
     """What two meters were found to say of each other; of the same two what was found last."""
-    every = _numbered(path, "calibration", Calibration)
-    return tuple({(one.host, one.meter.source, one.reference.source): one for one in every}.values())
+    calibrated = _numbered(path, "calibration", Calibration)
+    return tuple(
+        {
+            (calibration.host, calibration.meter.source, calibration.reference.source): calibration
+            for calibration in calibrated
+        }.values()
+    )
 
 
 def idle_files(path: Path, name: str) -> Iterator[Path]:
@@ -254,7 +261,7 @@ def trial_dirs(path: Path) -> list[Path]:
     folder = path / "trials"
     try:
         with os.scandir(folder) as entries:
-            names = sorted(one.name for one in entries if "0" <= one.name[0] <= "9" and one.is_dir())
+            names = sorted(entry.name for entry in entries if "0" <= entry.name[0] <= "9" and entry.is_dir())
     except OSError:
         return []
     return [folder / name for name in names]
@@ -305,7 +312,7 @@ def damaged(path: Path | str, error: ValueError) -> StoreError:
     if not isinstance(error, ValidationError):
         return StoreError(f"{path}: damaged: {error}")
     first = error.errors(include_url=False, include_context=False)[0]
-    where = "".join(f"{one}." for one in first["loc"])[:-1]
+    where = "".join(f"{key}." for key in first["loc"])[:-1]
     return StoreError(f"{path}: damaged: {where}{': ' if where else ''}{first['msg']}")
 
 
@@ -381,12 +388,16 @@ def readable(*paths: Path) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
             raise
-        said = foreign.one_line(f"{type(error).__name__}: {error}"[:200])
+        description = foreign.one_line(f"{type(error).__name__}: {error}"[:200])
         for path in sorted(paths, key=sums.has_list, reverse=True):  # what can be proven is said first
             if not sums.has_list(path):
-                raise Unproven(f"{path}: {_NOT_SHOWN}: {said}; without {sums.NAME} {_UNTOLD}") from error
-            if (found := sums.damage(path)) is not None:
-                raise StoreError(f"{path / found.name}: {found.why}; {_NOT_SHOWN}: {said}") from error
+                raise Unproven(
+                    f"{path}: {_NOT_SHOWN}: {description}; without {sums.NAME} {_UNTOLD}"
+                ) from error
+            if (problem := sums.damage(path)) is not None:
+                raise StoreError(
+                    f"{path / problem.name}: {problem.why}; {_NOT_SHOWN}: {description}"
+                ) from error
         raise
 
 
@@ -396,18 +407,18 @@ _UNTOLD = "nothing tells whether its files or linewatt are wrong"
 
 def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Damaged]]:
     """What a reader makes of each result below ``root``, oldest first, and those it cannot read."""
-    found: list[T] = []
+    values: list[T] = []
     unread: list[Damaged] = []
     for path in result_dirs(root):
         try:
             with readable(path):
-                found.append(reader(path))
+                values.append(reader(path))
         except StoreError as error:
             unread.append(Damaged(path.name, path, str(error), not isinstance(error, Unproven)))
-    return found, unread
+    return values, unread
 
 
 def result_dirs(root: Path) -> list[Path]:
     """Directories of results below ``root``, by name; also one whose manifest was taken away."""
-    found = {path.parent for name in ("manifest.json", sums.NAME) for path in root.glob(f"*/{name}")}
-    return sorted(path for path in found if not path.name.startswith("."))
+    folders = {path.parent for name in ("manifest.json", sums.NAME) for path in root.glob(f"*/{name}")}
+    return sorted(path for path in folders if not path.name.startswith("."))

@@ -37,14 +37,14 @@ def remembered(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[]
     if state is None or file is None:
         return make()
     head = f"{kind} {_program()} {state}"
-    kept = _read(file, head)
-    if kept is not None:
+    stored = _read(file, head)
+    if stored is not None:
         with suppress(ValidationError):
-            return shape.validate_json(kept)
-    made = make()
+            return shape.validate_json(stored)
+    value = make()
     if state_of(result) == state:
-        _keep(file, head, shape.dump_json(made))
-    return made
+        _keep(file, head, shape.dump_json(value))
+    return value
 
 
 def kept(name: str, version: str, make: Callable[[], bytes]) -> bytes:
@@ -53,11 +53,11 @@ def kept(name: str, version: str, make: Callable[[], bytes]) -> bytes:
     if cache is None:
         return make()
     file, head = cache / hashlib.sha256(name.encode()).hexdigest()[:32], f"{name} {version}"
-    known = _read(file, head)
-    if known is None:
-        known = make()
-        _keep(file, head, known)
-    return known
+    content = _read(file, head)
+    if content is None:
+        content = make()
+        _keep(file, head, content)
+    return content
 
 
 def _file(result: Path, kind: str) -> Path | None:
@@ -83,23 +83,23 @@ def _read(file: Path, head: str) -> bytes | None:
             seen = os.fstat(handle.fileno())
             if not _is_ours(seen, os.stat(file.parent)):  # noqa: PTH116
                 return None
-            most = min(seen.st_size, _MOST_BYTES)  # room for what it may have takes longer than reading it
-            first, _, kept = handle.read(most).partition(b"\n")
+            size = min(seen.st_size, _MOST_BYTES)  # room for what it may have takes longer than reading it
+            first, _, content = handle.read(size).partition(b"\n")
     except OSError:
         return None
-    return kept if first == _line(head, kept) else None
+    return content if first == _line(head, content) else None
 
 
-def _line(head: str, kept: bytes) -> bytes:
-    return f"{head} {hashlib.sha256(kept).hexdigest()}".encode()
+def _line(head: str, content: bytes) -> bytes:
+    return f"{head} {hashlib.sha256(content).hexdigest()}".encode()
 
 
-def _keep(file: Path, head: str, kept: bytes) -> None:
+def _keep(file: Path, head: str, content: bytes) -> None:
     """Have it there for the next time, whole or not at all; it need not outlive a power cut."""
     partial = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial.write_bytes(_line(head, kept) + b"\n" + kept)
+        partial.write_bytes(_line(head, content) + b"\n" + content)
         partial.replace(file)
         _forget_old(file.parent)
     except OSError:
@@ -126,9 +126,9 @@ def _is_ours(file: os.stat_result, folder: os.stat_result) -> bool:
 
 def cache_folder() -> Path | None:
     """The user's cache; None where there is no home. A relative XDG_CACHE_HOME does not count."""
-    given = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    cache_home = Path(os.environ.get("XDG_CACHE_HOME") or "")
     try:
-        return (given if given.is_absolute() else Path.home() / ".cache") / FOLDER
+        return (cache_home if cache_home.is_absolute() else Path.home() / ".cache") / FOLDER
     except RuntimeError:
         return None
 
@@ -144,10 +144,18 @@ def state_of(result: Path) -> str | None:
     except OSError:
         return None
     what = [
-        (path, one.st_mode, one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns)
-        for path, one in seen
+        (
+            path,
+            status.st_mode,
+            status.st_dev,
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+        )
+        for path, status in seen
     ]
-    newest_ns = max(max(one[-2:]) for one in what)
+    newest_ns = max(max(row[-2:]) for row in what)
     if newest_ns >= (time.time() - SETTLED_S) * 1e9:
         return None
     return hashlib.sha256(repr(what).encode()).hexdigest()
@@ -156,18 +164,18 @@ def state_of(result: Path) -> str | None:
 def _files(folder: str, *, trials: bool = False) -> list[str]:
     """A folder, and all below it; ``trials``: it holds trials. Raises OSError, also where there is a link."""
     with os.scandir(folder) as entries:
-        entry_by_name = {one.name: one for one in entries}
+        entry_by_name = {entry.name: entry for entry in entries}
     files = [folder]
     for name in sorted(entry_by_name):
-        one = entry_by_name[name]
-        if one.is_symlink():
-            raise OSError(f"{one.path}: is a link")
-        if not one.is_dir():
-            files.append(one.path)
+        entry = entry_by_name[name]
+        if entry.is_symlink():
+            raise OSError(f"{entry.path}: is a link")
+        if not entry.is_dir():
+            files.append(entry.path)
         elif not trials:
-            files += _files(one.path, trials=name == "trials")
+            files += _files(entry.path, trials=name == "trials")
         else:  # a trial, or what a crash left of one
-            files.append(one.path if name.startswith(".") else f"{one.path}/trial.json")
+            files.append(entry.path if name.startswith(".") else f"{entry.path}/trial.json")
     return files
 
 

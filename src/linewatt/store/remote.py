@@ -65,40 +65,48 @@ def mirrored(results: Path, *, samples: bool = False) -> Mirror:
     url = _url(results)
     store, root = _opened(url), _root(url)
     with _answered(url):
-        every = _by_result(_listed(store))
-    odd = {name: one.name for name, own in every.items() for one in own if not sums.is_name(one.name)}
-    found = {name: own for name, own in every.items() if name not in odd}
+        objects_by_result = _by_result(_listed(store))
+    odd = {
+        name: stored_object.name
+        for name, objects in objects_by_result.items()
+        for stored_object in objects
+        if not sums.is_name(stored_object.name)
+    }
+    by_result = {name: objects for name, objects in objects_by_result.items() if name not in odd}
     state = _state(root)
-    _forget(root, state, found)
+    _forget(root, state, by_result)
     missing = [
-        one
-        for own in found.values()
-        for one in own
-        if _is_read(one.name, samples=samples) and not _is_there(one, root, state)
+        stored_object
+        for objects in by_result.values()
+        for stored_object in objects
+        if _is_read(stored_object.name, samples=samples) and not _is_there(stored_object, root, state)
     ]
     size = _refuse_too_much(url, missing)
     try:
         with _answered(url):
             _fetch(store, root, missing)
-        state |= {one.name: [one.size, one.tag] for one in missing}
+        state |= {stored_object.name: [stored_object.size, stored_object.tag] for stored_object in missing}
         damaged = [*_untrue(root, state, missing, samples=samples)]
     finally:
         _write(root / _STATE, json.dumps(state).encode())
-    damaged += [Damaged(name, root / name, f"{one!r:.80} is no name of a file") for name, one in odd.items()]
+    damaged += [
+        Damaged(name, root / name, f"{stored_object!r:.80} is no name of a file")
+        for name, stored_object in odd.items()
+    ]
     return Mirror(root, tuple(damaged), size)
 
 
 def _url(results: Path) -> str:
     """Raises InvalidInput for one with a user or a key in it, which it does not repeat."""
-    rest = str(results)[len(SCHEME) :]
-    if "@" in rest.partition("/")[0]:
+    bucket_path = str(results)[len(SCHEME) :]
+    if "@" in bucket_path.partition("/")[0]:
         raise InvalidInput("--results s3://…: names a user or a key; give them in the environment (AWS_…)")
-    return f"s3://{rest}"
+    return f"s3://{bucket_path}"
 
 
 def _refuse_too_much(url: str, missing: Iterable[_Object]) -> int:
     """How many bytes they are. Raises InvalidInput."""
-    size = sum(one.size for one in missing)
+    size = sum(stored_object.size for stored_object in missing)
     if size > MOST_BYTES:
         raise InvalidInput(
             f"{url}: {size / MIB:,.0f} MiB would be fetched, and at most {MOST_BYTES / MIB:,.0f} MiB are: "
@@ -124,30 +132,30 @@ def _answered(url: str) -> Iterator[None]:
     except LinewattError:
         raise
     except Exception as error:  # of many kinds, some of Python's own
-        said = shortened(str(error).partition("\n")[0])
-        raise StoreError(f"{url}: the store does not give it: {said}") from error
+        reason = shortened(str(error).partition("\n")[0])
+        raise StoreError(f"{url}: the store does not give it: {reason}") from error
 
 
 def _listed(store: Any) -> Iterator[_Object]:
     import obstore
 
     for chunk in obstore.list(store):
-        for one in chunk:
-            yield _Object(str(one["path"]), int(one["size"]), one.get("e_tag"))
+        for entry in chunk:
+            yield _Object(str(entry["path"]), int(entry["size"]), entry.get("e_tag"))
 
 
 def _by_result(objects: Iterable[_Object]) -> dict[str, list[_Object]]:
     """Objects by the id of their result; what is none is left out."""
-    found: dict[str, list[_Object]] = {}
-    for one in objects:
-        name, _, rest = one.name.partition("/")
-        if rest and not name.startswith("."):
-            found.setdefault(name, []).append(one)
+    by_result: dict[str, list[_Object]] = {}
+    for stored_object in objects:
+        name, _, file_name = stored_object.name.partition("/")
+        if file_name and not name.startswith("."):
+            by_result.setdefault(name, []).append(stored_object)
     marks = ("manifest.json", sums.NAME)
     return {
-        name: own
-        for name, own in found.items()
-        if any(one.name == f"{name}/{mark}" for one in own for mark in marks)
+        name: members
+        for name, members in by_result.items()
+        if any(stored_object.name == f"{name}/{mark}" for stored_object in members for mark in marks)
     }
 
 
@@ -174,38 +182,41 @@ def _root(url: str) -> Path:
 def _state(root: Path) -> dict[str, list[Any]]:
     """Name → size and entity tag of what was fetched."""
     try:
-        found = json.loads((root / _STATE).read_bytes())
+        state = json.loads((root / _STATE).read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return state if isinstance(state, dict) else {}
 
 
-def _is_there(one: _Object, root: Path, state: Mapping[str, list[Any]]) -> bool:
-    return state.get(one.name) == [one.size, one.tag] and (root / one.name).is_file()
+def _is_there(stored_object: _Object, root: Path, state: Mapping[str, list[Any]]) -> bool:
+    return (
+        state.get(stored_object.name) == [stored_object.size, stored_object.tag]
+        and (root / stored_object.name).is_file()
+    )
 
 
-def _forget(root: Path, state: dict[str, list[Any]], found: Mapping[str, Iterable[_Object]]) -> None:
+def _forget(root: Path, state: dict[str, list[Any]], by_result: Mapping[str, Iterable[_Object]]) -> None:
     """Remove what the store has no more."""
-    there = {one.name for objects in found.values() for one in objects}
-    for name in [one for one in state if one not in there]:
+    present = {stored_object.name for objects in by_result.values() for stored_object in objects}
+    for name in [key for key in state if key not in present]:
         del state[name]
         with suppress(OSError):
             (root / name).unlink()
     for folder in root.iterdir():
-        if folder.is_dir() and folder.name not in found:
+        if folder.is_dir() and folder.name not in by_result:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fetch(store: Any, root: Path, wanted: Iterable[_Object]) -> None:
+def _fetch(store: Any, root: Path, objects: Iterable[_Object]) -> None:
     """Raises what the library does; StoreError."""
     import obstore
 
-    def fetch(one: _Object) -> None:
-        data = bytes(obstore.get(store, one.name).bytes())
-        _write(root / one.name, data)
+    def fetch(stored_object: _Object) -> None:
+        data = bytes(obstore.get(store, stored_object.name).bytes())
+        _write(root / stored_object.name, data)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for _ in pool.map(fetch, wanted):
+        for _ in pool.map(fetch, objects):
             pass
 
 
@@ -224,19 +235,19 @@ def _untrue(
     root: Path, state: dict[str, list[Any]], fetched: Iterable[_Object], *, samples: bool
 ) -> Iterator[Damaged]:
     """Results with a file that is not what its checksum is of; they are not there afterwards."""
-    for name in dict.fromkeys(one.name.partition("/")[0] for one in fetched):
+    for name in dict.fromkeys(stored_object.name.partition("/")[0] for stored_object in fetched):
         why = _why_untrue(root / name, samples=samples)
         if why is not None:
             shutil.rmtree(root / name, ignore_errors=True)
-            for one in [one for one in state if one.startswith(f"{name}/")]:
-                del state[one]
+            for key in [fetched_name for fetched_name in state if fetched_name.startswith(f"{name}/")]:
+                del state[key]
             yield Damaged(name, root / name, why)
 
 
 def _why_untrue(result: Path, *, samples: bool) -> str | None:
     """Why what was fetched of a result is not as it was stored; None also where it lists no checksums."""
-    for one in sums.problems(result) if sums.has_list(result) else ():
-        is_read = _is_read(f"{result.name}/{one.name}", samples=samples)
-        if one.kind == "damaged" or (one.kind == "missing" and is_read):
-            return f"{one.name} {one.why}"
+    for problem in sums.problems(result) if sums.has_list(result) else ():
+        is_read = _is_read(f"{result.name}/{problem.name}", samples=samples)
+        if problem.kind == "damaged" or (problem.kind == "missing" and is_read):
+            return f"{problem.name} {problem.why}"
     return None

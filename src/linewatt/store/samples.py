@@ -36,7 +36,7 @@ _FORMAT = "FORMAT parquet, COMPRESSION zstd, WRITE_BLOOM_FILTER false"
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """errors of a disk without room"""
-_own = threading.local()
+_of_thread = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ def columns() -> tuple[Column, ...]:
 def schema() -> Schema:
     """Of a row, as readers of Parquet have it."""
     keys = {
-        f"{one.name}{'?' if one.name == 'trial' else ''}": said(
-            maybe(one.schema) if one.may_be_null else one.schema, one.meaning
+        f"{column.name}{'?' if column.name == 'trial' else ''}": said(
+            maybe(column.schema) if column.may_be_null else column.schema, column.meaning
         )
-        for one in columns()
+        for column in columns()
     }
     return record(keys, "A row of samples: one reading of one channel.")
 
@@ -134,16 +134,21 @@ def write_samples(path: Path, series: Sequence[Series], origin: Origin) -> None:
     """
     import duckdb
 
-    if not hasattr(_own, "cursor"):
-        _own.cursor = warm_up().cursor()
+    if not hasattr(_of_thread, "cursor"):
+        _of_thread.cursor = warm_up().cursor()
     for name, table in _tables(series).items():
-        _own.cursor.register(name, table)
+        _of_thread.cursor.register(name, table)
     rows = _ROWS.replace("{trial}", origin.column)
     about = ", ".join(f"{_quoted(key)}: {_quoted(value)}" for key, value in origin.metadata.items())
     try:
-        _own.cursor.execute(f"COPY ({rows}) TO {_quoted(str(path))} ({_FORMAT}, KV_METADATA {{{about}}})")
+        _of_thread.cursor.execute(
+            f"COPY ({rows}) TO {_quoted(str(path))} ({_FORMAT}, KV_METADATA {{{about}}})"
+        )
     except duckdb.Error as error:
-        number = next((each for each in FULL if os.strerror(each) in str(error)), errno.EIO)
+        number = next(
+            (number_of_full for number_of_full in FULL if os.strerror(number_of_full) in str(error)),
+            errno.EIO,
+        )
         raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
     durable.sync_file(path)
 
@@ -203,9 +208,9 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
 
     bound = [host for host, scopes in cpus.items() if scopes is not None]
     scopes = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
-    wanted = {"path": str(path), "own": scopes, "bound": bound}
+    parameters = {"path": str(path), "own": scopes, "bound": bound}
     try:
-        rows = warm_up().cursor().execute(_COURSES, wanted).fetchall()
+        rows = warm_up().cursor().execute(_COURSES, parameters).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
     return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in rows]
@@ -231,15 +236,15 @@ def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
     channels: list[tuple[str, ...]] = []
     reasons: dict[str | None, int] = {None: 0}
     columns: tuple[list[Any], ...] = [], [], [], [], []
-    for one in series:
-        times, names, values, spans, whys = tuple(zip(*one.samples, strict=True)) or ((),) * 5
+    for source in series:
+        times, names, values, spans, whys = tuple(zip(*source.samples, strict=True)) or ((),) * 5
         first = len(channels)
         numbers = {name: first + at for at, name in enumerate(dict.fromkeys(names))}
-        channels += (_words(one, one.channels[name]) for name in numbers)
+        channels += (_channel_row(source, source.channels[name]) for name in numbers)
         for why in dict.fromkeys(whys):
             reasons.setdefault(why, len(reasons))
-        own = map(numbers.__getitem__, names), map(reasons.__getitem__, whys), times, spans, values
-        for column, new in zip(columns, own, strict=True):
+        new_columns = map(numbers.__getitem__, names), map(reasons.__getitem__, whys), times, spans, values
+        for column, new in zip(columns, new_columns, strict=True):
             column.extend(new)
     names = ("channel_number", "reason_number", "time_s", "span_s", "value")
     types = (np.int32, np.int32, float, float, float)
@@ -265,7 +270,7 @@ def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _words(series: Series, channel: Channel) -> tuple[str, ...]:
+def _channel_row(series: Series, channel: Channel) -> tuple[str, ...]:
     return (
         series.host,
         series.source,

@@ -102,7 +102,7 @@ def has_list(result: Path) -> bool:
 
 def damage(result: Path) -> Problem | None:
     """The first file that was stored and is not as it was written; what was added counts for nothing."""
-    return next((one for one in problems(result) if one.kind != "foreign"), None)
+    return next((problem for problem in problems(result) if problem.kind != "foreign"), None)
 
 
 def gone(result: Path) -> list[str]:
@@ -136,9 +136,9 @@ def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Prob
     except StoreError as error:
         yield Problem("damaged", prefix + NAME, str(error))
         return
-    there = {name for name in files(folder) if not name.startswith(tuple(others))}
-    for name in sorted(digests.keys() | there):
-        if name not in there:
+    present = {name for name in files(folder) if not name.startswith(tuple(others))}
+    for name in sorted(digests.keys() | present):
+        if name not in present:
             if not _is_being_written(folder, name):
                 yield Problem("missing", prefix + name, "was stored and is not there")
         elif name not in digests:
@@ -150,8 +150,8 @@ def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Prob
 def files(folder: Path) -> Iterator[str]:
     """Names of all files below a folder, but those that are, or were, being written."""
     for base, folders, names in os.walk(folder):
-        folders[:] = [one for one in folders if not _is_partial(one)]
-        links = [one for one in folders if (Path(base) / one).is_symlink()]
+        folders[:] = [child for child in folders if not _is_partial(child)]
+        links = [child for child in folders if (Path(base) / child).is_symlink()]
         for name in (*names, *links):
             path = (Path(base) / name).relative_to(folder).as_posix()
             if path != NAME and not _is_partial(name):
@@ -170,8 +170,8 @@ def _is_being_written(folder: Path, name: str) -> bool:
         escaped = glob.escape(part)
         patterns = [f".{escaped}.tmp", f".{escaped}.*.tmp", *((".writing-*",) if below == Path() else ())]
         for pattern in patterns:
-            rest = name.rpartition("/")[2] if pattern == ".writing-*" else below
-            if any((found / rest).exists() for found in (folder / above).glob(pattern)):
+            remainder = name.rpartition("/")[2] if pattern == ".writing-*" else below
+            if any((partial / remainder).exists() for partial in (folder / above).glob(pattern)):
                 return True
     return False
 

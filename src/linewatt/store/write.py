@@ -175,8 +175,8 @@ def write_imported(
     """
     path = new_result(root, manifest["name"], named_s or manifest["created_s"], manifest)
     try:
-        for one in trials:
-            write_trial(path, one.trial, one.series, one.texts)
+        for imported in trials:
+            write_trial(path, imported.trial, imported.series, imported.texts)
         if originals is not None:
             _write_originals(path, originals)
     except BaseException:

@@ -43,9 +43,9 @@ class _Part(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        left = self._end - self._at
+        remaining = self._end - self._at
         self._file.seek(self._at)
-        data = self._file.read(left if size < 0 else min(size, left))
+        data = self._file.read(remaining if size < 0 else min(size, remaining))
         self._at += len(data)
         return data
 
@@ -60,11 +60,11 @@ class Stream:
     def read(self, size: int) -> bytes:
         """So many bytes, or all that are left. Raises Unreadable."""
         pieces: list[bytes] = []
-        left = size
+        remaining = size
         try:
-            while left and (piece := self._reader.read(left)):
+            while remaining and (piece := self._reader.read(remaining)):
                 pieces.append(piece)
-                left -= len(piece)
+                remaining -= len(piece)
         except (zstandard.ZstdError, MemoryError) as error:
             raise Unreadable(str(error)) from error
         return b"".join(pieces)

@@ -77,27 +77,27 @@ class Contents(Part):
 
     @model_validator(mode="after")
     def _is_a_tree(self) -> Self:
-        names = sorted(one.name.split("/") for one in self.files)
-        for one, two in pairwise(names):
-            if two[: len(one)] == one:
-                raise ValueError(f"{'/'.join(one)} is there twice, or is a file and a folder")
+        names = sorted(entry.name.split("/") for entry in self.files)
+        for name, next_name in pairwise(names):
+            if next_name[: len(name)] == name:
+                raise ValueError(f"{'/'.join(name)} is there twice, or is a file and a folder")
         return self
 
     @model_validator(mode="after")
     def _is_of_a_size(self) -> Self:
         if self.total_bytes > MOST_BYTES:
             raise ValueError(f"unpacks to {self.total_bytes} bytes; no result has more than {MOST_BYTES}")
-        for one in self.files:
-            if one.bytes > MIB + MOST_RATIO * one.packed_bytes:
+        for entry in self.files:
+            if entry.bytes > MIB + MOST_RATIO * entry.packed_bytes:
                 raise ValueError(
-                    f"{one.name} unpacks from {one.packed_bytes} to {one.bytes} bytes, "
+                    f"{entry.name} unpacks from {entry.packed_bytes} to {entry.bytes} bytes, "
                     "as no file of a result does"
                 )
         return self
 
     @property
     def total_bytes(self) -> int:
-        return sum(one.bytes for one in self.files)
+        return sum(entry.bytes for entry in self.files)
 
 
 def header(name: str, size: int) -> bytes:

@@ -43,8 +43,8 @@ class Opened:
 
 
 def refused(bundle: Path, name: str, why: str) -> InvalidInput:
-    said = foreign.shortened(f"{bundle}: {name}: {why}")
-    return InvalidInput(f"{said}; nothing was imported")
+    refusal = foreign.shortened(f"{bundle}: {name}: {why}")
+    return InvalidInput(f"{refusal}; nothing was imported")
 
 
 _AGAIN = "get the bundle again from where it was made"
@@ -62,11 +62,11 @@ def opened(bundle: Path) -> Iterator[Opened]:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise InvalidInput(f"{bundle}: is no regular file; a bundle is read from a file")
-            found = _listed(bundle, file)
-            _refuse_damaged(found, status.st_size)
+            bundle_file = _listed(bundle, file)
+            _refuse_damaged(bundle_file, status.st_size)
         except OSError as error:
             raise InvalidInput(f"{bundle}: cannot be read: {error.strerror}") from error
-        yield found
+        yield bundle_file
 
 
 def _listed(bundle: Path, file: BinaryIO) -> Opened:
@@ -110,51 +110,55 @@ def _first(bundle: Path, file: BinaryIO) -> tuple[bytes, int]:
     return data, size
 
 
-def _refuse_damaged(found: Opened, size: int) -> None:
+def _refuse_damaged(archive: Opened, size: int) -> None:
     """Raise InvalidInput where a byte of the bundle is not as it was written, or there are more or fewer."""
-    end = found.first_bytes
-    for _, entry, frame in found.frames():
+    end = archive.first_bytes
+    for _, entry, frame in archive.frames():
         if frame.digest() != entry.packed_sha256:
-            raise _damaged(found, entry, frame, size)
+            raise _damaged(archive, entry, frame, size)
         end += entry.packed_bytes
-    found.file.seek(end)
-    tail = found.file.read(layout.SEAL_BYTES + 1)
-    if tail == layout.seal(_first_frame(found)):
+    archive.file.seek(end)
+    tail = archive.file.read(layout.SEAL_BYTES + 1)
+    if tail == layout.seal(_first_frame(archive)):
         return
     if len(tail) < layout.SEAL_BYTES:
-        raise found.refused("its end", f"is cut off; {_AGAIN}")
-    name = _name_of(found, end, size)
+        raise archive.refused("its end", f"is cut off; {_AGAIN}")
+    name = _name_of(archive, end, size)
     if name is not None:
-        raise found.refused(name, "is in the bundle and is not listed")
-    raise found.refused(layout.LIST, f"damaged, or what is behind the last file is; {_AGAIN}")
+        raise archive.refused(name, "is in the bundle and is not listed")
+    raise archive.refused(layout.LIST, f"damaged, or what is behind the last file is; {_AGAIN}")
 
 
-def _damaged(found: Opened, entry: Entry, frame: Frame, size: int) -> InvalidInput:
+def _damaged(archive: Opened, entry: Entry, frame: Frame, size: int) -> InvalidInput:
     """What is wrong where the frame of a file should be."""
-    found.file.seek(max(0, size - layout.SEAL_BYTES))
-    tail = found.file.read()
-    if layout.is_seal(tail) and tail != layout.seal(_first_frame(found)):
-        return found.refused(layout.LIST, f"damaged; {_AGAIN}")
-    name = _name_of(found, frame.start, size)
+    archive.file.seek(max(0, size - layout.SEAL_BYTES))
+    tail = archive.file.read()
+    if layout.is_seal(tail) and tail != layout.seal(_first_frame(archive)):
+        return archive.refused(layout.LIST, f"damaged; {_AGAIN}")
+    name = _name_of(archive, frame.start, size)
     if name is not None and name != entry.name:
-        if any(one.name == name for one in found.contents.files):
-            return found.refused(entry.name, f"is missing: {name} is in its place; {_AGAIN}")
-        return found.refused(name, f"is in the bundle and is not listed; {_AGAIN}")
-    total = found.first_bytes + sum(one.packed_bytes for one in found.contents.files) + layout.SEAL_BYTES
+        if any(listed_entry.name == name for listed_entry in archive.contents.files):
+            return archive.refused(entry.name, f"is missing: {name} is in its place; {_AGAIN}")
+        return archive.refused(name, f"is in the bundle and is not listed; {_AGAIN}")
+    total = (
+        archive.first_bytes
+        + sum(listed_entry.packed_bytes for listed_entry in archive.contents.files)
+        + layout.SEAL_BYTES
+    )
     if size < frame.start + frame.size + layout.SEAL_BYTES:
-        return found.refused(
+        return archive.refused(
             entry.name,
             f"is missing or cut off: the bundle has {size} bytes and should have {total}; {_AGAIN}",
         )
-    return found.refused(entry.name, f"damaged: has another checksum than when it was packed; {_AGAIN}")
+    return archive.refused(entry.name, f"damaged: has another checksum than when it was packed; {_AGAIN}")
 
 
-def _first_frame(found: Opened) -> bytes:
-    found.file.seek(0)
-    return found.file.read(found.first_bytes)
+def _first_frame(archive: Opened) -> bytes:
+    archive.file.seek(0)
+    return archive.file.read(archive.first_bytes)
 
 
-def _name_of(found: Opened, start: int, size: int) -> str | None:
+def _name_of(archive: Opened, start: int, size: int) -> str | None:
     """The file whose frame begins at a place, as its header has it."""
-    member = Frame(found.file, start, max(0, size - start)).member()
-    return None if member is None else foreign.one_line(member.name.removeprefix(f"{found.contents.id}/"))
+    member = Frame(archive.file, start, max(0, size - start)).member()
+    return None if member is None else foreign.one_line(member.name.removeprefix(f"{archive.contents.id}/"))

@@ -52,7 +52,7 @@ def pack(result: Path, target: Path) -> Packed:
         raise InvalidInput(
             f"{result.name!r}: rename this folder to letters, digits, dots, underscores and dashes first"
         )
-    names, left_out = _whole(result)
+    names, left_out = _names_to_pack(result)
     partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with tempfile.TemporaryFile(dir=target.parent) as frames:
@@ -76,23 +76,23 @@ def pack(result: Path, target: Path) -> Packed:
     return Packed(target, contents, size, digest, left_out)
 
 
-def _whole(result: Path) -> tuple[list[str], tuple[str, ...]]:
+def _names_to_pack(result: Path) -> tuple[list[str], tuple[str, ...]]:
     """Names of all files of a result, and those that are not its own. Raises StoreError for a damaged one."""
-    found = verify(result)
-    wrong = [one for one in found.problems if one.kind != "foreign"]
+    check = verify(result)
+    wrong = [problem for problem in check.problems if problem.kind != "foreign"]
     if wrong:
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise StoreError(
             f"{result.name}: {wrong[0].name} {wrong[0].why}{more}: a bundle would carry that on; "
             "'linewatt verify' lists what is wrong"
         )
-    left_out = tuple(one.name for one in found.problems)
+    left_out = tuple(problem.name for problem in check.problems)
     return _names(result, left_out), left_out
 
 
 def _names(result: Path, left_out: tuple[str, ...]) -> list[str]:
-    own = {name for name in sums.files(result) if name not in left_out}
-    return sorted(own | ({sums.NAME} if sums.has_list(result) else set()))
+    packed_names = {name for name in sums.files(result) if name not in left_out}
+    return sorted(packed_names | ({sums.NAME} if sums.has_list(result) else set()))
 
 
 def _packed(result: Path, names: list[str], frames: BinaryIO) -> Iterator[Entry]:
@@ -116,14 +116,14 @@ def _frame(path: Path, member: str, name: str, frames: BinaryIO, behind: bytes) 
             frames.write(data)
 
         put(packing.compress(head))
-        left = size
-        while left:
-            piece = file.read(min(left, _PIECE))
+        remaining = size
+        while remaining:
+            piece = file.read(min(remaining, _PIECE))
             if not piece:
                 raise OSError(f"{name} became shorter while it was read")
             digest.update(piece)
             put(packing.compress(piece))
-            left -= len(piece)
+            remaining -= len(piece)
         put(packing.compress(pad + behind))
         put(packing.flush())
     return Entry(
@@ -141,7 +141,7 @@ def _compressor() -> zstandard.ZstdCompressor:
 
 def _refuse_changed(result: Path, names: list[str], entries: list[Entry]) -> None:
     """Raise StoreError where what was packed is not all of the result as its own list has it."""
-    packed = {one.name: one.sha256 for one in entries}
+    packed = {entry.name: entry.sha256 for entry in entries}
     if not sums.has_list(result):
         return
     listed = sums.read(result / sums.NAME)

@@ -87,18 +87,18 @@ def _write(packed: Opened, folder: Path) -> None:
 def _copy(packed: Opened, entry: Entry, frame: Frame, file: BinaryIO, behind: bytes) -> None:
     """Write what a frame holds of a file; not more of it than was listed is unpacked."""
     head = layout.header(f"{packed.contents.id}/{entry.name}", entry.bytes)
-    stream, digest, left = frame.unpacked(), hashlib.sha256(), entry.bytes
+    stream, digest, remaining = frame.unpacked(), hashlib.sha256(), entry.bytes
     if stream.read(len(head)) != head:
         raise packed.refused(entry.name, frame.oddity(packed.contents.id, entry.name))
-    while left:
-        piece = stream.read(min(left, PIECE))
+    while remaining:
+        piece = stream.read(min(remaining, PIECE))
         if not piece:
             raise packed.refused(entry.name, "holds less than is listed")
         digest.update(piece)
         file.write(piece)
-        left -= len(piece)
-    rest = layout.padding(entry.bytes) + behind
-    if stream.read(len(rest) + 1) != rest:
+        remaining -= len(piece)
+    ending = layout.padding(entry.bytes) + behind
+    if stream.read(len(ending) + 1) != ending:
         raise packed.refused(entry.name, "holds more than is listed")
     if digest.hexdigest() != entry.sha256:
         raise packed.refused(entry.name, "is not what its checksum is of")
@@ -106,9 +106,9 @@ def _copy(packed: Opened, entry: Entry, frame: Frame, file: BinaryIO, behind: by
 
 def _refuse_untrue(packed: Opened, folder: Path) -> None:
     """Raise InvalidInput for files that are no result, or not as the result itself lists them."""
-    found = verify(folder)
-    for one in found.problems:
-        raise packed.refused(one.name, f"{one.why} (of the result that is in the bundle)")
+    check = verify(folder)
+    for problem in check.problems:
+        raise packed.refused(problem.name, f"{problem.why} (of the result that is in the bundle)")
     try:
         read.load_manifest(folder)
     except StoreError:
@@ -117,10 +117,10 @@ def _refuse_untrue(packed: Opened, folder: Path) -> None:
 
 def _refuse_another(final: Path, contents: Contents) -> None:
     """Raise StoreError where the result that has the id already is not the one of the bundle."""
-    listed = {one.name: one.sha256 for one in contents.files}
-    there = set(sums.files(final)) | ({sums.NAME} if sums.has_list(final) else set())
-    for name in sorted(listed.keys() | there):
-        if name in listed and name in there:
+    listed = {entry.name: entry.sha256 for entry in contents.files}
+    stored = set(sums.files(final)) | ({sums.NAME} if sums.has_list(final) else set())
+    for name in sorted(listed.keys() | stored):
+        if name in listed and name in stored:
             if digest_of(final / name) == listed[name]:
                 continue
             what = f"{name} is another"

@@ -72,12 +72,12 @@ class Missing:
         """``chunk 4``, ``chunks 4 to 6``."""
         if self.last is None:
             return f"from chunk {self.first} to the end"
-        one = self.first == self.last
-        return f"chunk {self.first}" if one else f"chunks {self.first} to {self.last}"
+        is_single = self.first == self.last
+        return f"chunk {self.first}" if is_single else f"chunks {self.first} to {self.last}"
 
     def is_of(self, numbers: Collection[int]) -> bool:
         """Whether all of these chunks are among some numbers."""
-        return self.last is not None and all(one in numbers for one in range(self.first, self.last + 1))
+        return self.last is not None and all(number in numbers for number in range(self.first, self.last + 1))
 
     def holds(self, gap: Gap, slack_s: float) -> bool:
         """Whether a silence is that of these chunks."""
@@ -89,9 +89,9 @@ def _database() -> Any:
     """Of the whole process: to make one takes longer than to read a short soak, and nothing stays in it."""
     import duckdb
 
-    made = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
-    made.execute("SET threads = least(4, current_setting('threads'))")
-    return made
+    database = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
+    database.execute("SET threads = least(4, current_setting('threads'))")
+    return database
 
 
 class Chunks:
@@ -123,10 +123,10 @@ class Chunks:
         for part in self.parts:
             for batch in _batches(self.files(part)):
                 for host, source, channel, *words, rows, missing, reason in self._rows(_SERIES, batch):
-                    _, before, before_missing, said = by_series.get(
+                    _, before, before_missing, reason_before = by_series.get(
                         (host, source, channel), (None, 0, 0, None)
                     )
-                    figures = (words, rows + before, missing + before_missing, said or reason)
+                    figures = (words, rows + before, missing + before_missing, reason_before or reason)
                     by_series[host, source, channel] = figures
         ordered = sorted(by_series.items())
         return [_info(number, key, *figures) for number, (key, figures) in enumerate(ordered)]
@@ -137,19 +137,19 @@ class Chunks:
         Raises StoreError when nothing of the soak can be read at all.
         """
         beats = pulses(series)
-        wanted = [one for one in series if one.number in tracks or one.number in beats]
+        chosen = [info for info in series if info.number in tracks or info.number in beats]
         start_s = min(part.started_s for part in self.parts)
         usual_s = self._usual_s()
-        steady = ((one.host, one.source) for one in wanted if one.source not in SPARSE)
-        slowest_s = max((usual_s.get(each, 0.0) for each in steady), default=0.0)
+        steady = ((info.host, info.source) for info in chosen if info.source not in SPARSE)
+        slowest_s = max((usual_s.get(source, 0.0) for source in steady), default=0.0)
         span_s = max(part.ended_s for part in self.parts) - start_s
         cell_s = interval_s * max(1, -(-max(slowest_s * 0.99, span_s / MOST_CELLS) // interval_s))
         result = Scan(start_s, cell_s, int(span_s // cell_s) + 2, max(usual_s.values(), default=cell_s))
-        steps = Steps((result.cells, start_s, cell_s), wanted, tracks, beats, usual_s)
-        self._database.register("wanted", _numbered(wanted))
-        select = _select(sorted({one.channel for one in wanted}))
+        steps = Steps((result.cells, start_s, cell_s), chosen, tracks, beats, usual_s)
+        self._database.register("wanted", _numbered(chosen))
+        select = _select(sorted({info.channel for info in chosen}))
         for part in self.parts:
-            steps.begin(part, self._holes(part), whole=self._has_start(part))
+            steps.begin(part, self._holes(part), has_start=self._has_start(part))
             for batch in _batches(self.files(part)):
                 table = self._columns(select, batch, {"start": start_s, "cell": cell_s})
                 steps.add(table, self._again(batch, start_s, cell_s))
@@ -163,31 +163,31 @@ class Chunks:
         At its end a part has every sensor speak once more, so that a last reading older than ``interval_s``
         before that is not the last.
         """
-        return [one for part in self.parts for one in self._missing_of(part, interval_s)]
+        return [run for part in self.parts for run in self._missing_of(part, interval_s)]
 
     def _missing_of(self, part: Part, interval_s: float) -> Iterator[Missing]:
-        there = {chunk.number: chunk.samples for chunk in part.chunks}
-        number = max(there, default=0)
+        samples_by_number = {chunk.number: chunk.samples for chunk in part.chunks}
+        number = max(samples_by_number, default=0)
         for first, last, start_s, end_s in self._runs(part, part.missing):
             yield Missing(part.number, first, last, start_s, end_s, first == 1 or last > number)
-        known = number == max([number, *part.missing])
-        if number and known and there[number] not in self.damaged and part.why == "done":
-            last_s = self._ends_s(there[number], (part.started_s, part.ended_s))[1]
+        is_end_known = number == max([number, *part.missing])
+        if number and is_end_known and samples_by_number[number] not in self.damaged and part.why == "done":
+            last_s = self._ends_s(samples_by_number[number], (part.started_s, part.ended_s))[1]
             if part.ended_s - last_s > interval_s:
                 yield Missing(part.number, number + 1, None, last_s, part.ended_s, is_edge=True)
 
     def _holes(self, part: Part) -> list[tuple[float, float]]:
         """Time of which chunks are missing or damaged."""
-        cut = [one.number for one in part.chunks if one.samples in self.damaged]
+        cut = [chunk.number for chunk in part.chunks if chunk.samples in self.damaged]
         return [(start_s, end_s) for *_, start_s, end_s in self._runs(part, sorted([*part.missing, *cut]))]
 
     def _runs(self, part: Part, gone: Sequence[int]) -> Iterator[tuple[int, int, float, float]]:
         """First and last number of chunks on end, and the time between the readings around them."""
-        there = {chunk.number: chunk.samples for chunk in part.chunks}
+        samples_by_number = {chunk.number: chunk.samples for chunk in part.chunks}
         for first in (number for number in gone if number - 1 not in gone):
             last = next(number for number in range(first, first + len(gone)) if number + 1 not in gone)
-            start_s = self._ends_s(there.get(first - 1), (part.started_s, part.started_s))[1]
-            end_s = self._ends_s(there.get(last + 1), (part.ended_s, part.ended_s))[0]
+            start_s = self._ends_s(samples_by_number.get(first - 1), (part.started_s, part.started_s))[1]
+            end_s = self._ends_s(samples_by_number.get(last + 1), (part.ended_s, part.ended_s))[0]
             yield first, last, start_s, end_s
 
     def _ends_s(self, path: Path | None, otherwise: tuple[float, float]) -> tuple[float, float]:
@@ -230,13 +230,13 @@ class Chunks:
         ) -> dict[tuple[int, int], list[tuple[float, float]]]:
             import numpy as np
 
-            asked = {"number": np.asarray(numbers, np.int64), "cell": np.asarray(cells, np.int64)}
-            self._database.register("asked", asked)
-            found: dict[tuple[int, int], list[tuple[float, float]]] = {}
+            asked_cells = {"number": np.asarray(numbers, np.int64), "cell": np.asarray(cells, np.int64)}
+            self._database.register("asked", asked_cells)
+            readings: dict[tuple[int, int], list[tuple[float, float]]] = {}
             values = {"start": start_s, "cell": cell_s}
             for number, cell, *reading in self._rows(_AGAIN, batch, values):
-                found.setdefault((number, cell), []).append((reading[0], reading[1]))
-            return found
+                readings.setdefault((number, cell), []).append((reading[0], reading[1]))
+            return readings
 
         return rows
 
@@ -264,9 +264,9 @@ class Chunks:
         readable = [path for path in files if path not in self.damaged]
         if not readable:
             return nothing
-        given = {"files": [str(path) for path in readable], **(values or {})}
+        parameters = {"files": [str(path) for path in readable], **(values or {})}
         try:
-            return take(self._database.execute(query, given))
+            return take(self._database.execute(query, parameters))
         except duckdb.Error as error:
             before = len(self.damaged)
             for path in readable:
@@ -294,12 +294,12 @@ def _info(
     return SeriesInfo(number, host, source, channel, unit, kind, scope, provenance, rows, missing, reason)
 
 
-def _numbered(wanted: Sequence[SeriesInfo]) -> dict[str, Any]:
+def _numbered(chosen: Sequence[SeriesInfo]) -> dict[str, Any]:
     import numpy as np
 
     words = ("host", "source", "channel")
-    columns = {name: np.array([getattr(one, name) for one in wanted], dtype=object) for name in words}
-    return {"number": np.array([one.number for one in wanted], np.int64), **columns}
+    columns = {name: np.array([getattr(info, name) for info in chosen], dtype=object) for name in words}
+    return {"number": np.array([info.number for info in chosen], np.int64), **columns}
 
 
 def _not_whole(path: Path) -> str | None:

@@ -68,10 +68,10 @@ class Part:
         Those after the last that is there are only known where the result lists what was stored; a part that
         came to its end has one.
         """
-        there = {chunk.number for chunk in self.chunks}
+        present = {chunk.number for chunk in self.chunks}
         gone = {int(match[1]) for name in self.gone if (match := _CHUNK.fullmatch(name))}
-        last = max(there | gone, default=1 if self.why == "done" else 0)
-        return tuple(number for number in range(1, last + 1) if number not in there)
+        last = max(present | gone, default=1 if self.why == "done" else 0)
+        return tuple(number for number in range(1, last + 1) if number not in present)
 
 
 def is_soak(result: Path) -> bool:
@@ -81,7 +81,7 @@ def is_soak(result: Path) -> bool:
 
 def new_part(result: Path, started_s: float) -> Path:
     """Make the directory of the next part of the soak. Raises StoreError, DiskFull."""
-    numbers = [int(found[1]) for path, found in _named(result / FOLDER, _PART)]
+    numbers = [int(match[1]) for path, match in _matching_entries(result / FOLDER, _PART)]
     number = max(numbers, default=0) + 1
     path = result / FOLDER / f"part-{number:03d}"
     begin = PartBegin(schema_version=SCHEMA_VERSION, number=number, started_s=started_s)
@@ -150,8 +150,15 @@ def parts(result: Path) -> list[Part]:
     """The parts of a soak in order. Raises StoreError naming the damaged file."""
     gone = [name.split("/") for name in sums.gone(result)]
     return [
-        _part(path, [one[2] for one in gone if one[:2] == [FOLDER, path.name] and len(one) == 3])
-        for path, _ in _named(result / FOLDER, _PART)
+        _part(
+            path,
+            [
+                parts_of_name[2]
+                for parts_of_name in gone
+                if parts_of_name[:2] == [FOLDER, path.name] and len(parts_of_name) == 3
+            ],
+        )
+        for path, _ in _matching_entries(result / FOLDER, _PART)
     ]
 
 
@@ -165,7 +172,7 @@ def events(part: Part, damaged: dict[Path, str]) -> Iterator[Event]:
     """What happened in a part, as it was written; files that cannot be read are put down as ``damaged``."""
     for path in (chunk.events for chunk in part.chunks if chunk.events):
         try:
-            yield from [value_of(path, one, Event) for one in parsed(path, foreign.read_each_json)]
+            yield from [value_of(path, event, Event) for event in parsed(path, foreign.read_each_json)]
         except StoreError as error:
             damaged[path] = _why(path, error)
 
@@ -180,9 +187,9 @@ def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, UsersTal
 
     Files that cannot be read are put down as ``damaged``.
     """
-    known = summed(part)
+    summed_chunks = summed(part)
     for chunk in part.chunks:
-        path = chunk.users_sum or (None if chunk.number in known else chunk.users)
+        path = chunk.users_sum or (None if chunk.number in summed_chunks else chunk.users)
         if path is None:
             continue
         try:
@@ -195,8 +202,10 @@ def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, UsersTal
 
 def users_gone(part: Part) -> list[str]:
     """Names of files of what users did that were stored and are not there, and that no sum has."""
-    known = summed(part)
-    return [name for name in part.gone if (found := _USERS.fullmatch(name)) and int(found[1]) not in known]
+    summed_chunks = summed(part)
+    return [
+        name for name in part.gone if (match := _USERS.fullmatch(name)) and int(match[1]) not in summed_chunks
+    ]
 
 
 def summed(part: Part) -> set[int]:
@@ -210,7 +219,7 @@ _ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet"}
 
 def _part(path: Path, gone: Sequence[str]) -> Part:
     begin = read_as(path / "part.json", PartBegin)
-    chunks = tuple(_chunk(path, int(found[1])) for _, found in _named(path, _CHUNK))
+    chunks = tuple(_chunk(path, int(match[1])) for _, match in _matching_entries(path, _CHUNK))
     if (path / "ended.json").exists():
         end = read_as(path / "ended.json", PartEnd)
         ended_s, why = end.ended_s, end.why
@@ -263,23 +272,28 @@ def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
 _LAST = "SELECT max(time_s) FROM read_parquet(?)"
 
 
-def _named(folder: Path, pattern: re.Pattern[str]) -> list[tuple[Path, re.Match[str]]]:
+def _matching_entries(folder: Path, pattern: re.Pattern[str]) -> list[tuple[Path, re.Match[str]]]:
     """Entries of a folder that match, by number."""
     if not folder.is_dir():
         return []
     matches = [(path, match) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
-    return sorted(matches, key=lambda each: int(each[1][1]))
+    return sorted(matches, key=lambda entry: int(entry[1][1]))
 
 
 def _ordered(series: Sequence[Series]) -> list[Series]:
     """Samples in the order that readers need."""
     by_source: dict[tuple[str, str], Series] = {}
-    for one in series:
-        before = by_source.get((one.host, one.source))
-        by_source[one.host, one.source] = one if before is None else _joined(before, one)
+    for source_series in series:
+        before = by_source.get((source_series.host, source_series.source))
+        by_source[source_series.host, source_series.source] = (
+            source_series if before is None else _joined(before, source_series)
+        )
     return [
-        replace(one, samples=sorted(one.samples, key=lambda sample: (sample.channel, sample.time_s)))
-        for _, one in sorted(by_source.items())
+        replace(
+            source_series,
+            samples=sorted(source_series.samples, key=lambda sample: (sample.channel, sample.time_s)),
+        )
+        for _, source_series in sorted(by_source.items())
     ]
 
 

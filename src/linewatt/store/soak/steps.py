@@ -129,23 +129,23 @@ class Steps:
 
         self._np = np
         self._count, self._start_s, self._cell_s = grid
-        self._series = {one.number: one for one in series}
-        self._places = np.array([one.number for one in series], np.int64)
-        self._usual_s = np.array([usual_s.get((one.host, one.source), grid[2]) for one in series])
+        self._series = {info.number: info for info in series}
+        self._places = np.array([info.number for info in series], np.int64)
+        self._usual_s = np.array([usual_s.get((info.host, info.source), grid[2]) for info in series])
         self._silence_s = MAX_GAP_INTERVALS * self._usual_s
-        self._wraps = np.array([_wraps_at(one) for one in series])
-        self._is_counter = np.array([one.kind == "counter" for one in series], bool)
-        self._is_energy = np.array([one.kind == "counter" and one.unit == "J" for one in series], bool)
-        self._has_span = np.array([one.kind == "mean" for one in series], bool)
-        self._from_zero = np.array([one.source in FROM_ZERO for one in series], bool)
+        self._wraps = np.array([_wraps_at(info) for info in series])
+        self._is_counter = np.array([info.kind == "counter" for info in series], bool)
+        self._is_energy = np.array([info.kind == "counter" and info.unit == "J" for info in series], bool)
+        self._has_span = np.array([info.kind == "mean" for info in series], bool)
+        self._from_zero = np.array([info.source in FROM_ZERO for info in series], bool)
         self._names = list(dict.fromkeys([*tracks.values(), _NO_TRACK]))
-        of_series = [tracks.get(one.number, _NO_TRACK) for one in series]
+        of_series = [tracks.get(info.number, _NO_TRACK) for info in series]
         self._track = np.array([self._names.index(name) for name in of_series], np.int64)
-        sources = list(dict.fromkeys((one.host, one.source) for one in series))
+        sources = list(dict.fromkeys((info.host, info.source) for info in series))
         self._sources = sources
-        self._source = np.array([sources.index((one.host, one.source)) for one in series], np.int64)
-        self._pulse = np.array([one.number in beats for one in series], bool)
-        self._is_sparse = np.array([one.source in SPARSE for one in series], bool)
+        self._source = np.array([sources.index((info.host, info.source)) for info in series], np.int64)
+        self._pulse = np.array([info.number in beats for info in series], bool)
+        self._is_sparse = np.array([info.source in SPARSE for info in series], bool)
         shape = (len(self._names), self._count)
         self._whole, self._spread, self._seconds = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._covered = np.zeros((len(sources), self._count), np.int8)
@@ -153,14 +153,14 @@ class Steps:
         self.totals: dict[tuple[int, int], Counted] = {}
         self.gaps: list[Gap] = []
 
-    def begin(self, part: Part, holes: Sequence[tuple[float, float]] = (), *, whole: bool = True) -> None:
-        """The next part: nothing is known of any series yet. ``holes`` are times whose chunks are not there.
+    def begin(self, part: Part, holes: Sequence[tuple[float, float]] = (), *, has_start: bool = True) -> None:
+        """Begin the next part; no series has a reading yet. ``holes`` are the times of missing chunks.
 
-        Not ``whole``: its first chunk is not there, so that nothing is known of the time before the first
-        readings, by which other counters count, too.
+        Without ``has_start`` the first chunk is missing. The time before the first readings is then unknown,
+        by which the other counters count, too.
         """
         np, count = self._np, len(self._places)
-        self._part, self._holes, self._is_whole = part, holes, whole
+        self._part, self._holes, self._is_whole = part, holes, has_start
         self._first_s, self._last_s = np.full(count, np.nan), np.full(count, np.nan)
         self._last = np.full(count, np.nan)
         self._increase, self._resets = np.zeros(count), np.zeros(count, np.int64)
@@ -279,19 +279,23 @@ class Steps:
         return crossing, inside, resets, hidden_s
 
     def _put_counts(self, batch: _Batch, gaps: Sequence[Gap]) -> None:
-        np, own = self._np, self._is_counter[batch.at]
-        at, cell = batch.at[own], batch.cell[own]
-        crossing, inside, step_s = batch.crossing[own], batch.inside[own], batch.step_s[own]
-        first_s, track = batch.readings["first_s"][own], self._track[at]
+        np, is_counter = self._np, self._is_counter[batch.at]
+        at, cell = batch.at[is_counter], batch.cell[is_counter]
+        crossing, inside, step_s = (
+            batch.crossing[is_counter],
+            batch.inside[is_counter],
+            batch.step_s[is_counter],
+        )
+        first_s, track = batch.readings["first_s"][is_counter], self._track[at]
         np.add.at(self._increase, at, crossing + inside)
         np.add.at(self._whole, (track, cell), crossing + inside)
         took_s = np.where(step_s > self._silence_s[at], self._usual_s[at], step_s)
         took_s = np.clip(np.nan_to_num(took_s), 1e-9, self._cell_s)
         earlier = np.clip((self._start_s + cell * self._cell_s - (first_s - took_s)) / took_s, 0.0, 1.0)
-        known = np.where(self._in_gap(at, first_s, step_s, gaps), 0.0, crossing)
+        crossing_in_rates = np.where(self._in_gap(at, first_s, step_s, gaps), 0.0, crossing)
         spread = ~self._is_energy[at]
-        np.add.at(self._spread, (track, cell), (inside + known * (1 - earlier)) * spread)
-        np.add.at(self._spread, (track, np.maximum(cell - 1, 0)), known * earlier * spread)
+        np.add.at(self._spread, (track, cell), (inside + crossing_in_rates * (1 - earlier)) * spread)
+        np.add.at(self._spread, (track, np.maximum(cell - 1, 0)), crossing_in_rates * earlier * spread)
 
     def _in_gap(self, at: Array, first_s: Array, step_s: Array, gaps: Sequence[Gap]) -> Array:
         inside: Array = self._np.zeros(len(at), bool)
@@ -304,13 +308,13 @@ class Steps:
     def _put_levels(self, batch: _Batch) -> None:
         """Σ value × s: readings without a span stand for the usual interval each; energy is as counted."""
         np = self._np
-        own = self._is_energy[batch.at] | ~self._is_counter[batch.at]
-        at, cell, energy = batch.at[own], batch.cell[own], self._is_energy[batch.at[own]]
-        readings = {name: column[own] for name, column in batch.readings.items()}
-        near = batch.step_s[own] <= self._silence_s[at]
-        counted = batch.inside[own] + np.where(near, batch.crossing[own], 0.0)
-        lasted_s = readings["last_s"] - readings["first_s"] + np.where(near, batch.step_s[own], 0.0)
-        lasted_s -= batch.hidden_s[own]
+        is_level = self._is_energy[batch.at] | ~self._is_counter[batch.at]
+        at, cell, energy = batch.at[is_level], batch.cell[is_level], self._is_energy[batch.at[is_level]]
+        readings = {name: column[is_level] for name, column in batch.readings.items()}
+        near = batch.step_s[is_level] <= self._silence_s[at]
+        counted = batch.inside[is_level] + np.where(near, batch.crossing[is_level], 0.0)
+        lasted_s = readings["last_s"] - readings["first_s"] + np.where(near, batch.step_s[is_level], 0.0)
+        lasted_s -= batch.hidden_s[is_level]
         each_s = np.where(self._has_span[at], 1.0, self._usual_s[at])
         weighted = np.where(energy, counted, readings["weighted"] * each_s)
         seconds = np.where(energy, lasted_s, readings["seconds"] * each_s)
@@ -321,7 +325,7 @@ class Steps:
 
     def _cover(self, part: Part) -> None:
         """Where in the part each source spoke: between its ends, but not in its gaps."""
-        np, numbers = self._np, {each: number for number, each in enumerate(self._sources)}
+        np, numbers = self._np, {source_key: number for number, source_key in enumerate(self._sources)}
         for place in np.flatnonzero(self._seen & self._pulse):
             last_s, source = float(self._last_s[place]), self._source[place]
             if self._is_sparse[place]:
@@ -362,9 +366,9 @@ def _increase(np: Any, before: Array, after: Array, wraps: Array) -> tuple[Array
     return np.where(is_wrap, wrapped, np.where(step >= 0, step, 0.0)), is_reset
 
 
-def _wraps_at(one: SeriesInfo) -> float:
+def _wraps_at(info: SeriesInfo) -> float:
     """Where a counter wraps; infinity where it does not (the stored samples do not say it)."""
-    return 2.0**SOFTNET_BITS if one.channel.startswith(_NARROW) else float("inf")
+    return 2.0**SOFTNET_BITS if info.channel.startswith(_NARROW) else float("inf")
 
 
 def pulses(series: Sequence[SeriesInfo]) -> frozenset[int]:
@@ -373,12 +377,12 @@ def pulses(series: Sequence[SeriesInfo]) -> frozenset[int]:
     A host's sensor talks over the network, so some counter of netcounters moves with each of its records.
     """
     best: dict[tuple[str, str], SeriesInfo] = {}
-    for one in series:
-        known = best.get((one.host, one.source))
-        if known is None or _fullness(one) > _fullness(known):
-            best[one.host, one.source] = one
-    return frozenset(one.number for one in best.values())
+    for info in series:
+        fullest = best.get((info.host, info.source))
+        if fullest is None or _fullness(info) > _fullness(fullest):
+            best[info.host, info.source] = info
+    return frozenset(info.number for info in best.values())
 
 
-def _fullness(one: SeriesInfo) -> tuple[bool, int]:
-    return one.kind != "counter", one.rows - one.missing
+def _fullness(info: SeriesInfo) -> tuple[bool, int]:
+    return info.kind != "counter", info.rows - info.missing

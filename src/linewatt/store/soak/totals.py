@@ -35,9 +35,9 @@ class LoadTotals:
         """Over these channels of these hosts, or of all."""
         return sum(
             value
-            for host, own in self.counted.items()
+            for host, values in self.counted.items()
             if hosts is None or host in hosts
-            for channel, value in own.items()
+            for channel, value in values.items()
             if channel in channels
         )
 
