@@ -58,7 +58,7 @@ def _curl(url: str) -> list[str]:
 
 
 def _snmpget(ready: Ready, _: Path) -> list[str]:
-    names = [column.oid.format(pdu=1) for column in PROFILES["apc-rpdu2"].whole]
+    names = [column.oid.format(pdu=1) for column in PROFILES["apc-rpdu2"].pdu]
     return ["snmpget", "-v", "2c", "-c", "public", "-On", f"{HERE}:{ready['port']}", *names]
 
 

@@ -273,7 +273,7 @@ def test_a_passphrase_that_cannot_be_is_refused_without_being_said(
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("part", [{}, {"outlet": 3}, {"phase": 2}])
 def test_every_profile_is_whole(profile: Any, part: dict[str, Any]) -> None:
-    if not getattr(PROFILES[profile], next(iter(part), "whole")):
+    if not getattr(PROFILES[profile], next(iter(part), "pdu")):
         with pytest.raises(ValidationError, match=f"{profile} has no {next(iter(part))}s"):
             SnmpConfig(address="a", profile=profile, **part)
         return

@@ -67,16 +67,16 @@ def counter_delta(
     steps = _steps(tuple(time_s for time_s, _ in readings), window, interval_s)
     if isinstance(steps, str):
         return CounterDelta(None, steps)
-    total = least = most = 0.0
+    total = lower_bound = upper_bound = 0.0
     for number, share in steps:
         before, after = readings[number][1], readings[number + 1][1]
         counted = _counted(before, after, bits) if wraps_at is None else _turned(before, after, wraps_at)
         if counted is None:
             return CounterDelta(None, f"counter reset: from {before:.0f} to {after:.0f}")
         total += share * counted
-        least += counted if share == 1 else 0.0
-        most += counted
-    return CounterDelta(total, None, least, most)
+        lower_bound += counted if share == 1 else 0.0
+        upper_bound += counted
+    return CounterDelta(total, None, lower_bound, upper_bound)
 
 
 @lru_cache(maxsize=256)  # all counters of a record have their times in common

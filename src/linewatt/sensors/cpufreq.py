@@ -209,8 +209,8 @@ class Cpufreq(LineSensor):
         if "frequency" not in sections:
             reasons["frequency"] = "no cpufreq: the kernel does not see at which frequency its CPUs run"
         if not temperatures:
-            asked = "temperature" in sections
-            reasons["temperature"] = _NO_TEMPERATURE if asked else "not read when this was recorded"
+            was_read = "temperature" in sections
+            reasons["temperature"] = _NO_TEMPERATURE if was_read else "not read when this was recorded"
         if not {"core", "package"} & sections.keys():
             reasons["throttle"] = "no thermal_throttle: only Intel CPUs count it, and no virtual ones"
         return reasons
@@ -251,8 +251,8 @@ def _sections(record: str) -> dict[str, dict[str, str]]:
     head, *parts, end = record.strip().split("|") if "|" in record else (record, "")
     matches = [_SECTION.fullmatch(part) for part in parts]
     names = [match[1] or match[3] for match in matches if match]
-    whole = _HEAD.fullmatch(head) and _END.fullmatch(end) and None not in matches
-    if not whole or len(set(names)) < len(names):
+    is_complete = _HEAD.fullmatch(head) and _END.fullmatch(end) and None not in matches
+    if not is_complete or len(set(names)) < len(names):
         raise ParseError(f"cpufreq: {record[:60]!r} is no whole record")
     return {
         match[1] or match[3]: _by_cpu(match[2]) if match[1] else _by_sensor(match[4])
@@ -268,13 +268,15 @@ def _by_cpu(text: str) -> dict[str, str]:
 
 def _by_sensor(text: str) -> dict[str, str]:
     """Of several with one name, as packages with a k10temp each, the second one ends in 2, and so on."""
-    found: dict[str, str] = {}
+    word_by_name: dict[str, str] = {}
     for word in text.split():
         key, _, value = word.partition("=")
         name = key.replace("_", " ").strip()
-        alike = sum(re.fullmatch(rf"{re.escape(name)}(?: \d+)?", one) is not None for one in found)
-        found[f"{name} {alike + 1}" if name in found else name] = value
-    return found
+        alike = sum(
+            re.fullmatch(rf"{re.escape(name)}(?: \d+)?", earlier) is not None for earlier in word_by_name
+        )
+        word_by_name[f"{name} {alike + 1}" if name in word_by_name else name] = value
+    return word_by_name
 
 
 def _degrees(text: str) -> float | None:

@@ -199,24 +199,27 @@ def losses(counted: Mapping[str, float | None], *, leaving: bool | None = None) 
     }
     again = _again(loss_by_cause.values(), counted, leaving)
     loss_by_cause = {
-        key: replace(one, packets=one.packets - again.get(key, 0.0)) for key, one in loss_by_cause.items()
+        key: replace(loss, packets=loss.packets - again.get(key, 0.0)) for key, loss in loss_by_cause.items()
     }
-    return sorted((one for one in loss_by_cause.values() if one.packets > 0), key=lambda one: -one.packets)
+    return sorted(
+        (loss for loss in loss_by_cause.values() if loss.packets > 0), key=lambda loss: -loss.packets
+    )
 
 
 def _again(
-    found: Iterable[Loss], counted: Mapping[str, float | None], leaving: bool | None
+    losses_found: Iterable[Loss], counted: Mapping[str, float | None], leaving: bool | None
 ) -> dict[str, float]:
     """What each cause has of packets that another one dropped, the same way: out or in."""
     ways = {True: lambda cause: cause.leaving, False: lambda cause: cause.arriving}
     again: dict[str, float] = {}
     for way in ways if leaving is None else (leaving,):
         moved = {
-            one.cause.key: sum(counted.get(name) or 0.0 for name in ways[way](one.cause)) for one in found
+            loss.cause.key: sum(counted.get(name) or 0.0 for name in ways[way](loss.cause))
+            for loss in losses_found
         }
-        for part, whole in COUNTED_TWICE:
-            rest = moved.get(whole, 0.0) - again.get(whole, 0.0)
-            again[whole] = again.get(whole, 0.0) + min(moved.get(part, 0.0), max(0.0, rest))
+        for part, total in COUNTED_TWICE:
+            remaining = moved.get(total, 0.0) - again.get(total, 0.0)
+            again[total] = again.get(total, 0.0) + min(moved.get(part, 0.0), max(0.0, remaining))
     return again
 
 

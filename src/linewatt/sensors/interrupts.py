@@ -156,7 +156,7 @@ class Interrupts(LineSensor):
         }
         kinds = zip(SOFTIRQS, sections.get("softirqs", "").split(), strict=False)
         values |= {f"softirqs.{kind}": _number(word) for kind, word in kinds}
-        return values | _of_data(_by_interface(sections))
+        return values | _counts_of_data_interfaces(_by_interface(sections))
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why there are none of a kind. Raises ParseError."""
@@ -167,7 +167,7 @@ class Interrupts(LineSensor):
                 f"too many interrupts × CPUs of the data interface (over {MOST_CELLS}, or over "
                 f"{MOST_BUILTIN_CELLS} on a host without awk or with counts on most CPUs): not counted"
             )
-        elif not _of_data(_by_interface(sections)):
+        elif not _counts_of_data_interfaces(_by_interface(sections)):
             without = [device for device, text in _by_interface(sections).items() if ";" not in text]
             whose = "the data interface" if len(_by_interface(sections)) < 2 else " and ".join(without)
             why = "have no interrupts of their own" if len(without) > 1 else "has no interrupts of its own"
@@ -176,13 +176,13 @@ class Interrupts(LineSensor):
 
     def channel(self, name: str) -> Channel:
         """Raises ParseError for a name that cannot be."""
-        group, _, rest = name.partition(".")
+        group, _, quantity = name.partition(".")
         if name in TOTALS.values():
             return Channel(name, "count", "counter", scope="machine", bits=64)
-        if group == "softirqs" and rest in SOFTIRQS:
+        if group == "softirqs" and quantity in SOFTIRQS:
             return Channel(name, "count", "counter", scope="machine", bits=_SUM_BITS)
         if re.fullmatch(r"irq\.(data|cpu\d+)", name, re.ASCII):
-            scope = "nic:data" if rest == "data" else f"cpu:{rest[3:]}"
+            scope = "nic:data" if quantity == "data" else f"cpu:{quantity[3:]}"
             return Channel(name, "count", "counter", scope=scope, bits=_SUM_BITS)
         raise ParseError(f"interrupts delivers no channel {name!r}")
 
@@ -199,8 +199,8 @@ def _sections(record: str) -> dict[str, str]:
     """Section → its words. Raises ParseError."""
     head, *parts = record.strip().split("|")
     words = head.split()
-    whole = len(words) == 3 and words[:2] == [MARK, "1"] and parts and parts[-1].startswith("end ")
-    if not whole:
+    is_complete = len(words) == 3 and words[:2] == [MARK, "1"] and parts and parts[-1].startswith("end ")
+    if not is_complete:
         raise ParseError(f"interrupts: {record[:60]!r} is no whole record")
     return {name: text for name, _, text in (part.partition(" ") for part in parts)}
 
@@ -210,16 +210,16 @@ def _by_interface(sections: Mapping[str, str]) -> dict[str, str]:
     return {name.partition(":")[2]: text for name, text in sections.items() if name.startswith("irq:")}
 
 
-def _of_data(told: Mapping[str, str]) -> dict[str, float | None]:
+def _counts_of_data_interfaces(rows_by_device: Mapping[str, str]) -> dict[str, float | None]:
     """Interrupts of the data interfaces, in sum and by CPU; nothing where one of them has none."""
     counted: dict[str, list[str]] = {}
     cpus: list[str] = []
-    for device, text in told.items():
+    for device, text in rows_by_device.items():
         head, *rows = (row.split() for row in text.split(";"))
         bus, cpus = head[0] if head else "", head[1:]
         if not rows:
             return {}
-        rows = [[*row[:2], *_each_cpu(row[2:], len(cpus))] for row in rows]
+        rows = [[*row[:2], *_count_for_each_cpu(row[2:], len(cpus))] for row in rows]
         queues = names_of_queues(tuple(row[1] for row in rows), device, bus)
         counted |= {number: counts for number, name, *counts in rows if name in queues}
     sums = [sum(map(_number, counts)) % 2**_SUM_BITS for counts in zip(*counted.values(), strict=True)]
@@ -227,17 +227,17 @@ def _of_data(told: Mapping[str, str]) -> dict[str, float | None]:
     return {"irq.data": sum(sums) % 2**_SUM_BITS, **per_cpu} if sums else {}
 
 
-def _each_cpu(counts: list[str], cpus: int) -> list[str]:
+def _count_for_each_cpu(counts: list[str], cpus: int) -> list[str]:
     """A count for each CPU of the list; of counts such as ``5:123`` the others are 0. Raises ParseError."""
     if len(counts) == cpus and not any(":" in count for count in counts):
         return counts
-    each = ["0"] * cpus
+    counts_by_cpu = ["0"] * cpus
     for count in counts:
         cpu, colon, number = count.partition(":")
         if not colon or _number(cpu) >= cpus:
             raise ParseError("interrupts: a row of /proc/interrupts has not a count for each CPU")
-        each[int(cpu)] = number
-    return each
+        counts_by_cpu[int(cpu)] = number
+    return counts_by_cpu
 
 
 def _number(text: str) -> int:

@@ -212,19 +212,19 @@ class Netcounters(LineSensor):
             "softnet": "no /proc/net/softnet_stat",
             "nstat": "no /proc/net/snmp",
         }
-        there = {name.partition(":")[0] for name, text in sections.items() if text.strip()}
-        return {name: reason for name, reason in missing.items() if name not in there}
+        present = {name.partition(":")[0] for name, text in sections.items() if text.strip()}
+        return {name: reason for name, reason in missing.items() if name not in present}
 
     def channel(self, name: str) -> Channel:
         """Unit, kind, scope and width of a channel. Raises ParseError for a name that cannot be."""
         if not _CHANNEL.fullmatch(name):
             raise ParseError(f"netcounters delivers no channel {name!r}")
-        group, _, rest = name.partition(".")
-        port = rest.rpartition(".")[0] if group == "nic" else ""
-        cpu = rest.partition(".")[0] if rest.startswith("cpu") else ""
+        group, _, quantity = name.partition(".")
+        port = quantity.rpartition(".")[0] if group == "nic" else ""
+        cpu = quantity.partition(".")[0] if quantity.startswith("cpu") else ""
         return Channel(
             name=name,
-            unit="B" if rest.endswith(("_bytes", "Octets")) else "count",
+            unit="B" if quantity.endswith(("_bytes", "Octets")) else "count",
             kind="counter",
             scope={
                 "nic": f"nic:{port or 'data'}",
@@ -270,8 +270,8 @@ def _over_ports(values: Mapping[str, float | None], ports: Collection[str]) -> d
     sums: dict[str, float | None] = {}
     for name in {name.rpartition(".")[2] for name in values if name.startswith("nic.")} if ports else ():
         of_ports = [values.get(f"nic.{port.partition(':')[2]}.{name}") for port in ports]
-        known = [value for value in of_ports if value is not None]
-        sums[f"nic.{name}"] = sum(known) if len(known) == len(of_ports) else None
+        readable = [value for value in of_ports if value is not None]
+        sums[f"nic.{name}"] = sum(readable) if len(readable) == len(of_ports) else None
     return dict(sorted(sums.items()))
 
 

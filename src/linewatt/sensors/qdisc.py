@@ -87,13 +87,15 @@ class Qdisc(LineSensor):
             shown = read_json(record, "qdisc")
             if shown == _ABSENT:
                 return {}
-            if all(isinstance(one, list) for one in shown):  # of several data ports, and of one without any
-                shown = [one for port in shown for one in port]
-            counted = [one for one in shown if one.get("root") or one["kind"] in _BESIDE]
+            if all(isinstance(port, list) for port in shown):  # of several data ports, and of one without any
+                shown = [discipline for port in shown for discipline in port]
+            counted = [
+                discipline for discipline in shown if discipline.get("root") or discipline["kind"] in _BESIDE
+            ]
             if not counted:
                 raise ParseError("qdisc: tc shows no root discipline")
             return {
-                f"qdisc.{name}": float(sum(one[key] for one in counted) % 2**BITS)
+                f"qdisc.{name}": float(sum(discipline[key] for discipline in counted) % 2**BITS)
                 for name, key in _TOTALS.items()
             }
         except (ValueError, TypeError, KeyError, AttributeError) as error:

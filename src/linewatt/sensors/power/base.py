@@ -48,13 +48,13 @@ PowerScope = Literal[
 ]
 
 
-def text_like(pattern: str, wanted: str, example: str) -> Any:
+def text_like(pattern: str, expectation: str, example: str) -> Any:
     """A type for text that matches ``pattern`` from end to end; the schema shows the same pattern."""
     compiled = re.compile(pattern, re.ASCII)
 
     def check(text: str) -> str:
         if not compiled.fullmatch(text):
-            raise ValueError(wanted)
+            raise ValueError(expectation)
         return text
 
     shown = Field(examples=[example], json_schema_extra={"pattern": f"^(?:{pattern})$"})
@@ -240,10 +240,12 @@ _ALWAYS_DRAWS = ("wall", "psu-in", "psu-out", "system", "cpu", "package")
 
 def no_meter(channels: Mapping[str, Channel], values: Mapping[str, float | None]) -> str | None:
     """Why a source measures nothing: all its power of a host that runs is 0 W; ``None`` if it does."""
-    known = [
+    readings = [
         (channels[name], value) for name, value in values.items() if name in channels and value is not None
     ]
-    watts = [(one.scope.partition(":")[0], value) for one, value in known if one.unit in ("W", "J")]
+    watts = [
+        (channel.scope.partition(":")[0], value) for channel, value in readings if channel.unit in ("W", "J")
+    ]
     if any(value for _, value in watts) or not any(scope in _ALWAYS_DRAWS for scope, _ in watts):
         return None
     return "this server has no power meter: every reading of power is 0 W; leave this source out"
@@ -252,13 +254,13 @@ def no_meter(channels: Mapping[str, Channel], values: Mapping[str, float | None]
 def each_once(channels: dict[str, Any]) -> dict[str, Any]:
     """Channels that a user describes; raises ValueError where two of them would count the same watts."""
     seen: dict[tuple[str, str], str] = {}
-    for name, one in channels.items():
-        other = seen.setdefault((one.scope, one.unit), name)
-        if one.unit in ("W", "J") and other != name:
-            kind = one.scope.partition(":")[0]
+    for name, channel in channels.items():
+        first_name = seen.setdefault((channel.scope, channel.unit), name)
+        if channel.unit in ("W", "J") and first_name != name:
+            kind = channel.scope.partition(":")[0]
             raise ValueError(
-                f"{other} and {name} are both {one.scope} in {one.unit}, of which only one would count; "
-                f"give each a scope of its own, such as {kind}:{other} and {kind}:{name}"
+                f"{first_name} and {name} are both {channel.scope} in {channel.unit}, of which only one "
+                f"would count; give each a scope of its own, such as {kind}:{first_name} and {kind}:{name}"
             )
     return channels
 

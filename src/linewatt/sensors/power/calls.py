@@ -63,11 +63,11 @@ class Calls:
         """End what still runs."""
         if self._loop.is_closed():
             return
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
+        unfinished = asyncio.all_tasks(self._loop)
+        for task in unfinished:
             task.cancel()
-        if left:
-            self._loop.run_until_complete(asyncio.wait(left, timeout=END_S))
+        if unfinished:
+            self._loop.run_until_complete(asyncio.wait(unfinished, timeout=END_S))
         self._loop.run_until_complete(asyncio.sleep(0))  # connections end on the next turn of the loop
         self._loop.close()
 
@@ -174,7 +174,7 @@ class JsonClient:
                         raise HostError(f"{self._who}: {path}: sends more than {MAX_BODY_BYTES >> 20} MiB")
                 return _reply(response.status_code, response.headers, bytes(body))
         except (self._httpx.HTTPError, self._httpx.InvalidURL, OSError) as error:
-            raise HostError(f"{self._who}: {_said(error)}") from error
+            raise HostError(f"{self._who}: {_error_text(error)}") from error
 
     def _redirected(self, path: str, location: str) -> str:
         to = self._origin.join(path).join(location)
@@ -204,7 +204,7 @@ def _reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
         return Reply(status, headers, problem=problem if body else "is empty")
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """What went wrong in one line, with the next step where it is known."""
     text = " ".join(str(error).split()) or type(error).__name__
     seen: BaseException | None = error

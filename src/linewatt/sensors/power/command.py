@@ -144,16 +144,18 @@ class Command(LineSensor):
         if not isinstance(name, str):
             raise ParseError(f"command: channel {str(name)[:63]!r} is no name")
         if name not in self.cfg.channels:
-            known = ", ".join(self.cfg.channels)
-            raise InvalidInput(f"command: channel {str(name)[:63]!r} was not declared; declared are {known}")
+            declared = ", ".join(self.cfg.channels)
+            raise InvalidInput(
+                f"command: channel {str(name)[:63]!r} was not declared; declared are {declared}"
+            )
         return name
 
     def _line(self, record: str) -> _Line:
         document = _mapping(record)
-        given = {"channel", "value", "values"} & document.keys()
-        if given == {"channel", "value"}:
+        given_keys = {"channel", "value", "values"} & document.keys()
+        if given_keys == {"channel", "value"}:
             pairs = [(document["channel"], document["value"])]
-        elif given == {"values"} and isinstance(document["values"], dict) and document["values"]:
+        elif given_keys == {"values"} and isinstance(document["values"], dict) and document["values"]:
             pairs = list(document["values"].items())
         else:
             raise ParseError(f"command: {record[:60]!r} has neither channel and value, nor values")
@@ -169,8 +171,8 @@ def _mapping(record: str) -> dict[str, Any]:
         raise ParseError(f"command: {record[:60]!r} is no JSON object")
     unknown = document.keys() - _KEYS
     if unknown:
-        known = ", ".join(sorted(_KEYS))
-        raise ParseError(f"command: key {min(unknown)[:40]!r} is not known; known are {known}")
+        allowed = ", ".join(sorted(_KEYS))
+        raise ParseError(f"command: key {min(unknown)[:40]!r} is not known; known are {allowed}")
     return document
 
 
@@ -179,8 +181,8 @@ def _value(name: str, value: object) -> float | None:
     return None if value is None else _number(value, f"the value of {name[:63]}")
 
 
-def _time_s(found: dict[str, Any]) -> float | None:
-    time = found.get("time")
+def _time_s(document: dict[str, Any]) -> float | None:
+    time = document.get("time")
     return None if time is None else _number(time, "time")
 
 

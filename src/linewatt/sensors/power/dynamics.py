@@ -48,13 +48,13 @@ class Dynamics:
         """Bound on the error of ``age_s``, where it is not 0."""
         return max(0.0, (self.settle_s or 0.0) - self.age_s) / 2 if self.age_s else 0.0
 
-    def __or__(self, other: Dynamics) -> Dynamics:
-        """With what is declared (``other``); of two, the slower."""
+    def __or__(self, stated: Dynamics) -> Dynamics:
+        """Combined with the declared dynamics; of two times, the slower."""
         return Dynamics(
-            refresh_s=_slower(self.refresh_s, other.refresh_s),
-            averaging_s=_slower(self.averaging_s, other.averaging_s),
-            delay_s=self.delay_s if self.delay_s is not None else other.delay_s,
-            settle_s=_slower(self.settle_s, other.settle_s),
+            refresh_s=_slower(self.refresh_s, stated.refresh_s),
+            averaging_s=_slower(self.averaging_s, stated.averaging_s),
+            delay_s=self.delay_s if self.delay_s is not None else stated.delay_s,
+            settle_s=_slower(self.settle_s, stated.settle_s),
         )
 
 
@@ -65,9 +65,9 @@ def declared(refresh_s: float | None, averaging_s: float | None) -> Dynamics:
     return Dynamics(refresh_s, averaging_s, None, averaging_s + (refresh_s or 0.0))
 
 
-def _slower(one: float | None, other: float | None) -> float | None:
-    known = [value for value in (one, other) if value is not None]
-    return max(known, default=None)
+def _slower(first_s: float | None, second_s: float | None) -> float | None:
+    stated = [value for value in (first_s, second_s) if value is not None]
+    return max(stated, default=None)
 
 
 def too_short(

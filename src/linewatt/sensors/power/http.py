@@ -219,8 +219,8 @@ def items(cfg: HttpConfig) -> list[list[Item]]:
     if cfg.profile is None:
         return [
             [
-                Item(one.channel(name, f"HTTP {one.path}"), one.path, one.scale)
-                for name, one in cfg.channels.items()
+                Item(reading.channel(name, f"HTTP {reading.path}"), reading.path, reading.scale)
+                for name, reading in cfg.channels.items()
             ]
         ]
     profile = PROFILES[cfg.profile]
@@ -231,12 +231,12 @@ def items(cfg: HttpConfig) -> list[list[Item]]:
     ]
 
 
-def _profiled(meter: int, one: Reading) -> Item:
-    path = one.path.format(meter=meter)
-    quantity = Quantity(scope="wall", unit=one.unit, scale=one.scale, step=one.step)
-    valid = one.valid.format(meter=meter) if one.valid else None
-    channel = quantity.channel(one.name, f"HTTP {path}")
-    return Item(channel, path, one.scale, valid, needed=one.unit == "W")
+def _profiled(meter: int, reading: Reading) -> Item:
+    path = reading.path.format(meter=meter)
+    quantity = Quantity(scope="wall", unit=reading.unit, scale=reading.scale, step=reading.step)
+    valid = reading.valid.format(meter=meter) if reading.valid else None
+    channel = quantity.channel(reading.name, f"HTTP {path}")
+    return Item(channel, path, reading.scale, valid, needed=reading.unit == "W")
 
 
 def at(document: Any, path: str) -> tuple[Any, str]:
@@ -258,12 +258,12 @@ def at(document: Any, path: str) -> tuple[Any, str]:
     return document, ""
 
 
-def _number(found: Any) -> float | None:
+def _number(value: Any) -> float | None:
     """A number; some devices write it as a text."""
-    if isinstance(found, bool) or not isinstance(found, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        number = float(found)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
@@ -310,7 +310,7 @@ class HttpSession(Session):
             raise HostError(f"{self._awaited()}: {problem}")
         missing = ""
         for alternative in items(self._cfg):
-            needed = [at(document, one.path)[1] for one in alternative if one.needed]
+            needed = [at(document, item.path)[1] for item in alternative if item.needed]
             missing = next(filter(None, needed), "")
             if not missing:
                 self._take(alternative, document)
@@ -327,8 +327,8 @@ class HttpSession(Session):
                     f"has {', '.join(list(value)[:MOST_KEYS])}" if isinstance(value, dict) else repr(value)
                 )
                 raise InvalidInput(f"{self._awaited()}: {item.path}: is no number but {inside[:200]}")
-            whole = isinstance(value, int) and item.channel.step is None
-            channel = replace(item.channel, step=item.scale) if whole else item.channel
+            is_integer = isinstance(value, int) and item.channel.step is None
+            channel = replace(item.channel, step=item.scale) if is_integer else item.channel
             configured = as_configured(self._cfg, channel)
             self._items[configured.name] = replace(item, channel=configured)
             self._channels[configured.name] = configured

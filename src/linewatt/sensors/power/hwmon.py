@@ -254,12 +254,16 @@ class Hwmon(LineSensor):
         of the settings fits nothing.
         """
         readings = self._readings(record)
-        self._channels.update((one.channel.name, one.channel) for one in readings)
-        return {one.channel.name: one.value for one in readings}
+        self._channels.update((reading.channel.name, reading.channel) for reading in readings)
+        return {reading.channel.name: reading.value for reading in readings}
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why readings are None, by channel. Raises ParseError."""
-        return {one.channel.name: one.reason for one in self._readings(record) if one.reason is not None}
+        return {
+            reading.channel.name: reading.reason
+            for reading in self._readings(record)
+            if reading.reason is not None
+        }
 
     def channel(self, name: str) -> Channel:
         """What a channel that :meth:`parse` delivered is. Raises ParseError for any other."""
@@ -278,20 +282,22 @@ class Hwmon(LineSensor):
     def _check_scopes(self, sensors: list[_Sensor]) -> None:
         """Raises InvalidInput for a scope of what is not read."""
         for pattern in self.cfg.scopes:
-            if not any(fnmatchcase(name, pattern) for one in sensors for name in one.names):
-                there = [f"{one.chip}.{one.label or one.sensor}" for one in sensors]
-                raise InvalidInput(f"hwmon: scopes: no sensor that is read fits {pattern!r}; {_there(there)}")
+            if not any(fnmatchcase(name, pattern) for sensor in sensors for name in sensor.names):
+                available = [f"{sensor.chip}.{sensor.label or sensor.sensor}" for sensor in sensors]
+                raise InvalidInput(
+                    f"hwmon: scopes: no sensor that is read fits {pattern!r}; {_format_available(available)}"
+                )
 
     def _read(self, sensors: list[_Sensor]) -> Iterator[_Reading]:
         folders = {sensor.folder: (sensor.chip, sensor.device) for sensor in sensors}
         alike, twins = Counter(chip for chip, _ in folders.values()), Counter(folders.values())
         taken: set[str] = set()
         for sensor in sensors:
-            known = sensor.device and twins[sensor.chip, sensor.device] == 1
-            part = sensor.device if known else sensor.folder
+            has_device = sensor.device and twins[sensor.chip, sensor.device] == 1
+            part = sensor.device if has_device else sensor.folder
             alone = alike[sensor.chip] == 1
-            named = self._named(sensor, part)
-            scope = named or _known(sensor, part, alone=alone)
+            named = self._scope_in_settings(sensor, part)
+            scope = named or _scope_by_driver(sensor, part, alone=alone)
             if scope is None or (named is None and scope in taken):
                 scope = f"other:{sensor.chip}-{part}-{sensor.sensor}"
             taken.add(scope)
@@ -300,7 +306,7 @@ class Hwmon(LineSensor):
             value = None if reason else int(sensor.word) / 1e6
             yield _Reading(self._channel(f"{chip}.{sensor.sensor}", sensor, scope), value, reason)
 
-    def _named(self, sensor: _Sensor, part: str) -> str | None:
+    def _scope_in_settings(self, sensor: _Sensor, part: str) -> str | None:
         """What it measures, as the settings say."""
         for pattern, scope in self.cfg.scopes.items():
             if any(fnmatchcase(name, pattern) for name in sensor.names):
@@ -325,7 +331,7 @@ def command(cfg: HwmonConfig, root: str = "") -> list[str]:
     return ["bash", "-c", _SCRIPT, MARK, root, interval_us, str(len(cfg.chips)), *cfg.chips, *cfg.channels]
 
 
-def _known(sensor: _Sensor, part: str, *, alone: bool) -> str | None:
+def _scope_by_driver(sensor: _Sensor, part: str, *, alone: bool) -> str | None:
     """What it measures, as the driver's name tells; of several ACPI meters none is the system."""
     for chip, what, scope in _RULES:
         labels = (sensor.label, sensor.label.lower())
@@ -383,13 +389,13 @@ def _tolerance(accuracy: str) -> float | None:
 
 def _refuse(lack: str) -> InvalidInput:
     """The error for ``lacks``, the setting, its pattern, and what there is, with tabs between."""
-    _, kind, pattern, *there = (*lack.split("\t"), "")
-    there = [name for name in there if name]
+    _, kind, pattern, *available = (*lack.split("\t"), "")
+    available = [name for name in available if name]
     what = "chip" if kind == "chips" else "sensor of power or energy"
-    return InvalidInput(f"hwmon: {kind}: no {what} fits {pattern!r}; {_there(there)}")
+    return InvalidInput(f"hwmon: {kind}: no {what} fits {pattern!r}; {_format_available(available)}")
 
 
-def _there(names: list[str]) -> str:
+def _format_available(names: list[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     if not names:
         return "there is none: a virtual machine, or its drivers are not loaded"

@@ -88,9 +88,9 @@ class ModbusRegister(Quantity):
 
     def described(self, name: str) -> Channel:
         """The channel; whole numbers have a step, and unsigned ones wrap."""
-        whole = self.type != "float32"
+        is_integer = self.type != "float32"
         wraps_at = 2 ** (16 * self.words) * self.scale if self.type.startswith("uint") else None
-        return self.channel(name, f"Modbus {self.place}", self.scale if whole else None, wraps_at)
+        return self.channel(name, f"Modbus {self.place}", self.scale if is_integer else None, wraps_at)
 
     def reading(self, registers: Sequence[int]) -> tuple[float | None, str]:
         """The value, or None and why there is none (pure)."""
@@ -166,7 +166,7 @@ class ModbusSession(Session):
                     "addresses begin with 0"
                 )
             if refusal:
-                raise HostError(f"{self._who}: {register.place}: {_words(refusal)}")
+                raise HostError(f"{self._who}: {register.place}: {_refusal_text(refusal)}")
 
     def readings(self, names: Sequence[str]) -> dict[str, Answer]:
         """Ask for these registers, one after the other."""
@@ -178,7 +178,7 @@ class ModbusSession(Session):
     async def _value(self, register: ModbusRegister) -> Answer:
         registers, refusal = await self._registers(register)
         if refusal:
-            return None, f"{register.place}: {_words(refusal)}"
+            return None, f"{register.place}: {_refusal_text(refusal)}"
         return register.reading(registers)
 
     async def _registers(self, register: ModbusRegister) -> tuple[list[int], int]:
@@ -214,7 +214,7 @@ class ModbusSession(Session):
         self._calls.close()
 
 
-def _words(refusal: int) -> str:
+def _refusal_text(refusal: int) -> str:
     return f"exception {refusal} ({REFUSALS.get(refusal, 'of the meter’s own')})"
 
 

@@ -213,10 +213,10 @@ def _zones(record: str) -> dict[str, _Zone]:
     if start is None or not _END.fullmatch(end) or None in matches:
         raise ParseError(f"rapl: {record[:60]!r} is no whole record")
     zones = [_Zone(*match.groups()) for match in matches if match]
-    return dict(_named(zones, one_counter=start[1] in _ONE_COUNTER_A_PACKAGE))
+    return dict(_counted_zones(zones, one_counter=start[1] in _ONE_COUNTER_A_PACKAGE))
 
 
-def _named(zones: list[_Zone], *, one_counter: bool) -> Iterator[tuple[str, _Zone]]:
+def _counted_zones(zones: list[_Zone], *, one_counter: bool) -> Iterator[tuple[str, _Zone]]:
     """The zones that count, by channel; ``one_counter``: dies show their package, ``core`` is one core."""
     parts = _packages(zones, one_counter=one_counter)
     counted = _PARTS - {"core"} if one_counter else _PARTS
@@ -238,7 +238,7 @@ def _packages(zones: list[_Zone], *, one_counter: bool) -> dict[str, str]:
         (match, zone.key) for zone in zones if zone.is_top and (match := _PACKAGE.fullmatch(zone.name))
     ]
     parts: dict[str, str] = {}
-    for match, key in sorted(packages, key=lambda one: int(one[0][2] or 0)):
+    for match, key in sorted(packages, key=lambda package: int(package[0][2] or 0)):
         part = match[1] if match[2] is None or one_counter else f"{match[1]}-die-{match[2]}"
         if part not in parts.values():
             parts[key] = part

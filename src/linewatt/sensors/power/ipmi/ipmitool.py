@@ -286,16 +286,18 @@ class Ipmitool(LineSensor):
 
     def _read(self, record: str) -> tuple[dict[str, float | None], dict[str, str]]:
         parts = _parts(record)
-        chosen = _chosen(tuple(known for known, _ in parts), self._cfg.sensors)
-        if self._cfg.sensors is None and not any(known == DCMI for known, _ in parts):
-            problem = sdr.no_power(list(chosen.values()), [one.sensor for one in chosen.values()])
+        chosen = _chosen(tuple(record_or_dcmi for record_or_dcmi, _ in parts), self._cfg.sensors)
+        if self._cfg.sensors is None and not any(record_or_dcmi == DCMI for record_or_dcmi, _ in parts):
+            problem = sdr.no_power(
+                list(chosen.values()), [chosen_sensor.sensor for chosen_sensor in chosen.values()]
+            )
             if problem:
                 raise InvalidInput(f"ipmitool: {problem}")
         values: dict[str, float | None] = {}
         reasons: dict[str, str] = {}
-        for known, answer in parts:
-            sensor = chosen.get(known)
-            if known != DCMI and sensor is None:
+        for sensor_record, answer in parts:
+            sensor = chosen.get(sensor_record)
+            if sensor_record != DCMI and sensor is None:
                 continue
             channel = sensor.channel if sensor else sdr.dcmi_channel()
             self._channels[channel.name] = channel
@@ -330,32 +332,32 @@ def _parts(record: str) -> list[tuple[str, str]]:
     words = head.split()
     if len(words) != 3 or words[:2] != [MARK, "1"] or len(parts) < 2 or not parts[-1].startswith("end "):
         raise ParseError(f"ipmitool: {record[:60]!r} is no whole record")
-    answers = [(known, answer.strip()) for known, _, answer in (part.partition(" ") for part in parts[:-1])]
-    for known, answer in answers:
-        if known in _WORDS:
+    answers = [(key, answer.strip()) for key, _, answer in (part.partition(" ") for part in parts[:-1])]
+    for key, answer in answers:
+        if key in _WORDS:
             advice = next((f"; {advice}" for sign, advice in _ADVICE.items() if sign in answer), "")
-            raise _WORDS[known](f"ipmitool: {answer}{advice}")
-        if known != DCMI and not _HEX.fullmatch(known):
-            raise ParseError(f"ipmitool: {known[:60]!r} is no sensor record")
+            raise _WORDS[key](f"ipmitool: {answer}{advice}")
+        if key != DCMI and not _HEX.fullmatch(key):
+            raise ParseError(f"ipmitool: {key[:60]!r} is no sensor record")
     return answers
 
 
 @lru_cache(maxsize=256)
-def _chosen(known: tuple[str, ...], wanted: tuple[str, ...] | None) -> Mapping[str, sdr.Chosen]:
+def _chosen(keys: tuple[str, ...], wanted_names: tuple[str, ...] | None) -> Mapping[str, sdr.Chosen]:
     """The sensors to show, by their records. Raises ParseError, InvalidInput."""
-    sensors = {text: sdr.decode(bytes.fromhex(text)) for text in known if text != DCMI}
-    there = {text: sensor for text, sensor in sensors.items() if sensor is not None}
-    if len(there) < len(sensors):
+    sensors = {text: sdr.decode(bytes.fromhex(text)) for text in keys if text != DCMI}
+    decoded = {text: sensor for text, sensor in sensors.items() if sensor is not None}
+    if len(decoded) < len(sensors):
         raise ParseError("ipmitool: a sensor record is damaged")
     try:
-        chosen = sdr.choose(list(there.values()), wanted, DCMI in known, "the host's BMC")
+        chosen = sdr.choose(list(decoded.values()), wanted_names, DCMI in keys, "the host's BMC")
     except InvalidInput as error:
         raise InvalidInput(f"ipmitool: {error}") from error
-    texts = {id(sensor): text for text, sensor in there.items()}
-    return {texts[id(one.sensor)]: one for one in chosen}
+    texts = {id(sensor): text for text, sensor in decoded.items()}
+    return {texts[id(chosen_sensor.sensor)]: chosen_sensor for chosen_sensor in chosen}
 
 
-def _reading(one: sdr.Chosen | None, answer: str) -> tuple[float | None, str | None]:
+def _reading(chosen_sensor: sdr.Chosen | None, answer: str) -> tuple[float | None, str | None]:
     """The value of a sensor, or of DCMI, or why there is none."""
     code = _CODE.search(answer)
     if code:
@@ -363,7 +365,7 @@ def _reading(one: sdr.Chosen | None, answer: str) -> tuple[float | None, str | N
     if not _HEX.fullmatch(answer):
         return None, f"ipmitool says: {answer[:200] or 'nothing'}"
     data = bytes.fromhex(answer)
-    return sdr.reading(one.sensor, data) if one else sdr.dcmi_reading(data)
+    return sdr.reading(chosen_sensor.sensor, data) if chosen_sensor else sdr.dcmi_reading(data)
 
 
 DRIVER = Ipmitool

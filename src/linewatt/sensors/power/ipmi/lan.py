@@ -123,10 +123,12 @@ class Ipmi:
             return chosen
         if self._absent is None:
             self._absent = frozenset(
-                one.sensor for one in chosen if sdr.is_absent(one.sensor, *_ask(link, one.sensor))
+                chosen_sensor.sensor
+                for chosen_sensor in chosen
+                if sdr.is_absent(chosen_sensor.sensor, *_ask(link, chosen_sensor.sensor))
             )
-        there = [sensor for sensor in sensors if sensor not in self._absent]
-        return sdr.choose(there, None, dcmi, link.where)
+        present = [sensor for sensor in sensors if sensor not in self._absent]
+        return sdr.choose(present, None, dcmi, link.where)
 
 
 class IpmiSession(Session):
@@ -135,8 +137,10 @@ class IpmiSession(Session):
     def __init__(self, link: Link, chosen: Iterable[sdr.Chosen], dcmi: bool, cfg: IpmiConfig) -> None:
         super().__init__()
         self._link = link
-        self._sensors = {one.channel.name: one.sensor for one in chosen}
-        channels = [one.channel for one in chosen] + ([sdr.dcmi_channel()] if dcmi else [])
+        self._sensors = {chosen_sensor.channel.name: chosen_sensor.sensor for chosen_sensor in chosen}
+        channels = [chosen_sensor.channel for chosen_sensor in chosen] + (
+            [sdr.dcmi_channel()] if dcmi else []
+        )
         self._channels |= {channel.name: as_configured(cfg, channel) for channel in channels}
 
     def start(self, password: str | None) -> None:
@@ -234,8 +238,8 @@ class Records:
                 "the next try goes on from there"
             )
         reservation = self._reservation if offset else b"\0\0"
-        asked = [*reservation, *self._next.to_bytes(2, "little"), offset, size]
-        code, answer = link.request(storage, _GET_RECORD[storage], asked)
+        parameters = [*reservation, *self._next.to_bytes(2, "little"), offset, size]
+        code, answer = link.request(storage, _GET_RECORD[storage], parameters)
         return code, int.from_bytes(answer[:2], "little"), answer[2:]
 
 
@@ -250,15 +254,15 @@ def _storage(link: Link) -> tuple[int, bytes]:
     return storage, device + (info if by_words else info[:3] + info[5:13])  # without the free space
 
 
-def _has_dcmi(link: Link, wanted: Literal["auto"] | bool) -> bool:
+def _has_dcmi(link: Link, setting: Literal["auto"] | bool) -> bool:
     """Whether DCMI power can be read. Raises InvalidInput if it must be and cannot."""
-    if wanted is False:
+    if setting is False:
         return False
     code, data = link.request(_GROUP, _DCMI_POWER, sdr.DCMI_REQUEST)
-    there = code == 0 and data[:1] == bytes(sdr.DCMI_REQUEST[:1])
-    if wanted is True and not there:
+    is_answered = code == 0 and data[:1] == bytes(sdr.DCMI_REQUEST[:1])
+    if setting is True and not is_answered:
         raise InvalidInput(f"{link.where}: no DCMI power here ({sdr.said(code)}); take {DCMI} out")
-    return there and (wanted is True or sdr.dcmi_reading(data)[0] is not None)
+    return is_answered and (setting is True or sdr.dcmi_reading(data)[0] is not None)
 
 
 def _must(link: Link, code: int, what: str) -> None:

@@ -39,14 +39,14 @@ class Row:
     """Names of one kind: the scope they have, and the part of it.
 
     ``part`` is a template: ``{number}`` is the second group of the pattern, ``{name}`` the sensor's own name.
-    ``whole`` is a reading that contains all others of its scope.
+    ``is_total`` marks a reading that contains all others of its scope.
     """
 
     unit: str
     scope: str
     part: str
     pattern: str
-    whole: bool = False
+    is_total: bool = False
 
 
 _SUPPLY = "(psu|ps|pws|power supply) *([0-9]+|[a-d]) *"
@@ -67,8 +67,8 @@ _PLACE = "([0-9]+ )?((bb|mb|front|rear) )?"
 _TEMP = "( *(temp|temperature))?"
 
 TABLE = (
-    Row("W", "psu-in", "PSU", f"(psu|ps) {_IN}", whole=True),
-    Row("W", "psu-out", "PSU", f"(psu|ps) {_OUT}", whole=True),
+    Row("W", "psu-in", "PSU", f"(psu|ps) {_IN}", is_total=True),
+    Row("W", "psu-out", "PSU", f"(psu|ps) {_OUT}", is_total=True),
     Row(
         "W",
         "psu-in",
@@ -85,27 +85,27 @@ TABLE = (
     Row("W", "psu-in", "PSU{number}", "(pmb|pmbus) *([0-9]+) *(power|pwr)"),
     Row("W", "psu-in", "PSU{number}", "(pmb *power|pmbus *power) *([0-9]+)"),
     # A node is this host; a chassis may hold others, and comes last of all.
-    Row("W", "system", "{name}", "node *(power|pwr)", whole=True),
-    Row("W", "system", "{name}", "(system|sys) *(total )?(power|pwr)( consumption)?", whole=True),
-    Row("W", "system", "{name}", "(power|pwr|pw) consumption", whole=True),
-    Row("W", "system", "{name}", "(total|tot|server) *(power|pwr)", whole=True),
-    Row("W", "system", "{name}", "system level", whole=True),
-    Row("W", "system", "{name}", "(current|present) (power|pwr)", whole=True),
-    Row("W", "system", "{name}", "power( meter)?", whole=True),
-    Row("W", "system", "{name}", "pwr *meter( output)?", whole=True),
+    Row("W", "system", "{name}", "node *(power|pwr)", is_total=True),
+    Row("W", "system", "{name}", "(system|sys) *(total )?(power|pwr)( consumption)?", is_total=True),
+    Row("W", "system", "{name}", "(power|pwr|pw) consumption", is_total=True),
+    Row("W", "system", "{name}", "(total|tot|server) *(power|pwr)", is_total=True),
+    Row("W", "system", "{name}", "system level", is_total=True),
+    Row("W", "system", "{name}", "(current|present) (power|pwr)", is_total=True),
+    Row("W", "system", "{name}", "power( meter)?", is_total=True),
+    Row("W", "system", "{name}", "pwr *meter( output)?", is_total=True),
     # A hot-swap controller: what the whole board takes
-    Row("W", "system", "{name}", "(mb )?hsc (input|in) (power|pwr)", whole=True),
-    Row("W", "system", "{name}", "(avg|average) (power|pwr)", whole=True),
-    Row("W", "system", "{name}", "(power|pwr) usage", whole=True),
-    Row("W", "system", "{name}", "chassis *(power|pwr)", whole=True),
-    Row("W", "cpu", "CPU", f"(total )?(cpu|cpus|processor|processors) *{_POWER}", whole=True),
+    Row("W", "system", "{name}", "(mb )?hsc (input|in) (power|pwr)", is_total=True),
+    Row("W", "system", "{name}", "(avg|average) (power|pwr)", is_total=True),
+    Row("W", "system", "{name}", "(power|pwr) usage", is_total=True),
+    Row("W", "system", "{name}", "chassis *(power|pwr)", is_total=True),
+    Row("W", "cpu", "CPU", f"(total )?(cpu|cpus|processor|processors) *{_POWER}", is_total=True),
     Row("W", "cpu", "CPU{number}", f"{_CPU}{_POWER}"),
-    Row("W", "memory", "Memory", f"(total )?(memory|mem|dimm|dimms|dram) *{_POWER}", whole=True),
+    Row("W", "memory", "Memory", f"(total )?(memory|mem|dimm|dimms|dram) *{_POWER}", is_total=True),
     Row("W", "memory", "CPU{number}", f"{_CPU}(memory|mem|dimm|dimms|dram) *{_POWER}"),
     Row("W", "memory", "CPU{number}", "(memory|mem) proc *([0-9]+) *(power|pwr)"),
     Row("W", "memory", "Cache", "(memory|mem) cache *(power|pwr)"),  # POWER8's memory buffers
-    Row("W", "gpu", "GPU", "(total )?(gpu|gpus) *(power|pwr)", whole=True),
-    Row("W", "fan", "fans", f"(total )?(fan|fans) *{_POWER}", whole=True),
+    Row("W", "gpu", "GPU", "(total )?(gpu|gpus) *(power|pwr)", is_total=True),
+    Row("W", "fan", "fans", f"(total )?(fan|fans) *{_POWER}", is_total=True),
     Row("W", "fan", "{name}", "(fan|fans) *(power|pwr) [a-d]"),
     Row("rpm", "fan", "{name}", ".*"),
     # HPE has no rpm. It says the same again as "Fan 1 DutyCycle".
@@ -135,7 +135,7 @@ def patterns(unit: str) -> str:
 
 def classify(name: str, unit: str) -> str | None:
     """What a sensor of this name and unit covers (``psu-in:PSU1``), or ``None`` if its name does not say."""
-    row = _row(name, unit)
+    row = _table_row(name, unit)
     return row[1] if row else None
 
 
@@ -145,9 +145,9 @@ def scopes(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
     Of several readings of the whole, or of the whole and its parts (`CPU_Power`, `CPU0_Power`), one keeps the
     scope; the others are ``other:``, as is what has no known name. DCMI, if read, is the system's power.
     """
-    rows = [_row(name, unit) for name, unit in sensors]
-    assigned = [own[1] if own else f"other:{name}" for own, (name, _) in zip(rows, sensors, strict=True)]
-    watts = [(own[0], at) for at, own in enumerate(rows) if own and sensors[at][1] == "W"]
+    rows = [_table_row(name, unit) for name, unit in sensors]
+    assigned = [row[1] if row else f"other:{name}" for row, (name, _) in zip(rows, sensors, strict=True)]
+    watts = [(row[0], at) for at, row in enumerate(rows) if row and sensors[at][1] == "W"]
     complete = {"system"} if dcmi else set()
     taken: set[str] = set()
     for rank, at in sorted(watts):
@@ -155,12 +155,12 @@ def scopes(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
             assigned[at] = f"other:{sensors[at][0]}"
             continue
         taken.add(assigned[at])
-        if TABLE[rank].whole:
+        if TABLE[rank].is_total:
             complete.add(TABLE[rank].scope)
     return assigned
 
 
-def _row(name: str, unit: str) -> tuple[int, str] | None:
+def _table_row(name: str, unit: str) -> tuple[int, str] | None:
     """The first row that a name is in, and the scope it has."""
     plain = normal(name)
     for rank, row in enumerate(TABLE):

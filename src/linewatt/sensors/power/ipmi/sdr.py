@@ -192,8 +192,8 @@ def reading(sensor: Sensor, data: bytes) -> tuple[float | None, str | None]:
     if data[1] & _UNAVAILABLE:
         return None, "the BMC has no reading of it now"
     if _is_nothing(sensor, data):
-        most = f" ({sensor.maximum:g} {sensor.unit})" if sensor.maximum is not None else ""
-        return None, f"the BMC says FFh: no reading, or more than it can show{most}"
+        maximum = f" ({sensor.maximum:g} {sensor.unit})" if sensor.maximum is not None else ""
+        return None, f"the BMC says FFh: no reading, or more than it can show{maximum}"
     value = sensor.value(data[0])
     return value, None if value is not None else f"byte {data[0]:#04x} has no value by its formula"
 
@@ -223,24 +223,30 @@ def dcmi_channel() -> Channel:
     return Channel(DCMI, "W", "gauge", DCMI_SCOPE, method="IPMI DCMI", step=1.0, maximum=DCMI_MAXIMUM_W)
 
 
-def choose(sensors: Sequence[Sensor], wanted: Sequence[str] | None, dcmi: bool, where: str) -> list[Chosen]:
-    """The sensors to read: those that ``wanted`` names, else those whose names say what they measure.
+def choose(
+    sensors: Sequence[Sensor], wanted_names: Sequence[str] | None, dcmi: bool, where: str
+) -> list[Chosen]:
+    """The sensors to read: those that ``wanted_names`` lists, else those whose names say what they measure.
 
     Raises InvalidInput for a name that no sensor has (the message lists those there are), that several have,
     or whose sensor cannot be read.
     """
-    if wanted is None:
-        usable = [one for one in sensors if one.obstacle is None and classify(one.name, one.unit)]
+    if wanted_names is None:
+        usable = [
+            sensor for sensor in sensors if sensor.obstacle is None and classify(sensor.name, sensor.unit)
+        ]
     else:
-        named = {at for name in wanted for at in _named(sensors, name, where)}
-        usable = [one for at, one in enumerate(sensors) if at in named]
-    covered = scopes([(one.name, one.unit) for one in usable], dcmi)
+        named = {at for name in wanted_names for at in _positions_of_name(sensors, name, where)}
+        usable = [sensor for at, sensor in enumerate(sensors) if at in named]
+    covered = scopes([(sensor.name, sensor.unit) for sensor in usable], dcmi)
     chosen = [
-        Chosen(_channel(one, _label(one, sensors), scope), one)
-        for one, scope in zip(usable, covered, strict=True)
-        if wanted is not None or not scope.startswith("other:")
+        Chosen(_channel(sensor, _label(sensor, sensors), scope), sensor)
+        for sensor, scope in zip(usable, covered, strict=True)
+        if wanted_names is not None or not scope.startswith("other:")
     ]
-    return sorted(chosen, key=lambda one: one.sensor.unit == "°C")  # no watt is later for a temperature
+    return sorted(
+        chosen, key=lambda chosen_sensor: chosen_sensor.sensor.unit == "°C"
+    )  # no watt is later for a temperature
 
 
 def _channel(sensor: Sensor, label: str, scope: str) -> Channel:
@@ -258,13 +264,13 @@ def _channel(sensor: Sensor, label: str, scope: str) -> Channel:
 
 def _label(sensor: Sensor, sensors: Sequence[Sensor]) -> str:
     """The name of its channel: its own, with its number if others have the same."""
-    alone = sum(one.name == sensor.name for one in sensors) == 1
+    alone = sum(same_named.name == sensor.name for same_named in sensors) == 1
     return sensor.name if alone else f"{sensor.name} ({sensor.number:02X}h)"
 
 
-def _named(sensors: Sequence[Sensor], name: str, where: str) -> list[int]:
+def _positions_of_name(sensors: Sequence[Sensor], name: str, where: str) -> list[int]:
     """Where the sensors are that an entry of the settings names. Raises InvalidInput."""
-    exactly = [at for at, one in enumerate(sensors) if one.name == name]
+    exactly = [at for at, sensor in enumerate(sensors) if sensor.name == name]
     if len(exactly) > 1:
         numbers = [f"{sensors[at].number:02X}h" for at in exactly]
         raise InvalidInput(
@@ -274,8 +280,8 @@ def _named(sensors: Sequence[Sensor], name: str, where: str) -> list[int]:
     number = _NUMBER.fullmatch(name)
     matching = exactly or [
         at
-        for at, one in enumerate(sensors)
-        if fnmatchcase(one.name, name) or (number and one.number == int(number[1], 16))
+        for at, sensor in enumerate(sensors)
+        if fnmatchcase(sensor.name, name) or (number and sensor.number == int(number[1], 16))
     ]
     if not matching:
         raise InvalidInput(f"{where}: no sensor is called {name!r}; {there(sensors)}")
@@ -287,10 +293,14 @@ def _named(sensors: Sequence[Sensor], name: str, where: str) -> list[int]:
 
 def no_power(chosen: Sequence[Chosen], sensors: Iterable[Sensor]) -> str | None:
     """Why sensors that were chosen by their names measure no power, without DCMI; ``None``: they do."""
-    if any(one.sensor.unit == "W" for one in chosen):
+    if any(chosen_sensor.sensor.unit == "W" for chosen_sensor in chosen):
         return None
     kinds = {"rpm": "fans", "ratio": "fans", "°C": "temperatures"}
-    usable = " and ".join(dict.fromkeys(kinds[one.sensor.unit] for one in chosen if one.sensor.unit in kinds))
+    usable = " and ".join(
+        dict.fromkeys(
+            kinds[chosen_sensor.sensor.unit] for chosen_sensor in chosen if chosen_sensor.sensor.unit in kinds
+        )
+    )
     return (
         f"{f'only {usable} are usable' if usable else 'nothing is usable'}: the name of no sensor says that "
         f"it measures power, and there is no DCMI; name some under sensors: {there(sensors)}"
@@ -299,8 +309,13 @@ def no_power(chosen: Sequence[Chosen], sensors: Iterable[Sensor]) -> str | None:
 
 def there(sensors: Iterable[Sensor]) -> str:
     """Which sensors can be read, in words, those of power first."""
-    usable = [one for one in sensors if one.obstacle is None]
-    names = list(dict.fromkeys(one.name for one in sorted(usable, key=lambda one: USABLE.index(one.unit))))
+    usable = [sensor for sensor in sensors if sensor.obstacle is None]
+    names = list(
+        dict.fromkeys(
+            sensor.name
+            for sensor in sorted(usable, key=lambda usable_sensor: USABLE.index(usable_sensor.unit))
+        )
+    )
     if not names:
         return "there is none that can be read"
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

@@ -141,8 +141,8 @@ class RedfishSession(Session):
         for chassis in chosen:
             enclosure = await self._service.survey(chassis, self._cfg.parts)
             prefix = f"{clean(enclosure.name)}." if len(chosen) > 1 else ""
-            for one in sources(enclosure):
-                self._add(prefix, one)
+            for source in sources(enclosure):
+                self._add(prefix, source)
             reasons += problems(enclosure) or [f"chassis {enclosure.name} says nothing of power"]
         if not self._sources:
             if self._service.failed:
@@ -152,22 +152,22 @@ class RedfishSession(Session):
                 "leave this source out, or name another enclosure with chassis"
             )
 
-    def _add(self, prefix: str, one: Source) -> None:
-        kind, _, part = one.channel.scope.partition(":")
-        scope = f"{kind}:{prefix}{part}" if prefix and kind != "system" else one.channel.scope
-        name = prefix + one.channel.name
+    def _add(self, prefix: str, source: Source) -> None:
+        kind, _, part = source.channel.scope.partition(":")
+        scope = f"{kind}:{prefix}{part}" if prefix and kind != "system" else source.channel.scope
+        name = prefix + source.channel.name
         while name in self._sources:
             name += "_"
-        channel = as_configured(self._cfg, replace(one.channel, name=name, scope=scope))
-        self._sources[name] = replace(one, channel=channel)
+        channel = as_configured(self._cfg, replace(source.channel, name=name, scope=scope))
+        self._sources[name] = replace(source, channel=channel)
         self._channels[name] = channel
 
     def readings(self, names: Sequence[str]) -> dict[str, Answer]:
         """Ask for the resources of these channels."""
-        wanted = {name: self._sources[name] for name in names}
-        paths = list(dict.fromkeys(source.path for source in wanted.values()))
+        source_by_name = {name: self._sources[name] for name in names}
+        paths = list(dict.fromkeys(source.path for source in source_by_name.values()))
         replies = self._calls.run(self._service.replies(paths), self._service.awaited)
-        return {name: _value(source, replies[source.path]) for name, source in wanted.items()}
+        return {name: _value(source, replies[source.path]) for name, source in source_by_name.items()}
 
     def abandon(self) -> None:
         """A service that is slow to answer may be slow to let go."""

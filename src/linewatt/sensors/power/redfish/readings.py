@@ -86,17 +86,20 @@ class Source:
         """The value, or None and why there is none."""
         raw_value = _at(document, self.steps)
         if raw_value is None:
-            return None, f"{self.path}: no reading of {_words(self.steps)}"
+            return None, f"{self.path}: no reading of {_format_path(self.steps)}"
         value = _number(raw_value)
         if value is None:
-            return None, f"{self.path}: {_words(self.steps)} is {str(raw_value)[:40]!r}, no number"
+            return None, f"{self.path}: {_format_path(self.steps)} is {str(raw_value)[:40]!r}, no number"
         if value in self.ratings_w or (self.most_w is not None and value > self.most_w):
             return (
                 None,
-                f"{self.path}: {_words(self.steps)} is the supply's rating of {value:g} W, no reading",
+                f"{self.path}: {_format_path(self.steps)} is the supply's rating of {value:g} W, no reading",
             )
         if value == 0 and self.channel.scope.startswith("system") and self.channel.unit == "W":
-            return None, f"{self.path}: {_words(self.steps)} is 0 W, which no host draws: it is not measured"
+            return (
+                None,
+                f"{self.path}: {_format_path(self.steps)} is 0 W, which no host draws: it is not measured",
+            )
         return value * self.scale, ""
 
 
@@ -153,7 +156,7 @@ def problems(enclosure: Enclosure) -> list[str]:
     candidates = [source for group in _groups(enclosure) for source in group]
     outcomes = [(source, *source.reading(documents[source.path])) for source in candidates]
     return [
-        why or f"{source.path}: {_words(source.steps)} is 0 W"
+        why or f"{source.path}: {_format_path(source.steps)} is 0 W"
         for source, value, why in outcomes
         if why or not value
     ]
@@ -287,7 +290,11 @@ def _is_watts(source: Source) -> bool:
 def _doubted(group: list[Source], consumed_w: float | None, enclosure: Enclosure) -> list[Source]:
     """A side of the power supplies, as ``other`` where it is not what its name says."""
     doubt = _doubt(group, consumed_w, enclosure)
-    return [replace(source, channel=_other(source.channel, doubt)) for source in group] if doubt else group
+    return (
+        [replace(source, channel=_outside_totals(source.channel, doubt)) for source in group]
+        if doubt
+        else group
+    )
 
 
 def _doubt(group: list[Source], consumed_w: float | None, enclosure: Enclosure) -> str | None:
@@ -317,7 +324,7 @@ def _is_hpe(power: Resource | None) -> bool:
     return any(isinstance(name, str) and _OF_HPE.match(name) for name in names)
 
 
-def _other(channel: Channel, doubt: str) -> Channel:
+def _outside_totals(channel: Channel, doubt: str) -> Channel:
     return replace(
         channel,
         name=re.sub("_(in|out)_w$", "_w", channel.name),
@@ -411,7 +418,7 @@ def _method(resource: Resource, steps: tuple[Step, ...]) -> str:
     sensor_uri = _at(resource, (steps[0], "DataSourceUri"))
     sensor = f" of sensor {sensor_uri.rstrip('/').rpartition('/')[2]}" if isinstance(sensor_uri, str) else ""
     mean = ", a mean of the BMC's" if str(steps[-1]).startswith("Last") else ""
-    return f"Redfish {_words(steps)}{sensor}{mean}"
+    return f"Redfish {_format_path(steps)}{sensor}{mean}"
 
 
 def _at(document: Any, steps: tuple[Step, ...]) -> Any:
@@ -454,7 +461,7 @@ def _member(entry: Resource, position: int) -> Step:
     return ("MemberId", member) if isinstance(member, str) and member else position
 
 
-def _words(steps: tuple[Step, ...]) -> str:
+def _format_path(steps: tuple[Step, ...]) -> str:
     return "".join(
         f".{step}" if isinstance(step, str) else f"[{step[1] if isinstance(step, tuple) else step}]"
         for step in steps

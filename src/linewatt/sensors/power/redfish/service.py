@@ -23,10 +23,10 @@ T = TypeVar("T")
 class Service:
     """One service. Only paths are followed, never to another server."""
 
-    def __init__(self, who: str, client: JsonClient, known: dict[str, Resource]) -> None:
+    def __init__(self, who: str, client: JsonClient, known_resources: dict[str, Resource]) -> None:
         self.who = who
         self._client = client
-        self._known = known
+        self._known = known_resources
         self._root: Resource = {}
         self._session: str | None = None
         self._asked: list[str] = []
@@ -54,8 +54,8 @@ class Service:
             raise HostError(f"{self.who}: refuses user {user} ({reply.status}); check user and password")
         token = reply.headers.get("X-Auth-Token")
         if reply.status not in (200, 201, 202) or not token:
-            said = _said(reply).replace(password, "…")
-            raise HostError(f"{self.who}: {path}: no session for {user}: status {reply.status}{said}")
+            error_text = _error_text(reply).replace(password, "…")
+            raise HostError(f"{self.who}: {path}: no session for {user}: status {reply.status}{error_text}")
         self._client.set_header("X-Auth-Token", token)
         self._session = _path(reply.headers.get("Location")) or _path(_at(reply.document, "@odata.id"))
 
@@ -67,45 +67,49 @@ class Service:
 
     async def chosen(self, pattern: str | None) -> list[Resource]:
         """The enclosures that are the host. Raises InvalidInput with what there is."""
-        every = await self._members(_link(self._root, "Chassis"))
+        all_chassis = await self._members(_link(self._root, "Chassis"))
         if pattern is not None:
-            paths = [path for path in every if fnmatchcase(_name(path), pattern)]
+            paths = [path for path in all_chassis if fnmatchcase(_name(path), pattern)]
             if not paths:
                 raise InvalidInput(
-                    f"{self.who}: no chassis {pattern!r}; it has {', '.join(map(_name, every))}"
+                    f"{self.who}: no chassis {pattern!r}; it has {', '.join(map(_name, all_chassis))}"
                 )
             return [self._resource(path, await self._reply(path)) for path in paths]
-        linked = await self._linked(every)
-        chassis = await _together([self._get(path) for path in linked or every])
-        powered = [one for one in chassis if any(_link(one, key) for key in POWER_LINKS)]
+        linked = await self._linked(all_chassis)
+        chassis = await _together([self._get(path) for path in linked or all_chassis])
+        powered = [enclosure for enclosure in chassis if any(_link(enclosure, key) for key in POWER_LINKS)]
         if linked and not powered and not self.failed:
             raise InvalidInput(
                 f"{self.who}: this server has no power meter: no resource of power in chassis "
                 f"{', '.join(map(identity, chassis))}; leave this source out, or name another with chassis"
             )
         if not powered or (not linked and len(powered) > 1):
-            names = ", ".join(map(identity, powered)) or ", ".join(map(_name, every)) or "none"
+            names = ", ".join(map(identity, powered)) or ", ".join(map(_name, all_chassis)) or "none"
             raise InvalidInput(f"{self.who}: which chassis is the host is not clear; name one of {names}")
         return powered
 
-    async def _linked(self, every: list[str]) -> list[str]:
+    async def _linked(self, all_chassis: list[str]) -> list[str]:
         """Enclosures of the service's only system. Raises InvalidInput when it has several."""
         systems = await self._members(_link(self._root, "Systems"))
         systems_read = await _together([self._get(path) for path in systems])
         if len(systems_read) > 1:
             raise InvalidInput(
                 f"{self.who}: serves {len(systems_read)} systems; name the host's enclosure with chassis: "
-                f"{', '.join(await self._owned(every))}"
+                f"{', '.join(await self._owned(all_chassis))}"
             )
         return _links(_at(systems_read[0], "Links"), "Chassis") if systems_read else []
 
-    async def _owned(self, every: list[str]) -> list[str]:
+    async def _owned(self, all_chassis: list[str]) -> list[str]:
         """Enclosures that say which system is theirs, and which."""
-        resources = await _together([self._maybe(path) for path in every])
-        owners = {identity(one): _links(_at(one, "Links"), "ComputerSystems") for one in resources if one}
-        return [f"{name} (of {', '.join(map(_name, own))})" for name, own in owners.items() if own] or list(
-            map(_name, every)
-        )
+        resources = await _together([self._maybe(path) for path in all_chassis])
+        owners = {
+            identity(enclosure): _links(_at(enclosure, "Links"), "ComputerSystems")
+            for enclosure in resources
+            if enclosure
+        }
+        return [
+            f"{name} (of {', '.join(map(_name, systems))})" for name, systems in owners.items() if systems
+        ] or list(map(_name, all_chassis))
 
     async def survey(self, chassis: Resource, parts: Collection[str]) -> Enclosure:
         """Everything of an enclosure that may hold readings."""
@@ -123,11 +127,13 @@ class Service:
     async def _supplies(self, subsystem: str | None) -> list[tuple[Resource, Resource]]:
         """Also those without metrics: a sum without them would be too small."""
         paths = await self._members(_link(await self._maybe(subsystem), "PowerSupplies"))
-        resources = [one for one in await _together([self._maybe(path) for path in paths]) if one is not None]
-        metrics = await _together([self._maybe(_link(one, "Metrics")) for one in resources])
+        resources = [
+            supply for supply in await _together([self._maybe(path) for path in paths]) if supply is not None
+        ]
+        metrics = await _together([self._maybe(_link(supply, "Metrics")) for supply in resources])
         return [
-            (one, own or {"@odata.id": _link(one, "Metrics") or one["@odata.id"]})
-            for one, own in zip(resources, metrics, strict=True)
+            (supply, supply_metrics or {"@odata.id": _link(supply, "Metrics") or supply["@odata.id"]})
+            for supply, supply_metrics in zip(resources, metrics, strict=True)
         ]
 
     async def _parts(self, systems: list[str], parts: Collection[str]) -> list[tuple[Resource, Resource]]:
@@ -142,11 +148,11 @@ class Service:
     async def _measured(self, paths: list[str], key: str) -> list[tuple[Resource, Resource]]:
         """Resources with their metrics, those that have some."""
         resources = await _together([self._maybe(path) for path in paths])
-        metrics = await _together([self._maybe(_link(one, key)) for one in resources])
+        metrics = await _together([self._maybe(_link(resource, key)) for resource in resources])
         return [
-            (one, own)
-            for one, own in zip(resources, metrics, strict=True)
-            if one is not None and own is not None
+            (resource, resource_metrics)
+            for resource, resource_metrics in zip(resources, metrics, strict=True)
+            if resource is not None and resource_metrics is not None
         ]
 
     async def _members(self, path: str | None) -> list[str]:
@@ -173,7 +179,7 @@ class Service:
     def _resource(self, path: str, reply: Reply) -> Resource:
         if reply.status == 200 and isinstance(reply.document, dict):
             return {**reply.document, "@odata.id": path}
-        problem = reply.problem if reply.status == 200 else f"status {reply.status}{_said(reply)}"
+        problem = reply.problem if reply.status == 200 else f"status {reply.status}{_error_text(reply)}"
         raise HostError(f"{self.who}: {path}: {problem or 'is no resource'}")
 
     async def replies(self, paths: list[str]) -> dict[str, Reply]:
@@ -193,10 +199,10 @@ class Service:
 async def _together(work: list[Coroutine[Any, Any, T]]) -> list[T]:
     """All of them at once; when one fails, the others have ended, too."""
     done = await asyncio.gather(*work, return_exceptions=True)
-    for one in done:
-        if isinstance(one, BaseException):
-            raise one
-    return [one for one in done if not isinstance(one, BaseException)]
+    for outcome in done:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in done if not isinstance(outcome, BaseException)]
 
 
 def _at(resource: Any, key: str) -> Any:
@@ -210,7 +216,7 @@ def _link(resource: Any, key: str) -> str | None:
 
 def _links(resource: Any, key: str) -> list[str]:
     members = _at(resource, key)
-    paths = [_path(_at(one, "@odata.id")) for one in members] if isinstance(members, list) else []
+    paths = [_path(_at(member, "@odata.id")) for member in members] if isinstance(members, list) else []
     return [path for path in paths if path is not None]
 
 
@@ -228,7 +234,7 @@ def _name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _said(reply: Reply) -> str:
+def _error_text(reply: Reply) -> str:
     """The service's own words about a refusal."""
     error = _at(reply.document, "error")
     extended = _at(error, "@Message.ExtendedInfo")

@@ -116,7 +116,7 @@ class Agent:
 
     async def indices(self, column: str) -> list[int]:
         """The numbers that follow a column's object identifier. Raises HostError."""
-        there: list[int] = []
+        indices: list[int] = []
         prefix, at = f"{column}.", column
         for _ in range(MOST_ROWS):
             rows = await self._ask("next_cmd", [at])
@@ -124,10 +124,10 @@ class Agent:
             if not following.startswith(prefix) or following == at or _value(value).absent:
                 break
             number = int(following.removeprefix(prefix).partition(".")[0])
-            if number not in there:
-                there.append(number)
+            if number not in indices:
+                indices.append(number)
             at = following
-        return there
+        return indices
 
     async def _ask(self, command: str, oids: list[str]) -> dict[str, Any] | None:
         """Object identifier → value; None where version 1 says that there is no such object."""
@@ -147,23 +147,23 @@ class Agent:
                 lookupMib=False,
             )
         except (self._errors.PySnmpError, OSError) as error:
-            raise HostError(f"{self.who}: {self._words(error)}") from error
+            raise HostError(f"{self.who}: {self._error_text(error)}") from error
         if failure:
-            raise HostError(f"{self.who}: {self._words(failure)}")
+            raise HostError(f"{self.who}: {self._error_text(failure)}")
         if int(status) == 2:  # noSuchName
             return None
         if int(status):
-            raise HostError(f"{self.who}: answers {self._words(status.prettyPrint())}")
+            raise HostError(f"{self.who}: answers {self._error_text(status.prettyPrint())}")
         return {str(row[0]): row[1] for row in rows}
 
-    def _words(self, said: object) -> str:
+    def _error_text(self, error: object) -> str:
         """One line without the secret, and what to look at."""
-        text = " ".join(str(said).split()) or type(said).__name__
-        if type(said).__name__ == "RequestTimedOut":
+        text = " ".join(str(error).split()) or type(error).__name__
+        if type(error).__name__ == "RequestTimedOut":
             who = "user" if self._access.version == "3" else "community (a wrong one is not answered)"
             return f"no answer within {WAIT_S * (1 + RETRIES):g} s; check address, port and {who}"
-        whole, between = self._password or "", self._access.privacy_separator
-        for secret in (whole, *(whole.split(between) if between else ())):
+        password, between = self._password or "", self._access.privacy_separator
+        for secret in (password, *(password.split(between) if between else ())):
             text = text.replace(secret, "…") if secret else text
         return f"{text}; check user, password, auth and privacy" if self._access.version == "3" else text
 
@@ -172,14 +172,14 @@ class Agent:
             self._engine.close_dispatcher()
 
 
-def _value(found: Any) -> Value:
-    kind = type(found).__name__
+def _value(value: Any) -> Value:
+    kind = type(value).__name__
     if kind in _ABSENT:
         return Value(None, _ABSENT[kind], absent=True)
     try:
-        number = float(str(found)) if kind == "OctetString" else float(int(found))
+        number = float(str(value)) if kind == "OctetString" else float(int(value))
     except (TypeError, ValueError, OverflowError):
-        return Value(None, f"is {str(found)[:40]!r}, no number")
+        return Value(None, f"is {str(value)[:40]!r}, no number")
     if abs(number) == float("inf") or number != number:
         return Value(None, f"is {number}, no number")
     return Value(number, range=_RANGES.get(kind))

@@ -114,21 +114,25 @@ class Item:
     signed: bool = True
     """whether a negative value is a reading, and not the word for none"""
 
-    def reading(self, found: Value) -> tuple[float | None, str]:
+    def reading(self, value: Value) -> tuple[float | None, str]:
         """The value, or None and why there is none."""
-        if found.number is None:
-            return None, f"{self.oid}: {found.text}"
-        if found.number < 0 and not self.signed:
-            return None, f"{self.oid}: {found.number:g}, the meter's word for no reading"
-        return found.number * self.scale, ""
+        if value.number is None:
+            return None, f"{self.oid}: {value.text}"
+        if value.number < 0 and not self.signed:
+            return None, f"{self.oid}: {value.number:g}, the meter's word for no reading"
+        return value.number * self.scale, ""
 
 
 def items(cfg: SnmpConfig) -> list[Item]:
     """What the settings ask for (pure)."""
     if cfg.profile is None:
         return [
-            Item(one.channel(name, f"SNMP {one.oid}", one.scale), one.oid.lstrip("."), one.scale)
-            for name, one in cfg.channels.items()
+            Item(
+                quantity.channel(name, f"SNMP {quantity.oid}", quantity.scale),
+                quantity.oid.lstrip("."),
+                quantity.scale,
+            )
+            for name, quantity in cfg.channels.items()
         ]
     profile = PROFILES[cfg.profile]
     part, scope, columns = profile.columns(cfg.outlet, cfg.phase)
@@ -187,10 +191,10 @@ class SnmpSession(Session):
         self._calls.run(self._discover(), self._agent.awaited)
 
     async def _discover(self) -> None:
-        wanted = items(self._cfg)
-        asked = [oid for item in wanted for oid in (item.oid, item.digits) if oid is not None]
-        values = await self._agent.get(asked)
-        for item in wanted:
+        wanted_items = items(self._cfg)
+        oids = [oid for item in wanted_items for oid in (item.oid, item.digits) if oid is not None]
+        values = await self._agent.get(oids)
+        for item in wanted_items:
             value = values[item.oid]
             if item.optional and item.reading(value)[0] is None:
                 continue
@@ -206,23 +210,27 @@ class SnmpSession(Session):
 
     async def _what_there_is(self, item: Item) -> str:
         """What is missing, and which there are instead."""
-        asked = next((f"{key} {value}" for key, value in self._asked() if value is not None), "")
-        if self._cfg.profile is None or not asked:
+        selector = next((f"{key} {value}" for key, value in self._selectors() if value is not None), "")
+        if self._cfg.profile is None or not selector:
             return f"{item.oid} ({item.channel.name}); see snmpwalk for what it has"
         column = item.oid.rpartition(".")[0] if item.digits is None else item.oid.rsplit(".", 2)[0]
-        there = await self._agent.indices(column)
-        word = asked.partition(" ")[0]
-        listed = f"{word}s {', '.join(map(str, there))}" if there else f"no {word} with a reading of power"
-        return f"{asked} ({item.oid}); it has {listed}"
+        indices = await self._agent.indices(column)
+        word = selector.partition(" ")[0]
+        listed = (
+            f"{word}s {', '.join(map(str, indices))}" if indices else f"no {word} with a reading of power"
+        )
+        return f"{selector} ({item.oid}); it has {listed}"
 
-    def _asked(self) -> list[tuple[str, int | None]]:
+    def _selectors(self) -> list[tuple[str, int | None]]:
         return [("outlet", self._cfg.outlet), ("phase", self._cfg.phase)]
 
     def readings(self, names: Sequence[str]) -> dict[str, Answer]:
         """Ask for these objects."""
-        wanted = {name: self._items[name] for name in names}
-        values = self._calls.run(self._agent.get([item.oid for item in wanted.values()]), self._agent.awaited)
-        return {name: item.reading(values[item.oid]) for name, item in wanted.items()}
+        item_by_name = {name: self._items[name] for name in names}
+        values = self._calls.run(
+            self._agent.get([item.oid for item in item_by_name.values()]), self._agent.awaited
+        )
+        return {name: item.reading(values[item.oid]) for name, item in item_by_name.items()}
 
     def close(self) -> None:
         """Nothing is left at the meter: SNMP knows no sessions."""

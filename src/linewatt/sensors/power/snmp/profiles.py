@@ -35,7 +35,7 @@ class Column:
 class Profile:
     """Readings of an outlet, of a phase, and of a whole PDU; power first."""
 
-    whole: tuple[Column, ...]
+    pdu: tuple[Column, ...]
     outlet: tuple[Column, ...] = ()
     phase: tuple[Column, ...] = ()
     first_pdu: int = 1
@@ -46,7 +46,7 @@ class Profile:
             return f"outlet{outlet}", f"wall:outlet{outlet}", self.outlet
         if phase is not None:
             return f"phase{phase}", f"wall:phase{phase}", self.phase
-        return "pdu", "wall:pdu", self.whole
+        return "pdu", "wall:pdu", self.pdu
 
 
 def place(oid: str, numbers: Mapping[str, int]) -> str:
@@ -78,7 +78,7 @@ def _raritan(name: str, measured: str, configured: str, index: str) -> tuple[Col
 
 PROFILES: Mapping[ProfileName, Profile] = {
     "apc-rpdu2": Profile(
-        whole=(
+        pdu=(
             Column("rPDU2DeviceStatusPower", f"{_APC}.26.4.3.1.5.{{pdu}}", "W", 10.0),
             Column("rPDU2DeviceStatusEnergy", f"{_APC}.26.4.3.1.9.{{pdu}}", "J", TENTH_KWH_J),
         ),
@@ -88,14 +88,14 @@ PROFILES: Mapping[ProfileName, Profile] = {
         ),
         phase=(Column("rPDU2PhaseStatusPower", f"{_APC}.26.6.3.1.7.{{phase}}", "W", 10.0),),
     ),
-    "apc-rpdu": Profile(whole=(Column("rPDUIdentDevicePowerWatts", f"{_APC}.12.1.16.0", "W", 1.0),)),
+    "apc-rpdu": Profile(pdu=(Column("rPDUIdentDevicePowerWatts", f"{_APC}.12.1.16.0", "W", 1.0),)),
     "raritan-px": Profile(
-        whole=_raritan("Inlet", "2.3", "3.4", "{pdu}.{inlet}"),
+        pdu=_raritan("Inlet", "2.3", "3.4", "{pdu}.{inlet}"),
         outlet=_raritan("Outlet", "4.3", "5.4", "{pdu}.{outlet}"),
         phase=_raritan("InletPole", "2.4", "3.6", "{pdu}.{inlet}.{phase}"),
     ),
     "servertech-sentry3": Profile(
-        whole=(
+        pdu=(
             Column("towerActivePower", f"{_SENTRY3}.1.1.11.{{pdu}}", "W", 1.0),
             Column("towerEnergy", f"{_SENTRY3}.1.1.14.{{pdu}}", "J", TENTH_KWH_J),
         ),
@@ -109,7 +109,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         ),
     ),
     "servertech-sentry4": Profile(
-        whole=(
+        pdu=(
             Column("st4InputCordActivePower", f"{_SENTRY4}.3.3.1.3.{{pdu}}.{{inlet}}", "W", 1.0),
             Column("st4InputCordEnergy", f"{_SENTRY4}.3.3.1.10.{{pdu}}.{{inlet}}", "J", TENTH_KWH_J),
         ),
@@ -123,7 +123,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         ),
     ),
     "eaton-epdu": Profile(
-        whole=(
+        pdu=(
             Column("inputTotalWatts", f"{_EATON}.3.5.1.4.{{pdu}}.{{inlet}}", "W", 1.0),
             Column("inputTotalWh", f"{_EATON}.3.5.1.5.{{pdu}}.{{inlet}}", "J", WH_J),
         ),
