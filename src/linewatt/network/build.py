@@ -13,52 +13,52 @@ from linewatt.network.kinds import GENEVE_PORT, VXLAN_PORT
 
 def describe(state: schema.NetworkState, host: str) -> HostNetwork:
     """What ``host`` is to show; ``state`` has passed :func:`linewatt.network.checks.check_state`."""
-    interfaces = [interface_of(one) for one in state.interfaces]
-    routes = tuple(_route(one) for one in state.routes.config)
+    interfaces = [interface_of(entry) for entry in state.interfaces]
+    routes = tuple(_route(entry) for entry in state.routes.config)
     return HostNetwork(host, tuple(in_order(interfaces)), routes)
 
 
 def in_order(interfaces: Sequence[Interface]) -> Iterator[Interface]:
     """Each behind what it stands on, otherwise in their order. A loop ends where it began."""
-    by_name = {one.name: one for one in interfaces}
+    by_name = {interface.name: interface for interface in interfaces}
     done: set[str] = set()
 
-    def visit(one: Interface) -> Iterator[Interface]:
-        if one.name in done:
+    def visit(interface: Interface) -> Iterator[Interface]:
+        if interface.name in done:
             return
-        done.add(one.name)
-        for lower in lower_names(one):
+        done.add(interface.name)
+        for lower in lower_names(interface):
             if lower in by_name:
                 yield from visit(by_name[lower])
-        yield one
+        yield interface
 
-    for one in interfaces:
-        yield from visit(one)
+    for interface in interfaces:
+        yield from visit(interface)
 
 
-def lower_names(one: Interface) -> tuple[str, ...]:
+def lower_names(interface: Interface) -> tuple[str, ...]:
     """Interfaces that one stands on."""
-    return (*([one.base] if one.base is not None else []), *one.ports)
+    return (*([interface.base] if interface.base is not None else []), *interface.ports)
 
 
-def interface_of(one: schema.AnyInterface) -> Interface:
+def interface_of(entry: schema.AnyInterface) -> Interface:
     addresses = tuple(
-        InterfaceAddress(one.name, address.ip, address.prefix_length)
-        for family in (one.ipv4, one.ipv6)
-        if family.enabled and one.state != "absent"
+        InterfaceAddress(entry.name, address.ip, address.prefix_length)
+        for family in (entry.ipv4, entry.ipv6)
+        if family.enabled and entry.state != "absent"
         for address in family.address
     )
-    plain = Interface(one.name, one.type, one.state, one.mtu, addresses)
-    return plain if one.state == "absent" else _with_config(one, plain)
+    plain = Interface(entry.name, entry.type, entry.state, entry.mtu, addresses)
+    return plain if entry.state == "absent" else _with_config(entry, plain)
 
 
-def _with_config(one: schema.AnyInterface, plain: Interface) -> Interface:
+def _with_config(entry: schema.AnyInterface, plain: Interface) -> Interface:
     base: str | None = None
     peer: str | None = None
     ports: tuple[str, ...] = ()
     options: Setting = ()
     settings: dict[str, str | int | bool | None] = {}
-    match one:
+    match entry:
         case schema.VethInterface(veth=schema.Veth() as veth):
             peer = veth.peer
         case schema.VxlanInterface(vxlan=schema.Vxlan() as vxlan):
@@ -77,17 +77,26 @@ def _with_config(one: schema.AnyInterface, plain: Interface) -> Interface:
         case schema.BondInterface(link_aggregation=schema.LinkAggregation() as bond):
             ports, settings, options = bond.port, {"mode": bond.mode}, _bond_options(bond.options)
         case schema.BridgeInterface():
-            ports = tuple(port.name for port in one.bridge.port)
-            options = _bridge_options(one.bridge.options)
-    known = tuple((name, value) for name, value in settings.items() if value is not None)
+            ports = tuple(port.name for port in entry.bridge.port)
+            options = _bridge_options(entry.bridge.options)
+    given_settings = tuple((name, value) for name, value in settings.items() if value is not None)
     return Interface(
-        plain.name, plain.kind, plain.state, plain.mtu, plain.addresses, base, ports, peer, known, options
+        plain.name,
+        plain.kind,
+        plain.state,
+        plain.mtu,
+        plain.addresses,
+        base,
+        ports,
+        peer,
+        given_settings,
+        options,
     )
 
 
 def _bond_options(options: schema.BondOptions) -> Setting:
     """By the names that ``ip -j`` shows them with."""
-    found = {
+    shown_options = {
         "miimon": options.miimon,
         "updelay": options.updelay,
         "downdelay": options.downdelay,
@@ -98,25 +107,25 @@ def _bond_options(options: schema.BondOptions) -> Setting:
         "fail_over_mac": options.fail_over_mac,
         "primary": options.primary,
     }
-    return tuple((name, value) for name, value in found.items() if value is not None)
+    return tuple((name, value) for name, value in shown_options.items() if value is not None)
 
 
 def _bridge_options(options: schema.BridgeOptions) -> Setting:
     """By the names that ``ip -j`` shows them with; its times are hundredths of a second."""
     stp = options.stp
-    found: dict[str, int | None] = {}
+    shown_options: dict[str, int | None] = {}
     if stp is not None:
-        found = {
+        shown_options = {
             "forward_delay": _hundredths(stp.forward_delay),
             "hello_time": _hundredths(stp.hello_time),
             "max_age": _hundredths(stp.max_age),
             "priority": stp.priority,
             "stp_state": int(stp.enabled),
         }
-    found["ageing_time"] = _hundredths(options.mac_ageing_time)
-    found["mcast_snooping"] = _switch(options.multicast_snooping)
-    found["mcast_querier"] = _switch(options.multicast_querier)
-    return tuple((name, value) for name, value in found.items() if value is not None)
+    shown_options["ageing_time"] = _hundredths(options.mac_ageing_time)
+    shown_options["mcast_snooping"] = _switch(options.multicast_snooping)
+    shown_options["mcast_querier"] = _switch(options.multicast_querier)
+    return tuple((name, value) for name, value in shown_options.items() if value is not None)
 
 
 def _hundredths(seconds: int | None) -> int | None:
@@ -127,14 +136,14 @@ def _switch(value: bool | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _route(one: schema.RouteEntry) -> Route:
-    metric = None if one.metric in (None, -1) else one.metric  # -1 is NMState's word for the default
-    table = one.table_id or MAIN_TABLE  # as 0 is
-    state: str = one.state or "up"
+def _route(entry: schema.RouteEntry) -> Route:
+    metric = None if entry.metric in (None, -1) else entry.metric  # -1 is NMState's word for the default
+    table = entry.table_id or MAIN_TABLE  # as 0 is
+    state: str = entry.state or "up"
     return Route(
-        one.destination,
-        one.next_hop_interface,
-        one.next_hop_address,
+        entry.destination,
+        entry.next_hop_interface,
+        entry.next_hop_address,
         metric,
         table,
         "absent" if state == "absent" else "up",

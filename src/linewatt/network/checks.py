@@ -26,14 +26,14 @@ _SECTIONS = {
 
 def check_state(state: schema.NetworkState, at: KeyPath = ()) -> Iterator[Finding]:
     """What is wrong with one host's document."""
-    plain = [interface_of(one) for one in state.interfaces]
+    plain = [interface_of(entry) for entry in state.interfaces]
     yield from _check_names(plain, at)
-    for index, one in enumerate(state.interfaces):
+    for index, entry in enumerate(state.interfaces):
         where = (*at, "interfaces", index)
-        yield from _check_section(one, where)
-        yield from _check_addresses(one, where)
-        if isinstance(one, schema.VxlanInterface) and one.vxlan is not None:
-            yield from _check_vxlan(one.vxlan, (*where, "vxlan"))
+        yield from _check_section(entry, where)
+        yield from _check_addresses(entry, where)
+        if isinstance(entry, schema.VxlanInterface) and entry.vxlan is not None:
+            yield from _check_vxlan(entry.vxlan, (*where, "vxlan"))
     yield from _check_below(state.interfaces, plain, at)
     yield from _check_ports(plain, at)
     yield from _check_twice(plain, at)
@@ -44,41 +44,48 @@ def check_hosts(states: Mapping[str, tuple[schema.NetworkState, KeyPath]]) -> It
     """Addresses that two hosts would have; each host with its document and where that stands."""
     first: dict[str, str] = {}
     for host, (state, at) in states.items():
-        for index, one in enumerate(state.interfaces):
-            for address in interface_of(one).addresses if one.state == "up" else ():
-                other = first.setdefault(address.address, host)
-                if other != host:
+        for index, entry in enumerate(state.interfaces):
+            for address in interface_of(entry).addresses if entry.state == "up" else ():
+                first_host = first.setdefault(address.address, host)
+                if first_host != host:
                     path = (*at, "interfaces", index, address.family)
-                    yield path, f"{address.address} is also an address of host {other}; give each its own"
+                    yield (
+                        path,
+                        f"{address.address} is also an address of host {first_host}; give each its own",
+                    )
 
 
 def _check_names(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
     first: dict[str, int] = {}
-    for index, one in enumerate(plain):
-        if first.setdefault(one.name, index) != index:
-            text = f"{one.name} is interfaces[{first[one.name]}] already; describe an interface once"
+    for index, interface in enumerate(plain):
+        if first.setdefault(interface.name, index) != index:
+            text = (
+                f"{interface.name} is interfaces[{first[interface.name]}] already; describe an interface once"
+            )
             yield (*at, "interfaces", index, "name"), text
 
 
-def _check_section(one: schema.AnyInterface, where: KeyPath) -> Iterator[Finding]:
+def _check_section(entry: schema.AnyInterface, where: KeyPath) -> Iterator[Finding]:
     """That an interface says what it is made of, and can be in the state that is asked for."""
-    section = _SECTIONS.get(one.type)
-    if one.state == "up" and section is not None and getattr(one, section[0].replace("-", "_")) is None:
+    section = _SECTIONS.get(entry.type)
+    if entry.state == "up" and section is not None and getattr(entry, section[0].replace("-", "_")) is None:
         yield (*where, section[0]), AboutKey(f"is missing; add it, for example `{section[1]}`")
-    if one.type == "ethernet" and one.state == "absent":
+    if entry.type == "ethernet" and entry.state == "absent":
         yield (*where, "state"), "cannot be absent: the host has it; write down, or take the interface out"
-    if one.type != "ethernet" and one.state == "down":
+    if entry.type != "ethernet" and entry.state == "down":
         yield (*where, "state"), "of a virtual interface that is down is none: write absent, or take it out"
-    if one.state == "absent" and one.type in ("veth", "bond"):
-        text = f"cannot be absent: linewatt could not make the {one.type} again as it was; remove it by hand"
+    if entry.state == "absent" and entry.type in ("veth", "bond"):
+        text = (
+            f"cannot be absent: linewatt could not make the {entry.type} again as it was; remove it by hand"
+        )
         yield (*where, "state"), text
-    mac_vlan = one.mac_vlan if isinstance(one, schema.MacVlanInterface) else None
+    mac_vlan = entry.mac_vlan if isinstance(entry, schema.MacVlanInterface) else None
     if mac_vlan is not None and not mac_vlan.promiscuous and mac_vlan.mode != "passthru":
         yield (*where, "mac-vlan", "promiscuous"), "may be false in the mode passthru only"
 
 
-def _check_addresses(one: schema.AnyInterface, where: KeyPath) -> Iterator[Finding]:
-    for family, part, bits in (("ipv4", one.ipv4, 32), ("ipv6", one.ipv6, 128)):
+def _check_addresses(entry: schema.AnyInterface, where: KeyPath) -> Iterator[Finding]:
+    for family, part, bits in (("ipv4", entry.ipv4, 32), ("ipv6", entry.ipv6, 128)):
         for index, address in enumerate(part.address):
             path = (*where, family, "address", index)
             version = "ipv6" if ":" in address.ip else "ipv4"
@@ -89,10 +96,10 @@ def _check_addresses(one: schema.AnyInterface, where: KeyPath) -> Iterator[Findi
                 yield (*path, "prefix-length"), text
         if part.address and not part.enabled:
             yield (*where, family, "enabled"), "is false, but there are addresses; take one of them out"
-        if part.address and one.state != "up":
-            yield (*where, family), f"has addresses, but the interface is {one.state}; take one of them out"
-    if one.mtu is not None and one.mtu < SMALLEST_WITH_IPV6 and one.ipv6.enabled and one.ipv6.address:
-        yield (*where, "mtu"), f"must be at least {SMALLEST_WITH_IPV6} with IPv6, got {one.mtu}"
+        if part.address and entry.state != "up":
+            yield (*where, family), f"has addresses, but the interface is {entry.state}; take one of them out"
+    if entry.mtu is not None and entry.mtu < SMALLEST_WITH_IPV6 and entry.ipv6.enabled and entry.ipv6.address:
+        yield (*where, "mtu"), f"must be at least {SMALLEST_WITH_IPV6} with IPv6, got {entry.mtu}"
 
 
 def _check_vxlan(vxlan: schema.Vxlan, where: KeyPath) -> Iterator[Finding]:
@@ -114,73 +121,81 @@ def _check_below(
     interfaces: Sequence[schema.AnyInterface], plain: Sequence[Interface], at: KeyPath
 ) -> Iterator[Finding]:
     """What interfaces stand on: not themselves, nothing that stands on them, nothing that is taken away."""
-    by_name = {one.name: one for one in plain}
-    for index, one in enumerate(plain):
+    by_name = {interface.name: interface for interface in plain}
+    for index, interface in enumerate(plain):
         where = (*at, "interfaces", index)
-        section = _SECTIONS.get(one.kind, ("bridge", ""))[0]
-        key = (*where, section, "port") if one.ports else (*where, section, "base-iface")
-        if one.name in lower_names(one):
-            yield key, f"{one.name} cannot stand on itself"
-        elif loop := _loop(one, by_name):
+        section = _SECTIONS.get(interface.kind, ("bridge", ""))[0]
+        key = (*where, section, "port") if interface.ports else (*where, section, "base-iface")
+        if interface.name in lower_names(interface):
+            yield key, f"{interface.name} cannot stand on itself"
+        elif loop := _loop(interface, by_name):
             yield key, f"makes a loop: {' on '.join(loop)}"
-        if one.peer == one.name:
-            yield (*where, "veth", "peer"), f"{one.name} cannot be its own peer; name the other end"
-        peer = by_name.get(one.peer or "")
-        if peer is not None and peer is not one and (peer.kind, peer.peer) != ("veth", one.name):
-            yield (*where, "veth", "peer"), f"{peer.name} is not a veth with the peer {one.name}"
-        for lower in lower_names(one):
+        if interface.peer == interface.name:
+            yield (*where, "veth", "peer"), f"{interface.name} cannot be its own peer; name the other end"
+        peer = by_name.get(interface.peer or "")
+        if peer is not None and peer is not interface and (peer.kind, peer.peer) != ("veth", interface.name):
+            yield (*where, "veth", "peer"), f"{peer.name} is not a veth with the peer {interface.name}"
+        for lower in lower_names(interface):
             gone = by_name.get(lower)
             if gone is not None and gone.state != "up":
                 yield key, f"{lower} is {gone.state} in this document"
-            elif gone is not None and one.base and one.mtu and gone.mtu and one.mtu > gone.mtu:
-                text = f"must be at most {gone.mtu}, the MTU of {lower} below it, got {one.mtu}"
+            elif (
+                gone is not None
+                and interface.base
+                and interface.mtu
+                and gone.mtu
+                and interface.mtu > gone.mtu
+            ):
+                text = f"must be at most {gone.mtu}, the MTU of {lower} below it, got {interface.mtu}"
                 yield (*where, "mtu"), text
 
 
-def _loop(one: Interface, by_name: Mapping[str, Interface]) -> list[str]:
+def _loop(interface: Interface, by_name: Mapping[str, Interface]) -> list[str]:
     """Names from an interface down to itself; empty without a loop."""
 
     def search(name: str, way: list[str]) -> list[str]:
         below = by_name.get(name)
         for lower in () if below is None else lower_names(below):
-            if lower == one.name:
+            if lower == interface.name:
                 return [*way, lower]
             if lower not in way and (circle := search(lower, [*way, lower])):
                 return circle
         return []
 
-    return search(one.name, [one.name])
+    return search(interface.name, [interface.name])
 
 
 def _check_ports(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
     master: dict[str, str] = {}
-    by_name = {one.name: index for index, one in enumerate(plain)}
-    for index, one in enumerate(plain):
-        section = "link-aggregation" if one.kind == "bond" else "bridge"
-        for number, port in enumerate(one.ports):
+    by_name = {interface.name: index for index, interface in enumerate(plain)}
+    for index, interface in enumerate(plain):
+        section = "link-aggregation" if interface.kind == "bond" else "bridge"
+        for number, port in enumerate(interface.ports):
             path = (*at, "interfaces", index, section, "port", number)
-            if port in one.ports[:number]:
+            if port in interface.ports[:number]:
                 yield path, f"{port} is named twice; name it once"
-            elif master.setdefault(port, one.name) != one.name:
+            elif master.setdefault(port, interface.name) != interface.name:
                 yield path, f"{port} is a port of {master[port]} already"
             if port in by_name and plain[by_name[port]].addresses:
                 family = plain[by_name[port]].addresses[0].family
-                text = f"{port} is a port of {one.name}, which is to have the addresses; move them there"
+                text = (
+                    f"{port} is a port of {interface.name}, which is to have the addresses; move them there"
+                )
                 yield (*at, "interfaces", by_name[port], family), text
 
 
 def _check_twice(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    for index, one in enumerate(plain):
-        for address in one.addresses:
+    for index, interface in enumerate(plain):
+        for address in interface.addresses:
             path = (*at, "interfaces", index, address.family)
             if address.address in first:
                 yield path, f"{address.address} is an address of {first[address.address]} already"
-            first.setdefault(address.address, one.name)
+            first.setdefault(address.address, interface.name)
 
 
 def _check_routes(state: schema.NetworkState, plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
-    by_name = {one.name: one for one in plain}
+    by_name = {entry.name: entry for entry in plain}
     seen: dict[tuple[str, int | None, int | None], int] = {}
     for index, route in enumerate(state.routes.config):
         path = (*at, "routes", "config", index)

@@ -32,7 +32,7 @@ class Stack:
 
     @property
     def header_bytes(self) -> int:
-        return sum(one.header_bytes for one in self.encapsulations)
+        return sum(encapsulation.header_bytes for encapsulation in self.encapsulations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,47 +44,55 @@ class HostNetwork:
     routes: tuple[Route, ...] = ()
 
     def interface(self, name: str) -> Interface | None:
-        return next((one for one in self.interfaces if one.name == name), None)
+        return next((candidate for candidate in self.interfaces if candidate.name == name), None)
 
     def addresses(self, family: Family) -> tuple[InterfaceAddress, ...]:
         """Addresses of interfaces that are up, in the document's order."""
         return tuple(
             address
-            for one in self.interfaces
-            if one.state == "up"
-            for address in one.addresses
+            for interface in self.interfaces
+            if interface.state == "up"
+            for address in interface.addresses
             if address.family == family
         )
 
     def change(self) -> tuple[str, str, str]:
         """Knob, target and value that make the host show it."""
-        wanted = items(self.interfaces, self.routes)
-        return KNOB, " ".join(wanted), canonical(wanted)
+        wanted_items = items(self.interfaces, self.routes)
+        return KNOB, " ".join(wanted_items), canonical(wanted_items)
 
-    def mtu(self, interface: str, found: int) -> int:
+    def mtu(self, interface: str, physical_mtu: int) -> int:
         """MTU of an interface, where the document leaves it out as the kernel gives it.
 
-        ``found``: that of the host's own interfaces, which carry the others. Interfaces are made before any
-        MTU is set, so that they follow the one their base had; those that only tag follow it down later, too.
+        ``physical_mtu`` is the MTU of the host's own interfaces, which carry the others. Interfaces are
+        made before any MTU is set, so they start with the MTU that their base had. VLAN and MACVLAN
+        interfaces also follow their base when its MTU is lowered later.
         """
-        own = self.interface(interface)
-        if own is None or own.mtu is not None:
-            return found if own is None or own.mtu is None else own.mtu
-        if own.kind == "linux-bridge":
-            return min((self.mtu(port, found) for port in own.ports), default=ETHERNET_MTU)
-        first = self._first_mtu(own, found)
-        return min(first, self.mtu(own.base, found)) if own.kind in _TAGS and own.base else first
+        described = self.interface(interface)
+        if described is None or described.mtu is not None:
+            return physical_mtu if described is None or described.mtu is None else described.mtu
+        if described.kind == "linux-bridge":
+            return min((self.mtu(port, physical_mtu) for port in described.ports), default=ETHERNET_MTU)
+        first = self._first_mtu(described, physical_mtu)
+        return (
+            min(first, self.mtu(described.base, physical_mtu))
+            if described.kind in _TAGS and described.base
+            else first
+        )
 
-    def _first_mtu(self, own: Interface | None, found: int) -> int:
+    def _first_mtu(self, described: Interface | None, physical_mtu: int) -> int:
         """What the kernel gives an interface when it is made (its drivers/net, and net/8021q)."""
-        if own is None or own.kind == "ethernet":
-            return found
-        if own.kind in _TAGS and own.base is not None:
-            return self._first_mtu(self.interface(own.base), found)
-        if own.kind == "geneve":  # by the route to its remote end
-            return found - _around(own)[0].header_bytes
-        if own.kind == "vxlan" and own.base is not None:
-            return self._first_mtu(self.interface(own.base), found) - _around(own)[0].header_bytes
+        if described is None or described.kind == "ethernet":
+            return physical_mtu
+        if described.kind in _TAGS and described.base is not None:
+            return self._first_mtu(self.interface(described.base), physical_mtu)
+        if described.kind == "geneve":  # by the route to its remote end
+            return physical_mtu - _around(described)[0].header_bytes
+        if described.kind == "vxlan" and described.base is not None:
+            return (
+                self._first_mtu(self.interface(described.base), physical_mtu)
+                - _around(described)[0].header_bytes
+            )
         return ETHERNET_MTU
 
     def stack(self, interface: str, data: str) -> Stack:
@@ -93,8 +101,8 @@ class HostNetwork:
         Where ports and peers leave a choice, the one that leads to ``data`` is taken; a tunnel that names no
         interface below it runs over ``data``.
         """
-        found = list(self._ways_down(interface, data, frozenset()))
-        base, encapsulations = next((one for one in found if one[0] == data), found[0])
+        ways = list(self._ways_down(interface, data, frozenset()))
+        base, encapsulations = next((way for way in ways if way[0] == data), ways[0])
         top = self.interface(interface)
         return Stack(interface, base, None if top is None else top.mtu, encapsulations)
 
@@ -106,19 +114,19 @@ class HostNetwork:
         if not below:
             yield name, ()
         for lower in below:
-            for base, rest in self._ways_down(lower, data, seen | {name}):
-                yield base, (*_around(upper), *rest)
+            for base, lower_encapsulations in self._ways_down(lower, data, seen | {name}):
+                yield base, (*_around(upper), *lower_encapsulations)
 
-    def _below(self, own: Interface, data: str, seen: frozenset[str]) -> Iterator[str]:
+    def _below(self, upper: Interface, data: str, seen: frozenset[str]) -> Iterator[str]:
         """Names of what carries an interface's packets next; none that were passed already."""
-        if own.kind == "veth" and own.peer is not None:
+        if upper.kind == "veth" and upper.peer is not None:
             # Behind a pair's other end goes on whatever has that end as a port
-            lower = [one.name for one in self.interfaces if own.peer in one.ports]
-            seen = seen | {own.peer}
-        elif own.kind in ("vxlan", "geneve"):
-            lower = [own.base or data]
+            lower = [interface.name for interface in self.interfaces if upper.peer in interface.ports]
+            seen = seen | {upper.peer}
+        elif upper.kind in ("vxlan", "geneve"):
+            lower = [upper.base or data]
         else:
-            lower = [own.base] if own.base is not None else list(own.ports)
+            lower = [upper.base] if upper.base is not None else list(upper.ports)
         yield from (name for name in lower if name not in seen)
 
 

@@ -94,16 +94,18 @@ def templates(value: object, at: KeyPath) -> Iterator[Finding]:
     """Values that a policy of Kubernetes, or Ansible, would put others in place of: ``{{ capture.… }}``."""
     waiting: list[tuple[object, KeyPath]] = [(value, at)]
     while waiting:
-        one, here = waiting.pop()
-        if isinstance(one, dict):
-            waiting += [(below, (*here, name)) for name, below in one.items() if name not in _FOR_PEOPLE]
-        elif isinstance(one, list):
-            waiting += [(below, (*here, index)) for index, below in enumerate(one)]
-        elif isinstance(one, str) and "{{" in one:
-            last = next((part for part in reversed(here) if isinstance(part, str)), "")
+        node, node_path = waiting.pop()
+        if isinstance(node, dict):
+            waiting += [
+                (below, (*node_path, name)) for name, below in node.items() if name not in _FOR_PEOPLE
+            ]
+        elif isinstance(node, list):
+            waiting += [(below, (*node_path, index)) for index, below in enumerate(node)]
+        elif isinstance(node, str) and "{{" in node:
+            last = next((part for part in reversed(node_path) if isinstance(part, str)), "")
             what = last if last in _PLURAL else "value"
-            whose = _CAPTURES if re.search(r"\{\{-?\s*capture\b", one) else "templates are not read"
-            yield here, f"{whose}; write the {what} out, got {show_value(one)}"
+            whose = _CAPTURES if re.search(r"\{\{-?\s*capture\b", node) else "templates are not read"
+            yield node_path, f"{whose}; write the {what} out, got {show_value(node)}"
 
 
 _CAPTURES = "captures of a policy are not read"
@@ -118,14 +120,14 @@ def _of_interface(interface: dict[str, Any], at: KeyPath) -> Iterator[Finding]:
         return
     model = INTERFACES.get(kind) if isinstance(kind, str) else None
     if model is None:
-        known = ", ".join(INTERFACES)
+        known_types = ", ".join(INTERFACES)
         if "type" not in interface:
-            yield (*at, "type"), AboutKey(f"is missing; add it: one of {known}")
+            yield (*at, "type"), AboutKey(f"is missing; add it: one of {known_types}")
         else:
-            yield (*at, "type"), f"there is no such type; known here: {known}"
+            yield (*at, "type"), f"there is no such type; known here: {known_types}"
         return
-    own = {field.alias or name for name, field in model.model_fields.items()}
-    yield from _foreign(interface, tuple(name for name in _INTERFACE if name not in own), at)
+    own_keys = {field.alias or name for name, field in model.model_fields.items()}
+    yield from _foreign(interface, tuple(name for name in _INTERFACE if name not in own_keys), at)
     if interface.get("state") == "ignore":
         yield (*at, "state"), _not_set("ignore")
     for family in ("ipv4", "ipv6"):
@@ -167,4 +169,4 @@ def _not_set(name: str) -> str:
 def _entries(value: object, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     entries = value.get(name) if isinstance(value, dict) else None
     if isinstance(entries, list):
-        yield from ((index, one) for index, one in enumerate(entries) if isinstance(one, dict))
+        yield from ((index, entry) for index, entry in enumerate(entries) if isinstance(entry, dict))

@@ -64,11 +64,11 @@ class Framing:
     def outer_bytes(self, packet_bytes: int) -> tuple[int, int]:
         """Size of the packet on the base interface for one of ``packet_bytes``, and of the tags beside it."""
         tags = 0
-        for one in self.encapsulations:
-            if one.kind == "vlan":
-                tags += one.header_bytes
+        for encapsulation in self.encapsulations:
+            if encapsulation.kind == "vlan":
+                tags += encapsulation.header_bytes
             else:
-                packet_bytes += tags + one.header_bytes
+                packet_bytes += tags + encapsulation.header_bytes
                 tags = 0
         return packet_bytes, tags
 
@@ -104,9 +104,10 @@ def payload_bytes(test: TestName, family: Family, framing: Framing = BARE) -> in
         if why := too_small(test, family):
             raise InvalidInput(why)
         if payload + headers > framing.mtu:
-            most = framing.mtu + ETHERNET_BYTES
+            frame_bytes = framing.mtu + ETHERNET_BYTES
             raise InvalidInput(
-                f"{test} needs an MTU of {payload + headers}, not {framing.mtu}: frames of {most} bytes fit"
+                f"{test} needs an MTU of {payload + headers}, not {framing.mtu}: "
+                f"frames of {frame_bytes} bytes fit"
             )
         return payload
     room = FULL_PACKET_BYTES - (framing.outer_bytes(0)[0])

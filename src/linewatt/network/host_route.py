@@ -60,26 +60,26 @@ class HostRoute:
             raise InvalidInput(str(error)) from error
 
     def read(self, target: str) -> Command:
-        return script(_READ, *_words(target))
+        return script(_READ, *_address_arguments(target))
 
     def parse(self, output: str) -> str:
-        found = read_json(output, "ip")
+        routes = read_json(output, "ip")
         try:
-            return ", ".join(_text(one) for one in found) or NONE
+            return ", ".join(_format_route(shown_route) for shown_route in routes) or NONE
         except (TypeError, AttributeError) as error:
             raise ParseError(f"what ip shows of a route has an unknown shape: {output[:80]!r}") from error
 
     def wanted(self, before: str, value: str) -> str:
-        asked = self.check(value)
-        if before not in (NONE, asked):
+        new_route = self.check(value)
+        if before not in (NONE, new_route):
             raise ChangeError(
-                f"has a route already ({before}), which is not {asked}; take it away, or mend it"
+                f"has a route already ({before}), which is not {new_route}; take it away, or mend it"
             )
-        return asked
+        return new_route
 
     def write(self, target: str, setting: str) -> Command:
         words = () if self.check(setting) == NONE else setting.split()
-        return script(_WRITE, *_words(target), *words)
+        return script(_WRITE, *_address_arguments(target), *words)
 
 
 def route(through: str, own_address: str) -> str:
@@ -87,7 +87,7 @@ def route(through: str, own_address: str) -> str:
     return f"dev {through} src {own_address}"
 
 
-def _words(target: str) -> tuple[str, str]:
+def _address_arguments(target: str) -> tuple[str, str]:
     """Raises ChangeError if ``target`` is no address."""
     try:
         address = ipaddress.ip_address(target)
@@ -96,14 +96,14 @@ def _words(target: str) -> tuple[str, str]:
     return f"-{address.version}", str(address)
 
 
-def _text(one: Mapping[str, Any]) -> str:
+def _format_route(shown_route: Mapping[str, Any]) -> str:
     """Words of a route, as far as they matter."""
-    metric = one.get("metric")
+    metric = shown_route.get("metric")
     words = {
-        "type": one.get("type"),
-        "via": one.get("gateway"),
-        "dev": one.get("dev"),
-        "src": one.get("prefsrc"),
+        "type": shown_route.get("type"),
+        "via": shown_route.get("gateway"),
+        "dev": shown_route.get("dev"),
+        "src": shown_route.get("prefsrc"),
         "metric": None if metric in _USUAL_METRICS else metric,
     }
     return " ".join(f"{name} {value}" for name, value in words.items() if value is not None)

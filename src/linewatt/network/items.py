@@ -42,21 +42,23 @@ class Key:
 
     kind: str
     interface: str
-    rest: str = ""
+    detail: str = ""
 
     def __str__(self) -> str:
         if self.kind == "route":
             return f"route:{self._network}@{self.interface}{self._suffix}"
-        return f"{self.kind}:{self.interface}/{self.rest}" if self.rest else f"{self.kind}:{self.interface}"
+        return (
+            f"{self.kind}:{self.interface}/{self.detail}" if self.detail else f"{self.kind}:{self.interface}"
+        )
 
     @property
     def _network(self) -> str:
-        return self.rest.partition(",")[0]
+        return self.detail.partition(",")[0]
 
     @property
     def _suffix(self) -> str:
-        _, comma, rest = self.rest.partition(",")
-        return comma + rest
+        _, comma, attributes = self.detail.partition(",")
+        return comma + attributes
 
     @property
     def route(self) -> Route:
@@ -69,26 +71,26 @@ class Key:
     @property
     def address(self) -> InterfaceAddress:
         """The address that is named. Raises ValueError."""
-        address, _, length = self.rest.partition("/")
+        address, _, length = self.detail.partition("/")
         return InterfaceAddress(self.interface, address, int(length))
 
 
 def parse_key(word: str) -> Key:
     """Raises ChangeError if it is none of a network."""
-    kind, _, rest = word.partition(":")
+    kind, _, subject = word.partition(":")
     if kind == "route":
-        network, _, tail = rest.rpartition("@")
+        network, _, tail = subject.rpartition("@")
         name, comma, suffix = tail.partition(",")
         key = Key(kind, name, network + comma + suffix)
     else:
-        name, _, more = rest.partition("/")
+        name, _, more = subject.partition("/")
         key = Key(kind, name, more)
     try:
         if kind == "route":
             _ = key.route.network
         elif kind == "address":
             _ = key.address.subnet
-        elif kind not in ORDER or bool(key.rest) != (kind == "option"):
+        elif kind not in ORDER or bool(key.detail) != (kind == "option"):
             raise ValueError
     except ValueError:
         raise ChangeError(f"{word!r} names nothing of a network; write it like link:vxlan0") from None
@@ -105,63 +107,67 @@ def items(interfaces: Sequence[Interface], routes: Sequence[Route]) -> dict[str,
 
 
 def _items(interfaces: Sequence[Interface], routes: Sequence[Route]) -> Iterator[tuple[Key, Any]]:
-    made = {one.name for one in interfaces if one.is_made}
-    made |= {one.peer for one in interfaces if one.is_made and one.peer is not None}
-    named = {one.name for one in interfaces}
-    for one in interfaces:
-        yield from _interface_items(one, made, named)
+    made_names = {interface.name for interface in interfaces if interface.is_made}
+    made_names |= {
+        interface.peer for interface in interfaces if interface.is_made and interface.peer is not None
+    }
+    described_names = {interface.name for interface in interfaces}
+    for interface in interfaces:
+        yield from _interface_items(interface, made_names, described_names)
     for route in routes:
-        yield from _route_items(route, made)
+        yield from _route_items(route, made_names)
 
 
-def _interface_items(one: Interface, made: set[str], named: set[str]) -> Iterator[tuple[Key, Any]]:
-    if one.state == "absent":
-        yield Key("gone", one.name), None
+def _interface_items(
+    interface: Interface, made_names: set[str], described_names: set[str]
+) -> Iterator[tuple[Key, Any]]:
+    if interface.state == "absent":
+        yield Key("gone", interface.name), None
         return
-    if one.kind == "ethernet":
-        yield Key("need", one.name), True
+    if interface.kind == "ethernet":
+        yield Key("need", interface.name), True
     else:
-        yield Key("link", one.name), wanted_state(one)
-    if one.base is not None and one.base not in made:
-        yield Key("need", one.base), True
-    if one.peer is not None and one.peer not in named:
-        yield Key("link", one.peer), {"kind": "veth", "peer": one.name}
-        yield Key("up", one.peer), True
-    for option, value in one.options:
-        yield Key("option", one.name, option), value
-    yield from _port_items(one, made)
-    loses = one.kind == "ethernet" and (
-        one.state == "down" or (one.mtu is not None and one.mtu < SMALLEST_WITH_IPV6)
+        yield Key("link", interface.name), wanted_state(interface)
+    if interface.base is not None and interface.base not in made_names:
+        yield Key("need", interface.base), True
+    if interface.peer is not None and interface.peer not in described_names:
+        yield Key("link", interface.peer), {"kind": "veth", "peer": interface.name}
+        yield Key("up", interface.peer), True
+    for option, value in interface.options:
+        yield Key("option", interface.name, option), value
+    yield from _port_items(interface, made_names)
+    loses = interface.kind == "ethernet" and (
+        interface.state == "down" or (interface.mtu is not None and interface.mtu < SMALLEST_WITH_IPV6)
     )
     if loses:
-        yield Key("lost", one.name), []
-    if one.mtu is not None:
-        yield Key("mtu", one.name), one.mtu
-    yield Key("up", one.name), one.state == "up"
-    for address in one.addresses:
-        value = f"{one.name}/{address.prefix_length}"
-        yield Key("address", one.name, f"{address.address}/{address.prefix_length}"), value
+        yield Key("lost", interface.name), []
+    if interface.mtu is not None:
+        yield Key("mtu", interface.name), interface.mtu
+    yield Key("up", interface.name), interface.state == "up"
+    for address in interface.addresses:
+        value = f"{interface.name}/{address.prefix_length}"
+        yield Key("address", interface.name, f"{address.address}/{address.prefix_length}"), value
 
 
-def _port_items(one: Interface, made: set[str]) -> Iterator[tuple[Key, Any]]:
-    for port in one.ports:
-        if port not in made:
+def _port_items(interface: Interface, made_names: set[str]) -> Iterator[tuple[Key, Any]]:
+    for port in interface.ports:
+        if port not in made_names:
             yield Key("need", port), True
-            if one.kind == "bond":  # a bond takes only what is down
+            if interface.kind == "bond":  # a bond takes only what is down
                 yield Key("lost", port), []
-        yield Key("master", port), one.name
+        yield Key("master", port), interface.name
         yield Key("up", port), True
 
 
-def _route_items(route: Route, made: set[str]) -> Iterator[tuple[Key, Any]]:
-    if route.interface not in made:
+def _route_items(route: Route, made_names: set[str]) -> Iterator[tuple[Key, Any]]:
+    if route.interface not in made_names:
         yield Key("need", route.interface), True
-    rest = route.destination
+    destination = route.destination
     if route.table != MAIN_TABLE:
-        rest += f",table={route.table}"
+        destination += f",table={route.table}"
     if route.metric is not None:
-        rest += f",metric={route.metric}"
+        destination += f",metric={route.metric}"
     value: dict[str, Any] | None = {"protocol": "static"}
     if route.gateway is not None:
         value = {"protocol": "static", "via": route.gateway}
-    yield Key("route", route.interface, rest), None if route.state == "absent" else value
+    yield Key("route", route.interface, destination), None if route.state == "absent" else value

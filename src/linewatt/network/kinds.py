@@ -88,7 +88,7 @@ def add_words(name: str, state: State) -> list[str]:
     words = ["link", "add"]
     if "base" in state and state["kind"] in ("vlan", "macvlan"):
         words += ["link", str(state["base"])]
-    return [*words, "name", name, "type", str(state["kind"]), *_kind_words(state)]
+    return [*words, "name", name, "type", str(state["kind"]), *_format_kind(state)]
 
 
 def option_words(name: str, kind: str, option: str, value: object) -> list[str]:
@@ -96,7 +96,7 @@ def option_words(name: str, kind: str, option: str, value: object) -> list[str]:
     return ["link", "set", "dev", name, "type", kind, word, str(value)]
 
 
-def _kind_words(state: State) -> Iterator[str]:
+def _format_kind(state: State) -> Iterator[str]:
     kind = state["kind"]
     if kind == "veth":
         yield from ("peer", "name", str(state["peer"]))

@@ -55,31 +55,33 @@ class NetworkKnob:
         return script(_READ, " ".join(map(str, keys)), stdin="".join(f"{line}\n" for line in lines))
 
     def parse(self, output: str) -> str:
-        first, _, rest = output.partition("\n")
+        first, _, answers = output.partition("\n")
         try:
             keys = write.check_keys(first)
         except ChangeError as error:
             raise ParseError(f"the answer does not say what it is about: {str(error)[:120]}") from error
         links: dict[str, dict[str, Any]] = {}
         routes: list[Mapping[str, Any]] = []
-        for one in _objects(rest):
-            if "ifname" in one:
-                links.setdefault(str(one["ifname"]), {}).update(one)
-            elif "dst" in one:
-                routes.append(one)
+        for entry in _objects(answers):
+            if "ifname" in entry:
+                links.setdefault(str(entry["ifname"]), {}).update(entry)
+            elif "dst" in entry:
+                routes.append(entry)
         if not links:
-            raise ParseError(f"ip shows no interface at all in {rest[:80]!r}")
+            raise ParseError(f"ip shows no interface at all in {answers[:80]!r}")
         try:
             return canonical({str(key): _shown(key, links, routes) for key in keys})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ParseError(f"what ip shows has an unknown shape: {error!r}"[:200]) from error
 
     def wanted(self, before: str, value: str) -> str:
-        shown, asked = mapping(before, ParseError), mapping(value, InvalidInput)
-        if set(shown) != set(asked):
+        shown, settings = mapping(before, ParseError), mapping(value, InvalidInput)
+        if set(shown) != set(settings):
             raise ChangeError("what is asked for and what was read are not about the same items")
         bounds = {parse_key(word).interface: shown[word] for word in shown if word.startswith("need:")}
-        return canonical({word: _wanted(parse_key(word), shown[word], asked[word], bounds) for word in asked})
+        return canonical(
+            {word: _target_of_item(parse_key(word), shown[word], settings[word], bounds) for word in settings}
+        )
 
     def write(self, target: str, setting: str) -> Command:
         return write.command(target, mapping(setting, ParseError))
@@ -94,12 +96,12 @@ def carrying(setting: str) -> set[str]:
         parse_key(word): value for word, value in mapping(setting, ParseError).items() if value is not None
     }
     masters = {value for key, value in shown.items() if key.kind == "master"}
-    made = {
+    interfaces_made = {
         key.interface
         for key, value in shown.items()
         if key.kind == "link" and (value["kind"] not in ("bridge", "bond") or key.interface in masters)
     }
-    return made & {key.interface for key in shown if key.kind == "address"}
+    return interfaces_made & {key.interface for key in shown if key.kind == "address"}
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
@@ -107,7 +109,7 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     for value in read_each_json(text, "ip"):
         if not isinstance(value, list):
             raise ParseError(f"ip wrote {str(value)[:60]!r}, which is no list")
-        yield from (one for one in value if isinstance(one, dict))
+        yield from (element for element in value if isinstance(element, dict))
 
 
 def _shown(key: Key, links: Links, routes: Routes) -> Any:
@@ -133,7 +135,7 @@ def _shown_of_link(key: Key, link: Mapping[str, Any], links: Links, routes: Rout
         case "link":
             return shown_state(link)
         case "option":
-            return shown_option(link, key.rest)
+            return shown_option(link, key.detail)
         case "master":
             return str(link.get("master", ""))
         case "mtu":
@@ -144,12 +146,12 @@ def _shown_of_link(key: Key, link: Mapping[str, Any], links: Links, routes: Rout
 
 def _address(key: Key, links: Links) -> str | None:
     """Interface and prefix length of an address, its own interface first."""
-    wanted = key.address.address
+    address = key.address.address
     addresses = [
-        f"{name}/{one.get('prefixlen')}"
+        f"{name}/{info.get('prefixlen')}"
         for name, link in links.items()
-        for one in link.get("addr_info", ())
-        if one.get("local") == wanted
+        for info in link.get("addr_info", ())
+        if info.get("local") == address
     ]
     return min(
         addresses,
@@ -160,25 +162,25 @@ def _address(key: Key, links: Links) -> str | None:
 
 def _route(key: Key, routes: Routes) -> dict[str, Any] | None:
     """Attributes of the route of this destination, table and metric; that of its own interface first."""
-    wanted = key.route
-    metric = write.DEFAULT_METRIC[wanted.family] if wanted.metric is None else wanted.metric
-    found = [
+    asked_route = key.route
+    metric = write.DEFAULT_METRIC[asked_route.family] if asked_route.metric is None else asked_route.metric
+    matches = [
         route
         for route in routes
-        if _destination(route) == wanted.destination
-        and str(route.get("table", "254")) == str(wanted.table)
+        if _destination(route) == asked_route.destination
+        and str(route.get("table", "254")) == str(asked_route.table)
         and int(route.get("metric", 0)) == metric
         and route.get("type") in whole.UNICAST
     ]
-    if not found:
+    if not matches:
         return None
-    route = min(found, key=lambda one: one.get("dev") != wanted.interface)
+    route = min(matches, key=lambda match: match.get("dev") != asked_route.interface)
     value: dict[str, Any] = {"protocol": _PROTOCOLS.get(str(route.get("protocol")), route.get("protocol"))}
-    if route.get("dev") != wanted.interface:
+    if route.get("dev") != asked_route.interface:
         value["elsewhere"] = str(route.get("dev", "several interfaces"))
     if "gateway" in route:
         value["via"] = route["gateway"]
-    if wanted.family == "ipv4" and str(route.get("scope")) != ("0" if "gateway" in route else "253"):
+    if asked_route.family == "ipv4" and str(route.get("scope")) != ("0" if "gateway" in route else "253"):
         value["scope"] = route.get("scope")
     if "prefsrc" in route:
         value["source"] = route["prefsrc"]
@@ -202,7 +204,7 @@ def _destination(route: Mapping[str, Any]) -> str:
     return text if "/" in text else f"{text}/{128 if ':' in text else 32}"
 
 
-def _wanted(key: Key, shown: Any, asked: Any, bounds: Mapping[str, Any]) -> Any:
+def _target_of_item(key: Key, shown: Any, setting: Any, bounds: Mapping[str, Any]) -> Any:
     """What an item is to show. Raises ChangeError if the host cannot, or somebody else has it otherwise."""
     name = key.interface
     if key.kind == "need":
@@ -217,14 +219,14 @@ def _wanted(key: Key, shown: Any, asked: Any, bounds: Mapping[str, Any]) -> Any:
             )
         return shown
     if key.kind == "mtu":
-        _check_mtu(name, asked, bounds.get(name))
+        _check_mtu(name, setting, bounds.get(name))
     if key.kind == "gone":
-        return _wanted_gone(shown)
+        return _target_of_gone(shown)
     if key.kind == "route":
-        return _wanted_route(key, shown, asked)
-    if shown is not None and shown != asked:
-        _check_unlike(key, shown, asked)
-    return asked
+        return _target_of_route(key, shown, setting)
+    if shown is not None and shown != setting:
+        _check_unlike(key, shown, setting)
+    return setting
 
 
 def _check_mtu(name: str, mtu: int, bounds: Any) -> None:
@@ -233,20 +235,20 @@ def _check_mtu(name: str, mtu: int, bounds: Any) -> None:
         raise ChangeError(f"{name} cannot have an MTU of {mtu}; its device takes {lowest} to {highest} bytes")
 
 
-def _check_unlike(key: Key, shown: Any, asked: Any) -> None:
+def _check_unlike(key: Key, shown: Any, setting: Any) -> None:
     """Items that cannot be changed from what the host has. Raises ChangeError."""
     name = key.interface
     if key.kind == "link":
-        different = [word for word in {**shown, **asked} if shown.get(word) != asked.get(word)]
+        different = [word for word in {**shown, **setting} if shown.get(word) != setting.get(word)]
         has = ", ".join(
-            f"{word} {shown.get(word, 'none')} in place of {asked.get(word, 'none')}" for word in different
+            f"{word} {shown.get(word, 'none')} in place of {setting.get(word, 'none')}" for word in different
         )
         raise ChangeError(
             f"there is an interface {name} already, with {has}; remove it, or give this one another name"
         )
     if key.kind == "option":
-        raise ChangeError(f"{name} is there already with {key.rest} {shown} in place of {asked}")
-    if key.kind == "master" and shown and asked:
+        raise ChangeError(f"{name} is there already with {key.detail} {shown} in place of {setting}")
+    if key.kind == "master" and shown and setting:
         raise ChangeError(f"{name} is a port of {shown}; take it out there first")
     if key.kind == "address":
         raise ChangeError(
@@ -255,20 +257,20 @@ def _check_unlike(key: Key, shown: Any, asked: Any) -> None:
         )
 
 
-def _wanted_gone(shown: Any) -> None:
+def _target_of_gone(shown: Any) -> None:
     if isinstance(shown, dict) and "cannot" in shown:
         raise ChangeError(f"{shown['cannot']}; remove it by hand")
 
 
-def _wanted_route(key: Key, shown: Any, asked: Any) -> Any:
+def _target_of_route(key: Key, shown: Any, setting: Any) -> Any:
     what = f"the host has a route to {key.route.destination}"
     if shown is None:
-        return asked
+        return setting
     if "elsewhere" in shown:
-        if asked is None:
+        if setting is None:
             return shown
         raise ChangeError(f"{what} already, through {shown['elsewhere']}; give this one another metric")
-    if asked is None:
+    if setting is None:
         if shown["protocol"] == "kernel":
             raise ChangeError(
                 f"{what} that the kernel makes of an address of {key.interface}; it comes and goes with it"
@@ -278,9 +280,9 @@ def _wanted_route(key: Key, shown: Any, asked: Any) -> Any:
                 f"{what} with {', '.join(shown['cannot'])}, which could not be put back as it was"
             )
         return None
-    if shown.get("via") == asked.get("via"):
+    if shown.get("via") == setting.get("via"):
         return shown
     raise ChangeError(
-        f"{what} already, by {shown.get('via', 'the link')} in place of {asked.get('via', 'the link')}; "
+        f"{what} already, by {shown.get('via', 'the link')} in place of {setting.get('via', 'the link')}; "
         "give this one another metric"
     )

@@ -68,58 +68,60 @@ def change_of(network: HostNetwork) -> tuple[str, str, str]:
 
     Raises ChangeError for what NMState does not have.
     """
-    asked: dict[str, Any] = {}
-    for one in network.interfaces:
-        properties = _properties(one)
+    settings: dict[str, Any] = {}
+    for interface in network.interfaces:
+        properties = _properties(interface)
         names = WHOLE if properties is None else ",".join(sorted(properties))
-        asked[f"interface:{one.name}/{names}"] = properties
+        settings[f"interface:{interface.name}/{names}"] = properties
     for route in network.routes:
-        key = Key("route", route.interface, _route_rest(route))
-        asked[str(key)] = None if route.state == "absent" else {"next-hop-address": route.gateway or ""}
-    return KNOB, " ".join(asked), canonical(asked)
+        key = Key("route", route.interface, _format_destination(route))
+        settings[str(key)] = None if route.state == "absent" else {"next-hop-address": route.gateway or ""}
+    return KNOB, " ".join(settings), canonical(settings)
 
 
-def _route_rest(route: Route) -> str:
-    rest = route.destination + (f",table={route.table}" if route.table != Route("", "").table else "")
-    return rest + (f",metric={route.metric}" if route.metric is not None else "")
+def _format_destination(route: Route) -> str:
+    destination = route.destination + (f",table={route.table}" if route.table != Route("", "").table else "")
+    return destination + (f",metric={route.metric}" if route.metric is not None else "")
 
 
-def _properties(one: Interface) -> dict[str, Any] | None:
+def _properties(interface: Interface) -> dict[str, Any] | None:
     """Property → value of an interface, by dotted names; None for one that is to be removed."""
-    if one.kind == "geneve":
+    if interface.kind == "geneve":
         raise ChangeError(
-            f"{one.name}: geneve is not NMState's; let another tool than NetworkManager manage it"
+            f"{interface.name}: geneve is not NMState's; let another tool than NetworkManager manage it"
         )
-    if one.state == "absent":
+    if interface.state == "absent":
         return None
-    properties: dict[str, Any] = {"state": one.state}
-    if one.kind != "ethernet":
-        properties["type"] = one.kind
-    if one.mtu is not None:
-        properties["mtu"] = one.mtu
+    properties: dict[str, Any] = {"state": interface.state}
+    if interface.kind != "ethernet":
+        properties["type"] = interface.kind
+    if interface.mtu is not None:
+        properties["mtu"] = interface.mtu
     for family in ("ipv4", "ipv6"):
         addresses = sorted(
-            f"{each.address}/{each.prefix_length}" for each in one.addresses if each.family == family
+            f"{address.address}/{address.prefix_length}"
+            for address in interface.addresses
+            if address.family == family
         )
-        if addresses or (one.kind != "ethernet" and family == "ipv4"):
+        if addresses or (interface.kind != "ethernet" and family == "ipv4"):
             properties |= {f"{family}.enabled": bool(addresses), f"{family}.address": addresses}
-    return properties | dict(_config(one))
+    return properties | dict(_config(interface))
 
 
-def _config(one: Interface) -> Iterator[tuple[str, Any]]:
-    section = {"bond": "link-aggregation", "linux-bridge": "bridge"}.get(one.kind, one.kind)
+def _config(interface: Interface) -> Iterator[tuple[str, Any]]:
+    section = {"bond": "link-aggregation", "linux-bridge": "bridge"}.get(interface.kind, interface.kind)
     defaults = {"port": VXLAN_PORT, "learning": True, "promiscuous": True, "protocol": "802.1q"}
-    for name, value in one.settings:
+    for name, value in interface.settings:
         if defaults.get(name) != value:
             yield f"{section}.{'destination-port' if name == 'port' else name}", value
-    if one.base is not None:
-        yield f"{section}.base-iface", one.base
-    if one.peer is not None:
-        yield f"{section}.peer", one.peer
-    if one.kind in ("bond", "linux-bridge"):
-        yield f"{section}.port", sorted(one.ports)
-    for name, value in one.options:
-        if one.kind == "bond":
+    if interface.base is not None:
+        yield f"{section}.base-iface", interface.base
+    if interface.peer is not None:
+        yield f"{section}.peer", interface.peer
+    if interface.kind in ("bond", "linux-bridge"):
+        yield f"{section}.port", sorted(interface.ports)
+    for name, value in interface.options:
+        if interface.kind == "bond":
             yield f"{section}.options.{_BOND_NAMES.get(name, name)}", value
         else:
             seconds = int(value) // 100 if name in _HUNDREDTHS else value
@@ -136,32 +138,34 @@ class NmstateKnob:
     tool = "nmstatectl"
 
     def read(self, target: str) -> Command:
-        for word in _words(target):
+        for word in _split_target(target):
             _parsed(word)
-        return script(_READ, " ".join(_words(target)))
+        return script(_READ, " ".join(_split_target(target)))
 
     def parse(self, output: str) -> str:
-        first, _, rest = output.partition("\n")
+        first, _, document = output.partition("\n")
         try:
-            words = [(word, _parsed(word)) for word in _words(first)]
+            words = [(word, _parsed(word)) for word in _split_target(first)]
         except ChangeError as error:
             raise ParseError(f"the answer does not say what it is about: {str(error)[:120]}") from error
         try:
-            state = read_json(rest, "nmstatectl")
+            state = read_json(document, "nmstatectl")
             shown = {word: _shown(parsed, state) for word, parsed in words}
         except (KeyError, TypeError, AttributeError) as error:
             raise ParseError(f"what nmstatectl shows has an unknown shape: {error!r}"[:200]) from error
         return canonical(shown)
 
     def wanted(self, before: str, value: str) -> str:
-        shown, asked = mapping(before, ParseError), mapping(value, InvalidInput)
-        if set(shown) != set(asked):
+        shown, settings = mapping(before, ParseError), mapping(value, InvalidInput)
+        if set(shown) != set(settings):
             raise ChangeError("what is asked for and what was read are not about the same items")
-        return canonical({word: _wanted(_parsed(word), shown[word], asked[word]) for word in asked})
+        return canonical(
+            {word: _target_of_item(_parsed(word), shown[word], settings[word]) for word in settings}
+        )
 
     def write(self, target: str, setting: str) -> Command:
         values = mapping(setting, ParseError)
-        document = _document([(_parsed(word), values.get(word)) for word in _words(target)])
+        document = _document([(_parsed(word), values.get(word)) for word in _split_target(target)])
         return Command(tool("nmstatectl", "apply", "--memory-only", "-").argv, canonical(document) + "\n")
 
 
@@ -169,7 +173,7 @@ Parsed = tuple[str, tuple[str, ...]] | Key
 """an interface with its properties, or a route"""
 
 
-def _words(target: str) -> list[str]:
+def _split_target(target: str) -> list[str]:
     words = target.split()
     if not words:
         raise ChangeError("names nothing of a network; write it like interface:vxlan0/mtu,vxlan.id")
@@ -177,8 +181,8 @@ def _words(target: str) -> list[str]:
 
 
 def _parsed(word: str) -> Parsed:
-    kind, _, rest = word.partition(":")
-    name, _, properties = rest.partition("/")
+    kind, _, path = word.partition(":")
+    name, _, properties = path.partition("/")
     if kind == "route":
         return parse_key(word)
     if kind != "interface" or not properties:
@@ -191,7 +195,9 @@ def _shown(parsed: Parsed, state: Mapping[str, Any]) -> dict[str, Any] | None:
         return _shown_route(parsed, state)
     name, properties = parsed
     interfaces = [
-        one for one in state["interfaces"] if one["name"] == name and one.get("type") != "ovs-bridge"
+        interface
+        for interface in state["interfaces"]
+        if interface["name"] == name and interface.get("type") != "ovs-bridge"
     ]
     if not interfaces:
         return None
@@ -208,49 +214,50 @@ def _value(interface: Mapping[str, Any], path: str) -> Any:
     if path not in _LISTS:
         return value
     if path.endswith(".port"):
-        return sorted(one["name"] if isinstance(one, Mapping) else one for one in value or ())
+        return sorted(port["name"] if isinstance(port, Mapping) else port for port in value or ())
     return sorted(
-        f"{one['ip']}/{one['prefix-length']}"
-        for one in value or ()
-        if not ipaddress.ip_address(one["ip"]).is_link_local
+        f"{address['ip']}/{address['prefix-length']}"
+        for address in value or ()
+        if not ipaddress.ip_address(address["ip"]).is_link_local
     )
 
 
 def _shown_route(key: Key, state: Mapping[str, Any]) -> dict[str, Any] | None:
     route = key.route
-    for one in (state.get("routes") or {}).get("config") or ():
+    for entry in (state.get("routes") or {}).get("config") or ():
         same = (
-            one.get("destination") == route.destination and one.get("next-hop-interface") == route.interface
+            entry.get("destination") == route.destination
+            and entry.get("next-hop-interface") == route.interface
         )
-        table = one.get("table-id") or route.table
-        metric = one.get("metric", -1) if route.metric is not None else None
+        table = entry.get("table-id") or route.table
+        metric = entry.get("metric", -1) if route.metric is not None else None
         if same and table == route.table and metric == route.metric:
-            return {"next-hop-address": one.get("next-hop-address", "")}
+            return {"next-hop-address": entry.get("next-hop-address", "")}
     return None
 
 
-def _wanted(parsed: Parsed, shown: dict[str, Any] | None, asked: dict[str, Any] | None) -> Any:
+def _target_of_item(parsed: Parsed, shown: dict[str, Any] | None, properties: dict[str, Any] | None) -> Any:
     """What an item is to show. Raises ChangeError for an interface that is not there, or is another one."""
-    if asked is None or isinstance(parsed, Key):
-        return asked
+    if properties is None or isinstance(parsed, Key):
+        return properties
     name, _ = parsed
     if shown is None:
-        if "type" not in asked:
+        if "type" not in properties:
             raise ChangeError(f"there is no interface {name}; `ip link` on the host lists them")
-        return asked
-    different = [path for path in asked if _makes_it(path) and shown.get(path) != asked[path]]
+        return properties
+    different = [path for path in properties if _makes_it(path) and shown.get(path) != properties[path]]
     if different:
         has = ", ".join(f"{path} {shown.get(path)}" for path in different)
         raise ChangeError(
             f"there is an interface {name} already, with {has}; remove it, or name this one otherwise"
         )
-    wanted = dict(asked)
-    for path in asked:  # a list of addresses stands for all there are: those of others stay in it
+    target = dict(properties)
+    for path in properties:  # a list of addresses stands for all there are: those of others stay in it
         family, _, last = path.partition(".")
         if last == "address":
-            wanted[path] = sorted({*shown.get(path, []), *asked[path]})
-            wanted[f"{family}.enabled"] = bool(wanted[path]) or shown.get(f"{family}.enabled", False)
-    return wanted
+            target[path] = sorted({*shown.get(path, []), *properties[path]})
+            target[f"{family}.enabled"] = bool(target[path]) or shown.get(f"{family}.enabled", False)
+    return target
 
 
 def _makes_it(path: str) -> bool:
@@ -270,7 +277,7 @@ def _document(values: list[tuple[Parsed, Any]]) -> dict[str, Any]:
             interfaces.append(value)
         else:
             interfaces.append(_nested(parsed[0], value))
-    routes.sort(key=lambda one: one.get("state") is None)
+    routes.sort(key=lambda route: route.get("state") is None)
     return {"interfaces": interfaces, "routes": {"config": routes}}
 
 

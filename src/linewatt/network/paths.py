@@ -34,30 +34,34 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
     before plain interfaces, an address on the interface that its packets leave by before one on another,
     ends of one tunnel before others, what stands first in the documents before the rest.
     """
-    for one in (sender, receiver):
-        if not one.addresses(family):
-            return f"host {one.host} has no {family} address in this network"
+    for end in (sender, receiver):
+        if not end.addresses(family):
+            return f"host {end.host} has no {family} address in this network"
     out, back = _Table(sender, family), _Table(receiver, family)
-    towards = [(there, ways) for there in receiver.addresses(family) if (ways := out.ways(there.address))]
-    found = []
-    for here in sender.addresses(family):
-        ways_back = back.ways(here.address)
-        for there, ways in towards if ways_back else ():
-            if here.address != there.address:
-                path = NetworkPath(family, _leaving(here, ways), _leaving(there, ways_back))
-                is_direct = path.sender == here and path.receiver == there
-                found.append((_rank(sender, receiver, path, is_direct), path))
-    if found:
-        return min(found, key=lambda one: one[0])[1]
+    towards = [
+        (far_address, ways)
+        for far_address in receiver.addresses(family)
+        if (ways := out.ways(far_address.address))
+    ]
+    ranked = []
+    for near_address in sender.addresses(family):
+        ways_back = back.ways(near_address.address)
+        for far_address, ways in towards if ways_back else ():
+            if near_address.address != far_address.address:
+                path = NetworkPath(family, _leaving(near_address, ways), _leaving(far_address, ways_back))
+                is_direct = path.sender == near_address and path.receiver == far_address
+                ranked.append((_rank(sender, receiver, path, is_direct), path))
+    if ranked:
+        return min(ranked, key=lambda candidate: candidate[0])[1]
     return (
         f"no {family} addresses of hosts {sender.host} and {receiver.host} reach each other in this network: "
         "none are in one subnet, nor are there static routes at both ends"
     )
 
 
-def _leaving(own: InterfaceAddress, ways: Sequence[str]) -> InterfaceAddress:
+def _leaving(address: InterfaceAddress, ways: Sequence[str]) -> InterfaceAddress:
     """An end's address with the interface by which it reaches the peer: its own before another one."""
-    return own if own.interface in ways else replace(own, interface=ways[0])
+    return address if address.interface in ways else replace(address, interface=ways[0])
 
 
 class _Table:
@@ -75,16 +79,16 @@ class _Table:
 
     def _add(self, subnet: str, metric: int, interface: str) -> None:
         length, number = _subnet(subnet)
-        own = self._ways.setdefault(length, {}).setdefault(number >> (self._bits - length), [])
-        own.append((metric, interface))
+        ways = self._ways.setdefault(length, {}).setdefault(number >> (self._bits - length), [])
+        ways.append((metric, interface))
 
     def ways(self, address: str) -> list[str]:
         """Those of the longest prefix that covers it; of several routes those of the smallest metric."""
         _, number = _subnet(address)
         for length in self._lengths:
-            if found := self._ways[length].get(number >> (self._bits - length)):
-                best = min(metric for metric, _ in found)
-                return [name for metric, name in found if metric == best]
+            if candidates := self._ways[length].get(number >> (self._bits - length)):
+                best = min(metric for metric, _ in candidates)
+                return [name for metric, name in candidates if metric == best]
         return []
 
 
@@ -95,22 +99,32 @@ def _subnet(text: str) -> tuple[int, int]:
     return interface.network.prefixlen, int(interface.ip)
 
 
-def _rank(sender: HostNetwork, receiver: HostNetwork, path: NetworkPath, own: bool) -> tuple[bool, ...]:
+def _rank(sender: HostNetwork, receiver: HostNetwork, path: NetworkPath, is_direct: bool) -> tuple[bool, ...]:
     """Smaller is better; with two of one rank the first found stays."""
-    here, there = sender.interface(path.sender.interface), receiver.interface(path.receiver.interface)
-    plain = here is None or there is None or here.kind in _PLAIN or there.kind in _PLAIN
+    sender_interface, receiver_interface = (
+        sender.interface(path.sender.interface),
+        receiver.interface(path.receiver.interface),
+    )
+    plain = (
+        sender_interface is None
+        or receiver_interface is None
+        or sender_interface.kind in _PLAIN
+        or receiver_interface.kind in _PLAIN
+    )
     return (
         plain,
-        not own,
-        not _are_ends_of_one(here, there),
-        not (_points_at(here, receiver) and _points_at(there, sender)),
+        not is_direct,
+        not _are_ends_of_one(sender_interface, receiver_interface),
+        not (_points_at(sender_interface, receiver) and _points_at(receiver_interface, sender)),
     )
 
 
-def _are_ends_of_one(here: Interface | None, there: Interface | None) -> bool:
-    if here is None or there is None:
+def _are_ends_of_one(sender_interface: Interface | None, receiver_interface: Interface | None) -> bool:
+    if sender_interface is None or receiver_interface is None:
         return False
-    return here.kind == there.kind and dict(here.settings).get("id") == dict(there.settings).get("id")
+    return sender_interface.kind == receiver_interface.kind and dict(sender_interface.settings).get(
+        "id"
+    ) == dict(receiver_interface.settings).get("id")
 
 
 def _points_at(interface: Interface | None, peer: HostNetwork) -> bool:
@@ -120,6 +134,8 @@ def _points_at(interface: Interface | None, peer: HostNetwork) -> bool:
     remote = dict(interface.settings).get("remote")
     if remote is None:
         return True
-    known = {one.address for family in ("ipv4", "ipv6") for one in peer.addresses(family)}
-    known |= {str(local) for one in peer.interfaces if (local := dict(one.settings).get("local")) is not None}
-    return remote in known
+    addresses = {address.address for family in ("ipv4", "ipv6") for address in peer.addresses(family)}
+    addresses |= {
+        str(local) for tunnel in peer.interfaces if (local := dict(tunnel.settings).get("local")) is not None
+    }
+    return remote in addresses

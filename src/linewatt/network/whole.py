@@ -112,14 +112,14 @@ def _add(name: str, kind: str, link: Mapping[str, Any]) -> list[str]:
     if kind in ("vlan", "macvlan"):
         words += ["link", _word(link.get("link"))]
     words += ["name", name, "address", _word(link.get("address")), "mtu", str(link["mtu"]), "type", kind]
-    return [*words, *_kind_words(kind, data)]
+    return [*words, *_format_kind(kind, data)]
 
 
-def _kind_words(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
-    own, switches = _WORDS.get(kind, {}), _SWITCHES.get(kind, {})
+def _format_kind(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
+    words, switches = _WORDS.get(kind, {}), _SWITCHES.get(kind, {})
     for key, value in data.items():
-        if key in own:
-            yield from (own[key], _word(vlan_protocol(value) if key == "protocol" else value))
+        if key in words:
+            yield from (words[key], _word(vlan_protocol(value) if key == "protocol" else value))
         elif key in switches:
             yield from filter(None, (switches[key][0 if value else 1],))
         elif key == "port_range":
@@ -183,22 +183,22 @@ def _routes(name: str, routes: Iterable[Mapping[str, Any]]) -> Iterator[list[str
 
 
 def _alone(name: str, links: Iterable[Mapping[str, Any]]) -> None:
-    for one in links:
-        data = one.get("linkinfo", {}).get("info_data", {})
-        other = one.get("ifname")
-        if one.get("master") == name:
-            raise ValueError(f"{other} is a port of it")
-        if other != name and name in (one.get("link"), data.get("link")):
-            raise ValueError(f"{other} stands on it")
+    for link in links:
+        data = link.get("linkinfo", {}).get("info_data", {})
+        link_name = link.get("ifname")
+        if link.get("master") == name:
+            raise ValueError(f"{link_name} is a port of it")
+        if link_name != name and name in (link.get("link"), data.get("link")):
+            raise ValueError(f"{link_name} stands on it")
 
 
 def lost(link: Mapping[str, Any], routes: Sequence[Mapping[str, Any]]) -> list[str]:
     """What an interface that goes down would not have again when it comes up: IPv6 addresses, routes."""
     name = link.get("ifname")
     gone = [
-        f"{one.get('local')}/{one.get('prefixlen')}"
-        for one in link.get("addr_info", ())
-        if one.get("family") == "inet6" and one.get("scope") in ("global", "0")
+        f"{info.get('local')}/{info.get('prefixlen')}"
+        for info in link.get("addr_info", ())
+        if info.get("family") == "inet6" and info.get("scope") in ("global", "0")
     ]
     gone += [
         f"route to {route.get('dst')}"

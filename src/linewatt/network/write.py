@@ -54,23 +54,23 @@ exit 1"""
 def command(target: str, setting: Mapping[str, Any]) -> Command:
     """Raises ChangeError if a word is none of a network."""
     keys = [parse_key(word) for word in target.split()]
-    gone = [line for key in reversed(keys) if setting.get(str(key)) is None for line in _gone(key)]
-    made = list(_made(keys, setting))
+    gone = [line for key in reversed(keys) if setting.get(str(key)) is None for line in _removal_lines(key)]
+    lines_made = list(_lines_made(keys, setting))
     text = "".join(f"{' '.join(line)}\n" for line in gone) + "\n"
-    text += "".join(f"{condition}|{' '.join(line)}\n" for condition, line in made)
+    text += "".join(f"{condition}|{' '.join(line)}\n" for condition, line in lines_made)
     return script(_SCRIPT, stdin=text)
 
 
-def _gone(key: Key) -> Iterator[list[str]]:
+def _removal_lines(key: Key) -> Iterator[list[str]]:
     if key.kind in ("link", "gone"):
         yield ["link", "del", "dev", key.interface]
     elif key.kind == "address":
-        yield ["address", "del", key.rest, "dev", key.interface]
+        yield ["address", "del", key.detail, "dev", key.interface]
     elif key.kind == "route":
-        yield _route_gone(key)
+        yield _route_removal(key)
 
 
-def _route_gone(key: Key) -> list[str]:
+def _route_removal(key: Key) -> list[str]:
     """Words that take away the route of this metric and no other.
 
     Without a metric the kernel takes any (fib_table_delete, ip6_route_del), also one that was there before.
@@ -83,7 +83,7 @@ def _route_gone(key: Key) -> list[str]:
     return ["route", *(["flush", "exact"] if key.route.family == "ipv4" else ["del"]), *words, *metric]
 
 
-def _made(keys: list[Key], setting: Mapping[str, Any]) -> Iterator[Line]:
+def _lines_made(keys: list[Key], setting: Mapping[str, Any]) -> Iterator[Line]:
     links = {key.interface: setting[str(key)] for key in keys if key.kind == "link" and setting.get(str(key))}
     paired: set[str] = set()
     for key in keys:
@@ -96,14 +96,14 @@ def _made(keys: list[Key], setting: Mapping[str, Any]) -> Iterator[Line]:
         elif key.kind == "gone":
             yield from restored(key.interface, value)
         else:
-            yield from _made_on(key, value, links)
+            yield from _line_on_interface(key, value, links)
 
 
-def _made_on(key: Key, value: Any, links: Mapping[str, Mapping[str, Any]]) -> Iterator[Line]:
+def _line_on_interface(key: Key, value: Any, links: Mapping[str, Mapping[str, Any]]) -> Iterator[Line]:
     dev = ["dev", key.interface]
     if key.kind == "option":
         kind = str(links.get(key.interface, {}).get("kind", ""))
-        yield ALWAYS, option_words(key.interface, kind, key.rest, value)
+        yield ALWAYS, option_words(key.interface, kind, key.detail, value)
     elif key.kind == "master":
         if links.get(value, {}).get("kind") == "bond":
             yield (
@@ -116,8 +116,8 @@ def _made_on(key: Key, value: Any, links: Mapping[str, Mapping[str, Any]]) -> It
     elif key.kind == "up":
         yield ALWAYS, ["link", "set", *dev, "up" if value else "down"]
     elif key.kind == "address":
-        words = ["address", "add", key.rest, *dev, *(["nodad"] if ":" in key.rest else [])]
-        yield _if_no_address(key.interface, key.rest), words
+        words = ["address", "add", key.detail, *dev, *(["nodad"] if ":" in key.detail else [])]
+        yield _if_no_address(key.interface, key.detail), words
     elif key.kind == "route" and "elsewhere" not in value:
         yield ALWAYS, ["route", "replace", *route_words(key, value)]
 
