@@ -62,7 +62,7 @@ class FakeHost:
         self,
         argv: Sequence[str],
         *,
-        within: Sequence[str] = (),
+        wrapper: Sequence[str] = (),
         held: bool = False,
         on_line: Callable[[Line], None] | None = None,
         root: bool = False,

@@ -303,7 +303,7 @@ def test_a_device_without_a_node_of_its_own_has_that_of_what_it_is_part_of(
     (fact,) = (one for one in facts.FACTS if one.names == ("numa_node",))
     argv = [word.replace("/sys/class", str(tmp_path)) for word in facts.command("eth0", [fact])]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
-    known, _ = facts._known(done.stdout, [fact])
+    known, _ = facts._values_and_reasons(done.stdout, [fact])
     assert known["nic"]["numa_node"] == node
 
 

@@ -295,7 +295,7 @@ def test_a_host_that_ansible_reaches_by_ssh_is_one(tmp_path: Path, kind: str) ->
 def test_hosts_that_nothing_names_are_not_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "inventory"
     path.write_text("dut linewatt_data=eth0\nbox ansible_connection=docker linewatt_nonsense=1\n")
-    found = read_inventory(path, wanted={"dut"})
+    found = read_inventory(path, wanted_names={"dut"})
     assert list(found) == ["dut", "box"]
     assert found["box"].values == {}
 

@@ -118,7 +118,7 @@ def test_a_held_command_starts_when_it_is_released_and_not_before(tmp_path: Path
 def test_a_held_command_is_on_its_cpus_before_it_is_released() -> None:
     async def scene() -> None:
         process = await HOST.start(
-            ["sh", "-c", "nproc; echo $$ >&2"], within=["taskset", "-c", "0"], held=True
+            ["sh", "-c", "nproc; echo $$ >&2"], wrapper=["taskset", "-c", "0"], held=True
         )
         await process.ready()
         assert process.so_far().started_s is None
@@ -135,7 +135,7 @@ def test_a_held_command_is_on_its_cpus_before_it_is_released() -> None:
 def test_a_held_command_that_is_stopped_never_starts_and_leaves_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         mark = tmp_path / "mark"
-        process = await HOST.start(["touch", str(mark)], within=["env", f"IN={tmp_path}"], held=True)
+        process = await HOST.start(["touch", str(mark)], wrapper=["env", f"IN={tmp_path}"], held=True)
         await process.ready()
         ended = await process.stop()
         assert ended.started_s is None
@@ -271,7 +271,7 @@ def said(pid: int) -> bytes:
 @pytest.mark.parametrize("held", [False, True])
 def test_a_leashed_command_is_known_by_its_process_id(held: bool) -> None:
     async def scene() -> None:
-        process = await HOST.start(["sleep", "30"], within=["taskset", "-c", "0"], held=held)
+        process = await HOST.start(["sleep", "30"], wrapper=["taskset", "-c", "0"], held=held)
         await process.ready()
         process.release()
         async with asyncio.timeout(5):

@@ -78,15 +78,15 @@ class HostSpec:
         return (
             alone,
             *(
-                replace(alone, data=one.data, data_ipv4=one.data_ipv4, data_ipv6=one.data_ipv6)
-                for one in self.more_ports
+                replace(alone, data=port.data, data_ipv4=port.data_ipv4, data_ipv6=port.data_ipv6)
+                for port in self.more_ports
             ),
         )
 
     @property
     def interfaces(self) -> tuple[str, ...]:
         """Those that carry the load, the first one first."""
-        return (self.data, *(one.data for one in self.more_ports))
+        return (self.data, *(port.data for port in self.more_ports))
 
     def known_address(self, family: str) -> str | None:
         """Of ``data``, where it is known beforehand."""
@@ -96,9 +96,11 @@ class HostSpec:
         """As plain values; what only hosts with several data ports or limits of their own have is left out
         of others."""
         values = asdict(self)
-        values["limits"] = {name: one for name, one in values["limits"].items() if one is not None}
+        values["limits"] = {
+            name: limit_s for name, limit_s in values["limits"].items() if limit_s is not None
+        }
         seldom = ("more_ports", "data_weights", "limits", "raise_session")
-        return {key: one for key, one in values.items() if one or key not in seldom}
+        return {key: value for key, value in values.items() if value or key not in seldom}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +199,14 @@ class Host(Protocol):
         self,
         argv: Sequence[str],
         *,
-        within: Sequence[str] = (),
+        wrapper: Sequence[str] = (),
         held: bool = False,
         on_line: Callable[[Line], None] | None = None,
         root: bool = False,
     ) -> Process:
         """Start a leashed process; ``held``: it waits at the barrier until :meth:`Process.release`.
 
-        ``within`` is a command that runs ``argv`` (``taskset -c 3``), done with before the barrier opens.
+        ``wrapper`` is a command that runs ``argv`` (``taskset -c 3``), done with before the barrier opens.
         """
 
     async def forward(self, port: int) -> int:

@@ -84,8 +84,10 @@ async def _run_batch(
         except ParseError:
             pass
     if lock:
-        return [_alone(await _run_script(host, [one], root, limit_s, lock), one) for one in batch]
-    return [await host.run(one.argv, stdin=one.stdin, timeout_s=limit_s, root=root) for one in batch]
+        return [
+            _answer_of_single(await _run_script(host, [short], root, limit_s, lock), short) for short in batch
+        ]
+    return [await host.run(short.argv, stdin=short.stdin, timeout_s=limit_s, root=root) for short in batch]
 
 
 async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: float, lock: str) -> Completed:
@@ -96,24 +98,24 @@ async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: f
     return done
 
 
-def _alone(done: Completed, one: Short) -> Completed:
+def _answer_of_single(done: Completed, short: Short) -> Completed:
     """What the only command of a script said, whatever bytes it wrote; else what the script did."""
     answer = re.fullmatch(rf"(.*){NUL}(\d{{1,3}}){NUL}", done.stdout, re.DOTALL | re.ASCII)
     if answer is None:
-        return Completed(one.argv, done.status or 1, done.stdout, done.stderr)
-    return Completed(one.argv, int(answer[2]), answer[1], done.stderr.removesuffix(NUL))
+        return Completed(short.argv, done.status or 1, done.stdout, done.stderr)
+    return Completed(short.argv, int(answer[2]), answer[1], done.stderr.removesuffix(NUL))
 
 
 def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
     """Commands in their order, as many together as an argument list can hold."""
     batch: list[Short] = []
     held = 0
-    for one in commands:
-        size = len(shlex.join([*one.argv, one.stdin]).encode())
+    for short in commands:
+        size = len(shlex.join([*short.argv, short.stdin]).encode())
         if batch and held + size > MOST_CHARACTERS:
             yield batch
             batch, held = [], 0
-        batch.append(one)
+        batch.append(short)
         held += size
     if batch:
         yield batch
@@ -121,7 +123,7 @@ def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
 
 def script(batch: Sequence[Short], lock: str = "") -> list[str]:
     """The argument list that runs a batch."""
-    words = [word for one in batch for word in (str(len(one.argv)), one.stdin, *one.argv)]
+    words = [word for short in batch for word in (str(len(short.argv)), short.stdin, *short.argv)]
     return ["bash", "-c", _SCRIPT, "linewatt", lock, f"{LOCK_S:g}", *words]
 
 
@@ -134,6 +136,6 @@ def answers(done: Completed, batch: Sequence[Short]) -> list[Completed]:
     if not all(status.isascii() and status.isdecimal() and len(status) < 4 for status in statuses):
         raise ParseError(f"statuses of {len(batch)} commands: {statuses!r}")
     return [
-        Completed(one.argv, int(status), stdout, stderr)
-        for one, status, stdout, stderr in zip(batch, statuses, outputs[::2], complained, strict=False)
+        Completed(short.argv, int(status), stdout, stderr)
+        for short, status, stdout, stderr in zip(batch, statuses, outputs[::2], complained, strict=False)
     ]

@@ -82,13 +82,13 @@ def since_step(exchanges: Iterable[Exchange]) -> list[Exchange]:
     since: list[Exchange] = []
     least_s, most_s = -math.inf, math.inf
     newest_s = -math.inf
-    for one in sorted(exchanges, key=lambda exchange: exchange.answered_s, reverse=True):
-        newest_s = max(newest_s, one.answered_s)
-        reach_s = one.round_trip_s / 2 + DRIFT_RATIO * (newest_s - one.answered_s) + STAMP_STEP_S
-        if one.offset_s - reach_s > most_s or one.offset_s + reach_s < least_s:
+    for current in sorted(exchanges, key=lambda exchange: exchange.answered_s, reverse=True):
+        newest_s = max(newest_s, current.answered_s)
+        reach_s = current.round_trip_s / 2 + DRIFT_RATIO * (newest_s - current.answered_s) + STAMP_STEP_S
+        if current.offset_s - reach_s > most_s or current.offset_s + reach_s < least_s:
             break
-        least_s, most_s = max(least_s, one.offset_s - reach_s), min(most_s, one.offset_s + reach_s)
-        since.append(one)
+        least_s, most_s = max(least_s, current.offset_s - reach_s), min(most_s, current.offset_s + reach_s)
+        since.append(current)
     return since
 
 

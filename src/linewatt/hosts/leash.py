@@ -148,15 +148,15 @@ class Marks:
     late: bool = False
 
 
-def leashed(argv: Sequence[str], *, held: bool, root: bool, within: Sequence[str] = ()) -> list[str]:
+def leashed(argv: Sequence[str], *, held: bool, root: bool, wrapper: Sequence[str] = ()) -> list[str]:
     """Argument list that runs ``argv`` on a leash, as root through ``sudo -n`` if asked.
 
-    ``within`` is a command that runs the one after it (``taskset -c 3``); a held command waits inside it.
+    ``wrapper`` is a command that runs the one after it (``taskset -c 3``); a held command waits inside it.
     """
     prefix = ["sudo", "-n", "--"] if root else []
     gate = ["bash", "-c", _GATE, "linewatt"] if held else []
     leash = ["bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(GRACE_S)]
-    return [*prefix, *leash, *within, *gate, *argv]
+    return [*prefix, *leash, *wrapper, *gate, *argv]
 
 
 def brief(argv: Sequence[str], *, limit_s: float, size: int, root: bool) -> list[str]:
@@ -188,23 +188,23 @@ def shell_line(argv: Sequence[str]) -> str:
 def read_marks(stderr: str) -> Marks:
     """Separate the leash's marks from what the command itself wrote to stderr."""
     stamps: dict[str, float] = {}
-    rest = []
+    unmarked = []
     for line in stderr.splitlines(keepends=True):
-        own, mark, marked = line.partition(MARK)  # the command's last line may have no end
+        before_mark, mark, marked = line.partition(MARK)  # the command's last line may have no end
         if mark and not line.endswith("\n"):
-            rest.append(own)
+            unmarked.append(before_mark)
             continue
         try:
             name, word, *_ = marked.split()
             stamps[name] = number(word, "a mark")
-            rest.append(own)
+            unmarked.append(before_mark)
         except (ParseError, ValueError):  # what the command wrote itself
-            rest.append(line)
+            unmarked.append(line)
     pid = stamps.get("pid")
     return Marks(
         stamps.get("start"),
         stamps.get("end"),
-        "".join(rest),
+        "".join(unmarked),
         None if pid is None else int(pid),
         late="late" in stamps,
     )

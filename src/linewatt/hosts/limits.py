@@ -75,7 +75,7 @@ NOT_RAISED = (
     "raise_session: its SSH session is of the ordinary class (no chrt there, or no right to SCHED_RR), and "
     "competes with the load"
 )
-NAMES = tuple(one.name for one in fields(Limits))
+NAMES = tuple(field_info.name for field_info in fields(Limits))
 
 
 class Pace:
@@ -125,18 +125,18 @@ class Pace:
 
     def said(self) -> str:
         """What was learned, and what is kept although it is short: for people."""
-        short = [name for name in self._kept if getattr(self.used, name) < MARGIN * self.slowest_s]
+        short = [name for name in self._stated_names if getattr(self.used, name) < MARGIN * self.slowest_s]
         parts = [("its limits are now ", self.learned), ("kept as stated: ", short)]
-        told = "; ".join(
+        description = "; ".join(
             before + ", ".join(f"{name.removesuffix('_s')} {getattr(self.used, name):g} s" for name in names)
             for before, names in parts
             if names
         )
-        slow = f"an answer to a heartbeat took {self.slowest_s:.1f} s; {told}" if told else ""
+        slow = f"an answer to a heartbeat took {self.slowest_s:.1f} s; {description}" if description else ""
         return "; ".join(filter(None, (slow, NOT_RAISED if self.is_raised is False else "")))
 
     @property
-    def _kept(self) -> list[str]:
+    def _stated_names(self) -> list[str]:
         return [name for name in ("silence_s", "answer_s") if getattr(self.stated, name) is not None]
 
     @property
@@ -155,8 +155,8 @@ def used(stated: Limits, slowest_s: float, login_s: float) -> LimitsUsed:
         "command_s": _between(NO_COMMAND_S, COMMAND_ANSWERS * slow_s, MOST_COMMAND_S),
         "login_s": login_s,
     }
-    known = {name: value for name, value in asdict(stated).items() if value is not None}
-    chosen = {**learned, **known}
+    stated_limits = {name: value for name, value in asdict(stated).items() if value is not None}
+    chosen = {**learned, **stated_limits}
     late_s = max(min(slow_s, chosen["answer_s"]), chosen["answer_s"] - ANSWER_S)
     return LimitsUsed(**chosen, late_s=late_s)
 

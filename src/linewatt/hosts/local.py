@@ -77,7 +77,7 @@ class LocalHost(LeashedHost):
         self, words: Sequence[str], argv: Sequence[str], on_line: Callable[[Line], None] | None
     ) -> LeashedProcess:
         pipes = _LocalPipes(await self._spawn(words))
-        self._begun = [*(one for one in self._begun if not one.ended), pipes]
+        self._begun = [*(process_pipes for process_pipes in self._begun if not process_pipes.ended), pipes]
         return LeashedProcess(self.spec.name, argv, pipes, on_line, self.pace)
 
     async def _spawn(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
@@ -93,7 +93,7 @@ class LocalHost(LeashedHost):
 
     async def close(self) -> None:
         """End what still runs: a stream that is open when its event loop closes is told on stderr."""
-        await asyncio.gather(*(one.close() for one in self._begun))
+        await asyncio.gather(*(process_pipes.close() for process_pipes in self._begun))
         self._begun = []
 
 

@@ -64,12 +64,12 @@ class Lines:
         """Hand each whole line on. Raises Flood, and whatever its taker raises."""
         received_s = now_s()
         self._count(chunk, received_s - self._began_s)
-        *lines, rest = chunk.split(b"\n")
+        *lines, unfinished = chunk.split(b"\n")
         if lines:
             lines[0] = b"".join((*self._begun, lines[0]))
             self._begun, self._begun_bytes = [], 0
-        self._begun.append(rest)
-        self._begun_bytes += len(rest)
+        self._begun.append(unfinished)
+        self._begun_bytes += len(unfinished)
         if self._begun_bytes > MOST_LINE_BYTES:
             self._begun.clear()
             raise Flood(f"a line of more than {_size(MOST_LINE_BYTES)}")

@@ -218,12 +218,12 @@ class LeashedHost(ABC):
         self,
         argv: Sequence[str],
         *,
-        within: Sequence[str] = (),
+        wrapper: Sequence[str] = (),
         held: bool = False,
         on_line: Callable[[Line], None] | None = None,
         root: bool = False,
     ) -> LeashedProcess:
-        words = leash.leashed(argv, held=held, root=root and self._spec.sudo, within=within)
+        words = leash.leashed(argv, held=held, root=root and self._spec.sudo, wrapper=wrapper)
         return await _or_put_down(self._begin(words, argv, on_line))
 
 

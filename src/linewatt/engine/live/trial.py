@@ -170,9 +170,9 @@ class LiveTrial:
 
     async def _start(self, instance: Instance, server: Host, client: Host) -> None:
         serve, call = instance.commands["server"], instance.commands["client"]
-        instance.server = await server.start(serve.argv, within=serve.pin)
+        instance.server = await server.start(serve.argv, wrapper=serve.pin)
         instance.server.bound(instance.most_bytes)
-        instance.client = await client.start(call.argv, within=call.pin, held=True)
+        instance.client = await client.start(call.argv, wrapper=call.pin, held=True)
         instance.client.bound(instance.most_bytes)
 
     async def _wait_listening(self, server: Host) -> None:

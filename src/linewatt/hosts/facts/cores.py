@@ -25,7 +25,7 @@ def core_groups(facts: Facts) -> tuple[tuple[int, ...], ...]:
     """The CPUs of each core, online ones; empty where the facts do not tell."""
     groups = facts.get("cpus", {}).get("cores")
     try:
-        return tuple(tuple(parse_cpulist(str(one))) for one in groups or ())
+        return tuple(tuple(parse_cpulist(str(group))) for group in groups or ())
     except (InvalidInput, TypeError):
         return ()
 

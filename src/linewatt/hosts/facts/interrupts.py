@@ -62,14 +62,14 @@ def turns(names: Iterable[str]) -> dict[str, int]:
     Both interrupts of a pair of queues have the same; a name without a number is left out.
     """
     numbers = {name: number for name in names if (number := queue_number(name)) is not None}
-    found: dict[str, int] = {}
+    turn_by_name: dict[str, int] = {}
     for sending in (False, True):
-        other = _RECEIVES if sending else _SENDS
-        own = _SENDS if sending else _RECEIVES
-        part = {name: n for name, n in numbers.items() if own.search(name) or not other.search(name)}
+        opposite = _RECEIVES if sending else _SENDS
+        direction = _SENDS if sending else _RECEIVES
+        part = {name: n for name, n in numbers.items() if direction.search(name) or not opposite.search(name)}
         place = {number: turn for turn, number in enumerate(sorted(set(part.values())))}
-        found |= {name: place[n] for name, n in part.items() if name not in found}
-    return {name: found[name] for name in numbers}
+        turn_by_name |= {name: place[n] for name, n in part.items() if name not in turn_by_name}
+    return {name: turn_by_name[name] for name in numbers}
 
 
 def _says_queue(name: str) -> bool:

@@ -46,9 +46,9 @@ def faster_kinds(kinds: Iterable[Kind]) -> dict[int, int]:
                 for kind in alike:
                     ranked |= dict.fromkeys(kind.cpus, (rank, at, step))
     order = {key: place for place, key in enumerate(sorted(set(ranked.values())))}
-    least = {LOW_POWER: LOW_POWER} if len(order) > 1 else {}
-    found = {cpu: max(order[key], least.get(key[0], 0)) for cpu, key in ranked.items()}
-    return {cpu: slower for cpu, slower in found.items() if slower}
+    fewest_faster = {LOW_POWER: LOW_POWER} if len(order) > 1 else {}
+    faster_by_cpu = {cpu: max(order[key], fewest_faster.get(key[0], 0)) for cpu, key in ranked.items()}
+    return {cpu: slower for cpu, slower in faster_by_cpu.items() if slower}
 
 
 def _rank(name: str) -> int:
@@ -60,14 +60,14 @@ def _rank(name: str) -> int:
 def _by_capacity(kinds: list[Kind]) -> list[list[Kind]]:
     """The most able first; each group is within :data:`APART` of its most able."""
     groups: list[list[Kind]] = []
-    most = 0
+    highest_capacity = 0
     for kind in sorted(kinds, key=lambda kind: -(kind.capacity or 1024)):
         capacity = kind.capacity or 1024
-        if groups and capacity >= APART * most:
+        if groups and capacity >= APART * highest_capacity:
             groups[-1].append(kind)
         else:
             groups.append([kind])
-            most = capacity
+            highest_capacity = capacity
     return groups
 
 
@@ -79,7 +79,7 @@ def _by_clock(kinds: list[Kind]) -> list[list[Kind]]:
         return [kinds] if kinds else []
     groups: list[list[Kind]] = []
     last = 0.0
-    for clock, kind in sorted(clocks, key=lambda one: -one[0]):
+    for clock, kind in sorted(clocks, key=lambda pair: -pair[0]):
         if groups and clock >= APART * last:
             groups[-1].append(kind)
         else:

@@ -81,10 +81,10 @@ def khz(output: str) -> float:
 
 def clocks(output: str, unit_hz: float) -> list[float]:
     """The clock of each CPU in Hz, in the order of its files; firmware reports 0 where it has none."""
-    found = [unit_hz * int(value) for value in pairs(output).values()]
-    if not any(clock_hz > 0 for clock_hz in found):
+    clocks_hz = [unit_hz * int(value) for value in pairs(output).values()]
+    if not any(clock_hz > 0 for clock_hz in clocks_hz):
         raise ValueError("no clock is reported")
-    return [clock_hz for clock_hz in found if clock_hz > 0]
+    return [clock_hz for clock_hz in clocks_hz if clock_hz > 0]
 
 
 def khz_each(output: str) -> list[float]:
@@ -256,10 +256,12 @@ def cpu_groups(output: str) -> dict[str, list[str]]:
         if line.startswith("#"):
             continue
         cpu, core, package, node, *caches = re.split("[,:]", line)
-        filled = [each for each in zip(header[4:], caches, strict=False) if each[1]]
-        own = next((each for level in ("L2", "L1") for each in filled if each[0].startswith(level)), ())
+        filled = [cache for cache in zip(header[4:], caches, strict=False) if cache[1]]
+        shared_cache = next(
+            (cache for level in ("L2", "L1") for cache in filled if cache[0].startswith(level)), ()
+        )
         keys = {
-            "cores": (package, core, node, *own) if core else (),
+            "cores": (package, core, node, *shared_cache) if core else (),
             "packages": (package,) if package else (),
         }
         for name, key in {**keys, "caches": filled[-1] if filled else ()}.items():
@@ -278,18 +280,18 @@ def slower_cores(output: str) -> dict[str, str]:
     read = pairs(output)
     named = {path: parse_cpulist(text) for path, text in read.items() if path.endswith("/cpus")}
     name_of = {cpu: path.split("/")[-2] for path, some in named.items() for cpu in some}
-    told: dict[int, dict[str, int]] = {}
+    speeds_by_cpu: dict[int, dict[str, int]] = {}
     for path, text in read.items():
         if of_cpu := re.search(r"/cpu([0-9]{1,4})/", path):
-            told.setdefault(int(of_cpu[1]), {})[path.rpartition("/")[2]] = int(text)
+            speeds_by_cpu.setdefault(int(of_cpu[1]), {})[path.rpartition("/")[2]] = int(text)
     kinds = [
         Kind(
             frozenset([cpu]),
             name_of.get(cpu, ""),
-            told.get(cpu, {}).get("cpu_capacity"),
-            told.get(cpu, {}).get("cpuinfo_max_freq", 0) / 1e3 or None,
+            speeds_by_cpu.get(cpu, {}).get("cpu_capacity"),
+            speeds_by_cpu.get(cpu, {}).get("cpuinfo_max_freq", 0) / 1e3 or None,
         )
-        for cpu in sorted({*name_of, *told})
+        for cpu in sorted({*name_of, *speeds_by_cpu})
     ]
     cpus_by_count: dict[int, list[int]] = {}
     for cpu, count in faster_kinds(_some({str(at): kind for at, kind in enumerate(kinds)}).values()).items():
@@ -305,7 +307,7 @@ def firewall(output: str) -> dict[str, Any]:
 
 def dmi_memory(output: str) -> list[dict[str, str]]:
     """Fitted DIMMs of ``dmidecode -t 17``: where, how large, how fast. Serial numbers stay out."""
-    wanted = {
+    name_by_key = {
         "Locator": "locator",
         "Bank Locator": "bank",
         "Size": "size",
@@ -321,7 +323,7 @@ def dmi_memory(output: str) -> list[dict[str, str]]:
     for block in output.split("Memory Device\n")[1:]:
         table = _table(block.split("\n\n")[0])
         if "No Module" not in table.get("Size", "No Module"):
-            modules.append({name: table[key] for key, name in wanted.items() if key in table})
+            modules.append({name: table[key] for key, name in name_by_key.items() if key in table})
     if not modules:
         raise ValueError("no memory device is listed")
     return modules
@@ -359,9 +361,9 @@ def ip_address(output: str) -> dict[str, Any]:
 
     def addresses(family: str) -> list[str]:
         return [
-            str(ipaddress.ip_address(one["local"]))
-            for one in link.get("addr_info", [])
-            if one.get("family") == family and one.get("scope") not in ("link", "host")
+            str(ipaddress.ip_address(info["local"]))
+            for info in link.get("addr_info", [])
+            if info.get("family") == family and info.get("scope") not in ("link", "host")
         ]
 
     return {
@@ -370,11 +372,11 @@ def ip_address(output: str) -> dict[str, Any]:
         "kind": _word(link.get("linkinfo", {}).get("info_kind", "physical")),
         "ipv4_addresses": addresses("inet"),
         "ipv6_addresses": addresses("inet6"),
-        "tx_queues": _whole(link.get("num_tx_queues")),
-        "rx_queues": _whole(link.get("num_rx_queues")),
-        "txqlen": _whole(link.get("txqlen")),
-        "gso_max_bytes": _whole(link.get("gso_max_size")),
-        "gro_max_bytes": _whole(link.get("gro_max_size")),
+        "tx_queues": _int_or_none(link.get("num_tx_queues")),
+        "rx_queues": _int_or_none(link.get("num_rx_queues")),
+        "txqlen": _int_or_none(link.get("txqlen")),
+        "gso_max_bytes": _int_or_none(link.get("gso_max_size")),
+        "gro_max_bytes": _int_or_none(link.get("gro_max_size")),
     }
 
 
@@ -428,10 +430,10 @@ _SETTING = re.compile(r"([A-Za-z][\w -]*):\s+(\S+)|([a-z][a-z-]*)\s+(\d+)", re.A
 
 def _settings_of(line: str) -> list[tuple[str, str]]:
     """Name and value, or two of them for a line of both directions."""
-    if both := _BOTH_WAYS.fullmatch(line):
-        return [(f"{both[1]} rx", both[2]), (f"{both[1]} tx", both[3])]
-    one = _SETTING.fullmatch(line)
-    return [] if one is None else [(one[1] or one[3], one[2] or one[4])]
+    if both_match := _BOTH_WAYS.fullmatch(line):
+        return [(f"{both_match[1]} rx", both_match[2]), (f"{both_match[1]} tx", both_match[3])]
+    match = _SETTING.fullmatch(line)
+    return [] if match is None else [(match[1] or match[3], match[2] or match[4])]
 
 
 PAUSE_FRAMES = ("pause_frames_received", "pause_frames_sent")
@@ -449,7 +451,7 @@ def package_limit_w(output: str) -> float:
     """The lowest of the long-term power limits of CPU packages, from the kernel's powercap tree; W."""
     read = {path: value.strip() for path, value in pairs(output).items()}
     packages = {path.rpartition("/")[0] for path, value in read.items() if value.startswith("package-")}
-    limits_uw = [int(read[f"{one}/{_LIMIT}"]) for one in packages if f"{one}/{_LIMIT}" in read]
+    limits_uw = [int(read[f"{package}/{_LIMIT}"]) for package in packages if f"{package}/{_LIMIT}" in read]
     return min(limit_uw for limit_uw in limits_uw if limit_uw > 0) / 1e6
 
 
@@ -463,9 +465,9 @@ def bond_ports(output: str) -> dict[str, str]:
     for path, names in read.items():
         bond, _, name = path.removeprefix("/sys/class/net/").partition("/")
         for port in names.split() if name == "bonding/slaves" else ():
-            own = f"/sys/class/net/{port}/bonding_slave"
+            folder = f"/sys/class/net/{port}/bonding_slave"
             status, state, failures = (
-                read[f"{own}/{one}"] for one in ("mii_status", "state", "link_failure_count")
+                read[f"{folder}/{file_name}"] for file_name in ("mii_status", "state", "link_failure_count")
             )
             ports[f"{bond}/{port}"] = f"{status} {state}, {int(failures)} link failures"
     return ports
@@ -497,8 +499,8 @@ def queueing(output: str) -> str:
     )
     if len(leaves) < 2:
         return ": ".join([f"{kind} {options}".strip() if not leaves else kind, *leaves])
-    each = (f"{count} × {leaf}" for leaf, count in sorted(leaves.items()))
-    return f"{kind}: {', '.join(each)}"
+    leaf_texts = (f"{count} × {leaf}" for leaf, count in sorted(leaves.items()))
+    return f"{kind}: {', '.join(leaf_texts)}"
 
 
 def sysctls(output: str) -> dict[str, str]:
@@ -516,17 +518,17 @@ def _table(output: str) -> dict[str, str]:
     return {match[1]: match[2] for match in matches if match}
 
 
-def _some(found: dict[str, Value]) -> dict[str, Value]:
-    if not found:
+def _some(facts_read: dict[str, Value]) -> dict[str, Value]:
+    if not facts_read:
         raise ValueError("none of the expected lines")
-    return found
+    return facts_read
 
 
 def _integer(value: str | None) -> int | None:
     return int(value) if value and value.isdecimal() else None
 
 
-def _whole(value: Any) -> int | None:
+def _int_or_none(value: Any) -> int | None:
     return None if value is None else int(value)
 
 

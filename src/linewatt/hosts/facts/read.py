@@ -274,39 +274,41 @@ def parse_all(output: str, some: Sequence[Fact] = FACTS) -> dict[str, dict[str, 
     What could not be learnt is None, and section :data:`NOT_KNOWN` says why, by ``section.fact``. Nothing
     is raised: a host without a tool still has its other facts.
     """
-    known, reasons = _known(output, some)
-    _base_frequency(known["cpu"], reasons)
-    _single_threads(known["cpu"], known["cpus"])
-    _tick_accounting(known["kernel"], reasons)
-    return {**known, NOT_KNOWN: reasons}
+    values, reasons = _values_and_reasons(output, some)
+    _base_frequency(values["cpu"], reasons)
+    _single_threads(values["cpu"], values["cpus"])
+    _tick_accounting(values["kernel"], reasons)
+    return {**values, NOT_KNOWN: reasons}
 
 
-def _known(output: str, some: Sequence[Fact]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def _values_and_reasons(
+    output: str, some: Sequence[Fact]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Section → fact → value, and by ``section.fact`` why one is None."""
-    known: dict[str, dict[str, Any]] = {fact.section: {} for fact in some}
+    facts: dict[str, dict[str, Any]] = {fact.section: {} for fact in some}
     reasons: dict[str, str] = {}
     answers = {match[1]: (int(match[3]), match[2]) for match in _ANSWER.finditer(output)}
     for fact in some:
         values, reason = _read(fact, answers.get(fact.key))
         for name in fact.names:
-            known[fact.section][name] = values.get(name)
+            facts[fact.section][name] = values.get(name)
             if values.get(name) is None:
                 reasons[f"{fact.section}.{name}"] = reason or f"{_tool(fact)} does not tell"
-    return known, reasons
+    return facts, reasons
 
 
-def again(known: Facts) -> dict[str, str]:
+def again(facts: Facts) -> dict[str, str]:
     """What of facts is compared from trial to trial: name → text, a feature or key a name; None left out."""
-    further = (of_further(one, again({"nic": nic})) for one, nic in further_nics(known).items())
-    found = {fact: text for own in further for fact, text in own.items()}
+    further = (of_further(interface, again({"nic": nic})) for interface, nic in further_nics(facts).items())
+    compared = {fact: text for further_facts in further for fact, text in further_facts.items()}
     for section in dict.fromkeys(fact.section for fact in AGAIN):
-        for name in _COMPARED.get(section, known.get(section, {})):
-            value = known.get(section, {}).get(name)
+        for name in _COMPARED.get(section, facts.get(section, {})):
+            value = facts.get(section, {}).get(name)
             if isinstance(value, Mapping):
-                found |= {f"{section}.{name}.{one}": str(text) for one, text in value.items()}
+                compared |= {f"{section}.{name}.{key}": str(text) for key, text in value.items()}
             elif value is not None:
-                found[f"{section}.{name}"] = str(value)
-    return found
+                compared[f"{section}.{name}"] = str(value)
+    return compared
 
 
 OF_NIC: tuple[Fact, ...] = tuple(fact for fact in FACTS if fact.section == "nic")
@@ -318,18 +320,18 @@ _OF_FURTHER = re.compile(
 
 def parse_nic(output: str) -> dict[str, Any]:
     """Section ``nic``, from what :func:`command` printed for ``OF_NIC``."""
-    return _known(output, OF_NIC)[0]["nic"]
+    return _values_and_reasons(output, OF_NIC)[0]["nic"]
 
 
-def further_nics(known: Facts) -> Facts:
+def further_nics(facts: Facts) -> Facts:
     """Interface → section ``nic``, of the data ports behind the first."""
-    return known.get(FURTHER_NICS, {})
+    return facts.get(FURTHER_NICS, {})
 
 
-def at_interface(known: Facts, interface: str) -> Facts:
+def at_interface(facts: Facts, interface: str) -> Facts:
     """Facts of a host as they are at one of its data ports."""
-    nic = further_nics(known).get(interface)
-    return known if nic is None else {**known, "nic": nic}
+    nic = further_nics(facts).get(interface)
+    return facts if nic is None else {**facts, "nic": nic}
 
 
 def of_further(interface: str, facts: Mapping[str, str]) -> dict[str, str]:
@@ -346,8 +348,8 @@ def of_port(fact: str) -> tuple[str, str | None]:
 def parse_again(output: str, further: Mapping[str, str]) -> dict[str, str]:
     """What the command for :data:`AGAIN` printed, and by interface that for :data:`AGAIN_OF_NIC`, as
     :func:`again` has it."""
-    nics = {name: _known(text, AGAIN_OF_NIC)[0]["nic"] for name, text in further.items()}
-    return again({**_known(output, AGAIN)[0], FURTHER_NICS: nics})
+    nics = {name: _values_and_reasons(text, AGAIN_OF_NIC)[0]["nic"] for name, text in further.items()}
+    return again({**_values_and_reasons(output, AGAIN)[0], FURTHER_NICS: nics})
 
 
 def _read(fact: Fact, answer: tuple[int, str] | None) -> tuple[Mapping[str, Any], str | None]:
@@ -373,13 +375,13 @@ def _with_short_lines(fact: Fact, output: str) -> str:
 
 def _why(fact: Fact, status: int, output: str) -> str:
     """Why the output tells nothing, in the tool's own words where it has some."""
-    said = " ".join(output.split())[:120]
+    output_text = " ".join(output.split())[:120]
     if fact.argv[0] == "files":
         path = fact.argv[1].replace(DATA, "*")
-        return f"unknown content: {said}" if said else f"{path} is not there or not readable"
+        return f"unknown content: {output_text}" if output_text else f"{path} is not there or not readable"
     if fact.root and status:
-        return f"needs root: {said}"
-    return said or f"{_tool(fact)} prints nothing"
+        return f"needs root: {output_text}"
+    return output_text or f"{_tool(fact)} prints nothing"
 
 
 def _tool(fact: Fact) -> str:
@@ -408,7 +410,9 @@ def _base_frequency(cpu: dict[str, Any], reasons: dict[str, str]) -> None:
         "ACPI CPPC": cpu.pop("nominal_frequency_hz"),
         "model name": None if in_name is None else [in_name],
     }
-    source, clocks = next(((name, own) for name, own in sources.items() if own), (None, [0.0]))
+    source, clocks = next(
+        ((name, clocks_hz) for name, clocks_hz in sources.items() if clocks_hz), (None, [0.0])
+    )
     reasons.pop("cpu.nominal_frequency_hz", None)
     reasons.pop("cpu.base_frequency_hz", None)
     reason = None
@@ -428,8 +432,8 @@ def _single_threads(cpu: Mapping[str, Any], cpus: dict[str, Any]) -> None:
     and without their caches nothing else tells them apart."""
     on_arm = str(cpu["architecture"]).startswith(("aarch64", "arm"))
     if on_arm and cpu["threads_per_core"] == 1 and cpus["cores"] is not None:
-        every = sorted(one for group in cpus["cores"] for one in parse_cpulist(group))
-        cpus["cores"] = [str(one) for one in every]
+        cpu_numbers = sorted(cpu_number for group in cpus["cores"] for cpu_number in parse_cpulist(group))
+        cpus["cores"] = [str(cpu_number) for cpu_number in cpu_numbers]
 
 
 def _tick_accounting(kernel: dict[str, Any], reasons: dict[str, str]) -> None:

@@ -71,7 +71,7 @@ def _check_declared(tree: Tree, declared: set[str], with_variables: dict[str, Pl
 
 
 def _host_line(tree: Tree, group: str, line: str, place: Place) -> None:
-    words = list(_words(line, place))
+    words = list(_split_words(line, place))
     if not words:
         raise place.error(f"{show_value(line.strip())} is neither a host nor a section such as [lab]")
     pattern, port = _split_port(words[0][1])
@@ -90,7 +90,7 @@ def _host_line(tree: Tree, group: str, line: str, place: Place) -> None:
         tree.add_host(name, group, place).variables.update(variables)
 
 
-def _words(line: str, place: Place) -> Iterator[tuple[int, str]]:
+def _split_words(line: str, place: Place) -> Iterator[tuple[int, str]]:
     """(column, word) of a line up to a comment; blanks within quotes belong to a word."""
     at = 0
     while at < len(line):

@@ -82,9 +82,9 @@ class InventoryHost:
 
 
 def read_inventory(
-    path: Path, group: str = "all", wanted: Collection[str] | None = None
+    path: Path, group: str = "all", wanted_names: Collection[str] | None = None
 ) -> dict[str, InventoryHost]:
-    """The hosts of a group, in the order of the file; those that are not ``wanted`` without their variables.
+    """The hosts of a group, in the order of the file; those not in ``wanted_names`` without their variables.
 
     Raises InvalidInput as ``file:line:col: what``.
     """
@@ -104,7 +104,7 @@ def read_inventory(
     members = {name: tree.members(name) for name in order}
     return {
         name: _host(tree, name, [of for of in order if name in members[of]])
-        if wanted is None or name in wanted
+        if wanted_names is None or name in wanted_names
         else InventoryHost(name, tree.hosts[name].place, {}, {})
         for name in tree.hosts
         if name in members[group]
@@ -221,14 +221,15 @@ def _value(host: str, key: str, variable: Variable) -> Any:
         return [name.strip() for name in text.split(",") if name.strip()]
     if key == "data_weights":
         return [
-            int(one) if one.isdecimal() and one.isascii() else one for one in map(str.strip, text.split(","))
+            int(weight) if weight.isdecimal() and weight.isascii() else weight
+            for weight in map(str.strip, text.split(","))
         ]
     return text
 
 
 def _mapping(text: str) -> dict[str, str] | str:
     """Of ``silence: 5 s, answer: 5 s``; the text itself where it is nothing like that."""
-    pairs = [re.split("[:=]", one, maxsplit=1) for one in text.split(",")]
+    pairs = [re.split("[:=]", part, maxsplit=1) for part in text.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         return text
     return {name.strip(): value.strip() for name, value in pairs}

@@ -56,8 +56,8 @@ class Tree:
         names: set[str] = set()
         waiting, seen = [group], {group}
         while waiting:
-            here = self.group(waiting.pop())
-            names |= here.hosts
-            waiting += here.children.keys() - seen
-            seen |= here.children.keys()
+            current_group = self.group(waiting.pop())
+            names |= current_group.hosts
+            waiting += current_group.children.keys() - seen
+            seen |= current_group.children.keys()
         return names

@@ -59,9 +59,9 @@ class Journal:
             raise JournalError(f"{path}: the undo journal cannot be opened: {error.strerror}") from error
         if self._new is None:
             self._hosts |= self.content().hosts
-        data = self._whole()
-        kept = data[: len(data) - cut_off(data)]
-        self._lines = len(kept.removesuffix(b"\n").split(b"\n")) if kept else 0
+        data = self._file_bytes()
+        complete_lines = data[: len(data) - cut_off(data)]
+        self._lines = len(complete_lines.removesuffix(b"\n").split(b"\n")) if complete_lines else 0
         self._ended = False
 
     def _open(self, create: bool) -> int:
@@ -167,7 +167,7 @@ class Journal:
         """Once: take away what a crash cut off, so that the next line is not lost with it."""
         if self._ended:
             return
-        data = self._whole()
+        data = self._file_bytes()
         size = len(data) - cut_off(data)
         if size < len(data):
             os.ftruncate(self._fd, size)
@@ -183,7 +183,7 @@ class Journal:
 
     def content(self) -> Content:
         """All that the journal says, and what of it is damaged."""
-        return Content({}, ()) if self._new is not None else parse(self._whole())
+        return Content({}, ()) if self._new is not None else parse(self._file_bytes())
 
     def read(self) -> tuple[dict[str, HostSpec], tuple[Entry, ...]]:
         """Hosts, and the changes not yet undone, in the order they were made. Raises JournalError."""
@@ -192,7 +192,7 @@ class Journal:
             raise JournalError(told(self.path, content))
         return content.hosts, content.entries
 
-    def _whole(self) -> bytes:
+    def _file_bytes(self) -> bytes:
         """The file through its descriptor: it is the one that is written, whatever its name is now."""
         return os.pread(self._fd, os.fstat(self._fd).st_size, 0)
 

@@ -149,11 +149,11 @@ class _Reader:
         elif kind == "intend":
             self._intend(event)
         elif kind == "applied":
-            number, after = self._known(event), _read_as(str, event["after"])
+            number, after = self._number_of_change(event), _read_as(str, event["after"])
             if number in self.entries:
                 self.entries[number] = replace(self.entries[number], after=after)
         elif kind == "undone":
-            self.entries.pop(self._known(event), None)
+            self.entries.pop(self._number_of_change(event), None)
         else:
             raise _Damaged(f"event {kind!r:.40} is none that this linewatt knows")
 
@@ -168,7 +168,7 @@ class _Reader:
         else:
             self.placed = False
 
-    def _known(self, event: dict[str, Any]) -> int:
+    def _number_of_change(self, event: dict[str, Any]) -> int:
         """The number of the change that an event is about. Raises _Damaged: there was none."""
         number: int = _read_as(int, event["number"])
         if number not in self.seen:

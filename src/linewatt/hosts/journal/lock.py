@@ -184,12 +184,16 @@ async def _answer(host: Host, process: Process, lines: asyncio.Queue[str], quiet
     finally:
         line.cancel()
         over.cancel()
-        over.add_done_callback(lambda one: one.cancelled() or one.exception())  # not waited for: told by then
+        over.add_done_callback(
+            lambda task: task.cancelled() or task.exception()
+        )  # not waited for: told by then
 
 
 def _who(answer: str) -> tuple[str, str]:
     """Token, and words for a message, of what the host says of the holder: text of somebody else."""
-    fields = ["".join(c if c.isprintable() else "?" for c in one)[:MOST_SHOWN] for one in answer.split("\t")]
+    fields = [
+        "".join(c if c.isprintable() else "?" for c in word)[:MOST_SHOWN] for word in answer.split("\t")
+    ]
     if len(fields) != 1 + len(Holder("").words()):
         return "", "somebody whose process cannot be seen there"
     _, token, user, controller, what, since = fields
@@ -225,17 +229,17 @@ async def _tried(hosts: Sequence[Host], holder: Holder) -> list[tuple[Host, Held
         return list(zip(hosts, await asyncio.gather(*trying, return_exceptions=True), strict=True))
     except asyncio.CancelledError:
         await completed(
-            _release(one.result() for one in trying if not one.cancelled() and not one.exception())
+            _release(task.result() for task in trying if not task.cancelled() and not task.exception())
         )
         raise
 
 
 def _failures(taken: Iterable[tuple[Host, Held | BaseException]]) -> list[tuple[Host, BaseException]]:
-    return [(host, one) for host, one in taken if isinstance(one, BaseException)]
+    return [(host, outcome) for host, outcome in taken if isinstance(outcome, BaseException)]
 
 
 async def _release(all_held: Iterable[object]) -> None:
-    await asyncio.gather(*(one.release() for one in all_held if isinstance(one, Held)))
+    await asyncio.gather(*(outcome.release() for outcome in all_held if isinstance(outcome, Held)))
 
 
 async def writers_ended(host: Host, say: OnText) -> None:
@@ -266,7 +270,7 @@ async def _writers(host: Host, limit_s: float) -> str:
     writers = [
         line.split(" ", 1) for line in done.stdout.splitlines() if line[:1].isdecimal() and " " in line
     ]
-    tools = [one for one in writers if one[1] not in ("bash", "timeout", "sudo", "flock")] or writers
+    tools = [writer for writer in writers if writer[1] not in ("bash", "timeout", "sudo", "flock")] or writers
     return (
         ", ".join(f"{name[:MOST_SHOWN]}, process {pid}" for pid, name in tools[:2])
         or "its process is not seen"

@@ -47,7 +47,7 @@ class Beats:
         self._arm()
 
     def give_up(self, wire: Beaten) -> None:
-        self._due = [one for one in self._due if one[2] is not wire]
+        self._due = [due_beat for due_beat in self._due if due_beat[2] is not wire]
         heapq.heapify(self._due)
 
     def send_due(self) -> None:

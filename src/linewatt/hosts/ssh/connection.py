@@ -131,7 +131,7 @@ class Wire:
 
     def _count(self) -> int:
         """How many channels are open now."""
-        self._channels = [one for one in self._channels if not one.is_closing()]
+        self._channels = [channel for channel in self._channels if not channel.is_closing()]
         return len(self._channels)
 
     async def begin(self) -> None:

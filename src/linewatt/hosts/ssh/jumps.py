@@ -45,10 +45,10 @@ class Jump:
 
 def parse_jumps(text: str) -> tuple[Jump, ...]:
     """The jump hosts of ``user@host:port,…``, in the order they are passed. Raises ValueError."""
-    return tuple(_jump(word) for word in _words(text))
+    return tuple(_jump(word) for word in _split_jumps(text))
 
 
-def _words(text: str) -> list[str]:
+def _split_jumps(text: str) -> list[str]:
     words = [word.strip() for word in text.split(",")]
     if len(words) > MOST:
         raise ValueError(f"must name at most {MOST} jump hosts")
@@ -97,12 +97,12 @@ def jump_of_arguments(arguments: str) -> str | None:
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(option, value) of ssh's arguments; one of ``-o`` by its name in small letters."""
-    left = list(words)
-    while left:
-        word = left.pop(0)
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
         if len(word) < 2 or word[0] != "-" or word[1] not in _WITH_VALUE:
             continue
-        value = word[2:] or (left.pop(0) if left else "")
+        value = word[2:] or (remaining.pop(0) if remaining else "")
         if word[1] == "o":
             name, _, value = value.replace("=", " ", 1).strip().partition(" ")
             yield name.lower(), value.strip()

@@ -94,7 +94,7 @@ def _jumps(spec: HostSpec, options: asyncssh.SSHClientConnectionOptions) -> list
         jumps = parse_jumps(text) if text else ()
     except ValueError as error:
         raise HostError(f"{spec.name}: jump host {text!r}: {error}") from error
-    return [_Server(spec, one.address, one.port, one.user, is_jump=True) for one in jumps]
+    return [_Server(spec, jump.address, jump.port, jump.user, is_jump=True) for jump in jumps]
 
 
 async def close(connection: asyncssh.SSHClientConnection) -> None:
@@ -138,7 +138,7 @@ async def _log_in(
             "AllowTcpForwarding in sshd_config"
         ) from error
     except (asyncssh.Error, OSError, ValueError) as error:
-        raise HostError(f"{where}: {_said(error)}") from error
+        raise HostError(f"{where}: {_error_text(error)}") from error
     if before is not None:
         connection.set_tunnel(before)
     return connection
@@ -150,7 +150,7 @@ def _options(server: _Server, witness: _Witness) -> asyncssh.SSHClientConnection
     Raises HostError where that cannot be read, or would have host keys unchecked.
     """
     spec = server.spec
-    told: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "config": None if spec.lab else (),
         "host": server.address,
         "encryption_algs": QUICK_CIPHERS,
@@ -158,13 +158,13 @@ def _options(server: _Server, witness: _Witness) -> asyncssh.SSHClientConnection
         **server.key_options(),
     }
     if server.port is not None:
-        told["port"] = server.port
+        settings["port"] = server.port
     if server.user:
-        told["username"] = server.user
+        settings["username"] = server.user
     if spec.known_hosts:
-        told["known_hosts"] = spec.known_hosts
+        settings["known_hosts"] = spec.known_hosts
     try:
-        options = asyncssh.SSHClientConnectionOptions(**told)
+        options = asyncssh.SSHClientConnectionOptions(**settings)
         if server.is_jump and spec.key_file is not None:
             keys = [*(options.client_keys or ()), spec.key_file]
             options = asyncssh.SSHClientConnectionOptions(options, client_keys=keys)
@@ -243,20 +243,20 @@ def _wrong_key(
 
 
 def _known_hosts_file(options: asyncssh.SSHClientConnectionOptions) -> str:
-    known = options.known_hosts
-    if isinstance(known, str):
-        return known
-    if isinstance(known, list) and known:
-        return str(known[0])
+    known_hosts = options.known_hosts
+    if isinstance(known_hosts, str):
+        return known_hosts
+    if isinstance(known_hosts, list) and known_hosts:
+        return str(known_hosts[0])
     return str(Path("~/.ssh/known_hosts").expanduser())
 
 
 def _is_known(server: _Server, options: asyncssh.SSHClientConnectionOptions) -> bool:
     """Whether there is a key for a server, so that the one it showed is another."""
-    known: Any = options.known_hosts or _known_hosts_file(options)
+    known_hosts: Any = options.known_hosts or _known_hosts_file(options)
     name = options.host_key_alias or options.host
     try:
-        keys = asyncssh.match_known_hosts(known, name, "", None if options.port == 22 else options.port)
+        keys = asyncssh.match_known_hosts(known_hosts, name, "", None if options.port == 22 else options.port)
     except (OSError, ValueError):
         return False
     return bool(keys[0])
@@ -283,7 +283,7 @@ def _refused(server: _Server, options: asyncssh.SSHClientConnectionOptions) -> s
     )
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """What went wrong below the login, in words with a next step."""
     if isinstance(error, socket.gaierror):
         return f"the address has no IP address ({error.strerror}); check how it is written, or write an IP"

@@ -38,49 +38,49 @@ class Connection:
 
 def command(ports: Sequence[int]) -> list[str]:
     """Prints the connections from or to these ports."""
-    wanted = " or ".join(f"sport = :{port} or dport = :{port}" for port in dict.fromkeys(ports))
-    return ["bash", "-c", _SCRIPT, "linewatt", f"( {wanted} )"]
+    port_filter = " or ".join(f"sport = :{port} or dport = :{port}" for port in dict.fromkeys(ports))
+    return ["bash", "-c", _SCRIPT, "linewatt", f"( {port_filter} )"]
 
 
 def parse(text: str) -> tuple[Connection, ...]:
     """Every connection; one whose second line is missing or cut has what is there."""
-    return tuple(_connection(ends, told) for ends, told in _blocks(text))
+    return tuple(_connection(ends, details) for ends, details in _blocks(text))
 
 
 def _blocks(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    ends, told = None, ""
+    ends, details = None, ""
     for line in text.splitlines():
         match = _ENDS.match(line)
         if match is None:
-            told += f" {line.strip()} "
+            details += f" {line.strip()} "
             continue
         if ends is not None:
-            yield ends, told
+            yield ends, details
         # old versions can print both on one line
-        ends, told = match, f" {line[match.end() :].strip()} "
+        ends, details = match, f" {line[match.end() :].strip()} "
     if ends is not None:
-        yield ends, told
+        yield ends, details
 
 
-def _connection(ends: re.Match[str], told: str) -> Connection:
-    busy_s = _seconds(told, "busy")
+def _connection(ends: re.Match[str], details: str) -> Connection:
+    busy_s = _seconds(details, "busy")
     return Connection(
         int(ends[1]),
         int(ends[2]),
-        sent_bytes=_integer(told, "bytes_sent") or _integer(told, "bytes_acked") or 0,
-        congestion=_congestion(told),
-        rtt_s=_milli(re.search(rf" rtt:{_DECIMAL}/", told)),
-        mss_bytes=_integer(told, "mss"),
-        cwnd_packets=_integer(told, "cwnd"),
+        sent_bytes=_integer(details, "bytes_sent") or _integer(details, "bytes_acked") or 0,
+        congestion=_congestion(details),
+        rtt_s=_milli(re.search(rf" rtt:{_DECIMAL}/", details)),
+        mss_bytes=_integer(details, "mss"),
+        cwnd_packets=_integer(details, "cwnd"),
         busy_s=busy_s,
-        rwnd_limited_s=None if busy_s is None else _seconds(told, "rwnd_limited") or 0.0,
-        sndbuf_limited_s=None if busy_s is None else _seconds(told, "sndbuf_limited") or 0.0,
+        rwnd_limited_s=None if busy_s is None else _seconds(details, "rwnd_limited") or 0.0,
+        sndbuf_limited_s=None if busy_s is None else _seconds(details, "sndbuf_limited") or 0.0,
     )
 
 
-def _congestion(told: str) -> str | None:
+def _congestion(details: str) -> str | None:
     """The first word that is neither an option of TCP nor a value: ``ts sack ecn cubic wscale:7,7 …``."""
-    for word in told.split():
+    for word in details.split():
         if ":" in word:
             return None
         if not _NOT_A_NAME.search(word):
@@ -88,13 +88,13 @@ def _congestion(told: str) -> str | None:
     return None
 
 
-def _integer(told: str, key: str) -> int | None:
-    match = re.search(rf" {key}:([0-9]{{1,19}})(?=\s)", told)
+def _integer(details: str, key: str) -> int | None:
+    match = re.search(rf" {key}:([0-9]{{1,19}})(?=\s)", details)
     return int(match[1]) if match else None
 
 
-def _seconds(told: str, key: str) -> float | None:
-    return _milli(re.search(rf" {key}:{_TIME}", told))
+def _seconds(details: str, key: str) -> float | None:
+    return _milli(re.search(rf" {key}:{_TIME}", details))
 
 
 def _milli(match: re.Match[str] | None) -> float | None:

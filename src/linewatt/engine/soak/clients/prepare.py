@@ -263,7 +263,7 @@ async def _built(
 @asynccontextmanager
 async def _alone(host: Host, base: str, command: Sequence[str]) -> AsyncIterator[Process]:
     """The command, held, under the lock of ``base``; it ends with this. Raises HostError, WaitTimeout."""
-    process = await host.start(command, within=scripts.locked(base, LOCK_LIMIT_S), held=True)
+    process = await host.start(command, wrapper=scripts.locked(base, LOCK_LIMIT_S), held=True)
     try:
         await process.ready(LOCK_LIMIT_S + 5.0)
         if process.pid is None:
