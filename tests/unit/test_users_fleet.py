@@ -193,7 +193,7 @@ def test_percentiles_and_mean_are_those_of_hdrhistogram_itself(count: int) -> No
     randomness, times = random.Random(count), Times()  # noqa: S311 (a fixed seed is what is wanted)
     for _ in range(count):
         times.add(randomness.lognormvariate(-4, 3))
-    own = times._made()
+    own = times._histogram_made()
     points = (0.1, 50.0, 99.0, 100.0)  # few, for HdrHistogram takes its time
     assert times.percentiles_s(points) == tuple(own.get_value_at_percentile(each) / 1e6 for each in points)
     assert times.summary().mean_s == pytest.approx(own.get_mean_value() / 1e6, rel=1e-12)

@@ -76,19 +76,21 @@ def whole_intervals(intervals: Sequence[LoadInterval]) -> tuple[LoadInterval, ..
     """The same counts without short intervals, as the 10 ms that a test may end with: each is part of the one
     before it, the first of the next one. One that is apart from both is left out.
     """
-    lengths_s = [one.end_s - one.start_s for one in intervals]
+    lengths_s = [interval.end_s - interval.start_s for interval in intervals]
     least_s = SHORT_RATIO * median(lengths_s) if lengths_s else 0.0
-    whole: list[LoadInterval] = []
+    full_intervals: list[LoadInterval] = []
     short: LoadInterval | None = None
-    for one, length_s in zip(intervals, lengths_s, strict=True):
+    for interval, length_s in zip(intervals, lengths_s, strict=True):
         if length_s >= least_s and length_s > 0:
-            whole.append(one if short is None else _joined(short, one, least_s) or one)
+            full_intervals.append(
+                interval if short is None else _joined(short, interval, least_s) or interval
+            )
             short = None
-        elif whole:
-            whole[-1] = _joined(whole[-1], one, least_s) or whole[-1]
+        elif full_intervals:
+            full_intervals[-1] = _joined(full_intervals[-1], interval, least_s) or full_intervals[-1]
         else:
-            short = one if short is None else _joined(short, one, least_s) or one
-    return tuple(whole)
+            short = interval if short is None else _joined(short, interval, least_s) or interval
+    return tuple(full_intervals)
 
 
 def _joined(first: LoadInterval, then: LoadInterval, least_s: float) -> LoadInterval | None:
@@ -96,8 +98,8 @@ def _joined(first: LoadInterval, then: LoadInterval, least_s: float) -> LoadInte
     if abs(then.start_s - first.end_s) > SHORT_RATIO * least_s:
         return None
 
-    def both(one: int | None, two: int | None) -> int | None:
-        return None if one is None or two is None else one + two
+    def both(first_count: int | None, second_count: int | None) -> int | None:
+        return None if first_count is None or second_count is None else first_count + second_count
 
     return LoadInterval(
         first.start_s,
@@ -301,11 +303,11 @@ class Load(ABC):
         needed = version_text(self.minimum_version)
         return f"{self.name} {version_text(version)} is too old; {needed} or later is needed"
 
-    def refusals(self, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    def refusals(self, wanted_case: Wanted) -> Iterator[tuple[str, str]]:
         """Keys of the campaign whose values it cannot do in such a case, and why."""
-        if not among(wanted.test, self.tests):
-            yield "tests", f"{self.name} has no test {wanted.test}; it has {', '.join(self.tests)}"
-        if wanted.is_soak and not self.soaks:
+        if not among(wanted_case.test, self.tests):
+            yield "tests", f"{self.name} has no test {wanted_case.test}; it has {', '.join(self.tests)}"
+        if wanted_case.is_soak and not self.soaks:
             yield "soak", f"{self.name} counts once a test, too seldom for a soak; run trials"
 
     @abstractmethod
@@ -366,8 +368,8 @@ class Load(ABC):
         """The value of an option as it is used. Raises InvalidInput: no such option, no such value."""
         option = self.options.get(name)
         if option is None:
-            known = ", ".join(self.options) or "none"
-            raise InvalidInput(f"{self.name}.{name} is none of {self.name}'s options here: {known}")
+            available = ", ".join(self.options) or "none"
+            raise InvalidInput(f"{self.name}.{name} is none of {self.name}'s options here: {available}")
         if not re.fullmatch(option.pattern or "on|off", value, re.ASCII):
             raise InvalidInput(
                 f"{self.name}.{name} must be {option.about}, such as {option.example}; got {value!r}"

@@ -21,7 +21,7 @@ from linewatt.plugins import registered
 
 
 def _loads() -> dict[str, Load]:
-    packages = (one.name for one in pkgutil.iter_modules(loads.__path__) if one.ispkg)
+    packages = (module.name for module in pkgutil.iter_modules(loads.__path__) if module.ispkg)
     declared = (getattr(import_module(f"{loads.__name__}.{name}"), "LOAD", None) for name in sorted(packages))
     shipped = [load for load in declared if isinstance(load, Load)]
     parts = ("name", "tests", "client_command", "server_command", "parse")

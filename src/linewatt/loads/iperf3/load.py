@@ -157,12 +157,12 @@ class Iperf3(Load):
             raise ParseError(f"iperf3: its JSON has an unknown shape: {shown}") from error
 
     def ends_of(self, file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
-        found = ends_of(file, text, documents)
-        return None if found is None else tuple(map(_with_cpu_of_the_test, found))
+        ends = ends_of(file, text, documents)
+        return None if ends is None else tuple(map(_with_cpu_of_the_test, ends))
 
     def ends_of_text(self, file: str, text: str) -> tuple[ToldEnd, ...] | None:
-        found = ends_of_text(file, text)
-        return None if found is None else tuple(map(_with_cpu_of_the_test, found))
+        ends = ends_of_text(file, text)
+        return None if ends is None else tuple(map(_with_cpu_of_the_test, ends))
 
     def complaint(self, stdout: str, stderr: str) -> str:
         return error_of(stdout) or super().complaint(stdout, stderr)
@@ -196,16 +196,16 @@ class Iperf3(Load):
         return words.removeprefix("error - ").removeprefix("iperf3: error - ")[:160]
 
 
-def _with_cpu_of_the_test(told: ToldEnd) -> ToldEnd:
+def _with_cpu_of_the_test(told_end: ToldEnd) -> ToldEnd:
     """A test without the server's CPU use, unless its version is known to count that of the test."""
-    end = told.other if told.is_client else told.own
+    end = told_end.other if told_end.is_client else told_end.own
     if isinstance(end, str):
-        return told
+        return told_end
     version = tuple(int(part) for part in re.findall(r"\d+", end.version)[:2])
     if version >= SERVER_CPU_FROM:
-        return told
+        return told_end
     blind = replace(end, cpu_cores=None)
-    return replace(told, other=blind) if told.is_client else replace(told, own=blind)
+    return replace(told_end, other=blind) if told_end.is_client else replace(told_end, own=blind)
 
 
 def _check(job: LoadJob, version: Version) -> None:

@@ -51,7 +51,8 @@ def load_end(document: dict[str, Any]) -> LoadEnd:
         out_of_order_packets=None if is_sender else _out_of_order(end["streams"]),
         congestion=_word(end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion")),
         connections=tuple(
-            (int(one["local_port"]), int(one["remote_port"])) for one in start.get("connected", ())
+            (int(connected["local_port"]), int(connected["remote_port"]))
+            for connected in start.get("connected", ())
         ),
     )
 
@@ -121,8 +122,8 @@ def _cpu_cores(end: dict[str, Any]) -> float | None:
 def first_line(text: str) -> str:
     """The first line that says what is wrong, without the tool's usage text."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = [line for line in lines if line.startswith("iperf3:")]
-    return (said or lines or [""])[0]
+    messages = [line for line in lines if line.startswith("iperf3:")]
+    return (messages or lines or [""])[0]
 
 
 def other_end(document: dict[str, Any]) -> LoadEnd | str:
@@ -141,12 +142,12 @@ def other_end(document: dict[str, Any]) -> LoadEnd | str:
     is_client = "connecting_to" in start
     is_sender = is_client == bool(start["test_start"]["reverse"])
     name = "sum_sent" if is_sender else "sum_received"
-    told = end.get(name)
+    totals = end.get(name)
     if not is_client:
         return "iperf3 tells a server nothing of its client"
-    if not isinstance(told, dict) or not told.get("bytes"):
-        return f"iperf3's {name} is {'empty' if isinstance(told, dict) else 'missing'} in the client's file"
-    seconds = float(told["end"]) - float(told["start"])
+    if not isinstance(totals, dict) or not totals.get("bytes"):
+        return f"iperf3's {name} is {'empty' if isinstance(totals, dict) else 'missing'} in the client's file"
+    seconds = float(totals["end"]) - float(totals["start"])
     if seconds <= 0:
         return f"iperf3's {name} is of no time"
     is_udp = start["test_start"]["protocol"] == "UDP"
@@ -157,10 +158,10 @@ def other_end(document: dict[str, Any]) -> LoadEnd | str:
             LoadInterval(
                 start_s=0.0,
                 end_s=seconds,
-                transferred_bytes=int(told["bytes"]),
-                retransmits=_counted_once(told, "retransmits") if is_sender else None,
-                packets=_counted_once(told, "packets") if is_udp else None,
-                lost_packets=None if is_sender or not is_udp else _counted_once(told, "lost_packets"),
+                transferred_bytes=int(totals["bytes"]),
+                retransmits=_counted_once(totals, "retransmits") if is_sender else None,
+                packets=_counted_once(totals, "packets") if is_udp else None,
+                lost_packets=None if is_sender or not is_udp else _counted_once(totals, "lost_packets"),
             ),
         ),
         duration_s=seconds,
@@ -169,5 +170,5 @@ def other_end(document: dict[str, Any]) -> LoadEnd | str:
     )
 
 
-def _counted_once(told: dict[str, Any], key: str) -> int | None:
-    return _total([told], key)
+def _counted_once(totals: dict[str, Any], key: str) -> int | None:
+    return _total([totals], key)

@@ -62,24 +62,27 @@ class Sockperf(Load):
         )
     }
 
-    def refusals(self, wanted: Wanted) -> Iterator[tuple[str, str]]:
-        yield from super().refusals(wanted)
-        if wanted.direction == "reverse":
+    def refusals(self, wanted_case: Wanted) -> Iterator[tuple[str, str]]:
+        yield from super().refusals(wanted_case)
+        if wanted_case.direction == "reverse":
             yield "directions", "sockperf has no reverse: its client sends; name the pair the other way round"
-        if wanted.family == "ipv6":
+        if wanted_case.family == "ipv6":
             yield "families", "sockperf 3.7 has no IPv6; take ipv4"
-        if wanted.streams > 1:
-            yield "streams", f"sockperf has one connection a process, not {wanted.streams}; take instances"
-        if wanted.zerocopy:
+        if wanted_case.streams > 1:
+            yield (
+                "streams",
+                f"sockperf has one connection a process, not {wanted_case.streams}; take instances",
+            )
+        if wanted_case.zerocopy:
             yield "zerocopy", "sockperf cannot send without copying; take it out"
-        if wanted.omit_s < 2 * WARM_UP_S:
+        if wanted_case.omit_s < 2 * WARM_UP_S:
             yield "omit", f"sockperf warms up for {WARM_UP_S:g} s; set at least {2 * WARM_UP_S:g}"
 
     def option(self, name: str, value: str) -> str:
         checked = super().option(name, value)
         if name == "size" and not LEAST_MESSAGE_BYTES <= int(checked) <= MOST_MESSAGE_BYTES:
-            least, most = LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES
-            raise InvalidInput(f"sockperf.size must be {least} to {most} bytes; got {value!r}")
+            minimum, maximum = LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES
+            raise InvalidInput(f"sockperf.size must be {minimum} to {maximum} bytes; got {value!r}")
         return checked
 
     def server_command(self, job: LoadJob, version: Version) -> list[str]:
@@ -92,15 +95,15 @@ class Sockperf(Load):
 
     def client_command(self, job: LoadJob, version: Version) -> list[str]:
         """Connects, runs for the job's seconds (rounded up), prints what it counted. Raises InvalidInput."""
-        made = self._checked(job, version)
+        settings = self._checked(job, version)
         return [
             *("sockperf", "ping-pong" if is_request_response(job.test) else "throughput"),
             *("--ip", job.server_address, "--port", str(job.port)),
             *(["--tcp"] if is_tcp(job.test) else []),
-            *("--msg-size", str(made.message_bytes)),
+            *("--msg-size", str(settings.message_bytes)),
             *("--time", str(math.ceil(job.duration_s))),
             *(["--client_ip", job.client_address] if job.client_address is not None else []),
-            *(["--mps", str(made.messages_hz)] if made.messages_hz is not None else []),
+            *(["--mps", str(settings.messages_hz)] if settings.messages_hz is not None else []),
         ]
 
     def parse(self, text: str, argv: Sequence[str] = (), peer: str = "") -> LoadEnd:

@@ -26,9 +26,9 @@ def period() -> bytes:
 
 def pieces(size_bytes: int) -> Iterator[memoryview]:
     """The content of a file of that size, a period at a time."""
-    whole = memoryview(period())
+    period_bytes = memoryview(period())
     for at in range(0, size_bytes, PERIOD_BYTES):
-        yield whole[: min(PERIOD_BYTES, size_bytes - at)]
+        yield period_bytes[: min(PERIOD_BYTES, size_bytes - at)]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -39,12 +39,12 @@ def crc32(size_bytes: int) -> int:
 
 def crc32s(sizes: Iterable[int]) -> dict[int, int]:
     """CRC-32 of the contents of many sizes, for the work of the largest one: each begins as the next does."""
-    whole = memoryview(period())
+    period_bytes = memoryview(period())
     checksums, crc, at = {}, 0, 0
     for size in sorted(set(sizes)):
         while at < size:
             begin = at % PERIOD_BYTES
-            piece = whole[begin : begin + size - at]
+            piece = period_bytes[begin : begin + size - at]
             crc, at = zlib.crc32(piece, crc), at + len(piece)
         checksums[size] = crc
     return checksums

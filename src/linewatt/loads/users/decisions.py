@@ -34,7 +34,7 @@ def action(turn: int, get_share: float) -> Literal["get", "put"]:
 
 def chosen(among: Sequence[W], randomness: random.Random) -> W:
     """One of them, as often as its weight says."""
-    return randomness.choices(among, [one.weight for one in among])[0]
+    return randomness.choices(among, [choice.weight for choice in among])[0]
 
 
 def is_checked(share: float, randomness: random.Random) -> bool:

@@ -81,10 +81,12 @@ class FtpUser:
         except ftplib.Error as error:
             raise self._refused(error, "login") from error
         except (OSError, EOFError) as error:
-            raise self._failed(Failure.UNREACHABLE, "login", f"no connection: {_words(error)}") from error
+            raise self._failed(
+                Failure.UNREACHABLE, "login", f"no connection: {_error_text(error)}"
+            ) from error
         _set_limit(control, limits.reply_s)
-        self._asked("login", lambda: control.login(target.user, target.password))
-        self._asked("login", lambda: control.voidcmd("TYPE I"))
+        self._send_command("login", lambda: control.login(target.user, target.password))
+        self._send_command("login", lambda: control.voidcmd("TYPE I"))
 
     def get(self, file: RemoteFile, *, check: bool) -> Transfer:
         began_s = time.monotonic()
@@ -118,11 +120,13 @@ class FtpUser:
                 data.shutdown(socket.SHUT_WR)
             except (TimeoutError, OSError) as error:
                 raise self._broken(data, "put", error) from error
-        self._asked("put", self._connected("put").voidresp)
+        self._send_command("put", self._connected("put").voidresp)
         total_s = time.monotonic() - began_s
-        there = self._size("put", self._put_path)
-        if there is not None and (wrong := size_failure(there, size_bytes)):
-            raise self._failed(wrong, "put", f"{self._put_path}: {size_bytes} bytes sent, {there} are there")
+        stored_bytes = self._size("put", self._put_path)
+        if stored_bytes is not None and (wrong := size_failure(stored_bytes, size_bytes)):
+            raise self._failed(
+                wrong, "put", f"{self._put_path}: {size_bytes} bytes sent, {stored_bytes} are there"
+            )
         self._written_bytes = size_bytes
         return Transfer(size_bytes, first_s - began_s, total_s)
 
@@ -135,7 +139,7 @@ class FtpUser:
             if self._control is None:
                 self.login()
             try:
-                self._asked("put", lambda: self._connected("put").delete(self._put_path))
+                self._send_command("put", lambda: self._connected("put").delete(self._put_path))
             except ActionFailed as error:
                 if error.failure is not Failure.REFUSED:  # 550: it never came to be
                     raise
@@ -165,7 +169,7 @@ class FtpUser:
         except ftplib.error_perm as error:
             if str(error)[:3] not in {"500", "501", "502", "522"} or self._target.family == "ipv6":
                 raise self._refused(error, action) from error
-            reply = self._asked(action, lambda: control.sendcmd("PASV"))
+            reply = self._send_command(action, lambda: control.sendcmd("PASV"))
             port = ftplib.parse227(reply)[1]  # noqa: S321
         except (ftplib.Error, OSError, EOFError) as error:
             raise self._lost(error, action) from error
@@ -184,12 +188,12 @@ class FtpUser:
         except _GONE as gone:
             return self._lost(gone, action)
         return self._failed(
-            Failure.PASSIVE_PORT_BLOCKED, action, f"no data connection to port {port}: {_words(error)}"
+            Failure.PASSIVE_PORT_BLOCKED, action, f"no data connection to port {port}: {_error_text(error)}"
         )
 
     def _begin(self, action: Action, command: str) -> int | None:
         """The bytes that the server promises with its 150; ``None`` where it does not say."""
-        reply = self._asked(action, lambda: self._connected(action).sendcmd(command))
+        reply = self._send_command(action, lambda: self._connected(action).sendcmd(command))
         if reply[:1] != "1":
             raise self._failed(Failure.REFUSED, action, f"{command} was answered with {reply!r}")
         return ftplib.parse150(reply) if reply[:3] == "150" else None  # noqa: S321
@@ -217,9 +221,9 @@ class FtpUser:
         target, source, at = data.fileno(), around.source.descriptor, 0
         while at < size_bytes:
             offset = at % content.PERIOD_BYTES
-            wanted = min(size_bytes - at, content.PERIOD_BYTES - offset, SEND_BYTES)
+            piece_bytes = min(size_bytes - at, content.PERIOD_BYTES - offset, SEND_BYTES)
             try:
-                sent = os.sendfile(target, source, offset, wanted)
+                sent = os.sendfile(target, source, offset, piece_bytes)
             except BlockingIOError as error:
                 if around.wait_writable is None:
                     raise TimeoutError("the server took nothing") from error
@@ -246,13 +250,13 @@ class FtpUser:
             raise self._lost(error, action) from error
         if expected is None:
             expected = self._size(action, file.path)
-        for wanted in (promised, expected):
-            if wanted is not None and count != wanted:
-                raise self._wrong_size(file, count, wanted, "the server says that it is complete")
+        for expected_bytes in (promised, expected):
+            if expected_bytes is not None and count != expected_bytes:
+                raise self._wrong_size(file, count, expected_bytes, "the server says that it is complete")
 
-    def _wrong_size(self, file: RemoteFile, count: int, expected: int, said: str) -> ActionFailed:
+    def _wrong_size(self, file: RemoteFile, count: int, expected: int, reply: str) -> ActionFailed:
         failure = size_failure(count, expected) or Failure.FILE_SHORT
-        return self._failed(failure, "get", f"{file.path}: {count} bytes of {expected} came; {said}")
+        return self._failed(failure, "get", f"{file.path}: {count} bytes of {expected} came; {reply}")
 
     def _broken(self, data: socket.socket, action: Action, error: OSError) -> ActionFailed:
         """A data connection that failed: the server's last word says more than the socket's error."""
@@ -270,9 +274,11 @@ class FtpUser:
             return self._lost(gone, action)
         finally:
             _set_limit(control, self._around.limits.reply_s)
-        return self._failed(Failure.CONNECTION_LOST, action, f"in the middle of a transfer: {_words(error)}")
+        return self._failed(
+            Failure.CONNECTION_LOST, action, f"in the middle of a transfer: {_error_text(error)}"
+        )
 
-    def _asked(self, action: Action, ask: Callable[[], str]) -> str:
+    def _send_command(self, action: Action, ask: Callable[[], str]) -> str:
         try:
             return ask()
         except ftplib.Error as error:
@@ -307,7 +313,7 @@ class FtpUser:
         if isinstance(error, TimeoutError):
             limit_s = self._around.limits.reply_s
             return self._failed(Failure.STALLED, action, f"no reply was read within {limit_s:g} s")
-        return self._failed(Failure.CONNECTION_LOST, action, f"control connection: {_words(error)}")
+        return self._failed(Failure.CONNECTION_LOST, action, f"control connection: {_error_text(error)}")
 
     def _failed(self, failure: Failure, action: Action, what: str) -> ActionFailed:
         where = f"{self._target.host}:{self._target.port}"
@@ -330,7 +336,7 @@ def _bound(data: socket.socket, limit_s: float, *, in_kernel: bool) -> None:
     data.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 

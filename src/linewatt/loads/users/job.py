@@ -85,7 +85,9 @@ class Behaviour:
     @property
     def behaviour(self) -> dict[str, Any]:
         """This alone, by name."""
-        return {one.name: getattr(self, one.name) for one in fields(Behaviour)}
+        return {
+            behaviour_field.name: getattr(self, behaviour_field.name) for behaviour_field in fields(Behaviour)
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,11 +154,11 @@ class Master:
     # --- messages of workers -----------------------------------------------------------------------------
 
     def _greet(self, message: Message) -> None:
-        said = message.data if isinstance(message.data, dict) else {}
-        place = self._places.get(str(said.get("name")))
+        greeting = message.data if isinstance(message.data, dict) else {}
+        place = self._places.get(str(greeting.get("name")))
         if place is None or place.secret is None or self._job is None:
             return
-        if not hmac.compare_digest(place.secret.encode(), str(said.get("secret")).encode()):
+        if not hmac.compare_digest(place.secret.encode(), str(greeting.get("secret")).encode()):
             return
         place.secret, place.node = None, message.node_id
         job = as_dict(replace(self._job, target=place.target))
@@ -187,11 +187,11 @@ class Master:
 
     def _go_if_all(self) -> None:
         """The barrier opens when every user of every client that is there has logged in, or tried to."""
-        there = {name: place for name, place in self._places.items() if place.has_joined}
-        wanted = sum(len(place.share.indices) for place in there.values())
-        if not self._has_gone and self._until_s is not None and self._ready.total() >= wanted:
+        joined = {name: place for name, place in self._places.items() if place.has_joined}
+        user_count = sum(len(place.share.indices) for place in joined.values())
+        if not self._has_gone and self._until_s is not None and self._ready.total() >= user_count:
             self._has_gone = True
-            for place in there.values():
+            for place in joined.values():
                 self._send(place, GO, None)
 
     def _reported(self, message: Message) -> None:
@@ -240,8 +240,10 @@ class Master:
                 pass
 
             def __iter__(self) -> Iterator[dict[str, dict[str, int]]]:
-                wanted = {p.node: len(p.share.indices) for p in master._places.values() if p.has_joined}
-                yield {node: {self._name: wanted.get(node, 0)} for node in master._runner.clients}
+                users_by_node = {
+                    p.node: len(p.share.indices) for p in master._places.values() if p.has_joined
+                }
+                yield {node: {self._name: users_by_node.get(node, 0)} for node in master._runner.clients}
 
         return Fixed
 

@@ -121,5 +121,5 @@ def _parse_options_once() -> None:
 
     All workers of a load would spend that at one moment, on hosts that may share their CPUs.
     """
-    known = argument_parser.default_args_dict()
-    argument_parser.default_args_dict = lambda: known
+    defaults = argument_parser.default_args_dict()
+    argument_parser.default_args_dict = lambda: defaults

@@ -41,20 +41,20 @@ class Times:
         self._histogram: HdrHistogram | None = None
 
     def add(self, duration_s: float) -> None:
-        self._made().record_value(min(_HIGHEST_US, max(_LOWEST_US, round(duration_s * 1e6))))
+        self._histogram_made().record_value(min(_HIGHEST_US, max(_LOWEST_US, round(duration_s * 1e6))))
 
-    def merge(self, other: Times) -> None:
-        if other._histogram is not None:
-            self._made().add(other._histogram)
+    def merge(self, times: Times) -> None:
+        if times._histogram is not None:
+            self._histogram_made().add(times._histogram)
 
-    def _made(self) -> HdrHistogram:
+    def _histogram_made(self) -> HdrHistogram:
         if self._histogram is None:
             self._histogram = _empty()
         return self._histogram
 
     def encoded(self) -> str:
         """Text of HdrHistogram's own interchange format (V2, compressed, base64)."""
-        return str(self._made().encode().decode("ascii"))
+        return str(self._histogram_made().encode().decode("ascii"))
 
     @classmethod
     def decoded(cls, text: str) -> Times:
@@ -65,7 +65,7 @@ class Times:
 
     def add_encoded(self, text: str) -> None:
         """Add what another one encoded: a third of the work of merging it. Raises ParseError."""
-        histogram = self._made()
+        histogram = self._histogram_made()
         import binascii
         import zlib
 

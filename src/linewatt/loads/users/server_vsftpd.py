@@ -45,9 +45,9 @@ def option(name: str, value: str) -> str:
         if value not in ("on", "off"):
             raise InvalidInput(f"vsftpd.{name} must be on or off, got {value!r}")
         return value
-    least, most = bounds
-    if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:
-        raise InvalidInput(f"vsftpd.{name} must be a number from {least} to {most}, got {value!r}")
+    minimum, maximum = bounds
+    if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not minimum <= int(value) <= maximum:
+        raise InvalidInput(f"vsftpd.{name} must be a number from {minimum} to {maximum}, got {value!r}")
     return str(int(value))
 
 
@@ -160,13 +160,13 @@ class LogTotals:
         if match is None:
             self.unknown += 1
             return
-        outcome, action, rest = match.groups()
+        outcome, action, details = match.groups()
         if action in {"DOWNLOAD", "UPLOAD"}:
-            moved = _LOGGED_BYTES.search(rest)
+            moved = _LOGGED_BYTES.search(details)
             self._take_transfer(action == "DOWNLOAD", outcome == "OK", int(moved[1]) if moved else 0)
         elif action == "LOGIN" and outcome == "OK":
             self.logins += 1
-        elif action == "LOGIN" or (action is None and rest.startswith(', "Connection refused')):
+        elif action == "LOGIN" or (action is None and details.startswith(', "Connection refused')):
             self.logins_refused += 1
 
     def _take_transfer(self, is_get: bool, complete: bool, moved_bytes: int) -> None:

@@ -40,12 +40,12 @@ class UserCounts:
     def transfers(self) -> int:
         return self.gets + self.puts
 
-    def add(self, other: UserCounts) -> None:
-        self.bytes.received_bytes += other.bytes.received_bytes
-        self.bytes.sent_bytes += other.bytes.sent_bytes
+    def add(self, counts: UserCounts) -> None:
+        self.bytes.received_bytes += counts.bytes.received_bytes
+        self.bytes.sent_bytes += counts.bytes.sent_bytes
         for name in _COUNTS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.failures.update(dict(other.failures))  # a copy: users may be at work in other threads
+            setattr(self, name, getattr(self, name) + getattr(counts, name))
+        self.failures.update(dict(counts.failures))  # a copy: users may be at work in other threads
 
     def clear(self) -> None:
         self.bytes.received_bytes = self.bytes.sent_bytes = 0
@@ -105,13 +105,13 @@ class Tally:
         """Of all users."""
         return added(list(self.users.values()))
 
-    def merge(self, other: Tally) -> None:
-        for index, counts in other.users.items():
+    def merge(self, tally: Tally) -> None:
+        for index, counts in tally.users.items():
             self.user(index).add(counts)
         with self._lock:
-            for name, times in other.times.items():
+            for name, times in tally.times.items():
                 self.times[name].merge(times)
-            for kind, line in other.said.items():
+            for kind, line in tally.said.items():
                 self.said.setdefault(kind, line)
 
     def taken(self) -> Tally:
@@ -144,7 +144,7 @@ class Tally:
         """Raises ParseError for what :meth:`as_dict` did not make."""
         tally = cls()
         try:
-            tally.users = {int(index): _counts(each) for index, each in values["users"].items()}
+            tally.users = {int(index): _counts(counts) for index, counts in values["users"].items()}
             tally.times |= {name: Times.decoded(text) for name, text in values["times"].items()}
             tally.said = {(action, Failure(name)): line for action, name, line in values["said"]}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -154,8 +154,8 @@ class Tally:
 
 def added(counts: Iterable[UserCounts]) -> UserCounts:
     total = UserCounts()
-    for one in counts:
-        total.add(one)
+    for user_counts in counts:
+        total.add(user_counts)
     return total
 
 
@@ -195,7 +195,11 @@ class WorkerReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; :meth:`from_dict` makes the same again."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "tally"}
+        plain = {
+            report_field.name: getattr(self, report_field.name)
+            for report_field in fields(self)
+            if report_field.name != "tally"
+        }
         return {**plain, "tally": self.tally.as_dict()}
 
     @classmethod
