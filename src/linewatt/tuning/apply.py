@@ -83,7 +83,7 @@ async def put_back_in_turn(
     shown: list[str | LinewattError] | None = None
     for number, together in enumerate(groups, start=1):
         following = [
-            (knobs[entry.knob], entry.target) for own in groups[number : number + 1] for entry in own
+            (knobs[entry.knob], entry.target) for group in groups[number : number + 1] for entry in group
         ]
         behind = Behind(following) if following else last
         yield (
@@ -210,8 +210,8 @@ async def look(
     ``lock``: ``batch.SHARED`` where no change may be under way, also one whose controller is gone.
     """
     questions = _questions(host.spec.name, settings)
-    asked = [one for one in questions if isinstance(one, batch.Short)]
-    done = await batch.run_all(host, asked, lock=lock)
+    commands = [short for short in questions if isinstance(short, batch.Short)]
+    done = await batch.run_all(host, commands, lock=lock)
     return await _texts(host, settings, questions, iter(done))
 
 
@@ -232,16 +232,21 @@ async def _texts(
     questions: Sequence[batch.Short | LinewattError],
     answers: Iterator[Completed],
 ) -> list[str | LinewattError]:
-    told = [one if isinstance(one, LinewattError) else next(answers) for one in questions]
+    results = [
+        command_or_error if isinstance(command_or_error, LinewattError) else next(answers)
+        for command_or_error in questions
+    ]
     failed = [
         setting
-        for one, setting in zip(told, settings, strict=True)
-        if isinstance(one, Completed) and one.status != 0
+        for result, setting in zip(results, settings, strict=True)
+        if isinstance(result, Completed) and result.status != 0
     ]
     drivers = await drivers_of(host, failed)
     return [
-        one if isinstance(one, LinewattError) else _try_answer(host.spec.name, knob, target, one, drivers)
-        for one, (knob, target) in zip(told, settings, strict=True)
+        result
+        if isinstance(result, LinewattError)
+        else _try_answer(host.spec.name, knob, target, result, drivers)
+        for result, (knob, target) in zip(results, settings, strict=True)
     ]
 
 
@@ -275,16 +280,18 @@ async def _written(
 ) -> dict[Entry, str | LinewattError]:
     """Write a text for each entry; what it reads after that, or what went wrong."""
     commands = [
-        one for entry, text in texts.items() for one in _write_and_read(knobs[entry.knob], entry, text)
+        short for entry, text in texts.items() for short in _write_and_read(knobs[entry.knob], entry, text)
     ]
     if not commands:
         return {}
     behind = behind or Behind()
     questions = _questions(host.spec.name, behind.settings)
-    asked = [*(one for one in questions if isinstance(one, batch.Short)), *behind.further]
-    limit_s = batch.LIMIT_S * (len(texts) + bool(asked)) + _input_s(commands)
+    short_questions = [*(short for short in questions if isinstance(short, batch.Short)), *behind.further]
+    limit_s = batch.LIMIT_S * (len(texts) + bool(short_questions)) + _input_s(commands)
     answers = iter(
-        await batch.run_all(host, [*commands, *asked], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE)
+        await batch.run_all(
+            host, [*commands, *short_questions], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE
+        )
     )
     pairs = {entry: (next(answers), next(answers)) for entry in texts}
     outcomes = await _outcomes(host, knobs, pairs, back=back)
@@ -328,7 +335,7 @@ async def _shown_by_now(
 
 def _input_s(commands: Iterable[batch.Short]) -> float:
     """What commands may take longer for the lines of their input, each an object to make or take away."""
-    return LINE_S * sum(one.stdin.count("\n") for one in commands)
+    return LINE_S * sum(short.stdin.count("\n") for short in commands)
 
 
 def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.Short]:

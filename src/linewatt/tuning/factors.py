@@ -58,12 +58,12 @@ def factor_named(text: str) -> Factor:
     """One of FACTORS, or ``sysctl.<key>`` or ``offload.<feature>``. Raises InvalidInput with near names."""
     if factor := FACTORS.get(text):
         return factor
-    room, dot, rest = text.partition(".")
+    room, dot, name = text.partition(".")
     if dot and room == "sysctl":
-        key_named(rest)
-        return _knob(text, f"kernel parameter {rest}", "sysctl", rest)
+        key_named(name)
+        return _knob(text, f"kernel parameter {name}", "sysctl", name)
     if dot and room == "offload":
-        return _feature(text, f"feature {rest} of the data interface", feature_named(rest))
+        return _feature(text, f"feature {name} of the data interface", feature_named(name))
     names = [*FACTORS, "sysctl.<key>", "offload.<feature>"]
     raise InvalidInput(f"{text!r} is no factor; {choices(names, text)}")
 

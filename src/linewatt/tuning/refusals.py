@@ -55,9 +55,9 @@ def _who(knob: Knob, target: str, drivers: Drivers) -> str:
 def unread(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> ChangeError:
     """Why a setting could not be read."""
     what = f"{host}: cannot read {knob.name} {brief(target)}"
-    if _of_interface(knob) and (said := _unsupported(done)):
+    if _of_interface(knob) and (message := _unsupported(done)):
         who = _who(knob, target, drivers)
-        return ChangeError(f"{what}: {who} has no such setting ({said}); {_without(host, knob, target)}")
+        return ChangeError(f"{what}: {who} has no such setting ({message}); {_without(host, knob, target)}")
     return ChangeError(f"{what}: {why(done)}")
 
 
@@ -68,24 +68,24 @@ def unwritten(
     what = f"{entry.host}: cannot {'put back' if back else 'set'} {entry.knob} {brief(entry.target)}"
     if not _of_interface(knob):
         return ChangeError(f"{what}: {why(done)}")
-    wanted, shown = apart(entry.before if back else entry.wanted, now or "")
+    requested, shown = apart(entry.before if back else entry.wanted, now or "")
     reads = f"; it reads {shown!r}" if now else ""
     if back:
-        return ChangeError(f"{what} to {wanted!r}: {why(done)}{reads}; set it by hand")
+        return ChangeError(f"{what} to {requested!r}: {why(done)}{reads}; set it by hand")
     who = _who(knob, entry.target, drivers)
-    if said := _unsupported(done):
+    if message := _unsupported(done):
         return ChangeError(
-            f"{what}: {who} cannot change it ({said}){reads}; {_without(entry.host, knob, entry.target)}"
+            f"{what}: {who} cannot change it ({message}){reads}; {_without(entry.host, knob, entry.target)}"
         )
-    other = f"ask for another value, or leave {_short(knob, entry.target)} out for {entry.host}"
-    return ChangeError(f"{what} to {wanted!r}: {who} refuses it ({why(done)}){reads}; {other}")
+    alternative = f"ask for another value, or leave {_short(knob, entry.target)} out for {entry.host}"
+    return ChangeError(f"{what} to {requested!r}: {who} refuses it ({why(done)}){reads}; {alternative}")
 
 
 def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeError:
     """A setting that was written without complaint and does not read back as asked."""
-    wanted, shown = apart(entry.wanted, text)
+    requested, shown = apart(entry.wanted, text)
     who = _who(knob, entry.target, drivers)
-    what = f"{entry.host}: {entry.knob} {brief(entry.target)} was set to {wanted!r}"
+    what = f"{entry.host}: {entry.knob} {brief(entry.target)} was set to {requested!r}"
     if text == entry.before:
         still = f"{what} without complaint but still reads {shown!r}"
         return ChangeError(f"{still}: {who} ignores it; {_without(entry.host, knob, entry.target)}")
@@ -95,8 +95,8 @@ def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeEr
 
 
 def _without(host: str, knob: Knob, target: str) -> str:
-    other = ", or use an interface whose driver has it" if _drivers_own(knob) else ""
-    return f"leave {_short(knob, target)} out for {host}{other}"
+    alternative = ", or use an interface whose driver has it" if _drivers_own(knob) else ""
+    return f"leave {_short(knob, target)} out for {host}{alternative}"
 
 
 def _short(knob: Knob, target: str) -> str:

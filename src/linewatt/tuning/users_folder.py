@@ -85,10 +85,10 @@ class UsersFolder:
         return shown
 
     def wanted(self, before: str, value: str) -> str:
-        asked = self.check(value)
-        if (before, asked) == (PRESENT, PRESENT):
+        checked = self.check(value)
+        if (before, checked) == (PRESENT, PRESENT):
             raise ChangeError("it is there already; run `linewatt restore`, or remove it by hand")
-        return asked
+        return checked
 
     def write(self, target: str, setting: str) -> Command:
         if self.check(setting) == PRESENT:

@@ -70,11 +70,11 @@ def whole(value: str, lowest: int = 0, highest: int = MAX_U32) -> int:
 
 def choices(names: Iterable[str], asked_for: str = "") -> str:
     """The names there are, those alike first, for the end of a message."""
-    known = list(names)
-    near = get_close_matches(asked_for, known, n=3, cutoff=0.6)
+    all_names = list(names)
+    near = get_close_matches(asked_for, all_names, n=3, cutoff=0.6)
     if near:
         return f"did you mean {' or '.join(near)}?"
-    return f"there are {', '.join(known)}" if known else "there are none"
+    return f"there are {', '.join(all_names)}" if all_names else "there are none"
 
 
 def brief(target: str) -> str:

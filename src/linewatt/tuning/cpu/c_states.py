@@ -78,12 +78,12 @@ class CStates:
         return _text(states)
 
     def wanted(self, before: str, value: str) -> str:
-        states, asked = _states(before), self.check(value)
+        states, setting = _states(before), self.check(value)
         numbers = {name.lower(): number for number, name in sorted(states, reverse=True)}
-        deepest = {"on": max(numbers.values()), "off": 0}.get(asked, numbers.get(asked.lower()))
+        deepest = {"on": max(numbers.values()), "off": 0}.get(setting, numbers.get(setting.lower()))
         if deepest is None:
             raise ChangeError(
-                f"these CPUs have no idle state {asked}; {choices([name for _, name in states])}"
+                f"these CPUs have no idle state {setting}; {choices([name for _, name in states])}"
             )
         return _text(
             {

@@ -56,9 +56,9 @@ class CpusOnline:
             return ALL
         cpus = parse_cpulist(text)
         if 0 not in cpus:
-            most = f"0-{cpus[0] - 1}" if len(cpus) == 1 and cpus[0] > 1 else f"0,{text}"
+            correction = f"0-{cpus[0] - 1}" if len(cpus) == 1 and cpus[0] > 1 else f"0,{text}"
             raise InvalidInput(
-                f"{value!r} leaves out CPU 0, which machines keep online; write {most if cpus else '0'}"
+                f"{value!r} leaves out CPU 0, which machines keep online; write {correction if cpus else '0'}"
             )
         return format_cpulist(cpus)
 
@@ -78,15 +78,16 @@ class CpusOnline:
         return format_values(states)
 
     def wanted(self, before: str, value: str) -> str:
-        states, asked = parse_values(before), self.check(value)
-        cpus = set(states) if asked == ALL else set(parse_cpulist(asked))
+        states, setting = parse_values(before), self.check(value)
+        cpus = set(states) if setting == ALL else set(parse_cpulist(setting))
         if absent := cpus - states.keys():
             raise ChangeError(
                 f"there is no CPU {format_cpulist(absent)}; the host has {format_cpulist(states)}"
             )
-        if kept := {cpu for cpu, state in states.items() if state == "always"} - cpus:
+        if always_online := {cpu for cpu, state in states.items() if state == "always"} - cpus:
             raise ChangeError(
-                f"CPU {format_cpulist(kept)} has no switch there and stays online; name it among them"
+                f"CPU {format_cpulist(always_online)} has no switch there and stays online; "
+                "name it among them"
             )
         return format_values(
             {
@@ -98,7 +99,7 @@ class CpusOnline:
     def write(self, target: str, setting: str) -> Command:
         whole_host(target)
         states = parse_values(setting)
-        switched = sorted((cpu for cpu in states if states[cpu] != "always"), key=lambda one: states[one])
+        switched = sorted((cpu for cpu in states if states[cpu] != "always"), key=lambda cpu: states[cpu])
         lines = [f"cpu{cpu}={int(states[cpu] == 'on')}\n" for cpu in reversed(switched)]
         return script(_WRITE, stdin="".join(lines))
 

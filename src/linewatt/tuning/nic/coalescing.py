@@ -75,14 +75,14 @@ class Coalescing:
                 settings |= {f"{way}-rx": pair[2], f"{way}-tx": pair[3]}
             elif match := _LINE.fullmatch(line.strip()):
                 settings[match[1].replace("-frame-", "-frames-")] = match[2]
-        known = {
+        supported = {
             option: settings[option]
             for option in (*_SWITCHES, *_NUMBERS)
             if settings.get(option, "n/a") != "n/a"
         }
-        if "Coalesce parameters for" not in output or not known:
+        if "Coalesce parameters for" not in output or not supported:
             raise ParseError(f"ethtool shows no coalescing in {output[:80]!r}")
-        return format_words(known)
+        return format_words(supported)
 
     def wanted(self, before: str, value: str) -> str:
         setting = parse_words(before)

@@ -95,16 +95,18 @@ class Netem:
         words = text.split()
         if len(words) % 2 or not words:
             raise InvalidInput(f"{value!r} is not understood; write it like {_EXAMPLE}, or none")
-        asked = dict(zip(words[::2], words[1::2], strict=True))
-        strange = [name for name in asked if name not in _SPELLED]
-        if strange or 2 * len(asked) < len(words):
+        options = dict(zip(words[::2], words[1::2], strict=True))
+        strange = [name for name in options if name not in _SPELLED]
+        if strange or 2 * len(options) < len(words):
             why = f"{strange[0]!r} is not set by linewatt" if strange else f"{value!r} names one twice"
             raise InvalidInput(f"{why}; write delay, loss and limit once each, like {_EXAMPLE}")
-        if asked.keys() == {"limit"}:
+        if options.keys() == {"limit"}:
             raise InvalidInput(
                 f"{value!r} neither delays nor loses anything; write it like {_EXAMPLE}, or none"
             )
-        return " ".join(f"{name} {spell(asked[name])}" for name, spell in _SPELLED.items() if name in asked)
+        return " ".join(
+            f"{name} {spell(options[name])}" for name, spell in _SPELLED.items() if name in options
+        )
 
     def read(self, target: str) -> Command:
         return script(_READ, interface(target))
@@ -113,30 +115,32 @@ class Netem:
         default, _, shown = output.partition("\n")
         try:
             disciplines = [
-                _shown(one) for one in read_json(shown, "tc") if one["kind"] not in ("ingress", "clsact")
+                _without_counters(discipline)
+                for discipline in read_json(shown, "tc")
+                if discipline["kind"] not in ("ingress", "clsact")
             ]
-            if not any(one.get("root") for one in disciplines):
+            if not any(discipline.get("root") for discipline in disciplines):
                 raise ParseError(f"tc shows no root discipline in {shown[:80]!r}")
             netem = _netem(disciplines)
             if netem is not None:
                 return netem
-            made = NONE if _comes_back(disciplines, default.strip()) else "other"
+            origin = NONE if _comes_back(disciplines, default.strip()) else "other"
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ParseError(f"tc says {shown.strip()[:80]!r}") from error
-        return f"{made} {json.dumps(disciplines, sort_keys=True, separators=(',', ':'))}"
+        return f"{origin} {json.dumps(disciplines, sort_keys=True, separators=(',', ':'))}"
 
     def wanted(self, before: str, value: str) -> str:
-        asked = self.check(value)
-        found, _, rest = before.partition(" ")
-        if asked == NONE and found in (NONE, "other") and '"netem"' not in rest:
+        checked = self.check(value)
+        kind, _, disciplines_text = before.partition(" ")
+        if checked == NONE and kind in (NONE, "other") and '"netem"' not in disciplines_text:
             return before
-        wanted = asked if " limit " in f" {asked} " else f"{asked} limit {LIMIT_PACKETS}"
-        if wanted == before:
+        setting = checked if " limit " in f" {checked} " else f"{checked} limit {LIMIT_PACKETS}"
+        if setting == before:
             return before
-        if found == NONE:
-            return wanted
-        if found == "other":
-            root = next(one for one in json.loads(rest) if one.get("root"))
+        if kind == NONE:
+            return setting
+        if kind == "other":
+            root = next(discipline for discipline in json.loads(disciplines_text) if discipline.get("root"))
             raise ChangeError(
                 f"its root queueing discipline is {root['kind']} {root['handle']}, and only the kernel's own "
                 "default comes back when netem goes; take it off by hand first (tc qdisc del dev … root)"
@@ -193,9 +197,9 @@ _SPELLED = {"delay": _delay, "loss": _loss, "limit": _limit}
 """word of a level → its value in one spelling, in their order. Raises InvalidInput"""
 
 
-def _shown(one: Mapping[str, Any]) -> dict[str, Any]:
+def _without_counters(discipline: Mapping[str, Any]) -> dict[str, Any]:
     """A discipline without what changes by itself."""
-    return {name: value for name, value in one.items() if name not in ("refcnt", "dev")}
+    return {name: value for name, value in discipline.items() if name not in ("refcnt", "dev")}
 
 
 def _netem(disciplines: Sequence[Mapping[str, Any]]) -> str | None:
@@ -209,10 +213,10 @@ def _netem(disciplines: Sequence[Mapping[str, Any]]) -> str | None:
         return None
     if delay.get("jitter") or delay.get("correlation") or loss.get("correlation"):
         return None
-    return " ".join(_words(delay.get("delay"), loss.get("loss"), limit))
+    return " ".join(_format_options(delay.get("delay"), loss.get("loss"), limit))
 
 
-def _words(delay_s: float | None, loss: float | None, limit: int) -> Iterator[str]:
+def _format_options(delay_s: float | None, loss: float | None, limit: int) -> Iterator[str]:
     if delay_s:
         yield f"delay {_as_time(_STEP_US * round(delay_s * 1e6 / _STEP_US))}"
     if loss:
@@ -225,10 +229,10 @@ def _comes_back(disciplines: Sequence[Mapping[str, Any]], default: str) -> bool:
 
     Queues beyond those in use have pfifo_fast (kernel, get_default_qdisc_ops).
     """
-    if any(one["handle"] != "0:" for one in disciplines):
+    if any(discipline["handle"] != "0:" for discipline in disciplines):
         return False
-    kinds = {"root": [one["kind"] for one in disciplines if one.get("root")]}
-    below = {one["kind"] for one in disciplines if not one.get("root")}
+    kinds = {"root": [discipline["kind"] for discipline in disciplines if discipline.get("root")]}
+    below = {discipline["kind"] for discipline in disciplines if not discipline.get("root")}
     if kinds["root"] == ["mq"]:
         return below <= {default, "pfifo_fast"}
     return not below and kinds["root"][0] in (default, "noqueue")

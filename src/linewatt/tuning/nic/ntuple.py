@@ -63,7 +63,8 @@ class Ntuple:
 
     def check(self, value: str) -> str:
         return (
-            " ".join(f"{way}:{port}={queue}" for (way, port), queue in sorted(_asked(value).items())) or NONE
+            " ".join(f"{way}:{port}={queue}" for (way, port), queue in sorted(_parse_rules(value).items()))
+            or NONE
         )
 
     def read(self, target: str) -> Command:
@@ -82,14 +83,16 @@ class Ntuple:
         )
 
     def wanted(self, before: str, value: str) -> str:
-        now, asked = _rules(before), _asked(value)
+        now, queue_by_port = _rules(before), _parse_rules(value)
         rules = {
-            number: rule for number, rule in now.items() if rule is None or asked.get(rule[:2]) == rule[2]
+            number: rule
+            for number, rule in now.items()
+            if rule is None or queue_by_port.get(rule[:2]) == rule[2]
         }
-        there = {rule[:2] for rule in rules.values() if rule is not None}
-        free = (number for number in range(len(now) + len(asked)) if number not in rules)
-        for (way, port), queue in sorted(asked.items()):
-            if (way, port) not in there:
+        present = {rule[:2] for rule in rules.values() if rule is not None}
+        free = (number for number in range(len(now) + len(queue_by_port)) if number not in rules)
+        for (way, port), queue in sorted(queue_by_port.items()):
+            if (way, port) not in present:
                 rules[next(free)] = (way, port, queue)
         return _text(rules)
 
@@ -119,17 +122,17 @@ def _rule(text: str) -> tuple[str, int, int] | None:
     return fields["way"], int(fields["port"]), int(fields["queue"])
 
 
-def _asked(value: str) -> dict[tuple[str, int], int]:
+def _parse_rules(value: str) -> dict[tuple[str, int], int]:
     """Protocol and port → queue. Raises InvalidInput."""
-    asked: dict[tuple[str, int], int] = {}
+    queue_by_port: dict[tuple[str, int], int] = {}
     for word in [] if value.strip() == NONE else re.split(r"[\s,]+", value.strip()):
         match = _RULE.fullmatch(word)
         if match is None or not 1 <= int(match[2]) <= 65_535:
             raise InvalidInput(f"{word!r} is no rule; write protocol, port and queue like tcp4:5201=2")
-        if (match[1], int(match[2])) in asked:
+        if (match[1], int(match[2])) in queue_by_port:
             raise InvalidInput(f"{word!r}: this port has a rule already")
-        asked[match[1], int(match[2])] = int(match[3])
-    return asked
+        queue_by_port[match[1], int(match[2])] = int(match[3])
+    return queue_by_port
 
 
 def _rules(setting: str) -> Rules:

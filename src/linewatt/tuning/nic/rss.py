@@ -65,7 +65,7 @@ class Rss:
     order = 125
 
     def check(self, value: str) -> str:
-        queues, first, weights = _asked(value)
+        queues, first, weights = _parse_request(value)
         if weights:
             return f"weight {' '.join(map(str, weights))}"
         return f"{queues} from {first}" if first else str(queues)
@@ -90,7 +90,7 @@ class Rss:
         return _text(tuple(table))
 
     def wanted(self, before: str, value: str) -> str:
-        queues, first, weights = _asked(value)
+        queues, first, weights = _parse_request(value)
         now = _SETTING.fullmatch(before)
         if now is None:
             raise ParseError(f"{before!r} is no indirection table")
@@ -114,7 +114,7 @@ class Rss:
         return script(_WRITE, interface(target), "equal", match["queues"], *start)
 
 
-def _asked(value: str) -> tuple[int, int, Table]:
+def _parse_request(value: str) -> tuple[int, int, Table]:
     """How many queues from which on, or the weights. Raises InvalidInput."""
     match = _ASKED.fullmatch(" ".join(value.split()))
     if match is None:
@@ -135,12 +135,12 @@ def _round(queues: int, first: int, size: int) -> Table:
 def _blocks(weights: Sequence[int], size: int) -> Table:
     """Block by block: queue q has the entries from size × (weights before it) ÷ (all weights) on. Raises
     ChangeError: ethtool wants an entry for each part of the weights."""
-    every = sum(weights)
-    if every > size:
+    total_weight = sum(weights)
+    if total_weight > size:
         raise ChangeError(
-            f"the weights add up to {every}, and its table has {size} entries; take smaller ones"
+            f"the weights add up to {total_weight}, and its table has {size} entries; take smaller ones"
         )
-    ends = [size * partial // every for partial in accumulate(weights, initial=0)]
+    ends = [size * partial // total_weight for partial in accumulate(weights, initial=0)]
     return tuple(queue for queue, (start, end) in enumerate(pairwise(ends)) for _ in range(start, end))
 
 
@@ -149,7 +149,7 @@ def _text(table: Table) -> str:
     queues = next((at for at in range(1, size) if table[at] == first), size)
     if table == _round(queues, first, size):
         return f"equal {queues}{f' from {first}' if first else ''} size {size}"
-    if all(one <= after for one, after in pairwise(table)):
+    if all(before <= after for before, after in pairwise(table)):
         weights = [table.count(queue) for queue in range(table[-1] + 1)]
         return f"weight {' '.join(map(str, weights))} size {size}"
     digest = hashlib.sha256(" ".join(map(str, table)).encode()).hexdigest()

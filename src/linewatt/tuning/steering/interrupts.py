@@ -81,11 +81,11 @@ class Interrupts:
         return script(_READ)
 
     def parse(self, output: str) -> str:
-        head, _, rest = output.partition("\n")
+        head, _, lines_text = output.partition("\n")
         present = set(parse_cpulist(head.removeprefix("present ")))
         if not head.startswith("present ") or not present:
             raise ParseError(f"{head[:80]!r} does not say which CPUs there are")
-        interrupts = [match.groups() for line in rest.splitlines() if (match := _IRQ.fullmatch(line))]
+        interrupts = [match.groups() for line in lines_text.splitlines() if (match := _IRQ.fullmatch(line))]
         names = [name for _, _, name in interrupts]
         narrow = sorted(
             f"{name if names.count(name) == 1 else f'{name}#{number}'}={format_cpulist(parse_cpulist(cpus))}"

@@ -103,13 +103,15 @@ class IrqAffinity:
         queues = names_of_queues(
             tuple(name for _, _, name in interrupts), head["interface"], head.get("bus", "")
         )
-        of_queues = [one for one in interrupts if one[2] in queues]
+        of_queues = [interrupt for interrupt in interrupts if interrupt[2] in queues]
         names = [name for _, _, name in of_queues]
         settings = [
             (name if names.count(name) == 1 else f"{name}#{number}", format_cpulist(parse_cpulist(cpus)))
             for number, cpus, name in of_queues
         ]
-        return " ".join(f"{name}={cpus}" for name, cpus in sorted(settings, key=lambda one: _natural(one[0])))
+        return " ".join(
+            f"{name}={cpus}" for name, cpus in sorted(settings, key=lambda setting: _natural(setting[0]))
+        )
 
     def wanted(self, before: str, value: str) -> str:
         """Both interrupts of a pair of queues go to one CPU, where a device has two a pair."""

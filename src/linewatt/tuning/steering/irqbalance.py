@@ -77,12 +77,12 @@ class Irqbalance:
         return "absent" if states["LoadState"] in {"not-found", "masked"} else "stopped"
 
     def wanted(self, before: str, value: str) -> str:
-        asked = self.check(value)
+        checked = self.check(value)
         if before == "absent":
-            if asked == "running":
+            if checked == "running":
                 raise ChangeError("irqbalance is not there, or masked; install or unmask it")
             return before
-        return asked
+        return checked
 
     def write(self, target: str, setting: str) -> Command:
         whole_host(target)

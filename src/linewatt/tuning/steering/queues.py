@@ -66,10 +66,11 @@ def parse_queues(text: str, direction: str, base: int = 16) -> Settings:
     return masks
 
 
-def format_queues(found: Settings, base: int = 16) -> str:
+def format_queues(settings: Settings, base: int = 16) -> str:
     digits = "x" if base == 16 else "d"
     return " ".join(
-        f"{direction}-{number}={found[direction, number]:{digits}}" for direction, number in sorted(found)
+        f"{direction}-{number}={settings[direction, number]:{digits}}"
+        for direction, number in sorted(settings)
     )
 
 

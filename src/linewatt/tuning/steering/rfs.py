@@ -48,12 +48,12 @@ class Rfs:
         checked = self.check(value)
         if checked == "off":
             return format_queues(dict.fromkeys(queues, 0), 10)
-        each = int(checked) // len(queues)
-        if not each:
+        flows_per_queue = int(checked) // len(queues)
+        if not flows_per_queue:
             raise ChangeError(
                 f"{checked} flows are too few for {len(queues)} receive queues; give each one at least"
             )
-        return format_queues(dict.fromkeys(queues, 1 << each.bit_length() - 1), 10)
+        return format_queues(dict.fromkeys(queues, 1 << flows_per_queue.bit_length() - 1), 10)
 
     def write(self, target: str, setting: str) -> Command:
         counts = parse_queues(setting, "rx", 10)
