@@ -454,7 +454,7 @@ def test_cpusets_are_read_as_hwloc_writes_them(cpus: set[int]) -> None:
 def test_an_offline_cpu_is_of_no_use_even_where_it_is_allowed() -> None:
     both = (Cpu(0, 0, 0, 0), Cpu(1, None, None, None, online=False))
     assert [cpu.id for cpu in Topology(both, allowed=(0, 1)).usable()] == [0]
-    assert Topology(both, allowed=(0, 1)).usable(within=[1]) == ()
+    assert Topology(both, allowed=(0, 1)).usable(cpu_ids=[1]) == ()
 
 
 @pytest.mark.parametrize(

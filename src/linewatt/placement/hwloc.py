@@ -48,7 +48,7 @@ class _Place:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Objects:
     """What the tree has, by the number of the object that holds it."""
 
     cpus: set[int] = field(default_factory=set)
@@ -72,7 +72,7 @@ def parse_xml(text: str) -> Topology:
             f"not a topology of hwloc, but <{root.tag[:40]}>; write one with: lstopo --of xml FILE"
         )
     form = _format(root)
-    objects = _Found()
+    objects = _Objects()
     for kind, element, place in _objects(machine):
         _take(objects, kind, element, place, form)
     if not objects.cpus:
@@ -115,34 +115,34 @@ def _objects(machine: Element) -> Iterator[tuple[str, Element, _Place]]:
 def _inside(parent: _Place, kind: str, element: Element) -> _Place:
     """The place of what an object holds; the object's own number is its address in memory."""
     identity = id(element)
-    known = element.get("cpuset")
+    cpuset = element.get("cpuset")
     return _Place(
         core=identity if kind == "Core" else parent.core,
         package=identity if kind in ("Package", "Socket") else parent.package,
         cache=identity if parent.cache is None and _CACHE.fullmatch(kind) else parent.cache,
-        cpuset=parent.cpuset if known is None else _bits(known),
+        cpuset=parent.cpuset if cpuset is None else _bits(cpuset),
         address=element.get("pci_busid") if kind == "PCIDev" else parent.address,
     )
 
 
-def _take(found: _Found, kind: str, element: Element, place: _Place, form: int) -> None:
+def _take(objects: _Objects, kind: str, element: Element, place: _Place, form: int) -> None:
     if kind == "PU":
-        _take_cpu(found, _number(kind, element), place)
+        _take_cpu(objects, _number(kind, element), place)
     elif kind == "NUMANode":
-        known = element.get("cpuset")
-        found.nodes[_number(kind, element)] = place.cpuset if known is None else _bits(known)
+        cpuset = element.get("cpuset")
+        objects.nodes[_number(kind, element)] = place.cpuset if cpuset is None else _bits(cpuset)
     elif kind == "OSDev" and _is_network(element, form):
-        found.devices.setdefault(element.get("name") or "", (place.address, place.cpuset))
+        objects.devices.setdefault(element.get("name") or "", (place.address, place.cpuset))
 
 
-def _take_cpu(found: _Found, cpu: int, place: _Place) -> None:
-    if cpu in found.cpus:
+def _take_cpu(objects: _Objects, cpu: int, place: _Place) -> None:
+    if cpu in objects.cpus:
         raise InvalidInput(f"CPU {cpu} is in the topology twice: the file is damaged; write it again")
-    found.cpus.add(cpu)
+    objects.cpus.add(cpu)
     for groups, group in (
-        (found.cores, place.core),
-        (found.packages, place.package),
-        (found.caches, place.cache),
+        (objects.cores, place.core),
+        (objects.packages, place.package),
+        (objects.caches, place.cache),
     ):
         if group is not None:
             groups[group].append(cpu)
@@ -187,22 +187,24 @@ def _cpus(bits: int) -> set[int]:
     return {at for at, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"}
 
 
-def _topology(found: _Found, machine: Element, root: Element) -> Topology:
+def _topology(objects: _Objects, machine: Element, root: Element) -> Topology:
     node_of: dict[int, int] = {}
     # A node of memory alone (HBM, CXL, a GPU's) lists the CPUs near it; Linux counts those to the first.
-    for node in sorted(found.nodes):
-        for cpu in _cpus(found.nodes[node]) & found.cpus:
+    for node in sorted(objects.nodes):
+        for cpu in _cpus(objects.nodes[node]) & objects.cpus:
             node_of.setdefault(cpu, node)
-    if not found.nodes:
-        node_of = dict.fromkeys(found.cpus, 0)
-    online = found.cpus & _set_of(machine, "online_cpuset", found.cpus)
-    everything = found.cpus | _set_of(machine, "complete_cpuset", found.cpus)
-    groups = Groups(*(_tuples(each) for each in (found.cores, found.packages, found.caches)))
+    if not objects.nodes:
+        node_of = dict.fromkeys(objects.cpus, 0)
+    online = objects.cpus & _set_of(machine, "online_cpuset", objects.cpus)
+    everything = objects.cpus | _set_of(machine, "complete_cpuset", objects.cpus)
+    groups = Groups(
+        *(_tuples(group_by_object) for group_by_object in (objects.cores, objects.packages, objects.caches))
+    )
     return Topology(
         cpus=build_cpus(online, everything - online, groups, node_of, _slower(root)),
-        devices=tuple(_device(name, *found.devices[name], node_of) for name in sorted(found.devices)),
-        allowed=tuple(sorted(online & _set_of(machine, "allowed_cpuset", found.cpus))),
-        empty_nodes=tuple(sorted(set(found.nodes) - set(node_of.values()))),
+        devices=tuple(_device(name, *objects.devices[name], node_of) for name in sorted(objects.devices)),
+        allowed=tuple(sorted(online & _set_of(machine, "allowed_cpuset", objects.cpus))),
+        empty_nodes=tuple(sorted(set(objects.nodes) - set(node_of.values()))),
     )
 
 
@@ -212,10 +214,10 @@ def _tuples(groups: dict[int, list[int]]) -> tuple[tuple[int, ...], ...]:
 
 def _set_of(machine: Element, name: str, otherwise: set[int]) -> set[int]:
     """A set of the whole machine; not every format has every one."""
-    known = machine.get(name)
-    if known is None:
+    cpuset = machine.get(name)
+    if cpuset is None:
         return otherwise
-    return otherwise if known.startswith(_EVERYTHING) else _cpus(_bits(known))
+    return otherwise if cpuset.startswith(_EVERYTHING) else _cpus(_bits(cpuset))
 
 
 def _device(name: str, address: str | None, near: int, node_of: dict[int, int]) -> Device:
@@ -235,10 +237,10 @@ def _kind(element: Element) -> Kind:
     return Kind(
         frozenset(_cpus(_bits(element.get("cpuset", "0x0")))),
         infos.get("CoreType", ""),
-        _whole(infos.get("LinuxCapacity", "")),
-        _whole(infos.get("FrequencyMaxMHz", "")),
+        _parse_int(infos.get("LinuxCapacity", "")),
+        _parse_int(infos.get("FrequencyMaxMHz", "")),
     )
 
 
-def _whole(text: str) -> int | None:
+def _parse_int(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

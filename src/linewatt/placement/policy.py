@@ -131,9 +131,11 @@ def _ground(topology: Topology, wish: Wish) -> Ground:
         raise InvalidInput("no CPU is left: none is online, allowed, and among those to be used")
     near, where = _near(topology, wish)
     notes = topology.notes
-    if left := _left_alone(usable, near, wish):
-        usable = {cpu: known for cpu, known in usable.items() if cpu not in left}
-        notes += (f"low-power cores ({format_cpulist(left)}) are left alone while faster ones are free",)
+    if left_alone := _left_alone(usable, near, wish):
+        usable = {cpu: usable_cpu for cpu, usable_cpu in usable.items() if cpu not in left_alone}
+        notes += (
+            f"low-power cores ({format_cpulist(left_alone)}) are left alone while faster ones are free",
+        )
     if not near & set(usable):
         if wish.node is not None:
             raise InvalidInput(
@@ -156,7 +158,7 @@ def _ground(topology: Topology, wish: Wish) -> Ground:
 
 def _left_alone(usable: Mapping[int, Cpu], near: set[int], wish: Wish) -> set[int]:
     """Low-power cores, where faster ones have a thread for each process and one for interrupts."""
-    weak = {cpu for cpu, known in usable.items() if known.slower >= LOW_POWER}
+    weak = {cpu for cpu, usable_cpu in usable.items() if usable_cpu.slower >= LOW_POWER}
     faster = len((set(usable) & near or set(usable)) - weak)
     return weak if wish.policy != "none" and wish.processes < faster else set()
 
@@ -199,17 +201,20 @@ def _auto(ground: Ground, processes: int) -> Placement:
 
 def _rule_1(ground: Ground, processes: int) -> Placement:
     cores = ground.isolated_first(ground.local, processes)
-    own, interrupts = cores[:processes], cores[processes : 2 * processes]
+    process_cpus, interrupts = cores[:processes], cores[processes : 2 * processes]
     why = (
         f"{_processes(processes)} and {'its' if processes == 1 else 'their'} interrupts fit on the "
         f"{ground.count(cores)} {ground.where}: "
-        f"processes on {_isolated(ground, own)}{_list(own)}, interrupts on {_list(interrupts)}"
+        f"processes on {_isolated(ground, process_cpus)}{_list(process_cpus)}, "
+        f"interrupts on {_list(interrupts)}"
     )
     if len(interrupts) < processes:
         why += f", all that {'are' if len(interrupts) != 1 else 'is'} left"
-    if slow := [cpu for cpu in interrupts if cpu.slower > min(one.slower for one in own)]:
+    if slow := [
+        cpu for cpu in interrupts if cpu.slower > min(process_cpu.slower for process_cpu in process_cpus)
+    ]:
         why += f"; {_list(slow)} {'are slower cores' if len(slow) > 1 else 'is a slower core'}"
-    return _placed(1, "auto", own, interrupts, why)
+    return _placed(1, "auto", process_cpus, interrupts, why)
 
 
 def _rule_2(ground: Ground, processes: int) -> Placement:
@@ -217,26 +222,26 @@ def _rule_2(ground: Ground, processes: int) -> Placement:
     reason = f"{leave} {ground.count(ground.local)} {ground.where} for interrupts"
     if not ground.others:
         return _rule_2_alone(ground, processes, f"{reason} alone, and there are no others")
-    own = ground.around(ground.others, processes)
+    process_cpus = ground.around(ground.others, processes)
     why = (
         f"{reason} beside them: those serve interrupts only, and the processes run on "
-        f"{_isolated(ground, own)}{_list(own)}"
+        f"{_isolated(ground, process_cpus)}{_list(process_cpus)}"
     )
-    return _placed(2, "auto", own, ground.local, why)
+    return _placed(2, "auto", process_cpus, ground.local, why)
 
 
 def _rule_2_alone(ground: Ground, processes: int, reason: str) -> Placement:
     """Local cores only: each role has threads of its own as far as these go."""
-    own = ground.around(ground.local, processes)
-    left = tuple(cpu for cpu in ground.threads(ground.local) if cpu not in own)[:processes]
-    if not left:
+    process_cpus = ground.around(ground.local, processes)
+    spare_threads = tuple(cpu for cpu in ground.threads(ground.local) if cpu not in process_cpus)[:processes]
+    if not spare_threads:
         why = f"{reason}: processes share them with the interrupts"
-        return _placed(2, "auto", own, ground.local, why)
+        return _placed(2, "auto", process_cpus, ground.local, why)
     why = (
         f"{reason}: before a CPU has both, second threads of the cores are used: processes on "
-        f"{_isolated(ground, own)}{_list(own)}, interrupts on {_list(left)}"
+        f"{_isolated(ground, process_cpus)}{_list(process_cpus)}, interrupts on {_list(spare_threads)}"
     )
-    return _placed(2, "auto", own, left, why)
+    return _placed(2, "auto", process_cpus, spare_threads, why)
 
 
 def _rule_3(ground: Ground, processes: int) -> Placement:
@@ -261,13 +266,13 @@ def _neighbour(ground: Ground, processes: int) -> Placement:
             f"the policy neighbour needs two {ground.unit}s {ground.where} behind one last-level cache for "
             f"each of {_processes(processes)}, and {has}; take fewer processes, or the policy auto"
         )
-    own, interrupts = zip(*pairs[:processes], strict=True)
+    process_cpus, interrupts = zip(*pairs[:processes], strict=True)
     why = (
         f"each process has its interrupts beside it behind the same last-level cache, on {ground.unit}s "
-        f"{ground.where}: processes on {_isolated(ground, own)}{_list(own)}, "
+        f"{ground.where}: processes on {_isolated(ground, process_cpus)}{_list(process_cpus)}, "
         f"interrupts on {_list(interrupts)}"
     )
-    return _placed(None, "neighbour", own, interrupts, why)
+    return _placed(None, "neighbour", process_cpus, interrupts, why)
 
 
 def _pairs(cpus: Iterable[Cpu]) -> list[tuple[Cpu, Cpu]]:
@@ -278,12 +283,12 @@ def _pairs(cpus: Iterable[Cpu]) -> list[tuple[Cpu, Cpu]]:
         if cpu.llc is None:
             continue
         alone = waiting.setdefault(cpu.llc, [])
-        other = next((one for one in alone if one.core != cpu.core), None)
-        if other is None:
+        partner = next((waiting_cpu for waiting_cpu in alone if waiting_cpu.core != cpu.core), None)
+        if partner is None:
             alone.append(cpu)
         else:
-            alone.remove(other)
-            pairs.append((other, cpu))
+            alone.remove(partner)
+            pairs.append((partner, cpu))
     return pairs
 
 
@@ -293,13 +298,14 @@ def _remote(ground: Ground, processes: int) -> Placement:
             f"the policy remote needs {ground.unit}s elsewhere than the {ground.count(ground.local)} "
             f"{ground.where}, and there are none that may be used; take another policy"
         )
-    own = ground.around(ground.others, processes)
+    process_cpus = ground.around(ground.others, processes)
     interrupts = ground.local[:processes]
     why = (
-        f"to measure what distance costs: processes on {_isolated(ground, own)}{_list(own)}, away from the "
+        "to measure what distance costs: processes on "
+        f"{_isolated(ground, process_cpus)}{_list(process_cpus)}, away from the "
         f"{ground.unit}s {ground.where}, where interrupts stay on {_list(interrupts)}"
     )
-    return _placed(None, "remote", own, interrupts, why)
+    return _placed(None, "remote", process_cpus, interrupts, why)
 
 
 def _explicit(ground: Ground, wish: Wish) -> Placement:
@@ -308,21 +314,23 @@ def _explicit(ground: Ground, wish: Wish) -> Placement:
     allowed = {cpu.id for cpu in ground.topology.usable(wish.usable)}
     for role, cpus in named.items():
         _check_named(role, cpus, ground.topology, allowed)
-    own, interrupts = wish.process_cpus, wish.irq_cpus
+    process_cpus, interrupts = wish.process_cpus, wish.irq_cpus
     local = ground.isolated_first(ground.local, wish.processes)
     cores, threads = ([cpu.id for cpu in cpus] for cpus in (local, ground.threads(local)))
-    if own is None:
-        own = tuple(cpu for cpu in threads if cpu not in set(interrupts or ())) or tuple(cores)
-    own = tuple(islice(cycle(own), wish.processes))
+    if process_cpus is None:
+        process_cpus = tuple(cpu for cpu in threads if cpu not in set(interrupts or ())) or tuple(cores)
+    process_cpus = tuple(islice(cycle(process_cpus), wish.processes))
     if interrupts is None:
-        left = [cpu for cpu in cores if cpu not in own] or [cpu for cpu in threads if cpu not in own]
-        interrupts = tuple(left or cores)[: wish.processes]
+        spare_cpus = [cpu for cpu in cores if cpu not in process_cpus] or [
+            cpu for cpu in threads if cpu not in process_cpus
+        ]
+        interrupts = tuple(spare_cpus or cores)[: wish.processes]
     roles = " and ".join(role for role, cpus in named.items() if cpus is not None)
     why = (
-        f"the CPUs of {roles} were named: processes on {format_cpulist(own)}, "
+        f"the CPUs of {roles} were named: processes on {format_cpulist(process_cpus)}, "
         f"interrupts on {format_cpulist(interrupts)}"
     )
-    return Placement(None, EXPLICIT, own, interrupts, shared=False, notes=(), why=why)
+    return Placement(None, EXPLICIT, process_cpus, interrupts, shared=False, notes=(), why=why)
 
 
 def _check_named(role: str, cpus: tuple[int, ...] | None, topology: Topology, allowed: set[int]) -> None:
@@ -345,8 +353,8 @@ def _check_named(role: str, cpus: tuple[int, ...] | None, topology: Topology, al
 def _placed(
     rule: int | None, policy: str, processes: Sequence[Cpu], interrupts: Sequence[Cpu], why: str
 ) -> Placement:
-    own, served = (tuple(cpu.id for cpu in cpus) for cpus in (processes, interrupts))
-    return Placement(rule, policy, own, served, shared=False, notes=(), why=why)
+    process_ids, served = (tuple(cpu.id for cpu in cpus) for cpus in (processes, interrupts))
+    return Placement(rule, policy, process_ids, served, shared=False, notes=(), why=why)
 
 
 def _processes(count: int) -> str:
@@ -372,44 +380,48 @@ _BY_POLICY: dict[str, Callable[[Ground, int], Placement]] = {
 def _remarks(topology: Topology, processes: Sequence[int], interrupts: Sequence[int]) -> tuple[str, ...]:
     """Sentences about a placement, worst first; none where every process has what the others have."""
     cpus = {cpu.id: cpu for cpu in topology.cpus}
-    own, served = [cpus[cpu] for cpu in dict.fromkeys(processes)], [cpus[cpu] for cpu in interrupts]
+    process_cpus, served = [cpus[cpu] for cpu in dict.fromkeys(processes)], [cpus[cpu] for cpu in interrupts]
     return (
         *_sharing(processes, interrupts),
-        *_threads(own, served),
-        *_unlike(own, topology.isolated),
+        *_threads(process_cpus, served),
+        *_unlike(process_cpus, topology.isolated),
         *_low_power(served),
     )
 
 
 def _sharing(processes: Sequence[int], interrupts: Sequence[int]) -> Iterator[str]:
-    both = set(processes) & set(interrupts)
-    if both:
-        shared = format_cpulist(both)
+    shared_cpus = set(processes) & set(interrupts)
+    if shared_cpus:
+        shared = format_cpulist(shared_cpus)
         yield f"processes and interrupts share CPU {shared}: the two roles cannot be told apart there"
-    most = max(Counter(processes).values(), default=0)
-    if most > 1:
-        yield f"up to {most} processes share a CPU: {len(processes)} of them on {len(set(processes))} CPUs"
+    most_processes = max(Counter(processes).values(), default=0)
+    if most_processes > 1:
+        cpu_count = len(set(processes))
+        yield f"up to {most_processes} processes share a CPU: {len(processes)} of them on {cpu_count} CPUs"
 
 
-def _threads(own: Sequence[Cpu], served: Sequence[Cpu]) -> Iterator[str]:
-    """Different CPUs that are the same core all the same."""
-    cores = Counter(cpu.core for cpu in own)
+def _threads(process_cpus: Sequence[Cpu], served: Sequence[Cpu]) -> Iterator[str]:
+    """Roles on different CPUs that are threads of the same core."""
+    cores = Counter(cpu.core for cpu in process_cpus)
     if any(count > 1 for count in cores.values()):
-        yield f"{len(own)} CPUs with processes are threads of {len(cores)} cores"
-    busy = {cpu.id for cpu in own}
-    beside = [cpu.id for cpu in served if cpu.core in cores and cpu.id not in busy]
-    if beside:
-        yield f"interrupts on {format_cpulist(beside)} run on the other thread of a core that runs a process"
+        yield f"{len(process_cpus)} CPUs with processes are threads of {len(cores)} cores"
+    busy = {cpu.id for cpu in process_cpus}
+    sibling_ids = [cpu.id for cpu in served if cpu.core in cores and cpu.id not in busy]
+    if sibling_ids:
+        siblings = format_cpulist(sibling_ids)
+        yield f"interrupts on {siblings} run on the other thread of a core that runs a process"
 
 
-def _unlike(own: Sequence[Cpu], isolated: Sequence[int]) -> Iterator[str]:
-    alone = [cpu.id for cpu in own if cpu.id in isolated]
-    if alone and len(alone) < len(own):
+def _unlike(process_cpus: Sequence[Cpu], isolated: Sequence[int]) -> Iterator[str]:
+    alone = [cpu.id for cpu in process_cpus if cpu.id in isolated]
+    if alone and len(alone) < len(process_cpus):
         listed = format_cpulist(alone)
-        yield f"{len(alone)} of {len(own)} CPUs with processes are isolated ({listed}), the others not"
-    slow = [cpu.id for cpu in own if cpu.slower]
-    if slow and len(slow) < len(own):
-        yield f"{len(slow)} of {len(own)} CPUs with processes are slower cores ({format_cpulist(slow)})"
+        count = len(process_cpus)
+        yield f"{len(alone)} of {count} CPUs with processes are isolated ({listed}), the others not"
+    slow = [cpu.id for cpu in process_cpus if cpu.slower]
+    if slow and len(slow) < len(process_cpus):
+        listed = format_cpulist(slow)
+        yield f"{len(slow)} of {len(process_cpus)} CPUs with processes are slower cores ({listed})"
     elif slow:
         yield f"all processes run on slower cores ({format_cpulist(slow)})"
 

@@ -23,20 +23,20 @@ def from_facts(facts: Facts, nic: str | None = None) -> Topology:
     What they do not tell is taken at its simplest and said in the notes: each CPU a core of its own, one
     NUMA node, a device that is local everywhere. Raises InvalidInput where no CPU is known.
     """
-    known = facts.get("cpus", {})
-    online = _list(known.get("online"))
+    cpu_facts = facts.get("cpus", {})
+    online = _list(cpu_facts.get("online"))
     if not online:
         raise InvalidInput(
             f"the host's CPUs are not known ({_reason(facts, 'cpus.online')}); name the CPUs to use"
         )
-    node_of, empty = _nodes(known, online)
+    node_of, empty = _nodes(cpu_facts, online)
     groups = Groups(
-        None if known.get("cores") is None else _groups(known["cores"]),
-        _groups(known.get("packages")),
-        _groups(known.get("caches")),
+        None if cpu_facts.get("cores") is None else _groups(cpu_facts["cores"]),
+        _groups(cpu_facts.get("packages")),
+        _groups(cpu_facts.get("caches")),
     )
     topology = Topology(
-        cpus=build_cpus(online, _listed(groups, node_of) - set(online), groups, node_of, _slower(known)),
+        cpus=build_cpus(online, _listed(groups, node_of) - set(online), groups, node_of, _slower(cpu_facts)),
         allowed=tuple(online),
         empty_nodes=empty,
         notes=_notes(facts, groups),
@@ -49,18 +49,18 @@ def complete(topology: Topology, facts: Facts, nic: str | None = None) -> Topolo
 
     A device that the topology has already is kept as it is there.
     """
-    known = facts.get("cpus", {})
-    online = set(topology.online if known.get("online") is None else _list(known["online"]))
+    cpu_facts = facts.get("cpus", {})
+    online = set(topology.online if cpu_facts.get("online") is None else _list(cpu_facts["online"]))
     cpus = tuple(_offline(cpu) if cpu.online and cpu.id not in online else cpu for cpu in topology.cpus)
     running = {cpu.id for cpu in cpus if cpu.online}
     allowed = set(topology.allowed) & running
-    if known.get("allowed") is not None:
-        allowed &= set(_list(known["allowed"]))
+    if cpu_facts.get("allowed") is not None:
+        allowed &= set(_list(cpu_facts["allowed"]))
     completed = replace(
         topology,
         cpus=cpus,
         allowed=tuple(sorted(allowed)),
-        isolated=tuple(sorted(running & {*topology.isolated, *_list(known.get("isolated"))})),
+        isolated=tuple(sorted(running & {*topology.isolated, *_list(cpu_facts.get("isolated"))})),
     )
     if nic is None or any(device.name == nic for device in topology.devices):
         return completed
@@ -69,17 +69,17 @@ def complete(topology: Topology, facts: Facts, nic: str | None = None) -> Topolo
 
 def _with_device(topology: Topology, facts: Facts, nic: str) -> Topology:
     """The device on the node that the kernel gives it; on none (-1, a virtual one) it is local everywhere."""
-    known = facts.get("nic", {})
+    nic_facts = facts.get("nic", {})
     # With one node there is nothing to know: firmware of such machines gives devices none (-1).
-    node = topology.nodes[0] if len(topology.nodes) == 1 else known.get("numa_node")
-    here = tuple(cpu.id for cpu in topology.cpus if cpu.online and cpu.node == node)
+    node = topology.nodes[0] if len(topology.nodes) == 1 else nic_facts.get("numa_node")
+    local_cpus = tuple(cpu.id for cpu in topology.cpus if cpu.online and cpu.node == node)
     notes = topology.notes
     if node is None:
         why = _reason(facts, "nic.numa_node")
         notes += (f"the NUMA node of {nic} is not known ({why}): it is taken as local to all CPUs",)
-    elif node >= 0 and not here:
+    elif node >= 0 and not local_cpus:
         notes += (f"NUMA node {node} of {nic} has no CPU: it is taken as local to all CPUs",)
-    device = Device(nic, known.get("bus"), here or topology.online, node if here else None)
+    device = Device(nic, nic_facts.get("bus"), local_cpus or topology.online, node if local_cpus else None)
     return replace(topology, devices=(*topology.devices, device), notes=notes)
 
 
@@ -87,9 +87,9 @@ def _offline(cpu: Cpu) -> Cpu:
     return Cpu(cpu.id, None, None, None, online=False)
 
 
-def _nodes(known: Mapping[str, Any], online: list[int]) -> tuple[dict[int, int], tuple[int, ...]]:
+def _nodes(cpu_facts: Mapping[str, Any], online: list[int]) -> tuple[dict[int, int], tuple[int, ...]]:
     """CPU → node, and the nodes without CPUs. A kernel without NUMA has one node, 0."""
-    named = known.get("of_node")
+    named = cpu_facts.get("of_node")
     if not isinstance(named, Mapping):
         return dict.fromkeys(online, 0), ()
     cpus = {int(name.removeprefix("node")): parse_cpulist(text) for name, text in named.items()}
@@ -97,9 +97,9 @@ def _nodes(known: Mapping[str, Any], online: list[int]) -> tuple[dict[int, int],
     return node_of, tuple(sorted(node for node in cpus if not cpus[node]))
 
 
-def _slower(known: Mapping[str, Any]) -> dict[int, int]:
+def _slower(cpu_facts: Mapping[str, Any]) -> dict[int, int]:
     """CPU → how many kinds of core are faster; results from before this fact tell none."""
-    by_count = known.get("slower") or {}
+    by_count = cpu_facts.get("slower") or {}
     return {cpu: int(count) for count, text in by_count.items() for cpu in parse_cpulist(text)}
 
 

@@ -101,19 +101,21 @@ class Topology:
 
     def neighbours(self, cpu: int) -> tuple[int, ...]:
         """The other CPUs of other cores behind the same last-level cache."""
-        cpu_known = next(each for each in self.cpus if each.id == cpu)
+        cpu_known = next(topology_cpu for topology_cpu in self.cpus if topology_cpu.id == cpu)
         return tuple(
-            each.id
-            for each in self.cpus
-            if cpu_known.llc is not None and each.llc == cpu_known.llc and each.core != cpu_known.core
+            topology_cpu.id
+            for topology_cpu in self.cpus
+            if cpu_known.llc is not None
+            and topology_cpu.llc == cpu_known.llc
+            and topology_cpu.core != cpu_known.core
         )
 
-    def usable(self, within: Iterable[int] | None = None) -> tuple[Cpu, ...]:
-        """CPUs that are online and allowed, and of ``within`` where that is given."""
-        wanted = set(self.allowed)
-        if within is not None:
-            wanted &= set(within)
-        return tuple(cpu for cpu in self.cpus if cpu.online and cpu.id in wanted)
+    def usable(self, cpu_ids: Iterable[int] | None = None) -> tuple[Cpu, ...]:
+        """CPUs that are online and allowed, and among ``cpu_ids`` where these are given."""
+        usable_ids = set(self.allowed)
+        if cpu_ids is not None:
+            usable_ids &= set(cpu_ids)
+        return tuple(cpu for cpu in self.cpus if cpu.online and cpu.id in usable_ids)
 
 
 @dataclass(frozen=True, slots=True)
