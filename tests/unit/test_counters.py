@@ -41,10 +41,10 @@ def test_what_is_counted_between_two_readings_may_lie_in_the_window_or_beside_it
     window = Window(begin, len(steps) - end)
     delta = counter_delta(readings(steps), window, 64)
     assert delta.value is not None
-    assert delta.least <= delta.value * (1 + 1e-9)
-    assert delta.value <= delta.most * (1 + 1e-9)
-    assert delta.least == sum(steps[1 if begin else 0 : len(steps) - (1 if end else 0)])
-    assert delta.most == sum(steps[1 if begin == 1 else 0 : len(steps) - (1 if end == 1 else 0)])
+    assert delta.lower_bound <= delta.value * (1 + 1e-9)
+    assert delta.value <= delta.upper_bound * (1 + 1e-9)
+    assert delta.lower_bound == sum(steps[1 if begin else 0 : len(steps) - (1 if end else 0)])
+    assert delta.upper_bound == sum(steps[1 if begin == 1 else 0 : len(steps) - (1 if end == 1 else 0)])
 
 
 @given(increases, starts)

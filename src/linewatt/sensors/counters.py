@@ -27,16 +27,16 @@ WRAP_PART = 16
 
 @dataclass(frozen=True, slots=True)
 class CounterDelta:
-    """What was counted, or None and why it cannot be told.
+    """What was counted in a window, or None and why that is not known.
 
-    ``least`` and ``most``: as few or as many as it can be, were all that was counted between two readings
-    counted at one moment, inside the window or outside.
+    ``lower_bound`` and ``upper_bound`` hold for any distribution of the counts between two readings: all of
+    them may lie inside the window or outside.
     """
 
     value: float | None
     reason: str | None = None
-    least: float = 0.0
-    most: float = 0.0
+    lower_bound: float = 0.0
+    upper_bound: float = 0.0
 
 
 class _Step(NamedTuple):

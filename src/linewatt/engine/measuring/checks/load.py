@@ -42,8 +42,8 @@ def _unsure(seen: Seen) -> Unsure:
             for name in moved & reading.channels.keys():
                 delta = counter_delta(reading.values(name), seen.window, reading.channels[name].bits)
                 if delta.value is not None:
-                    short += delta.most - delta.value
-                    over += delta.value - delta.least
+                    short += delta.upper_bound - delta.value
+                    over += delta.value - delta.lower_bound
                     interval_s = max(interval_s, _interval_s(reading))
     return Unsure(short, over, interval_s)
 
