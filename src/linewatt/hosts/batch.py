@@ -99,7 +99,7 @@ async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: f
 
 
 def _answer_of_single(done: Completed, short: Short) -> Completed:
-    """What the only command of a script said, whatever bytes it wrote; else what the script did."""
+    """The answer of a script's only command, whatever bytes it wrote; else the script's own result."""
     answer = re.fullmatch(rf"(.*){NUL}(\d{{1,3}}){NUL}", done.stdout, re.DOTALL | re.ASCII)
     if answer is None:
         return Completed(short.argv, done.status or 1, done.stdout, done.stderr)
@@ -128,7 +128,7 @@ def script(batch: Sequence[Short], lock: str = "") -> list[str]:
 
 
 def answers(done: Completed, batch: Sequence[Short]) -> list[Completed]:
-    """What each command of a batch said. Raises ParseError when that is not whole."""
+    """The answer of each command of a batch. Raises ParseError if the output is incomplete."""
     outputs, complained = done.stdout.split(NUL), done.stderr.split(NUL)
     statuses = outputs[1::2]
     if (len(outputs), len(complained)) != (2 * len(batch) + 1, len(batch) + 1) or outputs[-1]:

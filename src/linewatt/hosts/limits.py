@@ -124,7 +124,7 @@ class Pace:
         return self.stated == Limits() and not self.learned and not self.raises
 
     def said(self) -> str:
-        """What was learned, and what is kept although it is short: for people."""
+        """Limits that were raised, and short ones kept as stated, for a message."""
         short = [name for name in self._stated_names if getattr(self.used, name) < MARGIN * self.slowest_s]
         parts = [("its limits are now ", self.learned), ("kept as stated: ", short)]
         description = "; ".join(

@@ -19,7 +19,7 @@ def describe(state: schema.NetworkState, host: str) -> HostNetwork:
 
 
 def in_order(interfaces: Sequence[Interface]) -> Iterator[Interface]:
-    """Each behind what it stands on, otherwise in their order. A loop ends where it began."""
+    """Each interface after its lower interfaces, otherwise in the given order. Loops are cut."""
     by_name = {interface.name: interface for interface in interfaces}
     done: set[str] = set()
 
@@ -37,7 +37,7 @@ def in_order(interfaces: Sequence[Interface]) -> Iterator[Interface]:
 
 
 def lower_names(interface: Interface) -> tuple[str, ...]:
-    """Interfaces that one stands on."""
+    """Names of the lower interfaces that an interface uses."""
     return (*([interface.base] if interface.base is not None else []), *interface.ports)
 
 

@@ -41,7 +41,7 @@ def check_state(state: schema.NetworkState, at: KeyPath = ()) -> Iterator[Findin
 
 
 def check_hosts(states: Mapping[str, tuple[schema.NetworkState, KeyPath]]) -> Iterator[Finding]:
-    """Addresses that two hosts would have; each host with its document and where that stands."""
+    """Check that no two hosts have the same address. ``states``: host → document and its key path."""
     first: dict[str, str] = {}
     for host, (state, at) in states.items():
         for index, entry in enumerate(state.interfaces):
@@ -66,7 +66,7 @@ def _check_names(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
 
 
 def _check_section(entry: schema.AnyInterface, where: KeyPath) -> Iterator[Finding]:
-    """That an interface says what it is made of, and can be in the state that is asked for."""
+    """Check that an interface has its section, and can be in the requested state."""
     section = _SECTIONS.get(entry.type)
     if entry.state == "up" and section is not None and getattr(entry, section[0].replace("-", "_")) is None:
         yield (*where, section[0]), AboutKey(f"is missing; add it, for example `{section[1]}`")
@@ -120,7 +120,7 @@ def _check_vxlan(vxlan: schema.Vxlan, where: KeyPath) -> Iterator[Finding]:
 def _check_below(
     interfaces: Sequence[schema.AnyInterface], plain: Sequence[Interface], at: KeyPath
 ) -> Iterator[Finding]:
-    """What interfaces stand on: not themselves, nothing that stands on them, nothing that is taken away."""
+    """Check lower interfaces: no loops, none that is removed or down, none with a smaller MTU."""
     by_name = {interface.name: interface for interface in plain}
     for index, interface in enumerate(plain):
         where = (*at, "interfaces", index)

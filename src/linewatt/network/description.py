@@ -118,7 +118,7 @@ class HostNetwork:
                 yield base, (*_around(upper), *lower_encapsulations)
 
     def _below(self, upper: Interface, data: str, seen: frozenset[str]) -> Iterator[str]:
-        """Names of what carries an interface's packets next; none that were passed already."""
+        """Names of the interfaces that carry an interface's packets next, without those in ``seen``."""
         if upper.kind == "veth" and upper.peer is not None:
             # Behind a pair's other end goes on whatever has that end as a port
             lower = [interface.name for interface in self.interfaces if upper.peer in interface.ports]

@@ -205,7 +205,7 @@ def _destination(route: Mapping[str, Any]) -> str:
 
 
 def _target_of_item(key: Key, shown: Any, setting: Any, bounds: Mapping[str, Any]) -> Any:
-    """What an item is to show. Raises ChangeError if the host cannot, or somebody else has it otherwise."""
+    """The target value of an item. Raises ChangeError if the host cannot have it, or has a conflict."""
     name = key.interface
     if key.kind == "need":
         if shown is None:

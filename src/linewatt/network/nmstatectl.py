@@ -85,7 +85,7 @@ def _format_destination(route: Route) -> str:
 
 
 def _properties(interface: Interface) -> dict[str, Any] | None:
-    """Property → value of an interface, by dotted names; None for one that is to be removed."""
+    """Property → value of an interface, by dotted names; None for an interface to remove."""
     if interface.kind == "geneve":
         raise ChangeError(
             f"{interface.name}: geneve is not NMState's; let another tool than NetworkManager manage it"
@@ -237,7 +237,7 @@ def _shown_route(key: Key, state: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _target_of_item(parsed: Parsed, shown: dict[str, Any] | None, properties: dict[str, Any] | None) -> Any:
-    """What an item is to show. Raises ChangeError for an interface that is not there, or is another one."""
+    """The target value of an item. Raises ChangeError for an interface that is missing, or differs."""
     if properties is None or isinstance(parsed, Key):
         return properties
     name, _ = parsed

@@ -60,7 +60,7 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
 
 
 def _leaving(address: InterfaceAddress, ways: Sequence[str]) -> InterfaceAddress:
-    """An end's address with the interface by which it reaches the peer: its own before another one."""
+    """An end's address with the interface that reaches the peer, preferably the address's own."""
     return address if address.interface in ways else replace(address, interface=ways[0])
 
 
@@ -100,7 +100,7 @@ def _subnet(text: str) -> tuple[int, int]:
 
 
 def _rank(sender: HostNetwork, receiver: HostNetwork, path: NetworkPath, is_direct: bool) -> tuple[bool, ...]:
-    """Smaller is better; with two of one rank the first found stays."""
+    """Sort key of a path, smaller is better; of equal paths the first is used."""
     sender_interface, receiver_interface = (
         sender.interface(path.sender.interface),
         receiver.interface(path.receiver.interface),

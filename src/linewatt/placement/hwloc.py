@@ -213,7 +213,7 @@ def _tuples(groups: dict[int, list[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _set_of(machine: Element, name: str, otherwise: set[int]) -> set[int]:
-    """A set of the whole machine; not every format has every one."""
+    """A CPU set of the machine; ``otherwise`` where the file's format lacks it."""
     cpuset = machine.get(name)
     if cpuset is None:
         return otherwise

@@ -309,7 +309,7 @@ def _remote(ground: Ground, processes: int) -> Placement:
 
 
 def _explicit(ground: Ground, wish: Wish) -> Placement:
-    """CPUs as they were named; the role that was not named gets what is left of the local ones."""
+    """The CPUs that the campaign names; an unnamed role gets the remaining local CPUs."""
     named = {"processes": wish.process_cpus, "interrupts": wish.irq_cpus}
     allowed = {cpu.id for cpu in ground.topology.usable(wish.usable)}
     for role, cpus in named.items():
@@ -378,7 +378,7 @@ _BY_POLICY: dict[str, Callable[[Ground, int], Placement]] = {
 
 
 def _remarks(topology: Topology, processes: Sequence[int], interrupts: Sequence[int]) -> tuple[str, ...]:
-    """Sentences about a placement, worst first; none where every process has what the others have."""
+    """Remarks about a placement, worst first; empty where all processes have equal CPUs."""
     cpus = {cpu.id: cpu for cpu in topology.cpus}
     process_cpus, served = [cpus[cpu] for cpu in dict.fromkeys(processes)], [cpus[cpu] for cpu in interrupts]
     return (

@@ -209,7 +209,7 @@ def losses(counted: Mapping[str, float | None], *, leaving: bool | None = None) 
 def _again(
     losses_found: Iterable[Loss], counted: Mapping[str, float | None], leaving: bool | None
 ) -> dict[str, float]:
-    """What each cause has of packets that another one dropped, the same way: out or in."""
+    """Packets by cause that another cause counts too, in the same direction: out or in."""
     ways = {True: lambda cause: cause.leaving, False: lambda cause: cause.arriving}
     again: dict[str, float] = {}
     for way in ways if leaving is None else (leaving,):

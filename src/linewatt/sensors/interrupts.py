@@ -211,7 +211,7 @@ def _by_interface(sections: Mapping[str, str]) -> dict[str, str]:
 
 
 def _counts_of_data_interfaces(rows_by_device: Mapping[str, str]) -> dict[str, float | None]:
-    """Interrupts of the data interfaces, in sum and by CPU; nothing where one of them has none."""
+    """Interrupts of the data interfaces, in sum and by CPU; empty where an interface has none."""
     counted: dict[str, list[str]] = {}
     cpus: list[str] = []
     for device, text in rows_by_device.items():

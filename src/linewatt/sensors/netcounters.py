@@ -266,7 +266,7 @@ def _sections(record: str) -> dict[str, str]:
 
 
 def _over_ports(values: Mapping[str, float | None], ports: Collection[str]) -> dict[str, float | None]:
-    """Sums of what every one of several data ports counts; ``None`` where one could not be read."""
+    """Sums over several data ports; ``None`` where the counter of a port could not be read."""
     sums: dict[str, float | None] = {}
     for name in {name.rpartition(".")[2] for name in values if name.startswith("nic.")} if ports else ():
         of_ports = [values.get(f"nic.{port.partition(':')[2]}.{name}") for port in ports]

@@ -74,7 +74,7 @@ class Correction:
 
 
 def correction(used: CalibrationUsed) -> Correction | None:
-    """What a calibration corrects by; ``None`` where it tells no gain and offset."""
+    """The correction of a calibration; ``None`` without a gain and an offset."""
     calibration = used.calibration
     if calibration.gain is None or calibration.offset_w is None or calibration.gain.value <= -1:
         return None
@@ -138,7 +138,7 @@ def _calibrated(power: Sequence[PowerResult], used: CalibrationUsed) -> list[Pow
 
 
 def _corrected(channels: Sequence[PowerResult], line: Correction) -> PowerResult:
-    """One channel in the place of those that were calibrated together."""
+    """One corrected channel that replaces the channels calibrated together."""
     first, calibration = channels[0], line.used.calibration
     read_w = _sum([channel.power_w for channel in channels])
     read_j = _sum([channel.energy_j for channel in channels])
@@ -193,7 +193,7 @@ def _idle_bound_w(channels: Sequence[PowerResult], idle_w: float | None, line: C
 
 
 def _without_tolerance(bound: float | None, value: float | None, channel: PowerResult) -> float | None:
-    """A bound of a reading without what its meter's tolerance, which the calibration stands for, is in it."""
+    """The bound of a reading without its meter's tolerance: the calibration replaces that."""
     if bound is None or value is None:
         return None
     return math.sqrt(max(0.0, bound**2 - ((channel.tolerance_ratio or 0.0) * value) ** 2))

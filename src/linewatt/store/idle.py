@@ -65,14 +65,14 @@ def _bound_w(stored: PowerResult) -> float | None:
 
 
 def idle_cores(windows: Iterable[Idle], host: str) -> float | None:
-    """Cores that were busy, the mean of the windows; None where none of them could tell."""
+    """Busy cores, the mean of the windows; None where no window has a figure."""
     cores_by_window = (window.hosts[host].cpu_cores for window in windows if host in window.hosts)
     measured = [cores for cores in cores_by_window if cores is not None]
     return fmean(measured) if measured else None
 
 
 def with_idle(trials: Sequence[Trial], windows: Sequence[Idle]) -> tuple[Trial, ...]:
-    """The trials, each end's power beside what its host drew idle with the same setting."""
+    """The trials, each end with its host's idle power in the same setting."""
     if not windows:
         return tuple(trials)
     idle_by_host: dict[tuple[Case, str], dict[Key, JoinedIdle]] = {}

@@ -50,7 +50,7 @@ def names(result: Path) -> list[str]:
 
 
 def entries(result: Path, folder: str) -> list[Entry]:
-    """What stands in a folder (empty: the result), or in a packed file of it. Raises StoreError."""
+    """Entries of a folder (empty: the result), or of a packed file. Raises StoreError."""
     listed_names = names(result)
     if folder in listed_names and folder.endswith(raw.SUFFIX):
         return [Entry(f"{folder}/{name}", is_folder=False) for name in sorted(texts(result, folder))]
@@ -79,7 +79,7 @@ def _size(folder: int, title: str) -> int | None:
 
 @contextmanager
 def _entered(result: Path, folder: str) -> Iterator[int]:
-    """A folder of a result, opened; no part of the way to it is a link. Raises StoreError."""
+    """A descriptor of a folder of a result, opened without following links. Raises StoreError."""
     where = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
     handles: list[int] = []
     try:

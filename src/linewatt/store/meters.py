@@ -32,12 +32,12 @@ Key = tuple[str, str, str]
 
 
 def known_of(meters: Iterable[Meter]) -> dict[Key, Meter]:
-    """What was learned of each channel, by where it is."""
+    """The meter of each channel, by host, source and channel."""
     return {(meter.host, meter.source, meter.channel): meter for meter in meters}
 
 
 def with_meters(trials: Sequence[Trial], meters: Mapping[Key, Meter]) -> tuple[Trial, ...]:
-    """The trials, each channel with what was learned of its meter. To be called once idle is known."""
+    """The trials with the dynamics of each channel's meter applied. Call it after :func:`with_idle`."""
     return tuple(_trial(trial, meters) for trial in trials) if meters else tuple(trials)
 
 
@@ -61,7 +61,7 @@ def looked_slow(trial: Trial) -> bool:
 
 
 def refuting(trial: Trial, meters: Mapping[Key, Meter]) -> dict[Key, Dynamics]:
-    """What was learned of the meters that a trial was wrongly called too short for."""
+    """Dynamics of the meters for which a trial was wrongly called too short."""
     if trial.window is None:
         return {}
     window = trial.window
@@ -105,7 +105,7 @@ def _refuted(then: EndResult, now: EndResult) -> Iterator[str]:
 
 
 def _power(begun_s: float, window: Window, channel: PowerResult, meter: Meter | None) -> PowerResult:
-    """One channel with what was learned. Totals of energy have no ``spread_w``: their steps say it all."""
+    """A channel with its meter's dynamics applied. Energy totals have no ``spread_w`` and are unchanged."""
     if meter is None:
         return channel
     if channel.power_w is None and TOO_SHORT in (channel.reason or ""):
@@ -146,7 +146,7 @@ def _would_do(begun_s: float, window: Window, channel: PowerResult, meter: Meter
 
 
 def _unknown_j(now: PowerResult, channel: PowerResult, window_s: float, every_s: float) -> float:
-    """What it adds that a meter turned out to be refreshed more slowly than was thought, J."""
+    """Added uncertainty where a meter refreshes more slowly than was assumed, J."""
     then_s, now_s = channel.refresh_s or 0.0, now.refresh_s or 0.0
     if now_s <= max(POLL_LIMITED * every_s, 1.1 * then_s) or channel.spread_w is None:
         return 0.0

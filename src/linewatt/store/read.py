@@ -83,7 +83,7 @@ class Result:
 
     @property
     def idle_after(self) -> Idle | None:
-        """That setting's last one after its trials; ``None`` until it was taken."""
+        """The first setting's last idle window after its trials; ``None`` until it was taken."""
         windows = [window for window in self.idle if window.after and window.setting == self.idle[0].setting]
         return windows[-1] if windows else None
 
@@ -230,7 +230,7 @@ def meters(path: Path) -> tuple[Meter, ...]:
 
 
 def connections(path: Path) -> dict[str, Connection]:
-    """Hosts whose limits were not those of any host, as they were last; empty where there is none."""
+    """The last connection of each host with limits of its own; empty without such hosts."""
     by_host: dict[str, Connection] = {}
     for part in _numbered(path, "connections", Connections):
         by_host |= part.hosts
@@ -238,7 +238,7 @@ def connections(path: Path) -> dict[str, Connection]:
 
 
 def calibrations(path: Path) -> tuple[Calibration, ...]:
-    """What two meters were found to say of each other; of the same two what was found last."""
+    """Calibrations of one meter by another; for each pair of meters the last."""
     calibrated = _numbered(path, "calibration", Calibration)
     return tuple(
         {
@@ -406,7 +406,7 @@ _UNTOLD = "nothing tells whether its files or linewatt are wrong"
 
 
 def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Damaged]]:
-    """What a reader makes of each result below ``root``, oldest first, and those it cannot read."""
+    """What ``reader`` returns for each result below ``root``, oldest first, and the unreadable results."""
     values: list[T] = []
     unread: list[Damaged] = []
     for path in result_dirs(root):

@@ -125,7 +125,7 @@ def _is_ours(file: os.stat_result, folder: os.stat_result) -> bool:
 
 
 def cache_folder() -> Path | None:
-    """The user's cache; None where there is no home. A relative XDG_CACHE_HOME does not count."""
+    """The user's cache; None without a home directory. A relative XDG_CACHE_HOME is ignored."""
     cache_home = Path(os.environ.get("XDG_CACHE_HOME") or "")
     try:
         return (cache_home if cache_home.is_absolute() else Path.home() / ".cache") / FOLDER
@@ -134,7 +134,7 @@ def cache_folder() -> Path | None:
 
 
 def state_of(result: Path) -> str | None:
-    """Which files a result has, and when they were changed; None where that cannot be told for certain.
+    """A digest of a result's files and their change times; None where these are not certain.
 
     Of trials the documents count: samples and what tools wrote are not what a list is made of.
     """
@@ -162,7 +162,7 @@ def state_of(result: Path) -> str | None:
 
 
 def _files(folder: str, *, trials: bool = False) -> list[str]:
-    """A folder, and all below it; ``trials``: it holds trials. Raises OSError, also where there is a link."""
+    """Paths of a folder and all files below it; ``trials``: it holds trials. Links raise OSError."""
     with os.scandir(folder) as entries:
         entry_by_name = {entry.name: entry for entry in entries}
     files = [folder]

@@ -126,7 +126,7 @@ def _opened(url: str) -> Any:
 
 @contextmanager
 def _answered(url: str) -> Iterator[None]:
-    """Around what asks a store: whatever the library raises is a StoreError of one line."""
+    """Around requests to a store: turns any exception of the library into a StoreError of one line."""
     try:
         yield
     except LinewattError:
@@ -145,7 +145,7 @@ def _listed(store: Any) -> Iterator[_Object]:
 
 
 def _by_result(objects: Iterable[_Object]) -> dict[str, list[_Object]]:
-    """Objects by the id of their result; what is none is left out."""
+    """Objects by the id of their result; objects outside results are left out."""
     by_result: dict[str, list[_Object]] = {}
     for stored_object in objects:
         name, _, file_name = stored_object.name.partition("/")
@@ -196,7 +196,7 @@ def _is_there(stored_object: _Object, root: Path, state: Mapping[str, list[Any]]
 
 
 def _forget(root: Path, state: dict[str, list[Any]], by_result: Mapping[str, Iterable[_Object]]) -> None:
-    """Remove what the store has no more."""
+    """Remove copies of objects that the store no longer has."""
     present = {stored_object.name for objects in by_result.values() for stored_object in objects}
     for name in [key for key in state if key not in present]:
         del state[name]
@@ -234,7 +234,7 @@ def _write(path: Path, data: bytes) -> None:
 def _untrue(
     root: Path, state: dict[str, list[Any]], fetched: Iterable[_Object], *, samples: bool
 ) -> Iterator[Damaged]:
-    """Results with a file that is not what its checksum is of; they are not there afterwards."""
+    """Results with a file that does not match its checksum; they are removed from the mirror."""
     for name in dict.fromkeys(stored_object.name.partition("/")[0] for stored_object in fetched):
         why = _why_untrue(root / name, samples=samples)
         if why is not None:
@@ -245,7 +245,7 @@ def _untrue(
 
 
 def _why_untrue(result: Path, *, samples: bool) -> str | None:
-    """Why what was fetched of a result is not as it was stored; None also where it lists no checksums."""
+    """Why the fetched files of a result differ from the stored ones; None also without checksums."""
     for problem in sums.problems(result) if sums.has_list(result) else ():
         is_read = _is_read(f"{result.name}/{problem.name}", samples=samples)
         if problem.kind == "damaged" or (problem.kind == "missing" and is_read):

@@ -298,7 +298,7 @@ def _values_and_reasons(
 
 
 def again(facts: Facts) -> dict[str, str]:
-    """What of facts is compared from trial to trial: name → text, a feature or key a name; None left out."""
+    """Facts that are compared from trial to trial: name → text; missing ones are left out."""
     further = (of_further(interface, again({"nic": nic})) for interface, nic in further_nics(facts).items())
     compared = {fact: text for further_facts in further for fact, text in further_facts.items()}
     for section in dict.fromkeys(fact.section for fact in AGAIN):
@@ -374,7 +374,7 @@ def _with_short_lines(fact: Fact, output: str) -> str:
 
 
 def _why(fact: Fact, status: int, output: str) -> str:
-    """Why the output tells nothing, in the tool's own words where it has some."""
+    """Why the output has no value, with the tool's message if there is one."""
     output_text = " ".join(output.split())[:120]
     if fact.argv[0] == "files":
         path = fact.argv[1].replace(DATA, "*")

@@ -190,7 +190,7 @@ async def _answer(host: Host, process: Process, lines: asyncio.Queue[str], quiet
 
 
 def _who(answer: str) -> tuple[str, str]:
-    """Token, and words for a message, of what the host says of the holder: text of somebody else."""
+    """The holder's token, and a description for a message. The text comes from the host: untrusted."""
     fields = [
         "".join(c if c.isprintable() else "?" for c in word)[:MOST_SHOWN] for word in answer.split("\t")
     ]

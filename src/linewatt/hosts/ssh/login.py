@@ -252,7 +252,7 @@ def _known_hosts_file(options: asyncssh.SSHClientConnectionOptions) -> str:
 
 
 def _is_known(server: _Server, options: asyncssh.SSHClientConnectionOptions) -> bool:
-    """Whether there is a key for a server, so that the one it showed is another."""
+    """Whether known_hosts has a key for a server, so that it showed a different one."""
     known_hosts: Any = options.known_hosts or _known_hosts_file(options)
     name = options.host_key_alias or options.host
     try:
@@ -284,7 +284,7 @@ def _refused(server: _Server, options: asyncssh.SSHClientConnectionOptions) -> s
 
 
 def _error_text(error: Exception) -> str:
-    """What went wrong below the login, in words with a next step."""
+    """The text of an error before the login, with a next step."""
     if isinstance(error, socket.gaierror):
         return f"the address has no IP address ({error.strerror}); check how it is written, or write an IP"
     if isinstance(error, ConnectionRefusedError):

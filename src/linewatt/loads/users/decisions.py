@@ -33,7 +33,7 @@ def action(turn: int, get_share: float) -> Literal["get", "put"]:
 
 
 def chosen(among: Sequence[W], randomness: random.Random) -> W:
-    """One of them, as often as its weight says."""
+    """A random choice by weight."""
     return randomness.choices(among, [choice.weight for choice in among])[0]
 
 

@@ -307,7 +307,7 @@ class Hwmon(LineSensor):
             yield _Reading(self._channel(f"{chip}.{sensor.sensor}", sensor, scope), value, reason)
 
     def _scope_in_settings(self, sensor: _Sensor, part: str) -> str | None:
-        """What it measures, as the settings say."""
+        """The scope that the settings give a sensor."""
         for pattern, scope in self.cfg.scopes.items():
             if any(fnmatchcase(name, pattern) for name in sensor.names):
                 return scope if ":" in scope else f"{scope}:{part}"
@@ -332,7 +332,7 @@ def command(cfg: HwmonConfig, root: str = "") -> list[str]:
 
 
 def _scope_by_driver(sensor: _Sensor, part: str, *, alone: bool) -> str | None:
-    """What it measures, as the driver's name tells; of several ACPI meters none is the system."""
+    """The scope by the driver's name; with several ACPI meters none of them is the system."""
     for chip, what, scope in _RULES:
         labels = (sensor.label, sensor.label.lower())
         fits = fnmatchcase(sensor.chip, chip) and (

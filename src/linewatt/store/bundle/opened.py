@@ -52,7 +52,7 @@ _AGAIN = "get the bundle again from where it was made"
 
 @contextmanager
 def opened(bundle: Path) -> Iterator[Opened]:
-    """A bundle, once all of it was found to be as it was written. Raises InvalidInput naming what is not."""
+    """An open bundle whose checksums all match. Raises InvalidInput naming the part that does not."""
     try:
         file = os.fdopen(os.open(bundle, os.O_RDONLY | os.O_NONBLOCK), "rb")  # waits for no pipe's writer
     except OSError as error:
@@ -111,7 +111,7 @@ def _first(bundle: Path, file: BinaryIO) -> tuple[bytes, int]:
 
 
 def _refuse_damaged(archive: Opened, size: int) -> None:
-    """Raise InvalidInput where a byte of the bundle is not as it was written, or there are more or fewer."""
+    """Raise InvalidInput where bytes of the bundle were changed, added or removed."""
     end = archive.first_bytes
     for _, entry, frame in archive.frames():
         if frame.digest() != entry.packed_sha256:
@@ -130,7 +130,7 @@ def _refuse_damaged(archive: Opened, size: int) -> None:
 
 
 def _damaged(archive: Opened, entry: Entry, frame: Frame, size: int) -> InvalidInput:
-    """What is wrong where the frame of a file should be."""
+    """The error for a frame that does not match its checksum."""
     archive.file.seek(max(0, size - layout.SEAL_BYTES))
     tail = archive.file.read()
     if layout.is_seal(tail) and tail != layout.seal(_first_frame(archive)):
@@ -159,6 +159,6 @@ def _first_frame(archive: Opened) -> bytes:
 
 
 def _name_of(archive: Opened, start: int, size: int) -> str | None:
-    """The file whose frame begins at a place, as its header has it."""
+    """The name in the header of the frame that begins at ``start``; ``None`` without one."""
     member = Frame(archive.file, start, max(0, size - start)).member()
     return None if member is None else foreign.one_line(member.name.removeprefix(f"{archive.contents.id}/"))

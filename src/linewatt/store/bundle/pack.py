@@ -77,7 +77,7 @@ def pack(result: Path, target: Path) -> Packed:
 
 
 def _names_to_pack(result: Path) -> tuple[list[str], tuple[str, ...]]:
-    """Names of all files of a result, and those that are not its own. Raises StoreError for a damaged one."""
+    """Names of the files to pack, and of foreign files left out. Raises StoreError for a damaged result."""
     check = verify(result)
     wrong = [problem for problem in check.problems if problem.kind != "foreign"]
     if wrong:
@@ -140,7 +140,7 @@ def _compressor() -> zstandard.ZstdCompressor:
 
 
 def _refuse_changed(result: Path, names: list[str], entries: list[Entry]) -> None:
-    """Raise StoreError where what was packed is not all of the result as its own list has it."""
+    """Raise StoreError where the packed files differ from the result's list of checksums."""
     packed = {entry.name: entry.sha256 for entry in entries}
     if not sums.has_list(result):
         return

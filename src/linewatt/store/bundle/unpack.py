@@ -85,7 +85,7 @@ def _write(packed: Opened, folder: Path) -> None:
 
 
 def _copy(packed: Opened, entry: Entry, frame: Frame, file: BinaryIO, behind: bytes) -> None:
-    """Write what a frame holds of a file; not more of it than was listed is unpacked."""
+    """Write the file in a frame; at most the listed size is unpacked."""
     head = layout.header(f"{packed.contents.id}/{entry.name}", entry.bytes)
     stream, digest, remaining = frame.unpacked(), hashlib.sha256(), entry.bytes
     if stream.read(len(head)) != head:
@@ -105,7 +105,7 @@ def _copy(packed: Opened, entry: Entry, frame: Frame, file: BinaryIO, behind: by
 
 
 def _refuse_untrue(packed: Opened, folder: Path) -> None:
-    """Raise InvalidInput for files that are no result, or not as the result itself lists them."""
+    """Raise InvalidInput for files that are not a result, or do not match its list of checksums."""
     check = verify(folder)
     for problem in check.problems:
         raise packed.refused(problem.name, f"{problem.why} (of the result that is in the bundle)")
@@ -116,7 +116,7 @@ def _refuse_untrue(packed: Opened, folder: Path) -> None:
 
 
 def _refuse_another(final: Path, contents: Contents) -> None:
-    """Raise StoreError where the result that has the id already is not the one of the bundle."""
+    """Raise StoreError where a different result with the same id exists already."""
     listed = {entry.name: entry.sha256 for entry in contents.files}
     stored = set(sums.files(final)) | ({sums.NAME} if sums.has_list(final) else set())
     for name in sorted(listed.keys() | stored):

@@ -86,7 +86,7 @@ class Missing:
 
 @cache
 def _database() -> Any:
-    """Of the whole process: to make one takes longer than to read a short soak, and nothing stays in it."""
+    """One database for the process: creating it takes longer than reading a short soak. It keeps no data."""
     import duckdb
 
     database = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
@@ -258,7 +258,7 @@ class Chunks:
         take: Callable[[Any], Any],
         nothing: Any,
     ) -> Any:
-        """The answer from all files that can be read; those that cannot are put down as damaged."""
+        """The query's result from all readable files; the others are recorded as damaged."""
         import duckdb
 
         readable = [path for path in files if path not in self.damaged]

@@ -324,7 +324,7 @@ class Steps:
         np.add.at(self._seconds, (self._track[at], cell), seconds)
 
     def _cover(self, part: Part) -> None:
-        """Where in the part each source spoke: between its ends, but not in its gaps."""
+        """Mark the cells in which each source has readings: until its last one, without gaps."""
         np, numbers = self._np, {source_key: number for number, source_key in enumerate(self._sources)}
         for place in np.flatnonzero(self._seen & self._pulse):
             last_s, source = float(self._last_s[place]), self._source[place]
@@ -367,7 +367,7 @@ def _increase(np: Any, before: Array, after: Array, wraps: Array) -> tuple[Array
 
 
 def _wraps_at(info: SeriesInfo) -> float:
-    """Where a counter wraps; infinity where it does not (the stored samples do not say it)."""
+    """The value at which a counter wraps; infinity if it does not. Stored samples lack it."""
     return 2.0**SOFTNET_BITS if info.channel.startswith(_NARROW) else float("inf")
 
 

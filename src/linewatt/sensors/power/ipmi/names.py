@@ -161,7 +161,7 @@ def scopes(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
 
 
 def _table_row(name: str, unit: str) -> tuple[int, str] | None:
-    """The first row that a name is in, and the scope it has."""
+    """The rank of the first row of TABLE that a name matches, and its scope."""
     plain = normal(name)
     for rank, row in enumerate(TABLE):
         match = re.fullmatch(row.pattern, plain) if row.unit == unit else None

@@ -263,13 +263,13 @@ def _channel(sensor: Sensor, label: str, scope: str) -> Channel:
 
 
 def _label(sensor: Sensor, sensors: Sequence[Sensor]) -> str:
-    """The name of its channel: its own, with its number if others have the same."""
+    """The name of a sensor's channel, with the sensor's number if several have the same name."""
     alone = sum(same_named.name == sensor.name for same_named in sensors) == 1
     return sensor.name if alone else f"{sensor.name} ({sensor.number:02X}h)"
 
 
 def _positions_of_name(sensors: Sequence[Sensor], name: str, where: str) -> list[int]:
-    """Where the sensors are that an entry of the settings names. Raises InvalidInput."""
+    """Positions of the sensors that an entry of the settings names. Raises InvalidInput."""
     exactly = [at for at, sensor in enumerate(sensors) if sensor.name == name]
     if len(exactly) > 1:
         numbers = [f"{sensors[at].number:02X}h" for at in exactly]
@@ -308,7 +308,7 @@ def no_power(chosen: Sequence[Chosen], sensors: Iterable[Sensor]) -> str | None:
 
 
 def there(sensors: Iterable[Sensor]) -> str:
-    """Which sensors can be read, in words, those of power first."""
+    """A list of readable sensors for a message, power sensors first."""
     usable = [sensor for sensor in sensors if sensor.obstacle is None]
     names = list(
         dict.fromkeys(

@@ -100,7 +100,7 @@ class Service:
         return _links(_at(systems_read[0], "Links"), "Chassis") if systems_read else []
 
     async def _owned(self, all_chassis: list[str]) -> list[str]:
-        """Enclosures that say which system is theirs, and which."""
+        """Names of the enclosures with their systems, for a message."""
         resources = await _together([self._maybe(path) for path in all_chassis])
         owners = {
             identity(enclosure): _links(_at(enclosure, "Links"), "ComputerSystems")
@@ -197,7 +197,7 @@ class Service:
 
 
 async def _together(work: list[Coroutine[Any, Any, T]]) -> list[T]:
-    """All of them at once; when one fails, the others have ended, too."""
+    """Results of coroutines run at once; raises the first error after all have ended."""
     done = await asyncio.gather(*work, return_exceptions=True)
     for outcome in done:
         if isinstance(outcome, BaseException):
@@ -235,7 +235,7 @@ def _name(path: str) -> str:
 
 
 def _error_text(reply: Reply) -> str:
-    """The service's own words about a refusal."""
+    """The service's message about a refusal, for the end of an error; may be empty."""
     error = _at(reply.document, "error")
     extended = _at(error, "@Message.ExtendedInfo")
     words = _at(extended[0], "Message") if isinstance(extended, list) and extended else _at(error, "message")
