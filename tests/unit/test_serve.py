@@ -150,12 +150,12 @@ def test_every_answer_forbids_scripts_of_others_frames_and_guessing(site: TestCl
 def test_a_failure_inside_says_nothing_of_itself_and_is_guarded_too(
     site: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linewatt.features.serve import asked
+    from linewatt.features.serve import list_query
 
     def fails(_: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr(asked, "asked", fails)
+    monkeypatch.setattr(list_query, "asked", fails)
     answer = site.get("/")
     assert answer.status_code == 500
     assert "secret" not in answer.text

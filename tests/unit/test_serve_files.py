@@ -131,7 +131,7 @@ def test_a_result_without_checksums_offers_no_file(site: TestClient) -> None:
 
 
 def test_a_name_that_a_browser_could_take_for_more_is_made_harmless() -> None:
-    from linewatt.features.serve.answers import attachment
+    from linewatt.features.serve.responses import attachment
 
     made = attachment('a"; filename=b\r\nx: y\u2028ü.txt')
     assert "\r" not in made

@@ -18,7 +18,7 @@ from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
 
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.features.serve.asked import Asked, asked, chosen
+from linewatt.features.serve.list_query import Asked, asked, chosen
 from linewatt.features.serve.shelf import LINK, Shelf
 from linewatt.features.serve.sparkline import sparkline
 from linewatt.model import Case
@@ -125,7 +125,7 @@ def test_a_long_list_has_pages(site: TestClient) -> None:
     assert [path.name for path, _ in found[:2]] == ["0000", "0001"]
     assert site.get("/?page=999999").status_code == 200
     with pytest.MonkeyPatch.context() as patch:
-        from linewatt.features.serve import asked as module
+        from linewatt.features.serve import list_query as module
 
         patch.setattr(module, "ROWS", 2)
         text = site.get("/?sort=id&order=asc&page=2").text

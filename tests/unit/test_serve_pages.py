@@ -26,9 +26,9 @@ from tests.unit.test_over_time import with_samples
 
 from linewatt.errors import StoreError
 from linewatt.features.history import baselines
-from linewatt.features.serve.answers import Body
-from linewatt.features.serve.making import Making
-from linewatt.features.serve.within import data
+from linewatt.features.serve.page_pool import Making
+from linewatt.features.serve.report_frame import data
+from linewatt.features.serve.responses import Body
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.interactive import interactive
 from linewatt.store import remembered

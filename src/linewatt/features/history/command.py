@@ -16,7 +16,7 @@ from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.features.history.followed import Loaded
+    from linewatt.features.history.build import Loaded
     from linewatt.report.comparison.sides import Kept
 
 REGRESSION, NOTHING = "regression", "nothing"
@@ -83,7 +83,7 @@ def history(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.comparison.rows import METRICS
     from linewatt.cli.commands.show import checked_target
     from linewatt.features.history import report
-    from linewatt.features.history.followed import history_of
+    from linewatt.features.history.build import history_of
     from linewatt.features.history.regressions import regressions
     from linewatt.report.comparison.factor import parse_factor
     from linewatt.report.comparison.sides import kept

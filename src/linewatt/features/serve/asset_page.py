@@ -6,9 +6,9 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from linewatt.features.serve.answers import made
 from linewatt.features.serve.assets import FOREVER
 from linewatt.features.serve.pages import assets
+from linewatt.features.serve.responses import made
 
 router = APIRouter()
 

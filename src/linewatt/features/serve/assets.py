@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 
 import linewatt
-from linewatt.features.serve.answers import Body
+from linewatt.features.serve.responses import Body
 
 HERE = Path(__file__).parent
 _REPORT = Path(linewatt.__file__).parent / "report"

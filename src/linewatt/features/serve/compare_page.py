@@ -16,11 +16,11 @@ from starlette.responses import RedirectResponse, Response
 from linewatt.analysis.comparison.compare import Comparison, finding
 from linewatt.analysis.comparison.rows import METRICS, Options
 from linewatt.errors import InvalidInput, LinewattError
-from linewatt.features.serve.answers import Body, made
 from linewatt.features.serve.pages import rendered, templates
-from linewatt.features.serve.place import key_of, refused_link, result_at, url_of
+from linewatt.features.serve.report_frame import Within, within
+from linewatt.features.serve.responses import Body, made
+from linewatt.features.serve.result_paths import key_of, refused_link, result_at, url_of
 from linewatt.features.serve.site import Site, site_of
-from linewatt.features.serve.within import Within, within
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.of_results import compared, of_published
 from linewatt.report.comparison.page import render

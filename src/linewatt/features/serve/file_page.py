@@ -13,8 +13,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from linewatt.features.serve.answers import attachment
-from linewatt.features.serve.place import result_at, url_of
+from linewatt.features.serve.responses import attachment
+from linewatt.features.serve.result_paths import result_at, url_of
 from linewatt.features.serve.site import site_of
 from linewatt.store import listed
 from linewatt.store.listed import Entry

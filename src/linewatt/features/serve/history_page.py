@@ -13,13 +13,13 @@ from starlette.responses import Response
 
 from linewatt.analysis.comparison.rows import METRICS
 from linewatt.errors import InvalidInput
-from linewatt.features.history.followed import history_of
+from linewatt.features.history.build import history_of
 from linewatt.features.history.page import render
-from linewatt.features.serve.answers import Body, made
 from linewatt.features.serve.pages import rendered, templates
-from linewatt.features.serve.place import refused_link, result_at
+from linewatt.features.serve.report_frame import Within, within
+from linewatt.features.serve.responses import Body, made
+from linewatt.features.serve.result_paths import refused_link, result_at
 from linewatt.features.serve.site import site_of
-from linewatt.features.serve.within import Within, within
 from linewatt.report.comparison.factor import parse_factor
 from linewatt.report.comparison.sides import Kept, kept
 from linewatt.store.read import read_each, readable

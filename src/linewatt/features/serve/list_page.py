@@ -10,11 +10,11 @@ from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
-from linewatt.features.serve import asked
-from linewatt.features.serve.answers import page
-from linewatt.features.serve.asked import Asked, Found
+from linewatt.features.serve import list_query
 from linewatt.features.serve.broadcast.sockets import listened
-from linewatt.features.serve.place import url_of
+from linewatt.features.serve.list_query import Asked, Found
+from linewatt.features.serve.responses import page
+from linewatt.features.serve.result_paths import url_of
 from linewatt.features.serve.site import Site, site_of
 from linewatt.features.serve.sparkline import sparkline
 from linewatt.report import listing
@@ -59,21 +59,21 @@ class Column:
 def every_result(request: Request) -> Response:
     """The list, a page of it."""
     site = site_of(request)
-    wanted = asked.asked(request.query_params)
+    wanted = list_query.asked(request.query_params)
     seen = site.listed.now()
-    found = asked.chosen(seen.rows, wanted)
-    pages = max(1, -(-len(found) // asked.ROWS))
+    found = list_query.chosen(seen.rows, wanted)
+    pages = max(1, -(-len(found) // list_query.ROWS))
     at = min(wanted.page, pages)
-    shown = found[(at - 1) * asked.ROWS : at * asked.ROWS]
+    shown = found[(at - 1) * list_query.ROWS : at * list_query.ROWS]
     table = listing.table_of([one for _, one in shown])
     live = listened(site.settings.state)
     return site.page(
         request,
         "list.html.j2",
         asked=wanted,
-        kinds=asked.KINDS,
-        states=asked.STATES,
-        finding_kinds=asked.FINDINGS,
+        kinds=list_query.KINDS,
+        states=list_query.STATES,
+        finding_kinds=list_query.FINDINGS,
         columns=[_column(head.title, head.kind, wanted) for head in (*table.keys, *table.heads)],
         lines=[_line(site, one, table, at, live) for at, one in enumerate(shown)],
         notes=_short(table.notes),

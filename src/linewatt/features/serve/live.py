@@ -25,7 +25,7 @@ from linewatt.features.serve.broadcast.view import View
 from linewatt.features.serve.guard import HEAD
 from linewatt.features.serve.live_hub import Hub, TooMany
 from linewatt.features.serve.live_words import Words
-from linewatt.features.serve.place import result_at, url_of
+from linewatt.features.serve.result_paths import result_at, url_of
 from linewatt.features.serve.settings import Settings
 from linewatt.features.serve.site import Site, site_of
 from linewatt.foreign import contained

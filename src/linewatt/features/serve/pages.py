@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment
 
 from linewatt import __version__
-from linewatt.features.serve import bundle, within
+from linewatt.features.serve import bundle, report_frame
 from linewatt.features.serve.assets import HERE, Assets
 from linewatt.report.printing.html import environment_of_pages
 
@@ -32,7 +32,7 @@ def templates() -> Environment:
     made = environment_of_pages(HERE / "templates")
     made.globals["static"] = assets().url
     made.globals["pages"] = PAGES
-    within.install(made)
+    report_frame.install(made)
     return made
 
 

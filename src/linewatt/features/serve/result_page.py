@@ -12,13 +12,13 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from linewatt.features.serve.answers import Body, made
 from linewatt.features.serve.broadcast.sockets import listened
 from linewatt.features.serve.pages import rendered, templates
-from linewatt.features.serve.place import key_of, refused_link, result_at, url_of
+from linewatt.features.serve.report_frame import Within, within
+from linewatt.features.serve.responses import Body, made
+from linewatt.features.serve.result_paths import key_of, refused_link, result_at, url_of
 from linewatt.features.serve.site import site_of
 from linewatt.features.serve.trial_view import trial_values
-from linewatt.features.serve.within import Within, within
 from linewatt.model import Trial
 from linewatt.report.whole import page_of
 from linewatt.store import read

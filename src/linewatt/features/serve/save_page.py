@@ -13,10 +13,10 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from linewatt.features.serve.answers import Body, attachment, made
 from linewatt.features.serve.file_page import pieces
-from linewatt.features.serve.place import key_of, refused_link, result_at
+from linewatt.features.serve.responses import Body, attachment, made
 from linewatt.features.serve.result_page import of_result
+from linewatt.features.serve.result_paths import key_of, refused_link, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.report.printing.export import csv_of
 from linewatt.report.whole import document_of, page_of, rows_of

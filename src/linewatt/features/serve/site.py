@@ -11,9 +11,9 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from linewatt.features.serve.answers import page
-from linewatt.features.serve.making import Making
+from linewatt.features.serve.page_pool import Making
 from linewatt.features.serve.pages import rendered
+from linewatt.features.serve.responses import page
 from linewatt.features.serve.settings import Settings
 from linewatt.features.serve.shelf import Shelf
 from linewatt.report import listing

@@ -21,7 +21,7 @@ from threading import Lock
 from fastapi import HTTPException
 
 from linewatt.errors import StoreError
-from linewatt.features.serve.answers import Body
+from linewatt.features.serve.responses import Body
 
 AT_ONCE = 2
 MOST_WAITING = 16
