@@ -113,5 +113,5 @@ def test_of_writers_at_once_each_name_is_there_and_whole() -> None:
         found = baselines.get(ROOT, "main")
         assert found is None or found.id in (A, B)
     assert [one.wait(60) for one in writers] == [0, 0]
-    assert len(list(baselines.each(ROOT))) == 41
+    assert len(list(baselines.names(ROOT))) == 41
     assert not list((ROOT / "baselines").glob(".*")), "nothing is left behind"

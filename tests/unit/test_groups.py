@@ -38,7 +38,7 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
-from linewatt.features.history.courses import courses
+from linewatt.features.history.courses import courses_of_sides
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.records import Campaign as Asked
@@ -628,7 +628,7 @@ def test_a_pair_beside_others_is_another_one_and_neither_pooled_compared_nor_joi
     alone = Case("tcp", "g1", "g2")
     sides = side("A", one, alone), side("B", two, alone)
     assert [match.base for match in match_two(*sides, None).matches] == [alone]
-    assert len(courses(sides, THROUGHPUT)) == 3
+    assert len(courses_of_sides(sides, THROUGHPUT)) == 3
 
 
 def test_both_ways_datagrams_that_a_host_dropped_on_either_way_are_told_once() -> None:

@@ -21,10 +21,16 @@ from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Point
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history import steps
-from linewatt.features.history.courses import FALSE_ALARMS, FEWEST_RESULTS, Course, course, courses
-from linewatt.features.history.page import _rows as rows_of
+from linewatt.features.history.courses import (
+    FALSE_ALARMS,
+    FEWEST_RESULTS,
+    Course,
+    course_of_points,
+    courses_of_sides,
+)
+from linewatt.features.history.page import _chart_rows as rows_of
 from linewatt.features.history.page import render
-from linewatt.features.history.report import History, named
+from linewatt.features.history.report import History, name_courses
 from linewatt.model import Case
 
 LOSS = OF_CASE["lost_ratio"]
@@ -40,7 +46,7 @@ def sides(ratios: Sequence[float], **manifests: dict[str, Any]) -> list[Side]:
 
 
 def the(ratios: Sequence[float], **manifests: dict[str, Any]) -> Course:
-    (course,) = courses(sides(ratios, **manifests), THROUGHPUT)
+    (course,) = courses_of_sides(sides(ratios, **manifests), THROUGHPUT)
     return course
 
 
@@ -100,7 +106,7 @@ def test_results_that_differ_from_day_to_day_need_a_larger_step_than_their_runs_
 def test_a_step_or_a_drift_below_the_factor_is_none_and_what_would_be_found_is_said(
     ratios: list[float],
 ) -> None:
-    (course,) = courses(sides(ratios), THROUGHPUT, matters=0.10)
+    (course,) = courses_of_sides(sides(ratios), THROUGHPUT, matters=0.10)
     assert (course.changes, course.drift) == ((), None)
     count = len(ratios)
     assert course.words == (
@@ -123,7 +129,7 @@ def page_of(*followed: Course) -> str:
 
 
 def level_rows(one: Course) -> list[Any]:
-    (named_course,) = named(THROUGHPUT, [one])
+    (named_course,) = name_courses(THROUGHPUT, [one])
     return [row for row in rows_of(named_course) if row["kind"] in ("level", "step")]
 
 
@@ -143,7 +149,9 @@ def test_three_falling_results_have_no_level_line_and_are_no_course_without_a_ch
 def test_results_that_differ_too_much_to_show_a_change_are_not_without_one() -> None:
     (own,) = sides([1.0])
     levels = [0.0, 2.5, -1.0, 1.5, -2.5, 0.5]
-    rough = course([Point(own, TCP, (one,), Estimate(math.exp(one), None, 1)) for one in levels], THROUGHPUT)
+    rough = course_of_points(
+        [Point(own, TCP, (one,), Estimate(math.exp(one), None, 1)) for one in levels], THROUGHPUT
+    )
     assert "differ too much to show one" in rough.words
     page = page_of(rough)
     assert "1 course whose results differ too much to show a change" in page
@@ -151,7 +159,7 @@ def test_results_that_differ_too_much_to_show_a_change_are_not_without_one() -> 
 
 
 def at(levels: Sequence[float]) -> list[int]:
-    return [one.at for one in steps.found(levels, [0.0] * len(levels), FALSE_ALARMS).steps]
+    return [one.at for one in steps.find_steps(levels, [0.0] * len(levels), FALSE_ALARMS).steps]
 
 
 def test_equal_results_without_any_spread_have_no_change_and_a_step_between_equal_ones_is_one() -> None:
@@ -164,8 +172,8 @@ def test_levels_further_apart_than_a_float_holds_are_no_error() -> None:
     own = sides([1.0])[0]
     far = [-700.0, -699.0, -700.0, -701.0, -700.0, -699.0, 700.0, 701.0, 700.0, 700.0]
     points = [Point(own, TCP, (one,), Estimate(1, None, 1)) for one in far]
-    assert at_of(course(points, THROUGHPUT)) == [6]
-    assert [one.at for one in course([*points[:6], points[6]], THROUGHPUT).unlike] == [6]
+    assert at_of(course_of_points(points, THROUGHPUT)) == [6]
+    assert [one.at for one in course_of_points([*points[:6], points[6]], THROUGHPUT).unlike] == [6]
 
 
 def test_of_values_that_are_rounded_most_are_equal_and_the_others_are_no_steps() -> None:
@@ -193,7 +201,7 @@ def told(levels: Sequence[float], draw: np.random.Generator, between: float = 0.
         found.append(
             side(f"r{day}", made("r", runs(ratio=ratio, cv=0.02, seed=int(draw.integers(2**31))), day=day))
         )
-    (course,) = courses(found, THROUGHPUT)
+    (course,) = courses_of_sides(found, THROUGHPUT)
     return course
 
 
@@ -251,7 +259,7 @@ def test_no_change_says_what_would_have_been_found_and_most_of_those_are() -> No
     quiet = told([0.0] * 10, draw)
     assert quiet.words.startswith("no change found over 10 results; a lasting one of ")
     level, variances = [one.level for one in quiet.points], [one.variance / 10 for one in quiet.points]
-    step = steps.found(level, variances, FALSE_ALARMS).visible
+    step = steps.find_steps(level, variances, FALSE_ALARMS).visible
     assert 0.015 < step < 0.04
     found = sum(bool(told([0.0] * 5 + [-step] * 5, draw).changes) for _ in range(20))
     assert found >= 14
@@ -265,10 +273,10 @@ def test_cases_are_followed_by_key_and_hosts_and_may_be_absent_between() -> None
         )
         for day in range(1, 5)
     ]
-    found = courses(results, THROUGHPUT)
+    found = courses_of_sides(results, THROUGHPUT)
     lengths = [(one.case.test, len(one.points)) for one in found if isinstance(one.case, Case)]
     assert lengths == [("tcp", 4), ("udp-1500", 3)]
-    (udp,) = courses(results, LOSS)
+    (udp,) = courses_of_sides(results, LOSS)
     assert udp.case == UDP
 
 

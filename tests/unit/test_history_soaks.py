@@ -24,7 +24,7 @@ from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRu
 from linewatt.analysis.soak.job import ASKED, Job, job_of
 from linewatt.campaign.users.soak import Users
 from linewatt.engine.soak.segments import CHANNELS
-from linewatt.features.history.courses import Course, courses
+from linewatt.features.history.courses import Course, courses_of_sides
 from linewatt.model import Channel, Sample
 from linewatt.records import Campaign
 from linewatt.report.comparison.sides import Kept, with_surroundings
@@ -284,7 +284,7 @@ def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_r
 
 def course_of(levels: Sequence[float], draw: np.random.Generator) -> Course:
     values = [1e9 * level * math.exp(draw.normal(0, 0.02)) for level in levels]
-    (course,) = courses((), RATE, soaks=list(map(side_with, values)))
+    (course,) = courses_of_sides((), RATE, soaks=list(map(side_with, values)))
     return course
 
 
@@ -304,7 +304,7 @@ def test_a_step_of_10_percent_is_found_among_ten_soaks() -> None:
 
 
 def test_equal_soaks_have_no_change_and_three_are_not_enough() -> None:
-    (course,) = courses((), RATE, soaks=[side_with(1e9)] * 6)
+    (course,) = courses_of_sides((), RATE, soaks=[side_with(1e9)] * 6)
     assert course.changes == ()
-    (course,) = courses((), RATE, soaks=list(map(side_with, (1e9, 2e9, 2e9))))
+    (course,) = courses_of_sides((), RATE, soaks=list(map(side_with, (1e9, 2e9, 2e9))))
     assert course.words == "too few results (3 of 6): a step needs 3 before and 3 after it, so 3 more"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases followed over many results: where each changed for good; and named results to compare with
-(docs/compare.md)."""
+"""Follow cases over many results and find lasting changes; name results to compare with (docs/compare.md)."""
 
 from linewatt.core.feature import Feature, FeatureCommand, FeatureDocument, ResultName
 

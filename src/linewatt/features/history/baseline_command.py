@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt baseline``: names of results that others are compared with."""
+"""``linewatt baseline``: name results to compare other results with."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Name = Annotated[
 
 @baseline_app.command("set", cls=Command)
 def set_baseline(
-    name: _Name, wanted: Wanted, results: Results = Path("results"), as_json: Json = False
+    name: _Name, result_id: Wanted, results: Results = Path("results"), as_json: Json = False
 ) -> None:
     """Have a name stand for a result.
 
@@ -43,15 +43,15 @@ def set_baseline(
     from linewatt.store.read import find
 
     before = None
-    with suppress(StoreError):  # what is damaged is written anew
+    with suppress(StoreError):  # a damaged file is replaced
         before = baselines.get(results, name)
-    made = baselines.put(results, name, find(results, wanted), time.time())
-    if before is not None and before.id != made.id:
+    new = baselines.put(results, name, find(results, result_id), time.time())
+    if before is not None and before.id != new.id:
         say(f"{name} was {before.id}")
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, **_document(made)})
+        print_json({"schema_version": SCHEMA_VERSION, **_baseline_document(new)})
         return
-    put(made.id)
+    put(new.id)
 
 
 @baseline_app.command("list", cls=Command)
@@ -65,16 +65,23 @@ def list_baselines(results: Results = Path("results"), as_json: Json = False) ->
     from linewatt.units import when
 
     results_there(results)
-    every = [found for name in baselines.each(results) if (found := baselines.get(results, name)) is not None]
+    listed = [
+        stored for name in baselines.names(results) if (stored := baselines.get(results, name)) is not None
+    ]
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "baselines": [_document(one) for one in every]})
+        print_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "baselines": [_baseline_document(baseline) for baseline in listed],
+            }
+        )
     else:
-        for one in every:
-            gone = "" if one.is_there else "  is not there any more: deleted or moved"
-            put(one_line(f"{one.name}  {one.id}  set {when(one.set_s)}{gone}"))
-        if not every:
+        for baseline in listed:
+            gone = "" if baseline.is_there else "  is not there any more: deleted or moved"
+            put(one_line(f"{baseline.name}  {baseline.id}  set {when(baseline.set_s)}{gone}"))
+        if not listed:
             say(f"no baseline below {results}; 'linewatt baseline set NAME ID' names one")
-    if not all(one.is_there for one in every):
+    if not all(baseline.is_there for baseline in listed):
         raise typer.Exit(1)
 
 
@@ -87,5 +94,5 @@ def remove_baseline(name: _Name, results: Results = Path("results")) -> None:
     say(f"{name}: removed; its result is as it was")
 
 
-def _document(one: Baseline) -> dict[str, Any]:
-    return {"name": one.name, "id": one.id, "set_s": one.set_s, "is_there": one.is_there}
+def _baseline_document(baseline: Baseline) -> dict[str, Any]:
+    return {"name": baseline.name, "id": baseline.id, "set_s": baseline.set_s, "is_there": baseline.is_there}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of results that others are held against: ``baselines/<name>.json`` beside the results, a file a name.
+"""Baselines: names of results to compare other results with, one file each (``baselines/<name>.json``).
 
-A name is written whole or not at all, so that of two writers at once the later one counts, and neither takes
-away another's name. It stands for the id of a result: where that was deleted, that is said, and nothing else
-is taken for it.
+Files are written atomically: of two concurrent writers the later one wins, and neither removes the name of
+the other. A baseline stores the id of a result. If that result was deleted, linewatt reports it and uses no
+other result instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Stored(Part):
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A name, and the result that it stands for since then."""
+    """A name, the id of its result, and when the name was set."""
 
     name: str
     id: str
@@ -46,15 +46,15 @@ class Baseline:
     """whether that result is still stored"""
 
 
-def checked(name: str) -> str:
-    """A name that a baseline can have. Raises InvalidInput."""
+def checked_name(name: str) -> str:
+    """Return the name if a baseline can have it. Raises InvalidInput."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"{name!r}: a baseline's name has letters, digits, dots, underscores and dashes")
     return name
 
 
 def get(root: Path, name: str) -> Baseline | None:
-    """What a name stands for; ``None`` where nothing is called so. Raises StoreError for a damaged file."""
+    """The baseline of a name; ``None`` if there is none. Raises StoreError for a damaged file."""
     path = _path(root, name)
     try:
         text = path.read_text(encoding="utf-8")
@@ -77,26 +77,27 @@ def get(root: Path, name: str) -> Baseline | None:
     return Baseline(name, stored.id, stored.set_s, is_there)
 
 
-def find(root: Path, wanted: str) -> Path:
-    """Directory of the result that ``baseline:NAME`` stands for. Raises StoreError where there is none."""
-    name = checked(wanted.removeprefix(PREFIX))
-    found = get(root, name)
-    if found is None:
-        there = ", ".join(each(root)) or "there are none yet"
+def find(root: Path, reference: str) -> Path:
+    """Directory of the result that ``baseline:NAME`` names. Raises StoreError if there is none."""
+    name = checked_name(reference.removeprefix(PREFIX))
+    baseline = get(root, name)
+    if baseline is None:
+        existing = ", ".join(names(root)) or "there are none yet"
         raise StoreError(
-            f"{wanted}: no baseline below {root} is called so ({there}); 'linewatt baseline set' names one"
+            f"{reference}: no baseline below {root} is called so ({existing}); "
+            "'linewatt baseline set' names one"
         )
-    if not found.is_there:
+    if not baseline.is_there:
         raise StoreError(
-            f"{wanted}: is {found.id} since {when(found.set_s)}, and that result is not below {root} any "
-            "more; "
+            f"{reference}: is {baseline.id} since {when(baseline.set_s)}, "
+            f"and that result is not below {root} any more; "
             f"'linewatt baseline set {name} ID' names another"
         )
-    return root / found.id
+    return root / baseline.id
 
 
-def each(root: Path) -> Iterator[str]:
-    """The names that there are."""
+def names(root: Path) -> Iterator[str]:
+    """Names of all baselines, sorted."""
     paths = sorted((root / FOLDER).glob(f"*{_SUFFIX}"))
     yield from (
         path.name.removesuffix(_SUFFIX) for path in paths if _NAME.fullmatch(path.name.removesuffix(_SUFFIX))
@@ -104,23 +105,25 @@ def each(root: Path) -> Iterator[str]:
 
 
 def put(root: Path, name: str, result: Path, now_s: float) -> Baseline:
-    """Have a name stand for a result; it is on disk then. Raises InvalidInput, StoreError; DiskFull."""
+    """Name a result; the file is on disk afterwards. Raises InvalidInput, StoreError, DiskFull."""
     path = _path(root, name)
     if result.resolve().parent != root.resolve():
         raise InvalidInput(
             f"{result}: is not below {root}: a baseline names a result beside it; see --results"
         )
-    found = Baseline(name, result.resolve().name, now_s, is_there=True)
+    baseline = Baseline(name, result.resolve().name, now_s, is_there=True)
     try:
         durable.make_folder(path.parent)
-        durable.write_whole(path, json_of({"schema_version": SCHEMA_VERSION, "id": found.id, "set_s": now_s}))
+        durable.write_whole(
+            path, json_of({"schema_version": SCHEMA_VERSION, "id": baseline.id, "set_s": now_s})
+        )
     except OSError as error:
         raise unstored(path, "the baseline", error) from error
-    return found
+    return baseline
 
 
 def remove(root: Path, name: str) -> None:
-    """Take a name away; the result stays. Raises StoreError where there is none."""
+    """Remove a name; the result stays. Raises StoreError for an unknown name."""
     path = _path(root, name)
     try:
         path.unlink()
@@ -132,4 +135,4 @@ def remove(root: Path, name: str) -> None:
 
 
 def _path(root: Path, name: str) -> Path:
-    return root / FOLDER / f"{checked(name)}{_SUFFIX}"
+    return root / FOLDER / f"{checked_name(name)}{_SUFFIX}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases and soaks followed over stored results."""
+"""Build the history of cases and soaks from stored results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import FOLLOWED
 from linewatt.analysis.soak.job import job_of
 from linewatt.errors import StoreError
-from linewatt.features.history.courses import judged
+from linewatt.features.history.courses import judge
 from linewatt.features.history.report import History
 from linewatt.model import Case
 from linewatt.report.comparison.sides import Kept, with_surroundings
@@ -22,7 +22,7 @@ from linewatt.store.read import Damaged, load, readable
 
 Loaded = Sequence[tuple[Path, Kept]]
 SOAK = "soak"
-"""what a test of soaks is called"""
+"""value of ``test`` that selects soaks"""
 
 
 def history_of(
@@ -39,66 +39,74 @@ def history_of(
     ``case`` is a key or its beginning, ``test`` the only test; ``damaged`` are results that cannot be read.
     """
 
-    def wanted(one: Case) -> bool:
-        return (case is None or one.key.startswith(case)) and (test is None or one.test == test)
+    def is_wanted(candidate: Case) -> bool:
+        return (case is None or candidate.key.startswith(case)) and (test is None or candidate.test == test)
 
-    sides = [found.side(path.name) for path, found in loaded if not found.is_soak]
-    soaks = [path for path, found in loaded if found.is_soak]
-    whole = _surroundings(results, shared=True)
+    sides = [recorded.side(path.name) for path, recorded in loaded if not recorded.is_soak]
+    soaks = [path for path, recorded in loaded if recorded.is_soak]
+    with_shared = _cached_surroundings(results, shared=True)
     series: list[Series] = []
     left_out: dict[str, str] = {}
     for metric in metrics:
         for response in METRICS[metric]:
             if response in OF_CASES:
-                series += series_of_cases(sides, response, wanted, whole)
+                series += series_of_cases(sides, response, is_wanted, with_shared)
         if metric in FOLLOWED and test in (None, SOAK):
-            runs, reasons = _soaks(soaks, FOLLOWED[metric], case)
-            series += series_of_soaks(runs, FOLLOWED[metric], whole)
+            runs, reasons = _soak_runs(soaks, FOLLOWED[metric], case)
+            series += series_of_soaks(runs, FOLLOWED[metric], with_shared)
             left_out |= reasons
-    courses = judged(series, matters, whole, _surroundings(results, shared=False))
-    hosts = {name: host for one in courses for name, host in whole(one.points[-1].side).hosts.items()}
+    courses = judge(series, matters, with_shared, _cached_surroundings(results, shared=False))
+    hosts = {
+        name: host for course in courses for name, host in with_shared(course.points[-1].side).hosts.items()
+    }
     everything = case is None and test is None
     return History(
         courses,
         len(sides),
         damaged=tuple(damaged),
         left_out=tuple(left_out.items()),
-        searched=tuple((path.name, one.searched) for path, one in loaded if one.searched and everything),
+        searched=tuple(
+            (path.name, recorded.searched) for path, recorded in loaded if recorded.searched and everything
+        ),
         hosts=hosts,
     )
 
 
-def _surroundings(results: Path, *, shared: bool) -> Surroundings:
-    """What is on record around results; ``shared``: of those between which nothing that matters differs, the
-    first's."""
-    known: dict[str, Side] = {}
+def _cached_surroundings(results: Path, *, shared: bool) -> Surroundings:
+    """A function that adds host records to a side, cached.
 
-    def whole(side: Side) -> Side:
+    ``shared``: results whose environments do not differ in what matters share the records of the first.
+    """
+    cache: dict[str, Side] = {}
+
+    def add_surroundings(side: Side) -> Side:
         if side.hosts:
             return side
         key = side.environment if shared else side.id
-        if key not in known:
-            known[key] = with_surroundings(side, results / side.id)
-        one = known[key]
-        return replace(side, campaign=one.campaign, hosts=one.hosts)
+        if key not in cache:
+            cache[key] = with_surroundings(side, results / side.id)
+        recorded = cache[key]
+        return replace(side, campaign=recorded.campaign, hosts=recorded.hosts)
 
-    return whole
+    return add_surroundings
 
 
-def _soaks(paths: Sequence[Path], response: Response, case: str | None) -> tuple[list[Side], dict[str, str]]:
-    """Soaks that are asked for, as one run each, and the reason of those that are none."""
+def _soak_runs(
+    paths: Sequence[Path], response: Response, case: str | None
+) -> tuple[list[Side], dict[str, str]]:
+    """The requested soaks as one run each, and the reasons of those that are left out."""
     runs: list[Side] = []
     left_out: dict[str, str] = {}
     for path in paths:
-        from linewatt.report.soak.runs import followed  # with all that reads soaks: only where there is one
+        from linewatt.report.soak.runs import followed  # imports the soak reader: only if there is a soak
 
         try:
             with readable(path):
-                one = load(path)
-                side = with_surroundings(Kept(one.created_s, one.is_soak, ()).side(one.id), path)
+                stored = load(path)
+                side = with_surroundings(Kept(stored.created_s, stored.is_soak, ()).side(stored.id), path)
                 if case is not None and not job_of(side.campaign).key.startswith(case):
                     continue
-                run: Side | str = followed(one, side, response)
+                run: Side | str = followed(stored, side, response)
         except StoreError as error:
             run = str(error)
         if isinstance(run, str):

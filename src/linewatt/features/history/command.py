@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt history``: how cases and soaks went over many results, and when that changed."""
+"""``linewatt history``: follow cases and soaks over many results and find when they changed."""
 
 from __future__ import annotations
 
@@ -95,28 +95,28 @@ def history(  # noqa: PLR0913 - one parameter an option
     matters = None if factor is None else parse_factor(factor)
     target = None if output is None else checked_target(output)
     loaded, damaged = read_each(results, lambda path: (path, kept(path)))
-    loaded = _since(results, sorted(loaded, key=lambda one: one[1].created_s or 0), since)
+    loaded = _results_since(results, sorted(loaded, key=lambda entry: entry[1].created_s or 0), since)
     with readable(*(path for path, _ in loaded)):
-        found = history_of(results, loaded, metrics, case, test, matters, damaged)
-        if not found.courses and not found.left_out and not damaged:
-            raise InvalidInput(_nothing(results, loaded, case, test, metrics))
+        case_history = history_of(results, loaded, metrics, case, test, matters, damaged)
+        if not case_history.courses and not case_history.left_out and not damaged:
+            raise InvalidInput(_empty_message(results, loaded, case, test, metrics))
         if fail_on == REGRESSION:
-            found = replace(found, regressions=regressions(found.courses))
+            case_history = replace(case_history, regressions=regressions(case_history.courses))
         if target is not None:
             from linewatt.features.history.page import render
             from linewatt.report.printing.html import write
 
-            write(target, render(found))
+            write(target, render(case_history))
         if as_json:
-            print_json(report.as_document(found))
+            print_json(report.as_document(case_history))
         else:
-            print_rich(lambda width: report.show(found, width))
-    if found.regressions is not None and found.regressions.exit_code:
-        raise typer.Exit(found.regressions.exit_code)
+            print_rich(lambda width: report.show(case_history, width))
+    if case_history.regressions is not None and case_history.regressions.exit_code:
+        raise typer.Exit(case_history.regressions.exit_code)
 
 
-def _since(results: Path, loaded: Loaded, since: str | None) -> list[tuple[Path, Kept]]:
-    """Results from one on, in their order. Raises InvalidInput, StoreError."""
+def _results_since(results: Path, loaded: Loaded, since: str | None) -> list[tuple[Path, Kept]]:
+    """The result ``since`` and all later ones, in time order. Raises InvalidInput, StoreError."""
     if since is None:
         return list(loaded)
     from linewatt.store.read import find
@@ -128,14 +128,17 @@ def _since(results: Path, loaded: Loaded, since: str | None) -> list[tuple[Path,
     return list(loaded[places[0] :])
 
 
-def _nothing(
+def _empty_message(
     results: Path, loaded: Loaded, case: str | None, test: str | None, metrics: Sequence[str]
 ) -> str:
     if not loaded:
         return f"no results below {results}; name their directory with --results"
-    asked = [f"--case {case}"] if case is not None else []
-    asked += [f"--test {test}"] if test is not None else []
-    wanted = " ".join([*asked, " or ".join(metrics)])
-    none = f"none of the {len(loaded)} results below {results} has a case with {wanted}"
-    searches = any(one.searched for _, one in loaded)
-    return f"{none}; steps of searches are in no history: 'linewatt show' has their rates" * searches or none
+    filters = [f"--case {case}"] if case is not None else []
+    filters += [f"--test {test}"] if test is not None else []
+    requested = " ".join([*filters, " or ".join(metrics)])
+    message = f"none of the {len(loaded)} results below {results} has a case with {requested}"
+    searches = any(recorded.searched for _, recorded in loaded)
+    return (
+        f"{message}; steps of searches are in no history: 'linewatt show' has their rates" * searches
+        or message
+    )

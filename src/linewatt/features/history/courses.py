@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case over many results: its means in time order, and where they changed. Pure.
 
-Steps of the logarithms of results' means (:mod:`linewatt.features.history.steps`) are judged by the rules
-of a comparison. All courses share one chance that anything is found where nothing changed. A result weighs as
-its mean is certain: by the spread of its runs over their number, and by how much results differ from one to
-the next. A result that is unlike those around it is named and is part of no mean. A soak is a result of one
-run: how results differ is all that is known of its spread.
+Steps of the logarithms of results' means (:mod:`linewatt.features.history.steps`) are judged by the rules of
+a comparison. The false alarm rate is shared by all courses. The variance of a result is the variance of its
+runs divided by their number, plus the variance between neighbouring results. An outlier is reported and is
+left out of all means. A soak is a result of one run: its variance is that between results.
 """
 
 from __future__ import annotations
@@ -36,17 +35,18 @@ from linewatt.model import Case
 
 FEWEST_RESULTS = FEWEST_VALUES
 FALSE_ALARMS = 0.005
-"""the chance, over all courses that are followed together, of a step or a drift where there is none: where
-neighbours are alike it is more, and shall then be below 2 % (docs/compare.md has the simulations)"""
+"""chance, over all courses judged together, of a step or a drift where there is none. It is higher if
+neighbours are correlated, but must stay below 2 % (docs/compare.md has the simulations)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What changed between levels: ``at`` is the first result after it, by its place among the points.
+    """A change between two levels: ``at`` is the place of the first result after it.
 
-    ``first`` to ``last`` are the results that may as well be it. ``environment`` is what differs between the
-    last result before and the first after. ``stands``: it is for the worse, and the newest level is still
-    worse than the one before it. ``gradual``: a drift explains the course nearly as well.
+    ``first`` to ``last`` are the places where the change may also be. ``environment`` lists the differences
+    between the last result before and the first after. ``stands``: the change is for the worse, and the
+    newest level is still worse than the level before the change. ``gradual``: a drift explains the course
+    nearly as well.
     """
 
     at: int
@@ -57,12 +57,12 @@ class Change:
     stands: bool = False
     gradual: bool = False
     doubts: tuple[str, ...] = ()
-    """codes of findings that every result of either level has"""
+    """codes of findings that all results of the level before, or of the level after, have"""
 
 
 @dataclass(frozen=True, slots=True)
 class Unlike:
-    """A result (its place among the points) that is part of no mean: what it is against those around it."""
+    """An outlier, left out of all means: its place and its change against its neighbours."""
 
     at: int
     change: float
@@ -70,7 +70,7 @@ class Unlike:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What matters of campaign and hosts and is not what it was in the result before that at ``at``."""
+    """Differences of campaign and hosts that matter between the result at ``at`` and the one before."""
 
     at: int
     differences: tuple[Difference, ...]
@@ -78,7 +78,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A case or job (``case`` is that of the newest result) over results; ``words`` say how it stands."""
+    """A case or job over results; ``case`` is that of the newest result, ``words`` the summary."""
 
     case: Case | Job
     response: Response
@@ -87,94 +87,100 @@ class Course:
     words: str
     unlike: tuple[Unlike, ...] = ()
     drift: Verdict | None = None
-    """from the first result to the last, where that explains them better than steps"""
+    """from the first result to the last, if a line explains the results better than steps"""
     labels: tuple[Label, ...] = ()
     apart: str = ""
-    """why it is not one with an earlier course of the same case"""
+    """why it does not continue an earlier course of the same case"""
     without: tuple[str, ...] = ()
     """results that have the case without a value"""
     is_blind: bool = False
-    """whether its results differ too much, or too few are alike, to show any change"""
+    """whether its results vary too much to show any change"""
 
     @property
     def has_enough(self) -> bool:
-        """Whether there are as many results as a step needs: of fewer nothing is tested."""
+        """Whether there are enough results for a step; with fewer nothing is tested."""
         return len(self.points) >= FEWEST_RESULTS
 
     @property
     def newest_unlike(self) -> tuple[Unlike, ...]:
-        """Those at the end: bad nights, or the beginning of a step."""
-        apart, end = {one.at: one for one in self.unlike}, len(self.points)
-        while end - 1 in apart:
+        """Outliers at the end: bad nights, or the beginning of a step."""
+        by_place, end = {outlier.at: outlier for outlier in self.unlike}, len(self.points)
+        while end - 1 in by_place:
             end -= 1
-        return tuple(apart[at] for at in range(end, len(self.points)))
+        return tuple(by_place[at] for at in range(end, len(self.points)))
 
     @property
     def is_worse(self) -> bool:
-        """Whether it stands worse than before, by a step or a drift."""
-        return any(one.stands for one in self.changes) or (
+        """Whether the newest level is worse than before, by a step or a drift."""
+        return any(change.stands for change in self.changes) or (
             self.drift is not None and self.drift.kind == "worse"
         )
 
     @property
     def is_open(self) -> bool:
-        """Whether more results would have to say how it stands: too few, or the newest may begin a step."""
-        worse = [one for one in self.newest_unlike if (one.change < 0) == self.response.higher_is_better]
+        """Whether more results are needed: too few, or the newest may begin a step for the worse."""
+        worse = [
+            outlier
+            for outlier in self.newest_unlike
+            if (outlier.change < 0) == self.response.higher_is_better
+        ]
         return not self.has_enough or bool(worse)
 
     @property
     def levels(self) -> tuple[tuple[int, int, float], ...]:
-        """First and last place of each level and its mean, on the scale of points: of too few results, all
-        are taken for one, which nothing has tested (:attr:`has_enough`)."""
-        apart = {one.at for one in self.unlike}
-        edges = pairwise([0, *(one.at for one in self.changes), len(self.points)])
+        """First and last place of each level and its mean, on the scale of points.
+
+        Too few results are one untested level (:attr:`has_enough`).
+        """
+        outliers = {outlier.at for outlier in self.unlike}
+        edges = pairwise([0, *(change.at for change in self.changes), len(self.points)])
         return tuple(
             (
                 start,
                 end - 1,
-                statistics.fmean(self.points[at].level for at in range(start, end) if at not in apart),
+                statistics.fmean(self.points[at].level for at in range(start, end) if at not in outliers),
             )
             for start, end in edges
         )
 
 
-def courses(
+def courses_of_sides(
     sides: Sequence[Side],
     response: Response,
-    wanted: Callable[[Case], bool] = lambda _: True,
+    is_wanted: Callable[[Case], bool] = lambda _: True,
     matters: float | None = None,
     soaks: Sequence[Side] = (),
     with_surroundings: Surroundings = lambda side: side,
 ) -> tuple[Course, ...]:
     """The course of each case and host pair over ``sides``, and of each job and server over ``soaks``.
 
-    Both are in time order. All courses are judged together. ``with_surroundings`` gives a side with what is
-    on record of its hosts, which is asked for only where something differs.
+    Both are in time order. All courses are judged together. ``with_surroundings`` adds the host records to a
+    side; it is called only if something differs.
     """
-    found = series_of_cases(sides, response, wanted, with_surroundings)
-    every = [*found, *series_of_soaks(soaks, response, with_surroundings)]
-    return judged(every, matters, with_surroundings, with_surroundings)
+    of_cases = series_of_cases(sides, response, is_wanted, with_surroundings)
+    series = [*of_cases, *series_of_soaks(soaks, response, with_surroundings)]
+    return judge(series, matters, with_surroundings, with_surroundings)
 
 
-def course(points: Sequence[Point], response: Response, matters: float | None = None) -> Course:
-    """The course of one series alone."""
-    (one,) = judged([Series(response, list(points))], matters, lambda side: side, lambda side: side)
-    return one
+def course_of_points(points: Sequence[Point], response: Response, matters: float | None = None) -> Course:
+    """The course of a single series."""
+    (course,) = judge([Series(response, list(points))], matters, lambda side: side, lambda side: side)
+    return course
 
 
-def judged(
-    followed: Sequence[Series], matters: float | None, what_matters: Surroundings, everything: Surroundings
+def judge(
+    all_series: Sequence[Series], matters: float | None, what_matters: Surroundings, everything: Surroundings
 ) -> tuple[Course, ...]:
     """A course of each series, all judged together.
 
-    ``what_matters`` gives a side with what matters of its surroundings, which many results share;
-    ``everything`` with all that is on record of its own.
+    ``what_matters`` adds to a side the surroundings that matter, which many results share; ``everything``
+    adds all surroundings of that result.
     """
-    testable = max(1, sum(len(one.points) >= FEWEST_RESULTS for one in followed))
-    return tuple(_course(one, testable, matters, what_matters, everything) for one in followed)
+    testable = max(1, sum(len(series.points) >= FEWEST_RESULTS for series in all_series))
+    return tuple(_judge_series(series, testable, matters, what_matters, everything) for series in all_series)
 
 
-def _course(
+def _judge_series(
     series: Series,
     testable: int,
     matters: float | None,
@@ -183,38 +189,38 @@ def _course(
 ) -> Course:
     points, response = series.points, series.response
     matters = matters if response.relative else None
-    found = steps.found([one.level for one in points], of_runs(points), FALSE_ALARMS / testable)
-    unlike = tuple(Unlike(one.at, _change_of(one.gap, response)) for one in found.unlike)
+    analysis = steps.find_steps([point.level for point in points], of_runs(points), FALSE_ALARMS / testable)
+    unlike = tuple(Unlike(outlier.at, _change_of(outlier.gap, response)) for outlier in analysis.unlike)
     counted = [
-        (one, verdict)
-        for one in found.steps
-        if (verdict := _verdict(response, one.contrast, testable, matters)).kind in ("better", "worse")
+        (step, verdict)
+        for step in analysis.steps
+        if (verdict := _verdict(response, step.contrast, testable, matters)).kind in ("better", "worse")
     ]
-    drift = found.drift and _verdict(response, found.drift, testable, matters)
-    made = Course(
+    drift = analysis.drift and _verdict(response, analysis.drift, testable, matters)
+    course = Course(
         case=points[-1].case,
         response=response,
         points=tuple(points),
-        changes=tuple(_change(points, one, unlike, verdict, everything) for one, verdict in counted),
+        changes=tuple(_change(points, step, unlike, verdict, everything) for step, verdict in counted),
         words="",
         unlike=unlike,
         drift=drift if drift and drift.kind in ("better", "worse") else None,
         labels=tuple(_labels(points, what_matters)),
         apart=series.apart,
         without=series.without,
-        is_blind=found.visible >= 1 and not counted,
+        is_blind=analysis.visible >= 1 and not counted,
     )
-    made = replace(made, changes=_standing(made, matters))
-    return replace(made, words=_words(made, found.visible, matters))
+    course = replace(course, changes=_with_standing(course, matters))
+    return replace(course, words=_summary(course, analysis.visible, matters))
 
 
 def _change_of(gap: float, response: Response) -> float:
-    """A difference of levels as people read it: relative, or as it is; never more than a float holds."""
+    """A difference of levels as displayed: relative or absolute, limited to the range of a float."""
     return math.expm1(min(gap, 700.0)) if response.relative else gap
 
 
 def _verdict(response: Response, contrast: Contrast, testable: int, matters: float | None) -> Verdict:
-    """By the rules of a comparison; ``p`` is that of the course, ``p_holm`` that among all courses."""
+    """Verdict by the rules of a comparison; ``p`` is of this course, ``p_holm`` over all courses."""
     among = replace(contrast, tested_p=min(1.0, contrast.p * testable))
     (verdict,) = verdicts(response, [among], matters, COMPARISON)
     change = verdict.change
@@ -222,89 +228,92 @@ def _verdict(response: Response, contrast: Contrast, testable: int, matters: flo
 
 
 def of_runs(points: Sequence[Point]) -> list[float]:
-    """Variance of each result's mean by the spread of runs, which all results share."""
+    """Variance of each result's mean, from the variance between runs pooled over all results."""
     spreads = [point.variance for point in points if len(point.values) > 1]
-    within = statistics.fmean(spreads) if spreads else 0.0
-    return [within / len(point.values) for point in points]
+    run_variance = statistics.fmean(spreads) if spreads else 0.0
+    return [run_variance / len(point.values) for point in points]
 
 
 def _change(
     points: Sequence[Point],
-    one: steps.Step,
+    step: steps.Step,
     unlike: Sequence[Unlike],
     verdict: Verdict,
     everything: Surroundings,
 ) -> Change:
-    """The environment is that of the results next to it that belong to their levels."""
-    apart = {each.at for each in unlike}
-    before = next(at for at in range(one.at - 1, -1, -1) if at not in apart)
-    environment = _differences(points[before], points[one.at], everything)
-    return Change(one.at, verdict, environment, one.first, one.last, gradual=one.gradual)
+    """A change with the differences between the results next to it that belong to a level."""
+    outliers = {outlier.at for outlier in unlike}
+    before = next(at for at in range(step.at - 1, -1, -1) if at not in outliers)
+    environment = _differences(points[before], points[step.at], everything)
+    return Change(step.at, verdict, environment, step.first, step.last, gradual=step.gradual)
 
 
-def _differences(one: Point, other: Point, with_surroundings: Surroundings) -> tuple[Difference, ...]:
-    sides = with_surroundings(one.side), with_surroundings(other.side)
-    return differences_of_hosts(*sides, Match(one.case, other.case).hosts, (one.runs, other.runs))
+def _differences(before: Point, after: Point, with_surroundings: Surroundings) -> tuple[Difference, ...]:
+    sides = with_surroundings(before.side), with_surroundings(after.side)
+    return differences_of_hosts(*sides, Match(before.case, after.case).hosts, (before.runs, after.runs))
 
 
 def _labels(points: Sequence[Point], what_matters: Surroundings) -> list[Label]:
-    """Between each result and the next one, where their digests do not say that nothing differs."""
+    """Labels between neighbouring results, unless equal digests show that nothing differs."""
     labels = []
-    for at, (one, other) in enumerate(pairwise(points), start=1):
-        if one.side.environment and one.side.environment == other.side.environment:
+    for at, (before, after) in enumerate(pairwise(points), start=1):
+        if before.side.environment and before.side.environment == after.side.environment:
             continue
-        ranked = tuple(each for each in _differences(one, other, what_matters) if each.rank is not None)
+        ranked = tuple(
+            difference
+            for difference in _differences(before, after, what_matters)
+            if difference.rank is not None
+        )
         if ranked:
             labels.append(Label(at, ranked))
     return labels
 
 
-def _standing(made: Course, matters: float | None) -> tuple[Change, ...]:
-    """Changes, each with whether what it made worse still is, and with what makes either level doubtful."""
-    levels, response = made.levels, made.response
-    told = []
-    for number, change in enumerate(made.changes):
+def _with_standing(course: Course, matters: float | None) -> tuple[Change, ...]:
+    """Changes with ``stands`` and ``doubts`` set."""
+    levels, response = course.levels, course.response
+    changes = []
+    for number, change in enumerate(course.changes):
         gap = levels[-1][2] - levels[number][2]
         size = _change_of(gap, response)
         still = abs(size) > factor(response, matters) and (size < 0) == response.higher_is_better
-        doubts = {code for level in levels[number : number + 2] for code in _shared(made, level)}
-        stands = still and change.verdict.kind == "worse"
-        told.append(replace(change, stands=stands, doubts=tuple(sorted(doubts))))
-    return tuple(told)
+        doubts = {code for level in levels[number : number + 2] for code in _shared_doubts(course, level)}
+        is_still_worse = still and change.verdict.kind == "worse"
+        changes.append(replace(change, stands=is_still_worse, doubts=tuple(sorted(doubts))))
+    return tuple(changes)
 
 
-def _shared(made: Course, level: tuple[int, int, float]) -> set[str]:
-    """Codes of findings that every result of a level has."""
-    apart = {one.at for one in made.unlike}
-    each = [
-        {code for code, _ in made.points[at].doubts}
+def _shared_doubts(course: Course, level: tuple[int, int, float]) -> set[str]:
+    """Codes of findings that all results of a level have."""
+    outliers = {outlier.at for outlier in course.unlike}
+    codes_by_result = [
+        {code for code, _ in course.points[at].doubts}
         for at in range(level[0], level[1] + 1)
-        if at not in apart
+        if at not in outliers
     ]
-    return set.intersection(*each)
+    return set.intersection(*codes_by_result)
 
 
-def _words(made: Course, visible: float, matters: float | None) -> str:
-    points, response = made.points, made.response
-    if not made.has_enough:
+def _summary(course: Course, visible: float, matters: float | None) -> str:
+    points, response = course.points, course.response
+    if not course.has_enough:
         more = FEWEST_RESULTS - len(points)
         return f"{too_few(points)}: a step needs {FEWEST} before and {FEWEST} after it, so {more} more"
-    if made.drift is not None:
+    if course.drift is not None:
         first, last = points[0].side.id, points[-1].side.id
-        return (
-            f"drifts, in no step: {made.drift.words} from {first} to {last}{_counted(made, 0)}{_newest(made)}"
-        )
-    if made.changes:
-        newest = made.changes[-1]
+        change = f"{course.drift.words} from {first} to {last}"
+        return f"drifts, in no step: {change}{_format_count(course, 0)}{_format_newest(course)}"
+    if course.changes:
+        newest = course.changes[-1]
         drifts = "; a steady drift explains these results nearly as well" if newest.gradual else ""
         since = f"{newest.verdict.words} since {points[newest.at].side.id}"
-        return f"{since}{_counted(made, newest.at)}{drifts}{_newest(made)}"
-    counted = _counted(made, 0).strip(" ()")
+        return f"{since}{_format_count(course, newest.at)}{drifts}{_format_newest(course)}"
+    counted = _format_count(course, 0).strip(" ()")
     if visible >= 1:
-        return f"no change found over {counted}, which differ too much to show one{_newest(made)}"
-    least = max(math.expm1(visible) if response.relative else visible, factor(response, matters))
-    shown = f"a lasting one of {amount(response, least)} would most likely have been found"
-    return f"no change found over {counted}; {shown}{_newest(made)}"
+        return f"no change found over {counted}, which differ too much to show one{_format_newest(course)}"
+    smallest = max(math.expm1(visible) if response.relative else visible, factor(response, matters))
+    shown = f"a lasting one of {amount(response, smallest)} would most likely have been found"
+    return f"no change found over {counted}; {shown}{_format_newest(course)}"
 
 
 def too_few(points: Sequence[Point]) -> str:
@@ -312,15 +321,15 @@ def too_few(points: Sequence[Point]) -> str:
     return f"too few results ({len(points)} of {FEWEST_RESULTS})"
 
 
-def _counted(made: Course, first: int) -> str:
-    apart = sum(one.at >= first for one in made.unlike)
-    told = f"{len(made.points) - first} results"
-    return f" ({told}, {apart} of them unlike the rest)" if apart else f" ({told})"
+def _format_count(course: Course, first: int) -> str:
+    outliers = sum(outlier.at >= first for outlier in course.unlike)
+    results = f"{len(course.points) - first} results"
+    return f" ({results}, {outliers} of them unlike the rest)" if outliers else f" ({results})"
 
 
-def _newest(made: Course) -> str:
-    """What cannot be told yet."""
-    count = len(made.newest_unlike)
+def _format_newest(course: Course) -> str:
+    """``; the newest is unlike ...``: outliers at the end that need more results; empty without any."""
+    count = len(course.newest_unlike)
     if not count:
         return ""
     which = "the newest is" if count == 1 else f"the newest {count} are"

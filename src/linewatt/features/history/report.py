@@ -31,7 +31,7 @@ from linewatt.declare import (
     said,
     version,
 )
-from linewatt.features.history.course_table import Named, lines, table
+from linewatt.features.history.course_table import NamedCourse, note_lines, table
 from linewatt.features.history.courses import Change, Course, Unlike
 from linewatt.features.history.regressions import Regressions
 from linewatt.foreign import one_line
@@ -49,15 +49,16 @@ from linewatt.units import first_of
 
 SCHEMA_VERSION = 2
 _MOST_NAMED = 4
-"""cases without a course that are named; JSON has all"""
+"""cases in one result only that are listed; JSON has all"""
 _MOST_WORSE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that is followed: courses of cases and of soaks, over ``results`` and ``soaks`` of them.
+    """Courses of cases and of soaks; ``results`` is the number of results without soaks.
 
-    ``left_out`` has (id, why) of soaks that are no run, ``searched`` (id, rates that its searches found).
+    ``left_out`` has (id, reason) of soaks that cannot be used, ``searched`` (id, rates that its searches
+    found).
     """
 
     courses: tuple[Course, ...]
@@ -67,153 +68,155 @@ class History:
     searched: tuple[tuple[str, Sequence[str]], ...] = ()
     regressions: Regressions | None = None
     hosts: Mapping[str, Host] = field(default_factory=dict)
-    """those of the newest result of each course"""
+    """hosts of the newest result of each course"""
 
     @property
     def cases(self) -> tuple[Course, ...]:
-        return tuple(one for one in self.courses if not isinstance(one.case, Job))
+        return tuple(course for course in self.courses if not isinstance(course.case, Job))
 
     @property
     def soaks(self) -> tuple[Course, ...]:
-        return tuple(one for one in self.courses if isinstance(one.case, Job))
+        return tuple(course for course in self.courses if isinstance(course.case, Job))
 
     def by_response(self) -> Iterator[tuple[Response, list[Course]]]:
         """Courses of cases, then of soaks, response by response."""
         for courses in (self.cases, self.soaks):
-            for response in dict.fromkeys(one.response for one in courses):
-                yield response, [one for one in courses if one.response == response]
+            for response in dict.fromkeys(course.response for course in courses):
+                yield response, [course for course in courses if course.response == response]
 
 
-def heading(found: History, response: Response, courses: Sequence[Course]) -> str:
+def heading(history: History, response: Response, courses: Sequence[Course]) -> str:
     """``Throughput (Gbps) over 20 results``; ``Mean rate of soaks over 6 soaks``."""
     if isinstance(courses[0].case, Job):
-        soaks = {point.side.id for one in courses for point in one.points}
+        soaks = {point.side.id for course in courses for point in course.points}
         return f"{response.title} of soaks over {plural(len(soaks), 'soak')}"
     unit = unit_of(response, _means(courses)).name
-    return f"{response.title}{f' ({unit})' if unit else ''} over {plural(found.results, 'result')}"
+    return f"{response.title}{f' ({unit})' if unit else ''} over {plural(history.results, 'result')}"
 
 
-def named(response: Response, courses: Sequence[Course]) -> list[Named]:
-    """Courses with their names; those of cases have one unit, soaks each their own."""
+def name_courses(response: Response, courses: Sequence[Course]) -> list[NamedCourse]:
+    """Courses with their names; cases share one unit, each soak has its own."""
     units: list[Unit] = [
-        unit_of(response, _means([one] if isinstance(one.case, Job) else courses)) for one in courses
+        unit_of(response, _means([course] if isinstance(course.case, Job) else courses)) for course in courses
     ]
-    names = names_of([one.case for one in courses])
-    return [Named(*each) for each in zip(names, courses, units, strict=True)]
+    names = names_of([course.case for course in courses])
+    return [NamedCourse(*fields) for fields in zip(names, courses, units, strict=True)]
 
 
 def _means(courses: Sequence[Course]) -> list[float]:
-    return [point.mean.mean for one in courses for point in one.points]
+    return [point.mean.mean for course in courses for point in course.points]
 
 
-def alone(every: Sequence[Named]) -> str:
-    """What is in one result only, in words; empty where nothing is."""
-    names = [one.name for one in every if len(one.course.points) == 1]
+def single_result_note(listed_courses: Sequence[NamedCourse]) -> str:
+    """A note that lists courses of one result only; empty if there are none."""
+    names = [named.name for named in listed_courses if len(named.course.points) == 1]
     if not names:
         return ""
-    noun = "job" if isinstance(every[0].course.case, Job) else "case"
-    said = f"In one result only, so that there is nothing to follow: {plural(len(names), noun)}"
-    return f"{said} ({'; '.join(names[:_MOST_NAMED])}{', …' if len(names) > _MOST_NAMED else ''})"
+    noun = "job" if isinstance(listed_courses[0].course.case, Job) else "case"
+    note = f"In one result only, so that there is nothing to follow: {plural(len(names), noun)}"
+    return f"{note} ({'; '.join(names[:_MOST_NAMED])}{', …' if len(names) > _MOST_NAMED else ''})"
 
 
-def show(found: History, width: int | None = None) -> RenderableType:
-    """The whole of ``linewatt history``: a table a case or job, and what changed; then what is in none."""
+def show(history: History, width: int | None = None) -> RenderableType:
+    """Output of ``linewatt history``: a table per course with its notes, then results in no course."""
     parts: list[RenderableType] = []
-    if lab_words_of(found.hosts):
-        parts.append(titled("History", lab_words_of(found.hosts)))
-    for response, courses in found.by_response():
-        every = named(response, courses)
-        parts.append(Text(heading(found, response, courses), style="bold"))
-        for one in every:
-            if len(one.course.points) > 1:
-                shown = (Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines(one))
-                parts.append(Group(render(table(one, folded=True), width), *shown))
-        if alone(every):
-            parts.append(Text(one_line(alone(every))))
-    parts += [titled(title, said) for title, said in asides(found)]
-    if found.regressions is not None:
-        code = found.regressions.exit_code
-        said = f"{ENDS[code]}: {finding_words(found.regressions)}."
-        parts.append(Text(one_line(said), style=COLOURS[code]))
-    return Group(*(part for each in parts for part in (each, Text())))
+    if lab_words_of(history.hosts):
+        parts.append(titled("History", lab_words_of(history.hosts)))
+    for response, courses in history.by_response():
+        listed_courses = name_courses(response, courses)
+        parts.append(Text(heading(history, response, courses), style="bold"))
+        for named in listed_courses:
+            if len(named.course.points) > 1:
+                shown = (Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in note_lines(named))
+                parts.append(Group(render(table(named, folded=True), width), *shown))
+        if single_result_note(listed_courses):
+            parts.append(Text(one_line(single_result_note(listed_courses))))
+    parts += [titled(title, notes) for title, notes in asides(history)]
+    if history.regressions is not None:
+        code = history.regressions.exit_code
+        verdict = f"{ENDS[code]}: {finding_words(history.regressions)}."
+        parts.append(Text(one_line(verdict), style=COLOURS[code]))
+    return Group(*(renderable for part in parts for renderable in (part, Text())))
 
 
-def asides(found: History) -> Iterator[tuple[str, list[str]]]:
-    """What is in no course, under its title."""
-    if found.left_out:
+def asides(history: History) -> Iterator[tuple[str, list[str]]]:
+    """Title and lines of each kind of result that is in no course."""
+    if history.left_out:
         yield (
-            f"Left out: {plural(len(found.left_out), 'soak')}",
-            [f"{name}: {why}" for name, why in found.left_out],
+            f"Left out: {plural(len(history.left_out), 'soak')}",
+            [f"{name}: {why}" for name, why in history.left_out],
         )
-    if found.searched:
+    if history.searched:
         yield (
             "Rates of searches, in no course: each was searched once",
-            [f"{name}: {'; '.join(words)}" for name, words in found.searched],
+            [f"{name}: {'; '.join(words)}" for name, words in history.searched],
         )
-    if found.damaged:
+    if history.damaged:
         yield (
-            f"Damaged, in no course: {plural(len(found.damaged), 'result')}",
-            [f"{one.id}: {one.reason}" for one in found.damaged],
+            f"Damaged, in no course: {plural(len(history.damaged), 'result')}",
+            [f"{result.id}: {result.reason}" for result in history.damaged],
         )
 
 
-def finding_words(found: Regressions) -> str:
-    """What was asked with --fail-on: which courses are worse, or cannot be told."""
-    if found.worse:
-        which = f"{len(found.worse)} of {plural(found.asked, 'course')} worse than before"
-        return f"{which}: {first_of(_told(found.worse), _MOST_WORSE, between='; ')}"
-    if found.open:
-        which = f"none is worse, but {len(found.open)} of {plural(found.asked, 'course')} cannot be told yet"
-        return f"{which}: {first_of(_told(found.open), _MOST_WORSE, between='; ')}"
-    if not found.asked:
+def finding_words(regressions: Regressions) -> str:
+    """Answer to --fail-on: which courses are worse or open."""
+    if regressions.worse:
+        which = f"{len(regressions.worse)} of {plural(regressions.followed, 'course')} worse than before"
+        return f"{which}: {first_of(_summaries(regressions.worse), _MOST_WORSE, between='; ')}"
+    if regressions.open:
+        among = plural(regressions.followed, "course")
+        which = f"none is worse, but {len(regressions.open)} of {among} cannot be told yet"
+        return f"{which}: {first_of(_summaries(regressions.open), _MOST_WORSE, between='; ')}"
+    if not regressions.followed:
         return "nothing is in two results or more"
-    return f"{plural(found.asked, 'course')} followed, none worse than before"
+    return f"{plural(regressions.followed, 'course')} followed, none worse than before"
 
 
-def _told(courses: Sequence[Course]) -> list[str]:
-    names = names_of([one.case for one in courses])
+def _summaries(courses: Sequence[Course]) -> list[str]:
+    names = names_of([course.case for course in courses])
     return [
-        f"{name}, {one.response.title.lower()} {one.words}" for name, one in zip(names, courses, strict=True)
+        f"{name}, {course.response.title.lower()} {course.words}"
+        for name, course in zip(names, courses, strict=True)
     ]
 
 
-def as_document(found: History) -> dict[str, Any]:
-    """The document of ``history --json``; values are in the unit that their response's name ends with."""
+def as_document(history: History) -> dict[str, Any]:
+    """The document of ``history --json``; the name of a response ends with the unit of its values."""
     document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
-        "caveats": lab_words_of(found.hosts),
-        "cases": [{**_case(one.case), **_document(one)} for one in found.cases],
-        "soaks": [{**_case(one.case), **_document(one)} for one in found.soaks],
-        "left_out": [{"id": name, "reason": why} for name, why in found.left_out],
-        "damaged": [{"id": one.id, "reason": one.reason} for one in found.damaged],
+        "caveats": lab_words_of(history.hosts),
+        "cases": [{**_case_document(course.case), **_course_document(course)} for course in history.cases],
+        "soaks": [{**_case_document(course.case), **_course_document(course)} for course in history.soaks],
+        "left_out": [{"id": name, "reason": why} for name, why in history.left_out],
+        "damaged": [{"id": result.id, "reason": result.reason} for result in history.damaged],
     }
-    if found.searched:
-        document["searched_rates"] = [{"id": name, "rates": [*words]} for name, words in found.searched]
-    if found.regressions is not None:
-        code = found.regressions.exit_code
-        document |= {"exit_code": code, "finding": finding_words(found.regressions)}
+    if history.searched:
+        document["searched_rates"] = [{"id": name, "rates": [*words]} for name, words in history.searched]
+    if history.regressions is not None:
+        code = history.regressions.exit_code
+        document |= {"exit_code": code, "finding": finding_words(history.regressions)}
     return document
 
 
-def _case(case: Case | Job) -> dict[str, Any]:
+def _case_document(case: Case | Job) -> dict[str, Any]:
     return job_keys(case) if isinstance(case, Job) else keyed_case(case)
 
 
-def _document(course: Course) -> dict[str, Any]:
+def _course_document(course: Course) -> dict[str, Any]:
     drift = None if course.drift is None else numbers(course.response, course.drift)
     return {
         "response": course.response.name,
-        "results": [_point(point) for point in course.points],
-        "changes": [_change(course, change) for change in course.changes],
+        "results": [_point_document(point) for point in course.points],
+        "changes": [_change_document(course, change) for change in course.changes],
         "drift": drift,
-        "unlike": [_unlike(course, one) for one in course.unlike],
+        "unlike": [_unlike_document(course, outlier) for outlier in course.unlike],
         "labels": [
             {
-                "after": course.points[one.at - 1].side.id,
-                "id": course.points[one.at].side.id,
-                "differences": [asdict(each) for each in one.differences],
+                "after": course.points[label.at - 1].side.id,
+                "id": course.points[label.at].side.id,
+                "differences": [asdict(difference) for difference in label.differences],
             }
-            for one in course.labels
+            for label in course.labels
         ],
         "without_value": list(course.without),
         "apart": course.apart or None,
@@ -223,7 +226,7 @@ def _document(course: Course) -> dict[str, Any]:
     }
 
 
-def _change(course: Course, change: Change) -> dict[str, Any]:
+def _change_document(course: Course, change: Change) -> dict[str, Any]:
     return {
         "id": course.points[change.at].side.id,
         "first_id": course.points[change.first].side.id,
@@ -232,20 +235,20 @@ def _change(course: Course, change: Change) -> dict[str, Any]:
         "stands": change.stands,
         "gradual": change.gradual,
         "doubts": list(change.doubts),
-        "differences": [asdict(one) for one in change.environment],
+        "differences": [asdict(difference) for difference in change.environment],
     }
 
 
-def _unlike(course: Course, one: Unlike) -> dict[str, Any]:
+def _unlike_document(course: Course, outlier: Unlike) -> dict[str, Any]:
     relative = course.response.relative
     return {
-        "id": course.points[one.at].side.id,
-        "ratio": 1 + one.change if relative else None,
-        "difference": None if relative else one.change,
+        "id": course.points[outlier.at].side.id,
+        "ratio": 1 + outlier.change if relative else None,
+        "difference": None if relative else outlier.change,
     }
 
 
-def _point(point: Point) -> dict[str, Any]:
+def _point_document(point: Point) -> dict[str, Any]:
     return {
         "id": point.side.id,
         "created_s": point.side.created_s,
@@ -258,7 +261,7 @@ def _point(point: Point) -> dict[str, Any]:
 
 
 def schema() -> Schema:
-    """Of :func:`as_document`."""
+    """Schema of :func:`as_document`."""
     left_out = record({"id": TEXT, "reason": TEXT})
     keys = {
         "schema_version": version(SCHEMA_VERSION),
