@@ -73,7 +73,7 @@ class SmallBuffers(forked.Forked):
 def watched_by_the_stuck(bench: Bench, web: Served, name: str) -> Iterator[socket.socket]:
     """One at the socket itself, and a browser, neither of which reads what it is sent; the former."""
     with ExitStack() as stack:
-        own = stack.enter_context(sockets.connected(sockets.path_of(bench.tmp / "state", name)))
+        own = stack.enter_context(sockets.connect(sockets.path_of(bench.tmp / "state", name)))
         own.sendall(b'{"ask": "watch"}\n')
         browser = stack.enter_context(socket.create_connection(("127.0.0.1", web.port)))
         browser.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

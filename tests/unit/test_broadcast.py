@@ -27,7 +27,7 @@ from linewatt.features.serve.broadcast import broadcast as module
 from linewatt.features.serve.broadcast import client, sockets
 from linewatt.features.serve.broadcast.broadcast import Broadcast
 from linewatt.features.serve.broadcast.client import NotRunning
-from linewatt.features.serve.broadcast.telling import told
+from linewatt.features.serve.broadcast.telling import document_of_event
 from linewatt.features.serve.broadcast.view import HISTORY_S, MOST_FINDINGS, MOST_ROWS, View
 from linewatt.model import Case, Flag
 
@@ -75,7 +75,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 async def asks(run: Run, line: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    made = sockets.connected(sockets.path_of(run.state, run.path.name))
+    made = sockets.connect(sockets.path_of(run.state, run.path.name))
     reader, writer = await asyncio.open_unix_connection(sock=made, limit=client.MOST_LINE_BYTES)
     writer.write(line)
     return reader, writer
@@ -186,7 +186,7 @@ def test_who_does_not_read_is_cut_off_with_a_bounded_buffer_and_others_miss_noth
 
     async def work() -> None:
         async with run.going() as going:
-            stuck = sockets.connected(sockets.path_of(run.state, ID))
+            stuck = sockets.connect(sockets.path_of(run.state, ID))
             stuck.sendall(b'{"ask": "watch"}\n')
             await until(lambda: len(going._watching) == 1)
             (reader,) = going._watching
@@ -373,7 +373,7 @@ def test_two_runs_are_told_apart(tmp_path: Path) -> None:
 
 def left_by_a_kill(state: Path, name: str = ID) -> Path:
     """A socket whose process went without a word."""
-    sockets.listening(state, name).close()
+    sockets.listen(state, name).close()
     return sockets.path_of(state, name)
 
 
@@ -492,7 +492,7 @@ def test_every_event_is_told_and_a_view_takes_it() -> None:
     assert {type(one) for one in EVERY} == set(get_args(events.Event))
     view = View()
     for number, event in enumerate(EVERY):
-        view.take({**told(event), "seq": number, "at_s": float(number)})
+        view.take({**document_of_event(event), "seq": number, "at_s": float(number)})
         assert json.loads(json.dumps(view.snapshot(), allow_nan=False))["seq"] == number
     assert view.is_over
 
@@ -503,7 +503,7 @@ def test_a_view_of_a_long_campaign_stays_small() -> None:
     for number in range(1, 2000):
         one = replace(DONE, number=number, flags=(evil,))
         for event in (started(number, 2000), NOW, events.TrialStored(one, 2000), events.Warned(f"{number}")):
-            view.take({**told(event), "seq": number, "at_s": float(number)})
+            view.take({**document_of_event(event), "seq": number, "at_s": float(number)})
     state = view.state
     assert (len(state["rows"]), len(state["findings"])) == (MOST_ROWS, MOST_FINDINGS)
     assert len(state["history"]) == HISTORY_S + 1
@@ -514,7 +514,7 @@ def test_a_view_of_a_long_campaign_stays_small() -> None:
 def test_a_trial_that_failed_is_told_as_failed_with_its_reason() -> None:
     case = Case("udp-60", "h1", "h2")
     bad = replace(trial(1, case, 1e9, 0.5), status="failed", reason="h2: no route", throughput_bps=None)
-    row = told(events.TrialStored(bad, 3))["row"]
+    row = document_of_event(events.TrialStored(bad, 3))["row"]
     assert (row["failed"], row["reason"], row["throughput_bps"]) == (True, "h2: no route", None)
 
 
@@ -524,7 +524,7 @@ def test_being_watched_costs_the_controller_next_to_nothing_and_imports_nothing(
     async def work() -> None:
         async with run.going() as going:
             going.hear(started())
-            stuck = [sockets.connected(sockets.path_of(run.state, ID)) for _ in range(module.MOST_READERS)]
+            stuck = [sockets.connect(sockets.path_of(run.state, ID)) for _ in range(module.MOST_READERS)]
             for one in stuck:
                 one.sendall(b'{"ask": "watch"}\n')
             await until(lambda: len(going._watching) == len(stuck))

@@ -22,7 +22,7 @@ from linewatt.engine import events
 from linewatt.features.serve import live_hub, live_words
 from linewatt.features.serve.broadcast import sockets
 from linewatt.features.serve.broadcast.client import NotRunning
-from linewatt.features.serve.broadcast.telling import told
+from linewatt.features.serve.broadcast.telling import document_of_event
 from linewatt.features.serve.broadcast.view import View
 from linewatt.features.serve.live_hub import Hub, Listener
 from linewatt.features.serve.settings import Settings
@@ -88,7 +88,7 @@ def test_a_result_whose_run_goes_on_has_the_way_there_in_the_list_and_on_its_pag
         stored(results, result([DONE], id=name))
     with serving(Settings(results, state)) as served:
         fed = Fed(state, results / ID)
-        left = sockets._unix()
+        left = sockets._new_socket()
         sockets._bind(left, state / sockets.FOLDER, f"{OTHER}{sockets.SUFFIX}")
         left.close()
         served.ask("/list.json")  # waits until all are read
@@ -284,7 +284,7 @@ def test_what_is_told_by_no_run_is_no_page_and_no_harm(
     site: tuple[Served, Path, Path], answer: bytes
 ) -> None:
     served, _, state = site
-    listening = sockets.listening(state, OTHER)
+    listening = sockets.listen(state, OTHER)
     listening.setblocking(True)
 
     def answers() -> None:
@@ -381,12 +381,12 @@ def test_when_the_last_browser_goes_nobody_watches_the_run(site: tuple[Served, P
 def view_of(*every: events.Event) -> View:
     view = View({"began_s": 0.0, "id": ID})
     for number, event in enumerate(every, 1):
-        view.take({**told(event), "seq": number, "at_s": float(number)})
+        view.take({**document_of_event(event), "seq": number, "at_s": float(number)})
     return view
 
 
 def test_what_is_not_known_is_shown_as_not_known() -> None:
-    words = live_words.whole(view_of(BEGUN, started(), events.Throughput(None, 28.0)))
+    words = live_words.full_page(view_of(BEGUN, started(), events.Throughput(None, 28.0)))
     assert words["now"]["throughput"] == "–"
     assert (words["now"]["cpu"], words["now"]["watts"]) == ([], [])
     assert words["chart"]["points"] == [[0.0, None]]
@@ -436,7 +436,7 @@ def test_a_soak_shows_its_users_and_how_much_of_its_time_has_passed() -> None:
 def test_a_stored_trial_shows_the_cpus_of_each_role_as_far_as_they_are_known() -> None:
     sender = end("h1", "sender", 0.3, 0.5, 0.0, irq_cpu=None)
     done = replace(DONE, sender=sender, receiver=end("h2", "receiver", 0.5, 0.5, 0.75))
-    row = live_words.row(told(events.TrialStored(done, 3))["row"])
+    row = live_words.row(document_of_event(events.TrialStored(done, 3))["row"])
     assert row["cpu"] == [
         "h1 (sender) 30 %, app CPUs 50 %",
         "h2 (receiver) 50 %, app CPUs 50 %, IRQ CPUs 75 %",
@@ -446,7 +446,7 @@ def test_a_stored_trial_shows_the_cpus_of_each_role_as_far_as_they_are_known() -
 def test_of_many_hosts_the_first_ones_are_shown_and_how_many_more_there_are() -> None:
     senders = [end(f"c{number}", "sender", 0.3, 0.5, 0.0) for number in range(20)]
     flows = tuple(FlowResult(one.host, "h2", end=one) for one in senders)
-    row = live_words.row(told(events.TrialStored(replace(DONE, flows=flows), 3))["row"])
+    row = live_words.row(document_of_event(events.TrialStored(replace(DONE, flows=flows), 3))["row"])
     assert row["cpu"][-1] == "and 14 more hosts"
     assert len(row["cpu"]) == 9
 
@@ -459,5 +459,7 @@ def test_hosts_that_are_left_changed_are_all_named() -> None:
 
 
 def test_a_failed_trial_shows_its_reason_and_no_number() -> None:
-    row = live_words.row(told(events.TrialStored(failed(1, Case("tcp", "h1", "h2"), "no route"), 3))["row"])
+    row = live_words.row(
+        document_of_event(events.TrialStored(failed(1, Case("tcp", "h1", "h2"), "no route"), 3))["row"]
+    )
     assert (row["failed"], row["reason"], row["throughput"]) == (True, "no route", "–")

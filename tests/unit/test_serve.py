@@ -155,7 +155,7 @@ def test_a_failure_inside_says_nothing_of_itself_and_is_guarded_too(
     def fails(_: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr(list_query, "asked", fails)
+    monkeypatch.setattr(list_query, "parse_query", fails)
     answer = site.get("/")
     assert answer.status_code == 500
     assert "secret" not in answer.text
@@ -294,12 +294,12 @@ def test_a_port_that_is_taken_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InvalidInput, match=f"--port {port}: another program listens there"):
-            serving.bound(settings(port=port))
+            serving.bind(settings(port=port))
 
 
 def test_an_address_of_another_machine_is_said() -> None:
     with pytest.raises(InvalidInput, match=r"--listen 192\.0\.2\.1: cannot be listened on"):
-        serving.bound(settings(host="192.0.2.1"))
+        serving.bind(settings(host="192.0.2.1"))
 
 
 def test_the_command_refuses_before_anything_is_bound(run: Run) -> None:

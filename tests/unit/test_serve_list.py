@@ -18,7 +18,7 @@ from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
 
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.features.serve.list_query import Asked, asked, chosen
+from linewatt.features.serve.list_query import ListQuery, parse_query, select
 from linewatt.features.serve.shelf import LINK, Shelf
 from linewatt.features.serve.sparkline import sparkline
 from linewatt.model import Case
@@ -102,11 +102,14 @@ def test_a_column_leads_to_the_list_by_it_and_then_turned_round(site: TestClient
 
 
 def test_a_list_can_be_sent_on() -> None:
-    one = Asked("a b&c", "trials", "complete", "with", "best", down=False, page=3)
+    one = ListQuery("a b&c", "trials", "complete", "with", "best", down=False, page=3)
     query = dict(re.findall(r"(\w+)=([^&]*)", one.url().replace("%26", "\0")))
-    assert asked({name: value.replace("+", " ").replace("\0", "&") for name, value in query.items()}) == one
-    assert Asked().url() == "/"
-    assert asked({}) == Asked()
+    assert (
+        parse_query({name: value.replace("+", " ").replace("\0", "&") for name, value in query.items()})
+        == one
+    )
+    assert ListQuery().url() == "/"
+    assert parse_query({}) == ListQuery()
 
 
 @pytest.mark.parametrize(
@@ -114,14 +117,14 @@ def test_a_list_can_be_sent_on() -> None:
 )
 def test_what_a_list_cannot_be_asked_is_refused(query: dict[str, str]) -> None:
     with pytest.raises(InvalidInput):
-        asked(query)
+        parse_query(query)
 
 
 def test_a_long_list_has_pages(site: TestClient) -> None:
     rows: list[tuple[Path, Listed | Damaged]] = [
         (Path(f"r/{at:04d}"), Damaged(f"{at:04d}", Path(f"r/{at:04d}"), "x")) for at in range(1000)
     ]
-    found = chosen(rows, Asked(sort="id", down=False))
+    found = select(rows, ListQuery(sort="id", down=False))
     assert [path.name for path, _ in found[:2]] == ["0000", "0001"]
     assert site.get("/?page=999999").status_code == 200
     with pytest.MonkeyPatch.context() as patch:

@@ -26,7 +26,7 @@ from tests.unit.test_over_time import with_samples
 
 from linewatt.errors import StoreError
 from linewatt.features.history import baselines
-from linewatt.features.serve.page_pool import Making
+from linewatt.features.serve.page_pool import PagePool
 from linewatt.features.serve.report_frame import data
 from linewatt.features.serve.responses import Body
 from linewatt.report.charts.figure import Figure
@@ -291,7 +291,7 @@ def test_the_drawn_specification_stays_as_it_is() -> None:
 
 
 def test_a_page_is_made_once_however_many_ask() -> None:
-    making, go, made = Making(ThreadPoolExecutor(2)), threading.Event(), list[int]()
+    making, go, made = PagePool(ThreadPoolExecutor(2)), threading.Event(), list[int]()
 
     def make() -> Body:
         made.append(1)
@@ -312,7 +312,7 @@ def test_a_page_is_made_once_however_many_ask() -> None:
 
 
 def test_too_many_large_pages_at_once_are_refused_and_say_when_to_ask_again() -> None:
-    making, go = Making(ThreadPoolExecutor(1), at_once=1, waiting=1), threading.Event()
+    making, go = PagePool(ThreadPoolExecutor(1), at_once=1, waiting=1), threading.Event()
 
     def make() -> Body:
         assert go.wait(60)
@@ -332,7 +332,7 @@ def test_too_many_large_pages_at_once_are_refused_and_say_when_to_ask_again() ->
 
 
 def test_what_is_kept_has_a_bound_and_a_failure_is_not_kept() -> None:
-    making = Making(ThreadPoolExecutor(1), most_bytes=1000)
+    making = PagePool(ThreadPoolExecutor(1), most_bytes=1000)
 
     async def ask() -> None:
         for at in range(5):
@@ -365,7 +365,7 @@ def test_a_page_that_takes_long_holds_up_no_other(site: TestClient, monkeypatch:
 
     monkeypatch.setattr(module, "result_page", slow)
     asking = threading.Thread(target=lambda: answers.append(site.get(f"/results/{LAB}?slow").status_code))
-    site.app.state.site.making._kept.clear()  # type: ignore[attr-defined]
+    site.app.state.site.page_pool._kept.clear()  # type: ignore[attr-defined]
     asking.start()
     assert begun.wait(60)
     assert site.get("/").status_code == 200
@@ -377,7 +377,7 @@ def test_a_page_that_takes_long_holds_up_no_other(site: TestClient, monkeypatch:
 
 
 def test_a_process_that_ends_over_a_page_is_replaced() -> None:
-    making = Making()
+    making = PagePool()
 
     async def ask() -> None:
         with pytest.raises(StoreError, match="needed more memory than there is"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results, and runs as they go on, in a browser (docs/serve.md, docs/live.md).
+"""Stored results and running campaigns in a browser (docs/serve.md, docs/live.md).
 
-``broadcast/`` is the side of the run: it tells watchers in other processes what happens. All else is the side
+``broadcast/`` is part of the run: it sends events to watchers in other processes. The other modules are part
 of the web server.
 """
 

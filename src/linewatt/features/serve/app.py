@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The application: routers behind one guard, and a page for whatever goes wrong."""
+"""The application: routers behind one guard, and error pages."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ ROUTERS: Sequence[APIRouter] = (
     history_page.router,
     live.router,
 )
-"""what there is to see; a page is in one of these"""
+"""routers of all pages"""
 
 LOG = logging.getLogger("linewatt.features.serve")
 _TITLES = {404: "Not found", 405: "Only reads", 422: "Not understood", 503: "Busy"}
 
 
 class _Application(FastAPI):
-    """With the guard around everything, errors too."""
+    """A FastAPI application with the guard around everything, including error handlers."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(
@@ -59,9 +59,9 @@ class _Application(FastAPI):
 
 
 def create_app(settings: Settings, pool: Executor | None = None) -> FastAPI:
-    """The application for these settings, which are checked already. Touches nothing.
+    """The application for checked settings. Reads and writes no file.
 
-    ``pool`` makes pages that take long; processes, if none is given.
+    ``pool`` makes slow pages; by default a pool of processes.
     """
     app = _Application(settings)
     app.state.settings = settings
@@ -81,13 +81,13 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """What linewatt raises on purpose says in one line what is wrong."""
-    said = site_of(request).without_root(shortened(str(error)))
-    return _page(request, 400 if isinstance(error, InvalidInput) else 404, said)
+    """An error page for an expected error, with its one-line message."""
+    message = site_of(request).without_root(shortened(str(error)))
+    return _page(request, 400 if isinstance(error, InvalidInput) else 404, message)
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """The page says nothing of what went wrong inside; the terminal does."""
+    """An error page for an unexpected error, without details; these are logged to the terminal."""
     LOG.error("%s: %s: %s", request.url.path, type(error).__name__, shortened(str(error)))
     return _page(request, 500, "linewatt failed to make this page; the terminal of the server says why")
 

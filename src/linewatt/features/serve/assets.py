@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Style sheets and scripts: a fixed list, known by name; no part of a URL becomes a path."""
+"""Style sheets and scripts: a fixed list of names; no part of a URL becomes a path."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _REPORT = Path(linewatt.__file__).parent / "report"
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _LONG_S = 365 * 86_400
 FOREVER = f"private, max-age={_LONG_S}, immutable"
-"""what stands under a URL with its checksum never becomes anything else"""
+"""cache-control of a URL with a version: its content never changes"""
 
 
 class Assets:
-    """Files of our own by name. One that takes long to make is made when it is first asked for."""
+    """Static files by name. A slow file is made at its first request."""
 
     def __init__(self) -> None:
         files = [_REPORT / "style.css", *sorted((HERE / "static").iterdir())]
@@ -32,19 +32,19 @@ class Assets:
         self._lock = Lock()
 
     def add(self, name: str, version: str, make: Callable[[], bytes]) -> None:
-        """A file that ``make`` gives; ``version`` changes whenever its contents would."""
+        """Add a file made by ``make``; ``version`` must change with its contents."""
         self._makers[name] = (version, make)
 
     def url(self, name: str) -> str:
-        """Where a file is found. Raises KeyError for one that is not there."""
+        """The URL of a file. Raises KeyError for an unknown name."""
         version = self._makers[name][0] if name in self._makers else self._files[name].tag.strip('"')[:16]
         return f"/static/{name}?v={version}"
 
     def get(self, name: str) -> Body | None:
-        """A file; None where there is none of this name."""
+        """A file; None for an unknown name."""
         if name not in self._makers:
             return self._files.get(name)
-        with self._lock:  # two that ask at once wait for one
+        with self._lock:  # concurrent requests wait for the first
             if name not in self._files:
                 self._files[name] = Body(self._makers[name][1](), _MEDIA[Path(name).suffix])
             return self._files[name]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vega-Lite for a browser: the library that draws the charts of a report, as one script without a network.
+"""Vega-Lite for a browser: the chart library as one script that needs no network.
 
-Putting it together takes seconds in which no thread of a process runs, so another process does it, and the
-script is kept in the user's cache.
+Bundling takes seconds and blocks all threads of a process, so another process does it, and the script is kept
+in the user's cache.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _LONGEST_S = 120.0
 
 
 def version() -> str:
-    """Changes whenever :func:`kept` would give something else."""
-    known = f"{version_of('vl-convert-python')} {specs.VEGA_LITE} {_SNIPPET}"
-    return hashlib.sha256(known.encode()).hexdigest()[:16]
+    """Version of :func:`script`; changes with its content."""
+    ingredients = f"{version_of('vl-convert-python')} {specs.VEGA_LITE} {_SNIPPET}"
+    return hashlib.sha256(ingredients.encode()).hexdigest()[:16]
 
 
-def kept() -> bytes:
-    """The script. Raises StoreError where it cannot be made."""
-    return remembered.kept(NAME, version(), _made)
+def script() -> bytes:
+    """The script, from the cache if it is there. Raises StoreError if it cannot be made."""
+    return remembered.kept(NAME, version(), _make_script)
 
 
-def _made() -> bytes:
+def _make_script() -> bytes:
     argv = [sys.executable, "-c", _MAKE, _SNIPPET, specs.VEGA_LITE]
     try:
-        done = subprocess.run(argv, capture_output=True, timeout=_LONGEST_S, check=True)
+        process = subprocess.run(argv, capture_output=True, timeout=_LONGEST_S, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise StoreError(f"{NAME}: cannot be put together by {sys.executable}: {error}") from error
-    return done.stdout
+    return process.stdout

@@ -72,7 +72,7 @@ def serve(
         Settings(results, state_dir(), host, port, token, tls_cert, tls_key, tuple(name or ()))
     )
     serving = _serving()
-    listening = serving.bound(settings)
+    listening = serving.bind(settings)
     if not settings.is_loopback and settings.tls_cert is None:
         say("without TLS the token and all results can be read by whoever is on the way; see --tls-cert")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``/compare``: two results, levels of one, or several against the oldest, by what the command compares."""
+"""``/compare``: two results, levels of one result, or several results against the oldest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from linewatt.analysis.comparison.compare import Comparison, finding
 from linewatt.analysis.comparison.rows import METRICS, Options
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.features.serve.pages import rendered, templates
-from linewatt.features.serve.report_frame import Within, within
-from linewatt.features.serve.responses import Body, made
-from linewatt.features.serve.result_paths import key_of, refused_link, result_at, url_of
+from linewatt.features.serve.report_frame import ReportFrame, in_frame
+from linewatt.features.serve.responses import Body, body_response
+from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import Site, site_of
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.of_results import compared, of_published
@@ -31,12 +31,12 @@ router = APIRouter()
 MOST = 12
 """results on one page"""
 _SLOWER = ("slower",)
-"""what a verdict of two results is about, as with the command"""
+"""verdict of two results, as with the command"""
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
-    """One of several results against the base: its verdict in a sentence, or why there is none."""
+class ComparisonRow:
+    """A result compared with the base: its verdict in a sentence, or why there is none."""
 
     id: str
     url: str
@@ -49,101 +49,101 @@ class Against:
 async def compare(
     request: Request, a: str = "", b: str = "", by: str = "", base: str = "", factor: str = ""
 ) -> Response:
-    """By ``a`` and ``b``, or by every ``id`` that was ticked: of these the oldest is the base."""
+    """Compare ``a`` and ``b``, or all ticked results (``id``): the oldest is the base."""
     site = site_of(request)
     ticked = list(dict.fromkeys(request.query_params.getlist("id")))
-    wanted = [one for one in (a, b) if one] or ticked
-    if len(wanted) > MOST:
-        raise InvalidInput(f"{len(wanted)} results are ticked; at most {MOST} are compared at once")
-    paths = [await run_in_threadpool(result_at, site, one) for one in wanted]
+    references = [reference for reference in (a, b) if reference] or ticked
+    if len(references) > MOST:
+        raise InvalidInput(f"{len(references)} results are ticked; at most {MOST} are compared at once")
+    paths = [await run_in_threadpool(result_at, site, reference) for reference in references]
     if ticked and not a and len(paths) == 2:
         first, second = sorted(path.name for path in paths)
         return RedirectResponse(f"/compare?{urlencode({'a': first, 'b': second})}", 302)
     if not paths or (len(paths) == 1 and not by):
-        return await run_in_threadpool(_choose, request, site, paths)
+        return await run_in_threadpool(_choice_page, request, site, paths)
     key = ("compare", by, base, factor, *await run_in_threadpool(key_of, *paths))
     make = several_page if len(paths) > 2 else two_page
-    return made(request, await site.making.page(key, make, paths, (by, base, factor)))
+    return body_response(request, await site.page_pool.page(key, make, paths, (by, base, factor)))
 
 
-def _choose(request: Request, site: Site, paths: Sequence[Path]) -> Response:
-    """What to compare a result with."""
+def _choice_page(request: Request, site: Site, paths: Sequence[Path]) -> Response:
+    """The form that chooses what to compare."""
     ids = [path.name for path, _ in reversed(site.listed.now().rows)]
     chosen = paths[0].name if paths else ""
-    return site.page(request, "compare.html.j2", chosen=chosen, ids=ids, by=_known(paths))
+    return site.page(request, "compare.html.j2", chosen=chosen, ids=ids, by=_comparable_properties(paths))
 
 
-def _known(paths: Sequence[Path]) -> list[str]:
-    """By what levels of one result can be compared."""
+def _comparable_properties(paths: Sequence[Path]) -> list[str]:
+    """Properties of one result that have several levels to compare."""
     from linewatt.analysis.comparison.matching import known_properties, levels_of
     from linewatt.report.comparison.sides import side_of
 
     if not paths:
         return []
     with readable(paths[0]):
-        found = kept(paths[0])
-        if found.is_soak:
+        sides = kept(paths[0])
+        if sides.is_soak:
             return []
-        side = side_of(paths[0], found)
+        side = side_of(paths[0], sides)
     return [name for name in known_properties(side.cases) if len(levels_of(side, name)) > 1]
 
 
-Asked = tuple[str, str, str]
-"""by what, the base among its levels, and how large a change matters"""
+Criteria = tuple[str, str, str]
+"""property, base level, and smallest change that matters; "" for the default"""
 
 
-def _compared(paths: Sequence[Path], asked: Asked) -> Comparison:
-    """Raises InvalidInput, StoreError."""
-    by, base, factor = asked
+def _compare(paths: Sequence[Path], criteria: Criteria) -> Comparison:
+    """Compare results. Raises InvalidInput, StoreError."""
+    by, base, factor = criteria
     for path in paths:
-        refused_link(path)
+        refuse_links(path)
     with readable(*paths):
         if of_published([[path] for path in paths], plain=True):
             raise InvalidInput("published means are compared by 'linewatt compare', not on a page")
-        options = Options(by or None, _ratio(factor), tuple(METRICS), ())
+        options = Options(by or None, _parse_ratio(factor), tuple(METRICS), ())
         return compared([[(path, kept(path))] for path in paths], options, base or None)
 
 
-def _ratio(text: str) -> float | None:
+def _parse_ratio(text: str) -> float | None:
     from linewatt.report.comparison.factor import parse_factor
 
     return parse_factor(text) if text else None
 
 
-def two_page(paths: Sequence[Path], asked: Asked) -> Body:
-    """The comparison of two results, or of levels of one. Raises InvalidInput, StoreError."""
-    found = _compared(paths, asked)
+def two_page(paths: Sequence[Path], criteria: Criteria) -> Body:
+    """The comparison of two results, or of levels of one result. Raises InvalidInput, StoreError."""
+    comparison = _compare(paths, criteria)
     names = [(path.name, url_of(path)) for path in paths]
     turned = urlencode({"a": paths[-1].name, "b": paths[0].name}) if len(paths) == 2 else ""
-    beside = Markup(  # noqa: S704  our own template
-        rendered("compared.html.j2", results=names, turned=turned)
+    navigation = Markup(  # noqa: S704  our own template
+        rendered("comparison_links.html.j2", results=names, turned=turned)
     )
-    with within(Within(beside=beside)):
-        page = render(found, finding(found, _SLOWER if len(paths) == 2 else ()), pages=templates())
+    with in_frame(ReportFrame(navigation=navigation)):
+        page = render(comparison, finding(comparison, _SLOWER if len(paths) == 2 else ()), pages=templates())
     return Body(page.encode(), "text/html")
 
 
-def several_page(paths: Sequence[Path], asked: Asked) -> Body:
-    """Each of several results against the oldest."""
-    first, *others = sorted(paths, key=lambda path: path.name)
-    rows = [_against(first, other, asked) for other in others]
+def several_page(paths: Sequence[Path], criteria: Criteria) -> Body:
+    """Several results, each compared with the oldest."""
+    first, *later_paths = sorted(paths, key=lambda path: path.name)
+    rows = [_row_of_comparison(first, later, criteria) for later in later_paths]
     page = rendered(
         "compare_many.html.j2",
         here="/compare",
         first=first.name,
         first_url=url_of(first),
         rows=rows,
-        history=f"/history?{urlencode([('id', path.name) for path in (first, *others)])}",
+        history=f"/history?{urlencode([('id', path.name) for path in (first, *later_paths)])}",
     )
     return Body(page.encode(), "text/html")
 
 
-def _against(first: Path, other: Path, asked: Asked) -> Against:
-    query = urlencode({"a": first.name, "b": other.name})
+def _row_of_comparison(first: Path, later: Path, criteria: Criteria) -> ComparisonRow:
+    query = urlencode({"a": first.name, "b": later.name})
     try:
-        found = _compared((first, other), asked)
-        screen = first_screen(found, finding(found, _SLOWER))
+        comparison = _compare((first, later), criteria)
+        screen = first_screen(comparison, finding(comparison, _SLOWER))
         words, failed = (screen.sentence or screen.trust or "nothing to compare"), False
     except LinewattError as error:
         words, failed = str(error), True
-    return Against(other.name, url_of(other), f"/compare?{query}", words, failed)
+    return ComparisonRow(later.name, url_of(later), f"/compare?{query}", words, failed)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``/results/ID/files``: what is stored of a result; ``…/file/NAME``: one file of it, as text or to be saved.
+"""``/results/ID/files``: stored files of a result; ``…/file/NAME``: one file, as text or to be saved.
 
-No file is ever shown as a page: what a tool on a host wrote may be anything.
+No file is rendered as a page: tools on hosts may write any content.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from linewatt.store.sums import NAME as SUMS
 
 router = APIRouter()
 MOST_LISTED = 1000
-"""entries on one page; folders of trials of more are asked for by their number"""
+"""entries per page; of more trials, a folder can still be requested by its number"""
 _PIECE = 64 << 10
 _TEXTS = (".json", ".txt", ".yaml", ".yml", ".csv", ".md", ".log", ".jsonl", SUMS)
 _SANDBOX = {"content-security-policy": "default-src 'none'; sandbox", "cache-control": "private, no-cache"}
 
 
 @router.get("/results/{name}/files")
-def files(request: Request, name: str, under: str = "") -> Response:
-    """A folder of the result, or a packed file of it."""
+def show_files(request: Request, name: str, under: str = "") -> Response:
+    """List a folder or a packed file of the result."""
     site = site_of(request)
     path = result_at(site, name)
     folder = under.strip("/")
-    every = listed.entries(path, folder)
+    entries = listed.entries(path, folder)
     return site.page(
         request,
         "files.html.j2",
         url=url_of(path),
         id=path.name,
         folder=folder,
-        above=_above(folder),
-        entries=every[:MOST_LISTED],
-        left=max(0, len(every) - MOST_LISTED),
-        files_url=lambda one: f"{url_of(path)}/files?under={quote(one, safe='')}",
-        file_url=lambda one: f"{url_of(path)}/file/{quote(one)}",
+        above=_parent_folders(folder),
+        entries=entries[:MOST_LISTED],
+        left=max(0, len(entries) - MOST_LISTED),
+        files_url=lambda folder_name: f"{url_of(path)}/files?under={quote(folder_name, safe='')}",
+        file_url=lambda file_name: f"{url_of(path)}/file/{quote(file_name)}",
     )
 
 
-def _above(folder: str) -> list[Entry]:
-    """The folders that lead to one, itself last."""
+def _parent_folders(folder: str) -> list[Entry]:
+    """The folder and its parents, outermost first."""
     parts = folder.split("/") if folder else []
     return [Entry("/".join(parts[: at + 1]), is_folder=True) for at in range(len(parts))]
 
 
 @router.get("/results/{name}/file/{file:path}")
-def one_file(request: Request, name: str, file: str, save: bool = False) -> Response:
-    """A file of the result, or a text in a packed one. Only names that its checksums list are looked at."""
+def show_file(request: Request, name: str, file: str, save: bool = False) -> Response:
+    """A file of the result, or a text in a packed file; only files listed in its checksums."""
     path = result_at(site_of(request), name)
     inside = listed.text(path, file)
     title = file.rpartition("/")[2]
@@ -75,9 +75,9 @@ def _headers(title: str, *, save: bool) -> dict[str, str]:
 
 
 def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """A file of so many bytes in pieces; one that grew meanwhile ends there."""
+    """The first ``size`` bytes of a file in pieces, even if it grows meanwhile."""
     with file:
-        left = size
-        while left > 0 and (piece := file.read(min(_PIECE, left))):
-            left -= len(piece)
+        remaining_bytes = size
+        while remaining_bytes > 0 and (piece := file.read(min(_PIECE, remaining_bytes))):
+            remaining_bytes -= len(piece)
             yield piece

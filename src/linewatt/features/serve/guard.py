@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may ask what: every request passes here before any page sees it, and every answer on its way back.
+"""Access control: every request passes this guard before a page handles it, and every response afterwards.
 
-A request must be for a name that this server has (else a foreign page could read it through DNS rebinding),
-must not come from a page of another origin (but a click on a link may), must have the token where there is
-one, and only reads. A route that writes says so by its method POST, and then the request must come from one
-of our own pages.
+A request must name this server in its Host header (against DNS rebinding), must not come from a page of
+another origin (a click on a link may), must have the token if there is one, and must only read. A POST
+request, which may write, must come from a page of this server.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ CONTENT_SECURITY_POLICY: Final = "; ".join(
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "style-src-attr 'unsafe-inline'",  # the length of a bar; no style sheet can be slipped in by it
+        "style-src-attr 'unsafe-inline'",  # the length of a bar; allows no style sheet
         "img-src 'self' data:",
         "connect-src 'self'",
         "base-uri 'none'",
@@ -47,15 +46,15 @@ HEADERS: Final = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "private, no-cache",
 }
-"""of every answer, unless the page sets one of them itself"""
+"""headers of every response, unless the page sets them"""
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 _READS = ("GET", "HEAD")
 HEAD = "linewatt.head"
-"""in the scope of a request that wants no body: what would not end by itself has to end at once"""
+"""scope key of a HEAD request: a stream must end at once"""
 
 
 class Refused(Exception):
-    """A request that goes no further: its status and why, in one line."""
+    """A refused request: its status and the reason in one line."""
 
     def __init__(self, status: int, why: str, **headers: str) -> None:
         super().__init__(why)
@@ -77,12 +76,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # a websocket, which nothing here has: the server closes it
+            return  # no page uses websockets: the server closes it
         is_head = scope["method"] == "HEAD"
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": list(_with_ours(message.get("headers", ())))}
+                message = {**message, "headers": list(_with_default_headers(message.get("headers", ())))}
             elif is_head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
@@ -90,14 +89,14 @@ class Guard:
         try:
             self._check(scope)
         except Refused as error:
-            await _answer(guarded, error)
+            await _send_refusal(guarded, error)
             return
         inner = {**scope, "method": "GET", HEAD: True} if is_head else scope
         await self._app(inner, receive, guarded)
 
     def _check(self, scope: Scope) -> None:
-        """Raises Refused."""
-        headers = _headers(scope)
+        """Check host, method, origin and token. Raises Refused."""
+        headers = _request_headers(scope)
         host = self._checked_host(headers)
         method = scope["method"]
         if method not in (*_READS, "POST"):
@@ -117,9 +116,9 @@ class Guard:
 
 
 def _check_origin(headers: dict[str, str], host: str, *, reads: bool) -> None:
-    """A page elsewhere may lead a reader here, and nothing else. Raises Refused.
+    """Refuse requests from other origins, except links. Raises Refused.
 
-    Whether pages are of http or https is not looked at: before this server may stand one that speaks TLS.
+    http and https both count as the same origin: a TLS proxy may run in front of this server.
     """
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
@@ -133,22 +132,22 @@ def _check_origin(headers: dict[str, str], host: str, *, reads: bool) -> None:
 
 
 def _is_click(headers: dict[str, str]) -> bool:
-    """Whether a browser follows a link into a page of its own."""
+    """Whether the request is a top-level navigation of a browser."""
     return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 
-def _check_token(said: str, token: bytes) -> None:
-    """``Bearer TOKEN``, or the password of any user, which browsers ask for. Raises Refused."""
-    kind, _, rest = said.partition(" ")
-    given = b""
+def _check_token(authorization: str, token: bytes) -> None:
+    """Accept ``Bearer TOKEN``, or the token as the Basic password of any user. Raises Refused."""
+    kind, _, credentials = authorization.partition(" ")
+    sent_token = b""
     if kind.lower() == "bearer":
-        given = rest.strip().encode()
+        sent_token = credentials.strip().encode()
     elif kind.lower() == "basic":
         try:
-            given = base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
+            sent_token = base64.b64decode(credentials.strip(), validate=True).partition(b":")[2]
         except (binascii.Error, ValueError):
-            given = b""
-    if not hmac.compare_digest(given, token):
+            sent_token = b""
+    if not hmac.compare_digest(sent_token, token):
         raise Refused(
             401,
             "this server asks for its token, as the password of any user",
@@ -156,25 +155,25 @@ def _check_token(said: str, token: bytes) -> None:
         )
 
 
-def _headers(scope: Scope) -> dict[str, str]:
-    """By name in small letters; of a header that is there twice both, which nothing here allows."""
-    found: dict[str, str] = {}
+def _request_headers(scope: Scope) -> dict[str, str]:
+    """Request headers by lower-case name; repeated headers are joined, which no check accepts."""
+    by_name: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        by_name[name] = f"{by_name[name]}, {value}" if name in by_name else value
+    return by_name
 
 
-def _with_ours(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
-    given = [(name.lower(), value) for name, value in headers]
-    yield from given
-    there = {name for name, _ in given}
+def _with_default_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+    response_headers = [(name.lower(), value) for name, value in headers]
+    yield from response_headers
+    names = {name for name, _ in response_headers}
     for name, value in HEADERS.items():
-        if name.encode() not in there:
+        if name.encode() not in names:
             yield name.encode(), value.encode()
 
 
-async def _answer(send: Send, refused: Refused) -> None:
+async def _send_refusal(send: Send, refused: Refused) -> None:
     body = f"linewatt: {refused}\n".encode()
     headers = {
         "content-type": "text/plain; charset=utf-8",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``/live``: campaigns that run now, as they go on; and the one button of this server that changes anything.
+"""``/live``: running campaigns, and the button that stops one, the only action of this server that writes.
 
-Pages work without a script, as they are when they are loaded; with one, server-sent events keep them up to
-date. Whoever connects gets all that is to be seen first, so that nobody misses what was told before.
+Without scripts a page shows the state at loading time; with scripts, server-sent events update it. A new
+connection first gets the full state, so that it misses no earlier event.
 """
 
 from __future__ import annotations
@@ -31,67 +31,67 @@ from linewatt.features.serve.site import Site, site_of
 from linewatt.foreign import contained
 
 BEAT_S = 15.0
-"""after which a stream says something, so that one that is dead is found"""
+"""interval of comments on an idle stream, so that dead connections are detected"""
 AGAIN_MS = 2000
 """before a browser that lost its stream connects again"""
 FORM_BYTES = 4096
 FORM_LIMIT_S = 10.0
 _TOKEN = secrets.token_urlsafe(32)
-"""of this process: only a page that it made itself can send it back"""
+"""form token of this process: only its own pages can send it back"""
 
 router = APIRouter()
 
 
 @router.get("/live")
 async def list_running(request: Request) -> Response:
-    """The campaigns that run now, also those whose results are elsewhere."""
+    """All running campaigns, including those that store results elsewhere."""
     settings = site_of(request).settings
-    found = [_listed(settings, one) for one in await client.running(settings.state)]
-    return site_of(request).page(request, "live.html.j2", runs=found)
+    rows = [_row_of_run(settings, snapshot) for snapshot in await client.running(settings.state)]
+    return site_of(request).page(request, "live.html.j2", runs=rows)
 
 
 @router.get("/live/{result_id}")
 async def show_run(request: Request, result_id: str) -> Response:
-    """One run, as it is now."""
+    """The page of one run."""
     try:
         view = await _view(request, result_id)
     except NotRunning as error:
-        return _gone(request, result_id, str(error), 404)
-    words = live_words.whole(view)
+        return _ended_page(request, result_id, str(error), 404)
+    words = live_words.full_page(view)
     return site_of(request).page(
         request,
         "live_run.html.j2",
         id=result_id,
         words=words,
         token=_TOKEN,
-        results=_elsewhere(site_of(request).settings, view),
+        results=_foreign_folder(site_of(request).settings, view),
     )
 
 
 @router.get("/live/{result_id}/events")
 async def events(request: Request, result_id: str) -> Response:
-    """What happens in a run, as server-sent events: ``whole``, then ``change``, and ``closed`` at its end."""
+    """Server-sent events of a run: ``whole``, then ``change``, and ``closed`` at its end."""
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     if HEAD in request.scope:
         return Response(media_type="text/event-stream", headers=headers)
-    stream = _events(_hub(request), site_of(request), result_id)
+    stream = _event_stream(_hub(request), site_of(request), result_id)
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
 @router.get("/live/{result_id}/stop")
 async def ask_to_stop(request: Request, result_id: str) -> Response:
-    """What stopping a run means, where no script shows it in the page itself."""
+    """The page that asks to confirm a stop, for browsers without scripts."""
     try:
         view = await _view(request, result_id)
     except NotRunning as error:
-        return _gone(request, result_id, str(error), 404)
+        return _ended_page(request, result_id, str(error), 404)
     head = live_words.head(view)
     return site_of(request).page(request, "live_stop.html.j2", id=result_id, head=head, token=_TOKEN)
 
 
 @router.post("/live/{result_id}/stop")
 async def stop(request: Request, result_id: str) -> Response:
-    """Have a run end as an interrupt ends it. Asked again, it is stopping still."""
+    """Stop a run like an interrupt; a repeated request is accepted, too."""
     if not secrets.compare_digest((await _token(request)).encode(), _TOKEN.encode()):
         raise HTTPException(403, "this form is not of this server as it runs now; load the page again")
     where = request.client.host if request.client is not None else "an unknown address"
@@ -100,26 +100,26 @@ async def stop(request: Request, result_id: str) -> Response:
             site_of(request).settings.state, result_id, f"linewatt serve, for a browser at {where}"
         )
     except NotRunning as error:
-        return _gone(request, result_id, str(error), 409)
+        return _ended_page(request, result_id, str(error), 409)
     if not accepted:
-        return _gone(request, result_id, f"It is not stopped: {text}.", 409)
+        return _ended_page(request, result_id, f"It is not stopped: {text}.", 409)
     return RedirectResponse(f"/live/{result_id}", status_code=303)
 
 
 async def _view(request: Request, result_id: str) -> View:
-    """What is to be seen of a run. Raises NotRunning."""
-    found = await client.look(site_of(request).settings.state, result_id)
+    """The state of a run. Raises NotRunning."""
+    snapshot = await client.look(site_of(request).settings.state, result_id)
     try:
         with contained(f"what {result_id} tells"):
-            view = View(found)
-            live_words.whole(view)
+            view = View(snapshot)
+            live_words.full_page(view)
     except ParseError as error:
         raise NotRunning(str(error)) from error
     return view
 
 
 def _hub(request: Request) -> Hub:
-    """The one of this application: made in the loop that serves it."""
+    """The hub of this application, created in its event loop at first use."""
     state = request.app.state
     if not hasattr(state, "live_hub"):
         state.live_hub = Hub(site_of(request).settings.state)
@@ -127,46 +127,46 @@ def _hub(request: Request) -> Hub:
     return hub
 
 
-async def _events(hub: Hub, site: Site, result_id: str) -> AsyncIterator[bytes]:
+async def _event_stream(hub: Hub, site: Site, result_id: str) -> AsyncIterator[bytes]:
     yield f"retry: {AGAIN_MS}\n\n".encode()
     try:
         async with hub.listening(result_id) as listener:
             while True:
-                told = await listener.next(BEAT_S)
-                if told is None:
+                event = await listener.next(BEAT_S)
+                if event is None:
                     yield b": nothing new\n\n"
                     continue
-                name, words = told
+                name, words = event
                 if name == "closed":
                     words = {**words, "result": _result_url(site, result_id)}
-                yield _event(name, words)
+                yield _format_event(name, words)
                 if name == "closed":
                     return
     except NotRunning as error:  # it ended while this browser was away
         over = hub.ended(result_id) or {"how": "Over", "text": f"Not running: {error}", "good": False}
-        yield _event("closed", {**over, "result": _result_url(site, result_id)})
+        yield _format_event("closed", {**over, "result": _result_url(site, result_id)})
     except TooMany as error:
-        yield _event("refused", {"text": str(error)})
+        yield _format_event("refused", {"text": str(error)})
 
 
-def _event(name: str, words: Words) -> bytes:
+def _format_event(name: str, words: Words) -> bytes:
     return f"event: {name}\ndata: {json.dumps(words, allow_nan=False)}\n\n".encode()
 
 
-def _listed(settings: Settings, found: Words) -> Words:
-    """A run in the list; one that does not answer, or not as runs do, has only its name."""
-    result_id = str(found["id"])
+def _row_of_run(settings: Settings, snapshot: Words) -> Words:
+    """A run in the list; a run that does not answer, or answers invalid data, has only its id."""
+    result_id = str(snapshot["id"])
     try:
         with contained(f"what {result_id} tells"):
-            view = View(found)
-            head = live_words.head(view) if "seq" in found else None
-            return {"id": result_id, "head": head, "results": _elsewhere(settings, view)}
+            view = View(snapshot)
+            head = live_words.head(view) if "seq" in snapshot else None
+            return {"id": result_id, "head": head, "results": _foreign_folder(settings, view)}
     except ParseError:
         return {"id": result_id, "head": None, "results": None}
 
 
-def _elsewhere(settings: Settings, view: View) -> str | None:
-    """Where a run keeps its results, if not where this server looks."""
+def _foreign_folder(settings: Settings, view: View) -> str | None:
+    """The folder of a run's results, if this server does not serve it; else None."""
     path = view.state["path"]
     if not path or Path(path).parent.resolve() == settings.results.resolve():
         return None
@@ -174,15 +174,15 @@ def _elsewhere(settings: Settings, view: View) -> str | None:
 
 
 def _result_url(site: Site, result_id: str) -> str | None:
-    """The page of a result, where it is there."""
+    """The URL of a result; None if it is not stored here."""
     try:
         return url_of(result_at(site, result_id))
     except (HTTPException, StoreError):
         return None
 
 
-def _gone(request: Request, result_id: str, why: str, status: int) -> Response:
-    """Of a run that is over, or never was."""
+def _ended_page(request: Request, result_id: str, why: str, status: int) -> Response:
+    """The page of a run that ended or is unknown."""
     site = site_of(request)
     url = _result_url(site, result_id)
     ended = _hub(request).ended(result_id)
@@ -193,7 +193,7 @@ def _gone(request: Request, result_id: str, why: str, status: int) -> Response:
 
 
 async def _token(request: Request) -> str:
-    """What a form sent as its token; "" where there is none, or too much of it."""
+    """The token of a form; "" if it is missing, too large or late."""
     data = b""
     try:
         async with asyncio.timeout(FORM_LIMIT_S):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection to each run that is looked at, whatever the number of browsers.
+"""One connection to each watched run, shared by all browsers.
 
-A run thus has one reader of this server, which always reads. What a browser is slow to take is thrown away
-here: it gets all that is to be seen at once when it comes round to it.
+The hub always reads, so a slow browser does not slow down the run: its queued events are dropped, and it gets
+the full state next.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from linewatt.features.serve.live_words import Words
 from linewatt.foreign import contained
 
 MOST_QUEUED = 16
-"""events that a browser has not taken; with more it gets the whole instead"""
+"""events queued for a browser; with more it gets the full state instead"""
 MOST_BROWSERS = 64
 """pages that are kept up to date at once"""
 ENDED_S = 60.0
-"""for which it is kept how a run ended, for who comes back: later it may have been gone on with"""
+"""for which the end of a run is kept for reconnecting browsers; later the run may have been resumed"""
 AGAIN_S = 1.0
-"""before a run that cut us off is connected to again"""
+"""before reconnecting to a run that closed the connection"""
 
 
 class TooMany(LinewattError):
-    """More pages are open than are kept up to date."""
+    """More than :data:`MOST_BROWSERS` live pages are open."""
 
 
 class Listener:
-    """A browser: what is to be sent to it, at most :data:`MOST_QUEUED` events of it."""
+    """A browser and its queue of at most :data:`MOST_QUEUED` events."""
 
-    def __init__(self, whole: Callable[[], Words]) -> None:
-        self._whole = whole
+    def __init__(self, make_page: Callable[[], Words]) -> None:
+        self._make_page = make_page
         self._queue: deque[tuple[str, Words]] = deque()
         self._arrived = asyncio.Event()
         self._behind = True
         self._over: Words | None = None
 
     def put(self, words: Words) -> None:
-        """An event; one that is too much throws all away for the whole."""
+        """Queue an event; a full queue is dropped in favour of the full state."""
         if not self._behind:
             self._queue.append(("change", words))
         if len(self._queue) > MOST_QUEUED:
@@ -55,23 +55,23 @@ class Listener:
         self._arrived.set()
 
     def renew(self) -> None:
-        """Have it get the whole next."""
+        """Send the full state next."""
         self._queue.clear()
         self._behind = True
         self._arrived.set()
 
     def end(self, words: Words) -> None:
-        """The last that it gets."""
+        """Queue the last event."""
         self._over = words
         self._arrived.set()
 
     @property
     def waiting(self) -> int:
-        """How many events it has not taken."""
+        """Number of queued events."""
         return len(self._queue)
 
     async def next(self, limit_s: float) -> tuple[str, Words] | None:
-        """The next event: its name and data; ``None`` where there is none in time. ``closed`` is the last."""
+        """Name and data of the next event; ``None`` after ``limit_s``. ``closed`` is the last."""
         if not (self._behind or self._queue or self._over):
             self._arrived.clear()
             with suppress(TimeoutError):
@@ -80,17 +80,17 @@ class Listener:
         if self._behind:
             self._behind = False
             self._queue.clear()
-            return "whole", self._whole()
+            return "whole", self._make_page()
         if self._queue:
             return self._queue.popleft()
         return None if self._over is None else ("closed", self._over)
 
 
-class Watched:
-    """A run, and the browsers that look at it."""
+class WatchedRun:
+    """A run and the browsers that watch it."""
 
     def __init__(self, state: Path, result_id: str, ended: Callable[[str, Words], None]) -> None:
-        """``ended`` is told how it did."""
+        """``ended`` is called with the id and the final state."""
         self._ended = ended
         self.view = View()
         self.listeners: set[Listener] = set()
@@ -99,7 +99,7 @@ class Watched:
         self._task = asyncio.create_task(self._follow())
 
     async def ready(self) -> None:
-        """Once there is something to be seen. Raises NotRunning."""
+        """Wait for the first snapshot. Raises NotRunning."""
         await asyncio.shield(self._first)
 
     @property
@@ -112,10 +112,10 @@ class Watched:
         if not self._task.cancelled():
             self._task.exception()
         if self._first.done() and not self._first.cancelled():
-            self._first.exception()  # it was told to whom it concerned
+            self._first.exception()  # already raised to the browsers that waited
 
     async def _follow(self) -> None:
-        """Until its end. What goes wrong is why it cannot be looked at, or its end."""
+        """Follow the run until its end. An error before the first snapshot is raised by ``ready``."""
         try:
             while self.view.state["closed"] is None:
                 await self._connection()
@@ -130,34 +130,34 @@ class Watched:
             words = live_words.closed(self.view)
             if self.view.state["closed"] is not None:
                 self._ended(self._id, words)
-            for one in self.listeners:
-                one.end(words)
+            for listener in self.listeners:
+                listener.end(words)
 
     async def _connection(self) -> None:
-        """Take what one connection tells. Raises NotRunning, also where no run tells such."""
-        async with aclosing(client.watch(self._state, self._id)) as told:
-            async for document in told:
+        """Take all documents of one connection. Raises NotRunning, also for invalid documents."""
+        async with aclosing(client.watch(self._state, self._id)) as documents:
+            async for document in documents:
                 try:
                     with contained(f"what {self._id} tells"):
-                        self._take(document)
+                        self._take_document(document)
                 except ParseError as error:
                     raise NotRunning(str(error)) from error
 
-    def _take(self, document: Words) -> None:
+    def _take_document(self, document: Words) -> None:
         if document.get("event") == "snapshot":
             self.view = View(document)
-            live_words.whole(self.view)  # what cannot be shown is found here
-            for one in self.listeners:
-                one.renew()
+            live_words.full_page(self.view)  # raises for a state that cannot be shown
+            for listener in self.listeners:
+                listener.renew()
             if not self._first.done():
                 self._first.set_result(None)
             return
         self.view.take(document)
-        words = self._words(document)
-        for one in self.listeners:
-            one.put(words)
+        words = self._change_words(document)
+        for listener in self.listeners:
+            listener.put(words)
 
-    def _words(self, document: Words) -> Words:
+    def _change_words(self, document: Words) -> Words:
         match document["event"]:
             case "trial_stored":
                 return live_words.stored(self.view)
@@ -170,35 +170,35 @@ class Watched:
 
 
 class Hub:
-    """All runs that are looked at."""
+    """All watched runs."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
-        self._watched: dict[str, Watched] = {}
+        self._watched: dict[str, WatchedRun] = {}
         self._ended: dict[str, tuple[float, Words]] = {}
 
     @property
     def browsers(self) -> int:
-        return sum(len(one.listeners) for one in self._watched.values())
+        return sum(len(watched.listeners) for watched in self._watched.values())
 
     def ended(self, result_id: str) -> Words | None:
-        """How a run ended just now, if a browser looked at it then."""
+        """The final state of a run that ended within ENDED_S, if a browser watched it."""
         since_s = time.monotonic() - ENDED_S
-        self._ended = {name: one for name, one in self._ended.items() if one[0] > since_s}
+        self._ended = {name: end for name, end in self._ended.items() if end[0] > since_s}
         return self._ended[result_id][1] if result_id in self._ended else None
 
-    def _note(self, result_id: str, words: Words) -> None:
+    def _remember_end(self, result_id: str, words: Words) -> None:
         self._ended[result_id] = time.monotonic(), words
 
     @asynccontextmanager
     async def listening(self, result_id: str) -> AsyncIterator[Listener]:
-        """A browser that looks at a run. Raises NotRunning, TooMany."""
+        """Register a browser for a run. Raises NotRunning, TooMany."""
         if self.browsers >= MOST_BROWSERS:
             raise TooMany(f"{MOST_BROWSERS} pages are open already; close some")
         watched = self._watched.get(result_id)
         if watched is None or watched.is_done:
-            watched = self._watched[result_id] = Watched(self._state, result_id, self._note)
-        listener = Listener(lambda: live_words.whole(watched.view))
+            watched = self._watched[result_id] = WatchedRun(self._state, result_id, self._remember_end)
+        listener = Listener(lambda: live_words.full_page(watched.view))
         watched.listeners.add(listener)
         try:
             await watched.ready()

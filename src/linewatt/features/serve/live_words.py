@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running campaign in the words of a page: what a run tells, as text with its units. Pure.
+"""The state of a running campaign as text with units, for a page. Pure.
 
-Numbers go to the browser beside their words where it draws them or lets them run on: throughput for the
-chart, seconds for clocks.
+Numbers that the browser draws or counts on are sent as well: throughput for the chart, seconds for clocks.
 """
 
 from __future__ import annotations
@@ -19,42 +18,42 @@ from linewatt.units import format_percent, format_rate, format_seconds
 Words = dict[str, Any]
 UNKNOWN = "–"
 NOW_S = 3.0
-"""after which a throughput is not of now"""
+"""age after which a throughput is no longer shown as current"""
 MOST_WATTS = 48
 """hosts whose watts are shown"""
 _HOW = {"done": "Ended", "stopped": "Stopped", "failed": "Failed"}
 
 
-def whole(view: View) -> Words:
-    """All of a page: for who comes, and for who comes back."""
-    rows = [row(one) for one in view.state["rows"]]
+def full_page(view: View) -> Words:
+    """The full state, for new and reconnecting browsers."""
+    rows = [row(trial) for trial in view.state["rows"]]
     return {**moment(view), "rows": rows, "findings": findings(view), "chart": chart(view)}
 
 
 def moment(view: View) -> Words:
-    """What changes with any event."""
+    """The parts that change with every event."""
     return {"head": head(view), "now": now(view)}
 
 
 def second(view: View) -> Words:
-    """What changes from second to second while a load runs."""
-    return {**moment(view), "point": _newest(view)}
+    """The parts that change every second while a load runs."""
+    return {**moment(view), "point": _chart_update(view)}
 
 
 def stored(view: View) -> Words:
-    """A trial that was stored just now."""
+    """The parts that change when a trial is stored."""
     newest = view.state["rows"][-1]
     return {
         **moment(view),
         "row": row(newest),
         "findings": findings(view),
-        "said": _outcome(view, newest),
+        "said": _announcement(view, newest),
         "chart_said": chart_said(view),
     }
 
 
 def head(view: View) -> Words:
-    """How far it is."""
+    """Progress, phase and times of the run."""
     state = view.state
     at_s = state.get("at_s") or state["began_s"]
     elapsed_s = None if state["began_s"] is None else max(0.0, at_s - state["began_s"])
@@ -72,7 +71,7 @@ def head(view: View) -> Words:
     return {
         "progress": progress,
         "ratio": ratio,
-        "what": _what(state),
+        "what": _activity(state),
         "phase": state["phase"],
         "elapsed_s": elapsed_s,
         "elapsed": clock(elapsed_s),
@@ -87,22 +86,22 @@ def head(view: View) -> Words:
 
 
 def clock(seconds: float | None) -> str:
-    """A time that runs on, in whole seconds."""
+    """A duration for a running clock, in whole seconds."""
     if seconds is None:
         return UNKNOWN
     return f"{seconds:.0f} s" if seconds < 59.5 else format_seconds(seconds)
 
 
 def _left_s(state: Mapping[str, Any], at_s: float) -> float | None:
-    """Seconds until its end, as it was last said; None: not known, or longer ago than was left."""
+    """Estimated seconds until the end; None if unknown or exceeded."""
     if state["left_s"] is None or state["ended"] is not None:
         return None
     left_s = state["left_s"] - (at_s - state["left_at_s"])
     return left_s if left_s >= 0 else None
 
 
-def _what(state: Mapping[str, Any]) -> str:
-    """Which trials run, or what else happens."""
+def _activity(state: Mapping[str, Any]) -> str:
+    """The running trials, or the phase."""
     running = state["running"]
     if state["ended"] is not None:
         return state["phase"] or "undoing every change"
@@ -115,105 +114,109 @@ def _what(state: Mapping[str, Any]) -> str:
 
 
 def now(view: View) -> Words | None:
-    """Throughput, CPU by role and watts as they are now; None: no load runs."""
-    told = view.state["now"]
-    if told is None or (view.state.get("at_s") or 0.0) - told["at_s"] > NOW_S:
+    """Current throughput, CPU by role and watts; None if no load runs."""
+    current = view.state["now"]
+    if current is None or (view.state.get("at_s") or 0.0) - current["at_s"] > NOW_S:
         return None
-    ends = [cpu_end(one) for one in told["cpu"] or ()]
-    users = told.get("users")
+    ends = [cpu_end(end) for end in current["cpu"] or ()]
+    users = current.get("users")
     return {
-        "throughput": UNKNOWN if told["throughput_bps"] is None else format_rate(told["throughput_bps"]),
+        "throughput": UNKNOWN
+        if current["throughput_bps"] is None
+        else format_rate(current["throughput_bps"]),
         "users": None if users is None else f"{users} users",
         "cpu": ends,
-        "more": max(0, told["ends"] - len(ends)) if ends else 0,
-        "watts": [watts(one) for one in told["watts"][:MOST_WATTS]],
+        "more": max(0, current["ends"] - len(ends)) if ends else 0,
+        "watts": [watts(reading) for reading in current["watts"][:MOST_WATTS]],
     }
 
 
 def cpu_end(end: Mapping[str, Any]) -> Words:
-    """CPU use of one end now."""
+    """Current CPU use of one end."""
     cores, cpus = end["cpu_cores"], end["cpus"]
     return {
         "host": str(end["host"]),
         "role": str(end["role"]),
         "cpu": UNKNOWN if cores is None else f"{format_percent(cores, 0)} of {100 * cpus} %",
-        "app": _busy(end["app_busy_ratio"]),
-        "irq": _busy(end["irq_busy_ratio"]),
+        "app": _format_busy(end["app_busy_ratio"]),
+        "irq": _format_busy(end["irq_busy_ratio"]),
     }
 
 
-def _busy(ratio: float | None) -> str:
+def _format_busy(ratio: float | None) -> str:
     return UNKNOWN if ratio is None else format_percent(max(0.0, ratio), 0)
 
 
-def watts(told: Mapping[str, Any]) -> Words:
-    """Watts of a host; what was not measured is marked."""
-    scope, provenance = str(told["scope"]), told["provenance"]
+def watts(reading: Mapping[str, Any]) -> Words:
+    """Watts of a host; values that were not measured are marked."""
+    scope, provenance = str(reading["scope"]), reading["provenance"]
     return {
-        "host": str(told["host"]),
-        "watts": f"{told['power_w']:,.1f} W",
+        "host": str(reading["host"]),
+        "watts": f"{reading['power_w']:,.1f} W",
         "scope": SCOPE_WORDS.get(scope, scope),
         "mark": None if provenance == "measured" else PROVENANCE_WORDS.get(provenance, str(provenance)),
     }
 
 
-def row(told: Mapping[str, Any]) -> Words:
+def row(trial: Mapping[str, Any]) -> Words:
     """A stored trial."""
-    lost = told["lost_ratio"]
-    ends = [f"{one['host']} ({one['role']}) {_cores(one)}" for one in told["ends"]]
-    more = told["hosts"] - len(ends)
+    lost = trial["lost_ratio"]
+    ends = [f"{end['host']} ({end['role']}) {_format_cpu(end)}" for end in trial["ends"]]
+    more = trial["hosts"] - len(ends)
     return {
-        "number": told["number"],
-        "case": f"{told['case']}, repetition {told['repetition']}",
-        "failed": bool(told["failed"]),
-        "reason": told["reason"] if told["failed"] else None,
-        "throughput": UNKNOWN if told["failed"] else format_rate(told["throughput_bps"]),
+        "number": trial["number"],
+        "case": f"{trial['case']}, repetition {trial['repetition']}",
+        "failed": bool(trial["failed"]),
+        "reason": trial["reason"] if trial["failed"] else None,
+        "throughput": UNKNOWN if trial["failed"] else format_rate(trial["throughput_bps"]),
         "lost": None if lost is None else f"{100 * lost:.2f} % lost",
         "cpu": [*ends, f"and {more} more hosts"] if more > 0 else ends,
-        "watts": [watts(one) for one in told["watts"]],
-        "findings": list(dict.fromkeys(one["title"] for one in told["findings"])),
+        "watts": [watts(reading) for reading in trial["watts"]],
+        "findings": list(dict.fromkeys(finding["title"] for finding in trial["findings"])),
     }
 
 
-def _cores(end: Mapping[str, Any]) -> str:
-    """``134 %, app CPUs 97 %, IRQ CPUs 41 %``; a role that is not known is not said."""
+def _format_cpu(end: Mapping[str, Any]) -> str:
+    """``134 %, app CPUs 97 %, IRQ CPUs 41 %``; unknown roles are left out."""
     cores = end["cpu_cores"]
     roles = (("app", end["app_busy_ratio"]), ("IRQ", end["irq_busy_ratio"]))
-    said = [f"{name} CPUs {_busy(ratio)}" for name, ratio in roles if ratio is not None]
-    return ", ".join([UNKNOWN if cores is None else format_percent(cores, 0), *said])
+    shares = [f"{name} CPUs {_format_busy(ratio)}" for name, ratio in roles if ratio is not None]
+    return ", ".join([UNKNOWN if cores is None else format_percent(cores, 0), *shares])
 
 
-def _outcome(view: View, told: Mapping[str, Any]) -> str:
-    """For who listens to the page: one sentence a trial."""
+def _announcement(view: View, trial: Mapping[str, Any]) -> str:
+    """One sentence per trial, for screen readers."""
     state = view.state
-    return f"Trial {told['number']} of {state['trials']}, {told['case']}: {told['said']}"
+    return f"Trial {trial['number']} of {state['trials']}, {trial['case']}: {trial['said']}"
 
 
 def findings(view: View) -> list[Words]:
-    """What was found, the newest first."""
-    return [{"title": one["title"], "text": one["text"]} for one in reversed(view.state["findings"])]
+    """Findings, newest first."""
+    return [
+        {"title": finding["title"], "text": finding["text"]} for finding in reversed(view.state["findings"])
+    ]
 
 
 def chart(view: View) -> Words:
-    """Throughput of the last minutes: points of (seconds ago, bit/s), and how high the scale goes."""
+    """Throughput of the last minutes: points of (seconds ago, bit/s), and the scale."""
     state = view.state
     at_s = state.get("at_s") or 0.0
     points = [[round(at_s - time_s, 2), rate_bps] for time_s, rate_bps in state["history"]]
-    said = chart_said(view)
-    return {"points": points, "seconds": HISTORY_S, "said": said, **scale(state["history"])}
+    description = chart_said(view)
+    return {"points": points, "seconds": HISTORY_S, "said": description, **scale(state["history"])}
 
 
 def chart_said(view: View) -> str:
-    """The chart for who does not see it."""
-    known = [rate for _, rate in view.state["history"] if rate is not None]
+    """A description of the chart for screen readers."""
+    rates = [rate for _, rate in view.state["history"] if rate is not None]
     span = f"in the last {format_seconds(HISTORY_S)}"
-    if not known:
+    if not rates:
         return f"No throughput is known {span}."
-    return f"Between {format_rate(min(known))} and {format_rate(max(known))} {span}."
+    return f"Between {format_rate(min(rates))} and {format_rate(max(rates))} {span}."
 
 
 def scale(history: Sequence[Sequence[float | None]]) -> Words:
-    """The top of a chart that all points fit below: 1, 2 or 5 times a power of ten."""
+    """The upper limit of the chart: 1, 2 or 5 times a power of ten."""
     most_bps = max((rate for _, rate in history if rate is not None), default=0.0)
     if not most_bps > 0:
         return {"top_bps": None, "top": "", "half": ""}
@@ -222,31 +225,31 @@ def scale(history: Sequence[Sequence[float | None]]) -> Words:
     return {"top_bps": top_bps, "top": format_rate(top_bps, 2), "half": format_rate(top_bps / 2, 2)}
 
 
-def _newest(view: View) -> Words | None:
-    """What is added to the chart."""
-    told, history = view.state["now"], view.state["history"]
-    if told is None or not history:
+def _chart_update(view: View) -> Words | None:
+    """The newest point of the chart and the scale; None without a current load."""
+    current, history = view.state["now"], view.state["history"]
+    if current is None or not history:
         return None
     return {"bps": history[-1][1], **scale(history)}
 
 
 def closed(view: View) -> Words:
-    """How it ended."""
-    told = view.state["closed"]
-    if told is None:
+    """The end of the run as text."""
+    end = view.state["closed"]
+    if end is None:
         return {
             "how": "Lost",
             "text": "The run ended without a word: its process was killed, or it cannot be watched any more. "
             "What it changed on hosts is put back by linewatt restore.",
             "good": False,
         }
-    state, how = view.state, _HOW.get(told["how"], "Ended")
+    state, how = view.state, _HOW.get(end["how"], "Ended")
     words = [f"{how}."]
     if state["trials"]:
         words.append(f"{state['stored']} of {state['trials']} trials are stored.")
-    if told["reason"]:
-        words.append(str(told["reason"]))
-    if told["how"] == "stopped" and state["resumable"]:
+    if end["reason"]:
+        words.append(str(end["reason"]))
+    if end["how"] == "stopped" and state["resumable"]:
         words.append(f"Go on with: linewatt resume {state['id']}")
-    good = told["how"] == "done" and not state["problems"]
+    good = end["how"] == "done" and not state["problems"]
     return {"how": how, "text": " ".join(words), "good": good}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages that take long: made by few processes of their own, each once however many ask, kept for the next.
+"""Slow pages: made by a few processes, once for concurrent requests, and cached.
 
-Processes, since what draws charts lets no other thread run meanwhile: a server would stand still, and would
-not end before the chart is drawn. What is kept is found under a key that changes with what a page is made of.
+Drawing charts blocks all threads of a process; in the server it would block all requests and the shutdown.
+The key of a cached page changes with the files that the page is made of.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from linewatt.features.serve.responses import Body
 AT_ONCE = 2
 MOST_WAITING = 16
 MOST_BYTES = 64 << 20
-"""of pages that are kept"""
+"""limit of the cache"""
 _PAGES_EACH = 200
-"""that one process makes before another takes its place: what a large result needed is given back"""
+"""pages per process before it is replaced, which frees the memory of large results"""
 _NICE = 10
-"""a campaign that runs on this machine comes first"""
+"""a campaign on this machine has priority"""
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def processes() -> Executor:
-    """Processes that end with this one, however it ends."""
+    """A pool of processes that end with this process, even if it is killed."""
     return ProcessPoolExecutor(
         AT_ONCE,
         multiprocessing.get_context("spawn"),
@@ -46,7 +46,7 @@ def processes() -> Executor:
 
 
 def _begin(server: int) -> None:
-    """Ctrl-C is for the server, which this process does not outlive and does not slow down."""
+    """Ignore Ctrl-C, lower the priority, and end with the server process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICE)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -54,8 +54,8 @@ def _begin(server: int) -> None:
         os._exit(0)
 
 
-class Making:
-    """Pages under way, and those that were asked for last."""
+class PagePool:
+    """Pages being made, and a cache of those requested last."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Making:
         at_once: int = AT_ONCE,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        self._given = pool
+        self._given_pool = pool
         self._pool: Executor | None = pool
         self._most_bytes = most_bytes
         self._most = at_once + waiting
@@ -74,29 +74,31 @@ class Making:
         self._lock = Lock()
 
     async def page(self, key: Hashable, make: Callable[..., Body], *arguments: object) -> Body:
-        """What ``make`` gives of its arguments, or gave under this key; both are sent to another process.
+        """The cached page of ``key``, or ``make(*arguments)``, called in another process.
 
-        Raises what it raises; HTTPException (503) where too many wait already.
+        Raises what ``make`` raises; HTTPException (503) if too many pages are waiting.
         """
         try:
-            return await asyncio.shield(asyncio.wrap_future(self._asked(key, make, arguments)))
+            return await asyncio.shield(asyncio.wrap_future(self._future_of(key, make, arguments)))
         except BrokenProcessPool as error:
-            self._anew()
+            self._replace_pool()
             raise StoreError(
                 "what made this page ended; it may have needed more memory than there is"
             ) from error
 
     async def once(self, make: Callable[..., Body], *arguments: object) -> Body:
-        """What ``make`` gives, which is not kept."""
+        """The result of ``make``, not cached."""
         return await self.page(_Once(), make, *arguments)
 
-    def _asked(self, key: Hashable, make: Callable[..., Body], arguments: tuple[object, ...]) -> Future[Body]:
+    def _future_of(
+        self, key: Hashable, make: Callable[..., Body], arguments: tuple[object, ...]
+    ) -> Future[Body]:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                there: Future[Body] = Future()
-                there.set_result(self._kept[key])
-                return there
+                finished: Future[Body] = Future()
+                finished.set_result(self._kept[key])
+                return finished
             if key in self._under_way:
                 return self._under_way[key]
             if len(self._under_way) >= self._most:
@@ -104,41 +106,41 @@ class Making:
                 raise HTTPException(503, why, {"retry-after": "5"})
             if self._pool is None:
                 self._pool = processes()
-            made = self._pool.submit(_packed, make, *arguments)
-            self._under_way[key] = made
-        made.add_done_callback(lambda done: self._done(key, done))
-        return made
+            future = self._pool.submit(_make_packed, make, *arguments)
+            self._under_way[key] = future
+        future.add_done_callback(lambda finished_future: self._store(key, finished_future))
+        return future
 
     def stop(self) -> None:
-        """End what makes pages, whatever it is at."""
+        """Kill the processes of the pool."""
         pool = self._pool
         if isinstance(pool, ProcessPoolExecutor):
             for process in list((pool._processes or {}).values()):
                 process.kill()
 
-    def _anew(self) -> None:
+    def _replace_pool(self) -> None:
         with self._lock:
-            self._pool = self._given
+            self._pool = self._given_pool
 
-    def _done(self, key: Hashable, done: Future[Body]) -> None:
+    def _store(self, key: Hashable, future: Future[Body]) -> None:
         with self._lock:
             self._under_way.pop(key, None)
-            if done.cancelled() or done.exception() is not None or isinstance(key, _Once):
+            if future.cancelled() or future.exception() is not None or isinstance(key, _Once):
                 return
-            page = done.result()
+            page = future.result()
             if 2 * page.size > self._most_bytes:
                 return
             self._kept[key] = page
-            while sum(one.size for one in self._kept.values()) > self._most_bytes:
+            while sum(kept_page.size for kept_page in self._kept.values()) > self._most_bytes:
                 self._kept.popitem(last=False)
 
 
-def _packed(make: Callable[..., Body], *arguments: object) -> Body:
-    """What ``make`` gives, packed where it is made: a large page takes a fifth of a second."""
+def _make_packed(make: Callable[..., Body], *arguments: object) -> Body:
+    """Call ``make`` and compress its page in the same process: a large page takes 0.2 s."""
     body = make(*arguments)
     body.pack()
     return body
 
 
 class _Once:
-    """A key that is like no other."""
+    """A key of a page that is not cached."""

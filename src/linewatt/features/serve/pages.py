@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates of the server, once a process."""
+"""Templates of the server, loaded once per process."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from linewatt.features.serve.assets import HERE, Assets
 from linewatt.report.printing.html import environment_of_pages
 
 PAGES: Sequence[tuple[str, str]] = (("/", "Results"), ("/history", "History"), ("/live", "Live"))
-"""what stands above every page: path and name"""
+"""navigation of every page: path and title"""
 
 
 @cache
 def assets() -> Assets:
     """Style sheets and scripts."""
-    made = Assets()
-    made.add(bundle.NAME, bundle.version(), bundle.kept)
-    return made
+    collection = Assets()
+    collection.add(bundle.NAME, bundle.version(), bundle.script)
+    return collection
 
 
 @cache
 def templates() -> Environment:
-    """Those of the server before those of reports."""
-    made = environment_of_pages(HERE / "templates")
-    made.globals["static"] = assets().url
-    made.globals["pages"] = PAGES
-    report_frame.install(made)
-    return made
+    """The template environment; templates of the server override those of reports."""
+    environment = environment_of_pages(HERE / "templates")
+    environment.globals["static"] = assets().url
+    environment.globals["pages"] = PAGES
+    report_frame.install(environment)
+    return environment
 
 
 def rendered(template: str, **values: Any) -> str:
-    """A page as text; ``values`` are for its template."""
-    made: str = templates().get_template(template).render(version=__version__, **values)
-    return made
+    """Render a template with ``values``."""
+    text: str = templates().get_template(template).render(version=__version__, **values)
+    return text

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a server can lead to from a report's page: trials, charts that answer, links to sections.
+"""Server-only parts of a report page: links to trials, interactive charts, links to sections.
 
-Reports are printed by their own templates (``report/templates``), which ask functions of these names; a page
-that is being made has its own answers, in its own thread.
+The report templates (``report/templates``) call global functions; these return the parts of the frame that is
+set for the current thread.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ _NOTHING = Markup("")
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """Of a page: where its result is, what stands above its sections, and the findings of its trials."""
+class ReportFrame:
+    """URL of the result, navigation above the sections, and finding codes by trial number."""
 
     url: str = ""
-    beside: Markup = _NOTHING
+    navigation: Markup = _NOTHING
     findings: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def trial(self, number: str | int) -> str:
-        """Where the page of a trial is."""
+        """The URL of a trial."""
         return f"{self.url}/trials/{quote(str(number), safe='')}"
 
 
-_WITHIN: ContextVar[Within] = ContextVar("within", default=Within())  # noqa: B039  frozen
+_FRAME: ContextVar[ReportFrame] = ContextVar("frame", default=ReportFrame())  # noqa: B039  frozen
 
 
 @contextmanager
-def within(one: Within) -> Iterator[None]:
-    """Around the making of a page."""
-    token = _WITHIN.set(one)
+def in_frame(frame: ReportFrame) -> Iterator[None]:
+    """Set the frame while a page is rendered."""
+    reset_token = _FRAME.set(frame)
     try:
         yield
     finally:
-        _WITHIN.reset(token)
+        _FRAME.reset(reset_token)
 
 
 def install(pages: Environment) -> None:
-    """Have templates ask here."""
-    pages.globals["rows_html"] = _rows
+    """Install the functions that templates call."""
+    pages.globals["rows_html"] = _rows_with_links
     pages.globals["permalink"] = _permalink
     pages.globals["figure_data"] = _figure_data
-    pages.globals["beside"] = _beside
+    pages.globals["navigation"] = _navigation
 
 
-def _rows(table: Table, rows: Sequence[Row], *, flagged: bool) -> Markup:
-    page = _WITHIN.get()
-    if not page.url or table.title != EVERY_TRIAL:
+def _rows_with_links(table: Table, rows: Sequence[Row], *, flagged: bool) -> Markup:
+    frame = _FRAME.get()
+    if not frame.url or table.title != EVERY_TRIAL:
         return rows_html(table, rows, flagged=flagged)
-    return rows_html(table, rows, flagged=flagged, href=lambda row: page.trial(row.keys[0].text))
+    return rows_html(table, rows, flagged=flagged, href=lambda row: frame.trial(row.keys[0].text))
 
 
 def _permalink(anchor: str) -> Markup:
@@ -76,21 +76,21 @@ def _figure_data(drawn: DrawnFigure) -> Markup:
     return data(interactive(drawn.figure), "spec")
 
 
-def _beside() -> Markup:
-    page = _WITHIN.get()
-    if not page.url:
-        return page.beside
+def _navigation() -> Markup:
+    frame = _FRAME.get()
+    if not frame.url:
+        return frame.navigation
     about = {
-        "trials": f"{page.url}/trials/",
-        "findings": {str(at): list(one) for at, one in page.findings.items()},
+        "trials": f"{frame.url}/trials/",
+        "findings": {str(at): list(codes) for at, codes in frame.findings.items()},
     }
-    return page.beside + data(about, "about-trials")
+    return frame.navigation + data(about, "about-trials")
 
 
 def data(value: Any, kind: str) -> Markup:
-    """A value that a script of the page reads; no browser runs it, and it cannot end before its end."""
+    """A JSON element for scripts of the page; escaped, so that the value cannot end the element."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    made = f'<script type="application/json" class="{escape(kind)}">{text}</script>'
-    return Markup(made)  # noqa: S704  no sign that HTML knows is left in the text
+    element = f'<script type="application/json" class="{escape(kind)}">{text}</script>'
+    return Markup(element)  # noqa: S704  the text has no HTML characters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers: pages that are not sent again where the reader has them, files that no browser renders."""
+"""HTTP responses: compressed, cached by entity tag, or to be saved as a file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SMALL = 1400
 _LEVEL = 5
 
 
-def page(request: Request, text: str, status: int = 200, media: str = "text/html") -> Response:
-    """Text as an answer: packed where the browser can read that, 304 where it has the same already."""
-    return made(request, Body(text.encode(), media), status)
+def text_response(request: Request, text: str, status: int = 200, media: str = "text/html") -> Response:
+    """A text as a response: gzip if the browser accepts it, 304 if the browser has this version."""
+    return body_response(request, Body(text.encode(), media), status)
 
 
 class Body:
-    """The body of an answer with its checksum, packed at most once however often it is sent."""
+    """The body of a response with its entity tag; compressed at most once."""
 
     __slots__ = ("_packed", "data", "media", "tag")
 
@@ -32,25 +32,25 @@ class Body:
         self._packed: bytes | None = None
 
     def pack(self) -> bytes:
-        """The body in gzip."""
+        """The body, compressed with gzip."""
         if self._packed is None:
             self._packed = gzip.compress(self.data, _LEVEL, mtime=0)
         return self._packed
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in memory, about."""
+        """Approximate size in memory, bytes."""
         return len(self.data) + len(self._packed or b"")
 
 
-def made(request: Request, body: Body, status: int = 200, **headers: str) -> Response:
-    """A body as an answer."""
+def body_response(request: Request, body: Body, status: int = 200, **headers: str) -> Response:
+    """A body as a response."""
     common = {
         "etag": body.tag,
         "vary": "Accept-Encoding",
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    if status == 200 and body.tag in _tags(request):
+    if status == 200 and body.tag in _known_tags(request):
         return Response(status_code=304, headers=common)
     content = body.data
     if len(content) > SMALL and "gzip" in request.headers.get("accept-encoding", ""):
@@ -59,11 +59,11 @@ def made(request: Request, body: Body, status: int = 200, **headers: str) -> Res
     return Response(content, status, common, media_type=body.media)
 
 
-def _tags(request: Request) -> list[str]:
+def _known_tags(request: Request) -> list[str]:
     return [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
 
 
 def attachment(name: str) -> str:
-    """The header that has a browser save a file under a name (RFC 6266)."""
+    """The Content-Disposition header that makes a browser save a file under ``name`` (RFC 6266)."""
     plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "_" for sign in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``/results/ID``: the report of a result, with charts that answer; ``…/trials/N``: one trial of it."""
+"""``/results/ID``: the report of a result with interactive charts; ``…/trials/N``: one trial."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from linewatt.features.serve.broadcast.sockets import listened
+from linewatt.features.serve.broadcast.sockets import watchable_ids
 from linewatt.features.serve.pages import rendered, templates
-from linewatt.features.serve.report_frame import Within, within
-from linewatt.features.serve.responses import Body, made
-from linewatt.features.serve.result_paths import key_of, refused_link, result_at, url_of
+from linewatt.features.serve.report_frame import ReportFrame, in_frame
+from linewatt.features.serve.responses import Body, body_response
+from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import site_of
 from linewatt.features.serve.trial_view import trial_values
 from linewatt.model import Trial
@@ -29,58 +29,64 @@ T = TypeVar("T")
 
 
 @router.get("/results/{name}")
-async def result(request: Request, name: str) -> Response:
-    """The same sections as the report."""
+async def show_result(request: Request, name: str) -> Response:
+    """The report of a result."""
     site = site_of(request)
     path = await run_in_threadpool(result_at, site, name)
-    if path.name != name:  # last, or a baseline: what it stands for has a URL that stays
+    if path.name != name:  # last or a baseline: redirect to the permanent URL
         return RedirectResponse(url_of(path), 302)
     key = await run_in_threadpool(key_of, path)
-    live = path.name in await run_in_threadpool(listened, site.settings.state)
-    return made(request, await site.making.page(("result", live, *key), result_page, path, live))
+    live = path.name in await run_in_threadpool(watchable_ids, site.settings.state)
+    return body_response(request, await site.page_pool.page(("result", live, *key), result_page, path, live))
 
 
 @router.get("/results/{name}/trials/{number}")
-async def trial(request: Request, name: str, number: int) -> Response:
-    """What is on record of one trial."""
+async def show_trial(request: Request, name: str, number: int) -> Response:
+    """The page of one trial."""
     site = site_of(request)
     path = await run_in_threadpool(result_at, site, name)
     key = await run_in_threadpool(key_of, path)
-    return made(request, await site.making.page(("trial", number, *key), trial_page, path, number))
+    return body_response(
+        request, await site.page_pool.page(("trial", number, *key), trial_page, path, number)
+    )
 
 
 def of_result(path: Path, make: Callable[[Result], T], only: Sequence[int] | None = None) -> T:
-    """What is made of a stored result; a damaged file of it is named. Raises StoreError."""
-    refused_link(path)
+    """Load a result and call ``make``. Raises StoreError naming a damaged file."""
+    refuse_links(path)
     with readable(path):
         return make(read.load(path, only))
 
 
 def result_page(path: Path, live: bool) -> Body:
-    """The page of a result; ``live``: its run can be watched now. Raises StoreError."""
+    """Render the page of a result; ``live``: its run can be watched now. Raises StoreError."""
 
-    def render(found: Result) -> str:
-        kind = {"soak": found.is_soak, "table": found.imported_kind is not None}
-        above = rendered("beside.html.j2", url=url_of(path), id=path.name, live=live, **kind)
-        beside = Markup(above)  # noqa: S704  our own template
-        with within(Within(url_of(path), beside, _findings(found.trials))):
-            return page_of(found, templates())
+    def render(stored: Result) -> str:
+        kind = {"soak": stored.is_soak, "table": stored.imported_kind is not None}
+        text = rendered("result_links.html.j2", url=url_of(path), id=path.name, live=live, **kind)
+        navigation = Markup(text)  # noqa: S704  our own template
+        with in_frame(ReportFrame(url_of(path), navigation, _codes_by_trial(stored.trials))):
+            return page_of(stored, templates())
 
     return Body(of_result(path, render).encode(), "text/html")
 
 
-def _findings(trials: Sequence[Trial]) -> Mapping[int, Sequence[str]]:
-    """Of each trial with findings their codes."""
-    return {one.number: list(dict.fromkeys(flag.code for flag in one.flags)) for one in trials if one.flags}
+def _codes_by_trial(trials: Sequence[Trial]) -> Mapping[int, Sequence[str]]:
+    """Finding codes by the number of the trial."""
+    return {
+        trial.number: list(dict.fromkeys(flag.code for flag in trial.flags))
+        for trial in trials
+        if trial.flags
+    }
 
 
 def trial_page(path: Path, number: int) -> Body:
-    """The page of a trial. Raises HTTPException (404) where there is none, StoreError."""
+    """Render the page of a trial. Raises HTTPException (404) for an unknown number, StoreError."""
 
-    def render(found: Result) -> str:
-        if not found.trials:
+    def render(stored: Result) -> str:
+        if not stored.trials:
             raise HTTPException(404, f"{path.name}: has no trial {number}")
-        with within(Within(url_of(path))):
-            return rendered("trial.html.j2", url=url_of(path), **trial_values(found))
+        with in_frame(ReportFrame(url_of(path))):
+            return rendered("trial.html.j2", url=url_of(path), **trial_values(stored))
 
     return Body(of_result(path, render, (number,)).encode(), "text/html")

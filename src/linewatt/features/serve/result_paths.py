@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a name in a URL to a result: only to those that stand in the directory of results."""
+"""Map names in URLs to result folders, only inside the results directory, and back."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from linewatt.store.remembered import state_of
 _LONGEST = 255
 
 
-def result_at(site: Site, wanted: str) -> Path:
+def result_at(site: Site, reference: str) -> Path:
     """The directory of a result by its id, ``last``, or ``baseline:NAME``. Raises HTTPException (404)."""
     root = site.settings.results
-    if wanted == "last" and (newest := newest_first(root)):
+    if reference == "last" and (newest := newest_first(root)):
         return newest[0]
-    if (named := named_result(root, wanted)) is not None:
-        return named
-    if not is_id(wanted):
+    if (baseline := named_result(root, reference)) is not None:
+        return baseline
+    if not is_id(reference):
         raise HTTPException(404, "no result is called so")
-    path = root / wanted
+    path = root / reference
     if path.is_symlink() or not path.is_dir():
-        raise HTTPException(404, f"{wanted}: no such result")
+        raise HTTPException(404, f"{reference}: no such result")
     if not any((path / name).is_file() for name in ("manifest.json", sums.NAME)):
-        raise HTTPException(404, f"{wanted}: is no result")
+        raise HTTPException(404, f"{reference}: is no result")
     return path
 
 
-def is_id(wanted: str) -> bool:
-    """Whether a name can be that of a folder of the directory of results, and not lead out of it."""
+def is_id(name: str) -> bool:
+    """Whether a name can be a folder of the results directory and cannot lead out of it."""
     return (
-        0 < len(wanted.encode()) <= _LONGEST
-        and wanted.isprintable()
-        and "/" not in wanted
-        and not wanted.startswith(".")
+        0 < len(name.encode()) <= _LONGEST
+        and name.isprintable()
+        and "/" not in name
+        and not name.startswith(".")
     )
 
 
 def url_of(path: Path) -> str:
-    """Where the page of a result is."""
+    """The URL of a result."""
     return f"/results/{quote(path.name, safe='')}"
 
 
 def key_of(*paths: Path) -> tuple[object, ...]:
-    """What changes whenever a file of one of the results does; of one that just changed never the same."""
+    """A cache key that changes with the files of the results; unique while files have just changed."""
     return tuple((path.name, state_of(path) or object()) for path in paths)
 
 
-def refused_link(path: Path) -> None:
-    """Raises StoreError for a result with a link in it, which may lead anywhere."""
-    if any(one.is_symlink() for one in (path, path / "manifest.json", path / "trials", path / "soak")):
+def refuse_links(path: Path) -> None:
+    """Raises StoreError for a result that contains a symbolic link, which may lead anywhere."""
+    if any(part.is_symlink() for part in (path, path / "manifest.json", path / "trials", path / "soak")):
         raise StoreError(f"{path.name}: has a link in it, and this server follows none")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``/results/ID/save/…``: a result in one file, made by what the commands make it of."""
+"""``/results/ID/save/…``: download a result as one file, as the commands export it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from linewatt.features.serve.file_page import pieces
-from linewatt.features.serve.responses import Body, attachment, made
+from linewatt.features.serve.responses import Body, attachment, body_response
 from linewatt.features.serve.result_page import of_result
-from linewatt.features.serve.result_paths import key_of, refused_link, result_at
+from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.report.printing.export import csv_of
 from linewatt.report.whole import document_of, page_of, rows_of
@@ -33,29 +33,29 @@ def _markdown(result: Result) -> str:
     return render(result)
 
 
-def _json(result: Result) -> str:
+def _document(result: Result) -> str:
     return json.dumps(document_of(result, trials=True), indent=2, allow_nan=False) + "\n"
 
 
 FORMS: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "report.html": (".html", "text/html", page_of),
     "report.md": (".md", "text/markdown", _markdown),
-    "result.json": (".json", "application/json", _json),
+    "result.json": (".json", "application/json", _document),
     "cases.csv": ("-cases.csv", "text/csv", lambda result: csv_of(*rows_of(result))),
     "trials.csv": ("-trials.csv", "text/csv", lambda result: csv_of(*rows_of(result, trials=True))),
 }
-"""name in the URL → how the file is called behind the result's id, its kind, what makes it"""
+"""name in the URL → suffix of the file name after the result's id, media type, function that makes it"""
 
 
 @router.get("/results/{name}/save/bundle")
 async def bundle(request: Request, name: str) -> Response:
-    """All files of the result in one, as ``linewatt export --bundle`` writes it."""
+    """All files of the result in one bundle, as ``linewatt export --bundle`` writes it."""
     site = site_of(request)
     path = await run_in_threadpool(result_at, site, name)
     folder = tempfile.TemporaryDirectory(prefix="linewatt-bundle-")
     target = Path(folder.name) / f"{path.name}{SUFFIX}"
     try:
-        size = int((await site.making.once(packed, path, target)).data)
+        size = int((await site.page_pool.once(write_bundle, path, target)).data)
         opened = target.open("rb")
     except BaseException:
         await run_in_threadpool(folder.cleanup)
@@ -67,25 +67,25 @@ async def bundle(request: Request, name: str) -> Response:
     )
 
 
-def packed(path: Path, target: Path) -> Body:
-    """How many bytes the bundle has that was written. Raises StoreError."""
-    refused_link(path)
+def write_bundle(path: Path, target: Path) -> Body:
+    """Write the bundle; the body holds its size in bytes. Raises StoreError."""
+    refuse_links(path)
     return Body(str(pack(path, target).bytes).encode(), "text/plain")
 
 
 @router.get("/results/{name}/save/{form}")
 async def save(request: Request, name: str, form: str) -> Response:
-    """The result as a file to be saved."""
+    """Download the result in one form."""
     if form not in FORMS:
         raise HTTPException(404, f"{form}: must be one of {', '.join((*FORMS, 'bundle'))}")
     site = site_of(request)
     path = await run_in_threadpool(result_at, site, name)
     key = await run_in_threadpool(key_of, path)
-    body = await site.making.page(("save", form, *key), saved, path, form)
-    return made(request, body, content_disposition=attachment(f"{path.name}{FORMS[form][0]}"))
+    body = await site.page_pool.page(("save", form, *key), body_of_form, path, form)
+    return body_response(request, body, content_disposition=attachment(f"{path.name}{FORMS[form][0]}"))
 
 
-def saved(path: Path, form: str) -> Body:
-    """A result in one of the forms. Raises StoreError."""
+def body_of_form(path: Path, form: str) -> Body:
+    """The result in one of FORMS. Raises StoreError."""
     _, media, make = FORMS[form]
     return Body(of_result(path, make).encode(), media)

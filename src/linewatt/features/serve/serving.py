@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server process: one socket, one application, gone at once on Ctrl-C or TERM."""
+"""The server process: one socket, one application; ends at once on Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MOST_CONNECTIONS = 200
 _KEPT_S = 5
 
 
-def bound(settings: Settings) -> socket.socket:
-    """A socket that listens. Raises InvalidInput saying why not."""
+def bind(settings: Settings) -> socket.socket:
+    """Open the listening socket. Raises InvalidInput with the reason."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -39,11 +39,11 @@ def bound(settings: Settings) -> socket.socket:
         opened.listen(_BACKLOG)
     except OSError as error:
         opened.close()
-        raise InvalidInput(_why(settings, error)) from error
+        raise InvalidInput(_format_bind_error(settings, error)) from error
     return opened
 
 
-def _why(settings: Settings, error: OSError) -> str:
+def _format_bind_error(settings: Settings, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"--port {settings.port}: another program listens there; name another, or 0 for any free one"
     if error.errno == errno.EACCES:
@@ -51,8 +51,8 @@ def _why(settings: Settings, error: OSError) -> str:
     return f"--listen {settings.host}: cannot be listened on: {error.strerror}"
 
 
-class _Said(logging.Handler):
-    """What libraries log, as messages of the program."""
+class _LogHandler(logging.Handler):
+    """Prints log records of libraries as messages of the program."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
@@ -63,7 +63,7 @@ class _Said(logging.Handler):
 
 
 class _Server(uvicorn.Server):
-    """Without signals of its own: these end the process, and nobody waits for an answer under way."""
+    """A server without its own signal handlers: linewatt does not wait for open requests."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -79,9 +79,9 @@ def run(
 ) -> None:
     """Call ``began`` once requests are answered, serve until Ctrl-C, TERM or HUP, and call ``ended``.
 
-    That may leave at once: nothing is unsaved.
+    ``ended`` may end the process: there is no unsaved data.
     """
-    logging.getLogger().addHandler(_Said(say))
+    logging.getLogger().addHandler(_LogHandler(say))
     app = create_app(settings)
     config = uvicorn.Config(
         app,
@@ -103,13 +103,13 @@ def run(
     server = _Server(config)
 
     def end() -> None:
-        app.state.site.making.stop()
+        app.state.site.page_pool.stop()
         ended()
         server.should_exit = server.force_exit = True
 
     async def until_ended() -> None:
-        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(one, end)
+        for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(signal_number, end)
         began()
         await server.serve(sockets=[listening])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server of pages is asked to do: checked once, before anything is bound."""
+"""Settings of the web server, checked once before the socket is opened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linewatt.errors import InvalidInput
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8642
 SHORTEST_TOKEN = 16
-"""characters: a shorter one can be guessed by whoever may try for a night"""
+"""characters; a shorter token could be guessed in a night"""
 _LONGEST_TOKEN = 1024
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  compared with, not bound
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -23,8 +23,11 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``results`` is what pages are made of, ``state`` where campaigns that run are known
-    (``hosts/journal``); ``names`` are further names that this server is reached by."""
+    """Settings of the web server.
+
+    ``results`` is the results directory, ``state`` the state directory of running campaigns
+    (``hosts/journal``), ``names`` are further names of this server.
+    """
 
     results: Path
     state: Path
@@ -41,17 +44,17 @@ class Settings:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether nobody but users of this machine can connect."""
+        """Whether only users of this machine can connect."""
         return is_loopback(self.host)
 
     def url(self, port: int) -> str:
-        """Where a browser finds it, once it listens on ``port``."""
+        """The URL of the server when it listens on ``port``."""
         host = socket.gethostname() if self.host in EVERY_ADDRESS else self.host
         return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, or ``localhost``, leads to this machine alone."""
+    """Whether an address is ``localhost`` or a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -61,7 +64,7 @@ def is_loopback(host: str) -> bool:
 
 
 def checked(settings: Settings) -> Settings:
-    """The settings, if a server may be started with them. Raises InvalidInput."""
+    """Return the settings if they are valid. Raises InvalidInput."""
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise InvalidInput("--tls-cert and --tls-key: a certificate and its key go together; name both")
     if settings.tls_cert is not None and settings.tls_key is not None:
@@ -96,7 +99,7 @@ def read_token(path: Path) -> str:
 
 
 def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
-    """What connections are made private with. Raises InvalidInput naming the file that is wrong."""
+    """The TLS context. Raises InvalidInput naming the bad file."""
 
     def locked() -> NoReturn:
         raise InvalidInput(f"--tls-key {key}: is locked with a passphrase, which nobody is asked for here")
@@ -118,19 +121,19 @@ def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
 
 
 def allowed_names(settings: Settings) -> frozenset[str]:
-    """Names that a request may be for, as its Host header has them without a port.
+    """Host names that requests may use, without a port.
 
-    A name of somebody else that leads here (DNS rebinding) is not among them. A number cannot be made to
-    lead elsewhere: of a server on every address any is taken (:func:`is_number`).
+    Foreign names that resolve to this machine (DNS rebinding) are refused. Numeric addresses are safe: a
+    server on every address accepts all of them (:func:`is_number`).
     """
     if settings.is_loopback:
         return frozenset((*LOOPBACK_NAMES, settings.host, *map(str.lower, settings.names)))
-    own = {socket.gethostname(), socket.getfqdn(), settings.host, *settings.names}
-    return frozenset(name.lower() for name in own if name)
+    names = {socket.gethostname(), socket.getfqdn(), settings.host, *settings.names}
+    return frozenset(name.lower() for name in names if name)
 
 
 def is_number(name: str) -> bool:
-    """Whether a name is an address in numbers."""
+    """Whether a name is a numeric IP address."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

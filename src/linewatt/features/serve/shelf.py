@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of each stored result, kept up to date by one thread: a page that lists results reads none.
+"""Cached rows of all stored results, updated by one thread: pages that list results read no files.
 
-Whoever asks has what is known now, and how many results are still being read; two that ask at once have it
-done once. A result is read again when a file of it changed; one that changes all the time, as while it is
-measured, not more often than its reading allows.
+A request gets the rows known so far and the number of results still to read; concurrent requests share one
+update. A result is read again when its files change, but a result that changes all the time, such as one
+being measured, only after a pause.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from linewatt.store.remembered import state_of
 T = TypeVar("T")
 
 PATIENCE_S = 0.2
-"""that a page waits for results to be read: with nothing new they are by then"""
+"""for which a page waits for an update: enough if nothing changed"""
 FRESH_S = 1.0
-"""what is known for less is not looked at again"""
+"""age below which rows are not updated"""
 _EASE = 10.0
-"""A result whose files change all the time is read again after so many times what its reading took."""
+"""pause before a changing result is read again, in multiples of its reading time"""
 LINK = "is a link; this server follows none"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen(Generic[T]):
-    """What is known of results, by name, and how many are still to be read of how many."""
+    """Rows of results sorted by name, and how many of ``total`` results are unread."""
 
     rows: tuple[tuple[Path, T | Damaged], ...]
     unread: int
     total: int
     states: tuple[str, ...]
-    """changes whenever what ``rows`` are made of does"""
+    """changes with the files that ``rows`` are made of"""
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept(Generic[T]):
+class _Reading(Generic[T]):
     row: T | Damaged
     state: str | None
     read_s: float
@@ -50,61 +50,63 @@ class _Kept(Generic[T]):
 
 
 class Shelf(Generic[T]):
-    """Of results below ``root`` what ``reader`` makes of each."""
+    """Rows that ``reader`` makes of the results below ``root``."""
 
     def __init__(self, root: Path, reader: Callable[[Path], T], *, name: str) -> None:
         self._root = root
         self._reader = reader
         self._name = name
-        self._kept: dict[Path, _Kept[T]] = {}
-        self._left: list[Path] = []
+        self._kept: dict[Path, _Reading[T]] = {}
+        self._unread: list[Path] = []
         self._total = 0
         self._thread: Thread | None = None
         self._done_s = float("-inf")
         self._changed = Condition()
 
     def now(self, patience_s: float = PATIENCE_S) -> Seen[T]:
-        """What is known, after at most ``patience_s`` of waiting for what is not."""
+        """The rows known after waiting at most ``patience_s`` for an update."""
         with self._changed:
             if self._thread is None and time.monotonic() - self._done_s > FRESH_S:
-                self._thread = Thread(target=self._look, name=f"linewatt-{self._name}", daemon=True)
+                self._thread = Thread(target=self._update_all, name=f"linewatt-{self._name}", daemon=True)
                 self._thread.start()
             self._changed.wait_for(lambda: self._thread is None, patience_s)
             rows = sorted(self._kept.items(), key=lambda item: item[0].name)
             return Seen(
-                tuple((path, one.row) for path, one in rows),
-                len(self._left),
+                tuple((path, reading.row) for path, reading in rows),
+                len(self._unread),
                 max(self._total, len(rows)),
-                tuple(f"{path.name} {one.state or one.read_s}" for path, one in rows),
+                tuple(f"{path.name} {reading.state or reading.read_s}" for path, reading in rows),
             )
 
-    def _look(self) -> None:
-        """Look at every result once; in a thread of its own."""
+    def _update_all(self) -> None:
+        """Update all rows once; runs in its own thread."""
         try:
             paths = result_dirs(self._root)
             with self._changed:
                 for gone in self._kept.keys() - set(paths):
                     del self._kept[gone]
                 self._total = len(paths)
-                self._left = [path for path in reversed(paths) if path not in self._kept]  # the newest first
-            for path in [*self._left, *(path for path in paths if path in self._kept)]:
-                self._see(path)
+                self._unread = [
+                    path for path in reversed(paths) if path not in self._kept
+                ]  # the newest first
+            for path in [*self._unread, *(path for path in paths if path in self._kept)]:
+                self._update(path)
         finally:
             with self._changed:
-                self._thread, self._left, self._done_s = None, [], time.monotonic()
+                self._thread, self._unread, self._done_s = None, [], time.monotonic()
                 self._changed.notify_all()
 
-    def _see(self, path: Path) -> None:
-        known, began_s = self._kept.get(path), time.monotonic()
+    def _update(self, path: Path) -> None:
+        previous, began_s = self._kept.get(path), time.monotonic()
         state = state_of(path)
-        if known is not None and not _is_due(known, state, began_s):
+        if previous is not None and not _is_due(previous, state, began_s):
             return
         row = self._read(path)
         ended_s = time.monotonic()
         with self._changed:
-            self._kept[path] = _Kept(row, state, ended_s, ended_s - began_s)
-            if path in self._left:
-                self._left.remove(path)
+            self._kept[path] = _Reading(row, state, ended_s, ended_s - began_s)
+            if path in self._unread:
+                self._unread.remove(path)
 
     def _read(self, path: Path) -> T | Damaged:
         if path.is_symlink():
@@ -114,14 +116,14 @@ class Shelf(Generic[T]):
                 return self._reader(path)
         except StoreError as error:
             return Damaged(path.name, path, str(error), not isinstance(error, Unproven))
-        except Exception as error:  # noqa: BLE001  linewatt's own mistake; others are shown all the same
+        except Exception as error:  # noqa: BLE001  an error in linewatt; other results are still shown
             return Damaged(
                 path.name, path, f"linewatt failed to read it: {type(error).__name__}", proven=False
             )
 
 
-def _is_due(known: _Kept[T], state: str | None, now_s: float) -> bool:
-    """Whether a result is read again."""
+def _is_due(previous: _Reading[T], state: str | None, now_s: float) -> bool:
+    """Whether a result must be read again."""
     if state is not None:
-        return state != known.state
-    return now_s - known.read_s > _EASE * max(known.took_s, FRESH_S / _EASE)
+        return state != previous.state
+    return now_s - previous.read_s > _EASE * max(previous.took_s, FRESH_S / _EASE)

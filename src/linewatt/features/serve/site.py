@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every page of one server shares: settings, what is known of results, pages being made."""
+"""State that all pages of a server share: settings, cached rows of results, the page pool."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from linewatt.features.serve.page_pool import Making
+from linewatt.features.serve.page_pool import PagePool
 from linewatt.features.serve.pages import rendered
-from linewatt.features.serve.responses import page
+from linewatt.features.serve.responses import text_response
 from linewatt.features.serve.settings import Settings
 from linewatt.features.serve.shelf import Shelf
 from linewatt.report import listing
@@ -23,41 +23,44 @@ from linewatt.report.listing import Listed
 
 @dataclass(frozen=True)
 class Site:
-    """One of these stands behind all requests. ``listed`` is what is known of all results for a list,
-    ``cases`` which of them a history can be made of without reading any."""
+    """Shared state of all requests.
+
+    ``listed`` has the list rows of all results, ``cases`` the results whose comparison data are cached on
+    disk.
+    """
 
     settings: Settings
     listed: Shelf[Listed]
     cases: Shelf[bool]
-    making: Making
+    page_pool: PagePool
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A page as an answer."""
-        return page(request, rendered(template, here=request.url.path, **values), status)
+        """Render a template as a response."""
+        return text_response(request, rendered(template, here=request.url.path, **values), status)
 
     def without_root(self, text: str) -> str:
-        """What is said of a file, without where on this machine results are."""
+        """A message without the path of the results directory."""
         return text.replace(f"{self.settings.results}/", "")
 
 
 def site_for(settings: Settings, pool: Executor | None = None) -> Site:
-    """What pages of a server share; ``pool`` makes those that take long. Reads no result yet."""
+    """Create the shared state; ``pool`` makes slow pages. Reads no result yet."""
     return Site(
         settings,
         Shelf(settings.results, listing.kept, name="list"),
-        Shelf(settings.results, _is_kept, name="cases"),
-        Making(pool),
+        Shelf(settings.results, _cache_sides, name="cases"),
+        PagePool(pool),
     )
 
 
-def _is_kept(result: Path) -> bool:
-    """What comparing reads of a result, read once and kept on disk."""
+def _cache_sides(result: Path) -> bool:
+    """Read the comparison data of a result, which caches them on disk."""
     kept(result)
     return True
 
 
 def site_of(request: Request) -> Site:
-    """The site that a request is for."""
+    """The shared state of a request's application."""
     site = request.app.state.site
     if not isinstance(site, Site):
         raise TypeError("the application was not made by create_app")

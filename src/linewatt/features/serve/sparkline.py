@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few numbers as a line no larger than a word, from zero: what is flat is steady. Pure."""
+"""A small inline line chart that starts at zero. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _WIDTH, _HEIGHT, _EDGE = 96.0, 24.0, 2.5
 
 
 def sparkline(glance: Glance) -> Markup:
-    """The line as SVG, with its words for whoever cannot see it. A gap is a gap."""
-    points = list(_places(glance))
-    lines = "".join(f'<polyline points="{_text(one)}"/>' for one in _runs(points) if len(one) > 1)
-    alone = [one[0] for one in _runs(points) if len(one) == 1]
-    dots = [*alone, *(point for point in points[-1:] if point is not None)]
+    """The line as SVG with a text description; gaps stay gaps."""
+    points = list(_points_of(glance))
+    lines = "".join(f'<polyline points="{_format_points(run)}"/>' for run in _runs(points) if len(run) > 1)
+    single_points = [run[0] for run in _runs(points) if len(run) == 1]
+    dots = [*single_points, *(point for point in points[-1:] if point is not None)]
     marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2"/>' for x, y in dots)
     return Markup(
         '<svg class="spark" viewBox="0 0 {:g} {:g}" width="{:g}" height="{:g}" role="img" aria-label="{}">'
@@ -36,7 +36,7 @@ def sparkline(glance: Glance) -> Markup:
 Place = tuple[float, float]
 
 
-def _places(glance: Glance) -> Iterator[Place | None]:
+def _points_of(glance: Glance) -> Iterator[Place | None]:
     values = glance.values_bps
     top = max((value for value in values if value is not None), default=0.0) or 1.0
     at = glance.at if glance.over == "instances" else tuple(range(len(values)))
@@ -47,7 +47,7 @@ def _places(glance: Glance) -> Iterator[Place | None]:
 
 
 def _runs(points: Sequence[Place | None]) -> list[list[Place]]:
-    """Points without a gap between them."""
+    """Runs of points without a gap."""
     runs: list[list[Place]] = [[]]
     for point in points:
         if point is None:
@@ -57,5 +57,5 @@ def _runs(points: Sequence[Place | None]) -> list[list[Place]]:
     return [run for run in runs if run]
 
 
-def _text(points: Sequence[Place]) -> str:
+def _format_points(points: Sequence[Place]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page of one trial shows."""
+"""Template values of the page of one trial."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from linewatt.units import format_seconds, when
 
 
 def trial_values(result: Result) -> dict[str, Any]:
-    """Of a result that was read with one trial alone, values for its template."""
+    """Template values of a result that was loaded with one trial only."""
     view, (trial,) = digest(result), result.trials
-    numbers = [int(one.name) for one in read.trial_dirs(result.path) if one.name.isdecimal()]
+    numbers = [int(folder.name) for folder in read.trial_dirs(result.path) if folder.name.isdecimal()]
     at = numbers.index(trial.number)
     return {
         "trial": trial,
@@ -29,18 +29,18 @@ def trial_values(result: Result) -> dict[str, Any]:
         "window": format_seconds(trial.window.seconds if trial.window else None),
         "lab": any(host.lab for host in view.hosts.values()),
         "sections": trial_sections(view),
-        "files": _files(result, f"trials/{trial.number:05d}"),
+        "files": _stored_files(result, f"trials/{trial.number:05d}"),
         "before": numbers[at - 1] if at else None,
         "after": numbers[at + 1] if at + 1 < len(numbers) else None,
         "elsewhere": None,
     }
 
 
-def _files(result: Result, folder: str) -> list[Entry]:
-    """What is stored of it, what tools wrote behind the rest; nothing where no list says what is."""
+def _stored_files(result: Result, folder: str) -> list[Entry]:
+    """Stored files of the trial, packed texts last; empty without a list of files."""
     try:
-        own = listed.entries(result.path, folder)
-        packs = [one.name for one in own if one.is_pack]
-        return [*own, *(text for pack in packs for text in listed.entries(result.path, pack))]
+        entries = listed.entries(result.path, folder)
+        packs = [entry.name for entry in entries if entry.is_pack]
+        return [*entries, *(text for pack in packs for text in listed.entries(result.path, pack))]
     except StoreError:
         return []

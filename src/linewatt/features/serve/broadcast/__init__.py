@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says to those who watch it, over a socket of its own, without ever waiting for them."""
+"""Send events of a run to watchers over a Unix socket, without waiting for them."""

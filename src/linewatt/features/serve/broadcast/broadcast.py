@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run tells those who watch it, in the run's own loop.
+"""Send events of a run to watchers, from the event loop of the run.
 
-The controller may be a host that is measured, and heartbeats of all hosts go through this loop. So nothing is
-read or made for watchers while there are none; nothing here waits; heartbeats that are due go first; who
-does not read is cut off; and whatever goes wrong ends the view of the run, and never the run.
+The controller may be a measured host, and heartbeats of all hosts use this loop. So nothing is read or
+computed without watchers; nothing here waits; due heartbeats are sent first; a watcher that does not read is
+disconnected; and an error here ends the broadcast, never the run.
 
-Who connects asks one thing in a line of JSON: ``{"ask": "look"}`` is answered with a snapshot, ``watch`` with
-a snapshot and then what happens, ``stop`` ends the run as an interrupt does.
+A client sends one request as a line of JSON: ``{"ask": "look"}`` returns a snapshot, ``watch`` a snapshot and
+then all events, ``stop`` ends the run like an interrupt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from linewatt.engine import events
 from linewatt.engine.observers import CpuOf
 from linewatt.errors import LinewattError, ParseError
 from linewatt.features.serve.broadcast import sockets
-from linewatt.features.serve.broadcast.telling import told
+from linewatt.features.serve.broadcast.telling import document_of_event
 from linewatt.features.serve.broadcast.view import Document, View
 from linewatt.foreign import entered, read_json, shortened
 from linewatt.hosts.clock import now_s
@@ -32,26 +32,26 @@ from linewatt.hosts.ssh.beats import beats
 from linewatt.model import document_of
 
 MOST_READERS = 8
-"""that are connected at once: each web server is one, however many browsers it serves"""
+"""concurrent connections; a web server needs one for all its browsers"""
 MOST_WAITING_BYTES = 1 << 19
-"""that one who watches has not read yet; with more it is cut off"""
+"""unread bytes of a watcher; with more it is disconnected"""
 KERNEL_BYTES = 1 << 16
-"""that the kernel keeps for it beside that"""
+"""socket send buffer of a watcher"""
 MOST_ENDS = 48
-"""of which CPU use is told: a page shows no more, and for hundreds of hosts it would hold up the loop"""
+"""ends whose CPU use is sent: a page shows no more, and hundreds would block the loop"""
 ASK_BYTES = 4096
 ASK_LIMIT_S = 5.0
-"""for who connects to say what it wants"""
+"""for a client to send its request"""
 
 
 class Broadcast:
-    """Passes events on to whoever watches, from other processes; a ``RunObserver``."""
+    """Passes events to watchers in other processes; a ``RunObserver``."""
 
     def __init__(self, show: events.OnEvent, cpu_of: CpuOf) -> None:
-        """``cpu_of`` tells what CPUs of running ends do now; it is asked while somebody watches only."""
+        """``cpu_of`` returns the current CPU use of ends; it is called only while somebody watches."""
         self.view = View()
         self.soak_ends: tuple[events.Placed, ...] = ()
-        """of a load that is no trial: its hosts"""
+        """hosts of a soak"""
         self._show = show
         self._cpu_of = cpu_of
         self._running: dict[int, tuple[events.Placed, ...]] = {}
@@ -61,15 +61,15 @@ class Broadcast:
         self._seq = 0
 
     def hear(self, event: events.Event) -> None:
-        """An event of the run."""
+        """Take an event of the run."""
         with self._harmless():
-            self._tell(event)
+            self._send_event(event)
 
     @asynccontextmanager
     async def during(self, result: Path, state: Path, *, resumable: bool) -> AsyncIterator[None]:
-        """Can be watched meanwhile, under the name of its result. Where that cannot be, it is said once.
+        """Accept watchers under the name of the result; if the socket cannot be opened, report it once.
 
-        ``resumable``: whether a result that is not complete can be gone on with.
+        ``resumable``: whether an incomplete result can be resumed.
         """
         self.view.state |= {
             "id": result.name,
@@ -79,7 +79,7 @@ class Broadcast:
             "resumable": resumable,
         }
         self._run = asyncio.current_task()
-        server = await self._server(result.name, state)
+        server = await self._start_server(result.name, state)
         closed: Document = {"event": "closed", "how": "done", "reason": None}
         try:
             yield
@@ -96,11 +96,11 @@ class Broadcast:
                 self._add(closed)
                 self._close(server, sockets.path_of(state, result.name))
 
-    async def _server(self, name: str, state: Path) -> asyncio.Server | None:
+    async def _start_server(self, name: str, state: Path) -> asyncio.Server | None:
         try:
-            made = sockets.listening(state, name)
+            listener = sockets.listen(state, name)
             loop = asyncio.get_running_loop()
-            return await loop.create_unix_server(lambda: Reader(self), sock=made, backlog=sockets.WAITING)
+            return await loop.create_unix_server(lambda: Reader(self), sock=listener, backlog=sockets.WAITING)
         except OSError as error:
             what = error.strerror or type(error).__name__
             self._show(events.Phase(f"this run cannot be watched: {error.filename or state}: {what}"))
@@ -114,24 +114,24 @@ class Broadcast:
                 path.unlink()
             server.close()
 
-    # --- what is told --------------------------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------------------------------
 
-    def _tell(self, event: events.Event) -> None:
+    def _send_event(self, event: events.Event) -> None:
         match event:
             case events.TrialStarted():
                 self._running[event.number] = event.ends
             case events.TrialStored():
                 self._running.pop(event.trial.number, None)
-            case events.Phase():  # one that was cut off, too
+            case events.Phase():  # also ends interrupted trials
                 self._running.clear()
             case _:
                 pass
-        document = told(event)
+        document = document_of_event(event)
         if document["event"] == "now" and self._watching:
             ends = dict.fromkeys(end for ends in self._running.values() for end in ends)
-            every = tuple(ends) or self.soak_ends
-            document["ends"] = len(every)
-            document["cpu"] = [document_of(one) for one in self._cpu_of(every[:MOST_ENDS])]
+            shown_ends = tuple(ends) or self.soak_ends
+            document["ends"] = len(shown_ends)
+            document["cpu"] = [document_of(use) for use in self._cpu_of(shown_ends[:MOST_ENDS])]
         self._add(document)
 
     def _add(self, document: Document) -> None:
@@ -146,24 +146,24 @@ class Broadcast:
 
     @contextmanager
     def _harmless(self) -> Iterator[None]:
-        """Around what is done for watchers: nothing of it may end a run."""
+        """Catch errors of the broadcast: they must not end the run."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001  whatever it is
+        except Exception as error:  # noqa: BLE001  any error
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        """Let nobody watch any more."""
+        """Disconnect all clients and report the error."""
         watched, self._connected, self._watching = tuple(self._connected), set(), set()
         for reader in watched:
             reader.cut()
         if watched:
             self._show(events.Phase(f"this run cannot be watched any more: {shortened(repr(error))}"))
 
-    # --- who watches ---------------------------------------------------------------------------------------
+    # --- clients -------------------------------------------------------------------------------------------
 
     def admits(self, reader: Reader) -> str | None:
-        """Why one more cannot be connected."""
+        """Register a client; return the reason if there are too many."""
         if len(self._connected) >= MOST_READERS:
             return f"{MOST_READERS} others watch it already"
         self._connected.add(reader)
@@ -173,13 +173,13 @@ class Broadcast:
         self._connected.discard(reader)
         self._watching.discard(reader)
 
-    def answer(self, reader: Reader, asked: Document) -> None:
-        """What one asked."""
+    def answer(self, reader: Reader, request: Document) -> None:
+        """Answer a request."""
         with self._harmless():
-            self._answer(reader, asked)
+            self._answer(reader, request)
 
-    def _answer(self, reader: Reader, asked: Document) -> None:
-        match asked.get("ask"):
+    def _answer(self, reader: Reader, request: Document) -> None:
+        match request.get("ask"):
             case "watch":
                 beats().send_due()
                 self._watching.add(reader)
@@ -189,7 +189,7 @@ class Broadcast:
                 reader.send(_line(self._snapshot()))
                 reader.close()
             case "stop":
-                reader.send(_line(self._stopped(shortened(str(asked.get("by", ""))), reader.pid)))
+                reader.send(_line(self._stopped(shortened(str(request.get("by", ""))), reader.pid)))
                 reader.close()
             case _:
                 reader.refuse("ask is look, watch or stop")
@@ -198,7 +198,7 @@ class Broadcast:
         return {**self.view.snapshot(), "seq": self._seq, "at_s": now_s()}
 
     def _stopped(self, by: str, pid: int) -> Document:
-        """End the run as an interrupt does: the task that is cancelled is the one that a signal cancels."""
+        """Stop the run like an interrupt, by cancelling the same task as the signal handler."""
         answer: Document = {"event": "answer", "accepted": False, "text": "all of it was run already"}
         if self._run is None or self.view.is_over:
             return answer
@@ -212,7 +212,7 @@ class Broadcast:
 
 
 class Reader(asyncio.Protocol):
-    """One who connected, and has asked, or is about to."""
+    """A connected client."""
 
     def __init__(self, broadcast: Broadcast) -> None:
         self._broadcast = broadcast
@@ -220,17 +220,17 @@ class Reader(asyncio.Protocol):
         self._late: asyncio.TimerHandle | None = None
         self._heard = b""
         self._why: str | None = None
-        """it is refused, once it has asked: an answer before is lost with what it still sends"""
+        """reason of a refusal, sent after the request: an earlier answer would be lost"""
         self.pid = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Only one of our own may ask, and within a limit."""
+        """Accept processes of the same user or root, and limit the time until the request."""
         self._transport = cast("asyncio.Transport", transport)
-        made: socket.socket = transport.get_extra_info("socket")
+        connection: socket.socket = transport.get_extra_info("socket")
         with suppress(OSError):
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
         try:
-            self.pid, uid = sockets.peer(made)
+            self.pid, uid = sockets.peer(connection)
         except OSError:
             self.cut()
             return
@@ -241,7 +241,7 @@ class Reader(asyncio.Protocol):
             self._late = asyncio.get_running_loop().call_later(ASK_LIMIT_S, self.cut)
 
     def data_received(self, data: bytes) -> None:
-        """The line in which it asks; whatever follows is of no interest."""
+        """Read the request line; further data are ignored."""
         if self._late is None:
             return
         self._heard += data
@@ -254,12 +254,12 @@ class Reader(asyncio.Protocol):
             self.refuse(self._why)
             return
         try:
-            asked = read_json(entered(line[:ASK_BYTES]), "what was asked")
+            request = read_json(entered(line[:ASK_BYTES]), "what was asked")
         except ParseError as error:
             self.refuse(str(error))
             return
-        if isinstance(asked, dict):
-            self._broadcast.answer(self, asked)
+        if isinstance(request, dict):
+            self._broadcast.answer(self, request)
         else:
             self.refuse("what is asked is an object")
 
@@ -269,7 +269,7 @@ class Reader(asyncio.Protocol):
         self._broadcast.leaves(self)
 
     def send(self, line: bytes) -> None:
-        """Write without waiting; one who has too much to read already is cut off."""
+        """Write without waiting; disconnect a client with too many unread bytes."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
@@ -283,13 +283,13 @@ class Reader(asyncio.Protocol):
         self.close()
 
     def close(self) -> None:
-        """Once all is sent that was written."""
+        """Disconnect after all written data are sent."""
         self._broadcast.leaves(self)
         if self._transport is not None:
             self._transport.close()
 
     def cut(self) -> None:
-        """Now, whatever was not sent."""
+        """Disconnect at once; unsent data are lost."""
         self._broadcast.leaves(self)
         if self._transport is not None:
             self._transport.abort()

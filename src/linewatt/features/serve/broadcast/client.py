@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at runs from another process of the same user."""
+"""Client of running campaigns, for other processes of the same user."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ class NotRunning(LinewattError):
 
 
 async def running(state: Path) -> list[Document]:
-    """A snapshot of each run that can be watched. One that does not answer in time has only its ``id``."""
+    """A snapshot of each running campaign; a run that does not answer in time has only its ``id``."""
     names = sockets.ids(state)
-    found = await asyncio.gather(*(_looked(state, name) for name in names))
-    return [one for one in found if one is not None]
+    snapshots = await asyncio.gather(*(_snapshot_or_id(state, name) for name in names))
+    return [snapshot for snapshot in snapshots if snapshot is not None]
 
 
 async def look(state: Path, result_id: str) -> Document:
     """A snapshot of a run. Raises NotRunning."""
-    async with _asked(state, result_id, {"ask": "look"}) as reader:
-        return await _first(reader, result_id)
+    async with _connect_and_ask(state, result_id, {"ask": "look"}) as reader:
+        return await _first_answer(reader, result_id)
 
 
 async def watch(state: Path, result_id: str) -> AsyncGenerator[Document, None]:
-    """A snapshot, and then what the run tells, until it ends or cuts us off. Raises NotRunning."""
-    async with _asked(state, result_id, {"ask": "watch"}) as reader:
-        yield await _first(reader, result_id)
-        while (line := await _line(reader)) is not None:
-            yield _document(line, result_id)
+    """A snapshot, then events until the run ends or disconnects us. Raises NotRunning."""
+    async with _connect_and_ask(state, result_id, {"ask": "watch"}) as reader:
+        yield await _first_answer(reader, result_id)
+        while (line := await _read_line(reader)) is not None:
+            yield _parse_document(line, result_id)
 
 
 async def stop(state: Path, result_id: str, by: str) -> tuple[bool, str]:
-    """Ask a run to end as an interrupt ends it: whether it does, and in words. Raises NotRunning.
+    """Stop a run like an interrupt; returns whether it accepts, and a message. Raises NotRunning.
 
-    ``by``: who asks, in words.
+    ``by``: text that names the requester.
     """
-    async with _asked(state, result_id, {"ask": "stop", "by": by}) as reader:
-        answer = await _first(reader, result_id)
+    async with _connect_and_ask(state, result_id, {"ask": "stop", "by": by}) as reader:
+        answer = await _first_answer(reader, result_id)
         return answer.get("accepted") is True, str(answer.get("text", ""))
 
 
-async def _looked(state: Path, result_id: str) -> Document | None:
+async def _snapshot_or_id(state: Path, result_id: str) -> Document | None:
     try:
         return {**await look(state, result_id), "id": result_id}
     except NotRunning:
@@ -63,15 +63,17 @@ async def _looked(state: Path, result_id: str) -> Document | None:
 
 
 @asynccontextmanager
-async def _asked(state: Path, result_id: str, what: dict[str, Any]) -> AsyncIterator[asyncio.StreamReader]:
-    """What a run answers. Raises NotRunning."""
+async def _connect_and_ask(
+    state: Path, result_id: str, what: dict[str, Any]
+) -> AsyncIterator[asyncio.StreamReader]:
+    """Connect to a run and send a request; yields the reader of its answers. Raises NotRunning."""
     if result_id not in sockets.ids(state):
         raise NotRunning(f"{result_id}: does not run, or cannot be watched")
     try:
-        made = sockets.connected(sockets.path_of(state, result_id))
+        connection = sockets.connect(sockets.path_of(state, result_id))
     except OSError as error:
         raise NotRunning(f"{result_id}: cannot be watched: {error.strerror}") from error
-    reader, writer = await asyncio.open_unix_connection(sock=made, limit=MOST_LINE_BYTES)
+    reader, writer = await asyncio.open_unix_connection(sock=connection, limit=MOST_LINE_BYTES)
     try:
         writer.write(json.dumps(what).encode() + b"\n")
         yield reader
@@ -79,23 +81,23 @@ async def _asked(state: Path, result_id: str, what: dict[str, Any]) -> AsyncIter
         writer.transport.abort()
 
 
-async def _first(reader: asyncio.StreamReader, result_id: str) -> Document:
-    """The answer. Raises NotRunning where there is none, or a refusal."""
+async def _first_answer(reader: asyncio.StreamReader, result_id: str) -> Document:
+    """The first document. Raises NotRunning for a timeout, the end or a refusal."""
     try:
         async with asyncio.timeout(ANSWER_LIMIT_S):
-            line = await _line(reader)
+            line = await _read_line(reader)
     except TimeoutError as error:
         raise NotRunning(f"{result_id}: waited {ANSWER_LIMIT_S:g} s for its run to answer") from error
     if line is None:
         raise NotRunning(f"{result_id}: its run ended")
-    answer = _document(line, result_id)
+    answer = _parse_document(line, result_id)
     if answer.get("event") == "refused":
         raise NotRunning(f"{result_id}: cannot be watched: {answer.get('text')}")
     return answer
 
 
-async def _line(reader: asyncio.StreamReader) -> bytes | None:
-    """The next whole line; ``None`` at the end, or where it is longer than any that a run tells."""
+async def _read_line(reader: asyncio.StreamReader) -> bytes | None:
+    """The next line; ``None`` at the end, or if it is longer than the limit."""
     try:
         line = await reader.readline()
     except (ValueError, OSError):
@@ -103,12 +105,12 @@ async def _line(reader: asyncio.StreamReader) -> bytes | None:
     return line if line.endswith(b"\n") else None
 
 
-def _document(line: bytes, result_id: str) -> Document:
-    """Raises NotRunning for what no run tells."""
+def _parse_document(line: bytes, result_id: str) -> Document:
+    """Parse a line. Raises NotRunning for invalid JSON."""
     try:
-        found = read_json(entered(line), "what the run tells")
+        document = read_json(entered(line), "what the run tells")
     except ParseError as error:
         raise NotRunning(f"{result_id}: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise NotRunning(f"{result_id}: what it tells is no object")
-    return found
+    return document

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events as those who watch a run are told them: what a page shows, and nothing that grows. Pure.
+"""Events as documents for watchers, with what a page shows and of bounded size. Pure.
 
-A stored trial is a row of its figures here: with all that its counters counted, as ``run --json`` has it, a
-round of many hosts would fill the buffer of whoever watches.
+A stored trial is a row of figures: with all counters, as in ``run --json``, a round of many hosts would fill
+the buffer of a watcher.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from linewatt.foreign import shortened
 from linewatt.model import CpuShares, EndResult, Trial, document_of
 
 MOST_ENDS = 8
-"""of a trial in its row: of a group of more, those of its first hosts"""
+"""ends in the row of a trial; the first hosts of a larger group"""
 MOST_FLAGS = 8
 
 
-def told(event: events.Event) -> Document:
+def document_of_event(event: events.Event) -> Document:
     """An event as a document; ``event`` names it."""
     match event:
         case events.Started():
@@ -48,17 +48,17 @@ def told(event: events.Event) -> Document:
         case events.TrialStored():
             return {"event": "trial_stored", "trials": event.trials, "row": row(event.trial)}
         case events.Throughput() | events.Soaking():
-            return _now(event)
+            return _document_of_load(event)
         case _:
-            return _said(event)
+            return _document_of_other(event)
 
 
-def _now(event: events.Throughput | events.Soaking) -> Document:
+def _document_of_load(event: events.Throughput | events.Soaking) -> Document:
     document: Document = {
         "event": "now",
         "throughput_bps": event.throughput_bps,
         "left_s": event.remaining_s,
-        "watts": [document_of(one) for one in event.watts],
+        "watts": [document_of(watts) for watts in event.watts],
         "cpu": None,
         "ends": 0,
     }
@@ -67,14 +67,14 @@ def _now(event: events.Throughput | events.Soaking) -> Document:
     return document
 
 
-def _said(event: events.Event) -> Document:
+def _document_of_other(event: events.Event) -> Document:
     match event:
         case events.Warned():
             return {"event": "warned", "text": shortened(event.text)}
         case events.LeftChanged():
             return {
                 "event": "left_changed",
-                "problems": [shortened(one) for one in event.problems[:MOST_FLAGS]],
+                "problems": [shortened(problem) for problem in event.problems[:MOST_FLAGS]],
             }
         case events.Ended():
             figures = {"done": event.done, "failed": event.failed, "pending": event.pending}
@@ -86,8 +86,8 @@ def _said(event: events.Event) -> Document:
 
 
 def row(trial: Trial) -> Document:
-    """A stored trial: its case and figures, and what makes them doubtful."""
-    flags = [one for one in trial.flags if tells(one.code)]
+    """The row of a stored trial: case, figures and findings."""
+    flags = [flag for flag in trial.flags if tells(flag.code)]
     return {
         "number": trial.number,
         "repetition": trial.repetition,
@@ -96,33 +96,33 @@ def row(trial: Trial) -> Document:
         "reason": None if trial.reason is None else shortened(trial.reason),
         "throughput_bps": trial.throughput_bps,
         "lost_ratio": trial.lost_ratio,
-        "ends": [_end(one) for one in trial.ends[:MOST_ENDS]],
+        "ends": [_document_of_end(end) for end in trial.ends[:MOST_ENDS]],
         "hosts": len(trial.ends),
-        "watts": list(_watts(trial.ends[:MOST_ENDS])),
+        "watts": list(_watts_of_ends(trial.ends[:MOST_ENDS])),
         "findings": [
-            {"code": one.code, "title": kind_of(one.code).title, "text": shortened(one.evidence)}
-            for one in flags[:MOST_FLAGS]
+            {"code": flag.code, "title": kind_of(flag.code).title, "text": shortened(flag.evidence)}
+            for flag in flags[:MOST_FLAGS]
         ],
         "said": shortened(outcome(trial)),
     }
 
 
-def _end(end: EndResult) -> Document:
+def _document_of_end(end: EndResult) -> Document:
     return {
         "host": end.host,
         "role": end.role,
         "cpu_cores": end.cpu_cores,
-        "app_busy_ratio": _busy(end.app_cpu),
-        "irq_busy_ratio": _busy(end.irq_cpu),
+        "app_busy_ratio": _busy_ratio(end.app_cpu),
+        "irq_busy_ratio": _busy_ratio(end.irq_cpu),
     }
 
 
-def _busy(shares: CpuShares | None) -> float | None:
+def _busy_ratio(shares: CpuShares | None) -> float | None:
     return None if shares is None else shares.busy_ratio
 
 
-def _watts(ends: Sequence[EndResult]) -> Iterator[Document]:
-    """The system's power of each end over the window; nothing of an end whose meters do not tell it."""
+def _watts_of_ends(ends: Sequence[EndResult]) -> Iterator[Document]:
+    """System power of each end over the window; ends without a meter are left out."""
     for end in ends:
         total = system_now(end.power)
         if isinstance(total, Total):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be seen of a run, made of what it tells: the run keeps one, and whoever watches it. Pure.
+"""The visible state of a run, updated from its documents; kept by the run and by each watcher. Pure.
 
-All of it is bounded, so that a campaign of days is told in one short line to who comes late.
+Its size is bounded, so that a snapshot of a campaign of days is one short line.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 Document = dict[str, Any]
 SCHEMA_VERSION = 1
 MOST_ROWS = 50
-"""trials that stay in it, the newest; all of them are in the result"""
+"""newest trials that are kept; the result has all"""
 MOST_FINDINGS = 20
 HISTORY_S = 300.0
-"""of throughput that stays in it"""
+"""length of the throughput history"""
 MOST_POINTS = 400
 
 
 class View:
-    """The state of a run: ``state`` is a snapshot of it as it is told."""
+    """The state of a run; ``state`` is the content of a snapshot."""
 
     def __init__(self, state: Mapping[str, Any] | None = None) -> None:
-        """``state``: a snapshot that was told."""
+        """``state``: a received snapshot."""
         self.state: Document = {
             "schema_version": SCHEMA_VERSION,
             "id": "",
@@ -50,81 +50,87 @@ class View:
         }
 
     def snapshot(self) -> Document:
-        """What who comes now is told first."""
+        """The first document of a new watcher."""
         return {**self.state, "event": "snapshot"}
 
     @property
     def is_over(self) -> bool:
-        """Whether all that was to be measured is, so that nothing is left to be stopped."""
+        """Whether the measurement is complete, so that there is nothing to stop."""
         return self.state["ended"] is not None or self.state["closed"] is not None
 
-    def take(self, told: Mapping[str, Any]) -> None:
-        """A further document. Raises KeyError, TypeError for one that no run tells."""
+    def take(self, document: Mapping[str, Any]) -> None:
+        """Update the state from a document. Raises KeyError, TypeError for an invalid one."""
         state = self.state
-        self._note(told)
-        if told["event"] in ("stopping", "ended", "closed"):
-            state[told["event"]] = _without_name(told)
+        self._take_common(document)
+        if document["event"] in ("stopping", "ended", "closed"):
+            state[document["event"]] = _without_name(document)
             return
-        match told["event"]:
+        match document["event"]:
             case "started":
                 for name in ("trials", "stored", "at_most"):
-                    state[name] = told[name]
+                    state[name] = document[name]
             case "phase":
-                state["phase"], state["running"] = told["text"], []
-                self._over()
+                state["phase"], state["running"] = document["text"], []
+                self._end_load()
             case "trial_started":
-                one = {name: told[name] for name in ("number", "case", "repetition", "load_s", "at_s")}
-                state["running"].append(one)
-                state["trials"] = told["trials"]
+                trial = {name: document[name] for name in ("number", "case", "repetition", "load_s", "at_s")}
+                state["running"].append(trial)
+                state["trials"] = document["trials"]
             case "now":
-                self._now(told)
+                self._take_load(document)
             case "trial_stored":
-                self._stored(told["row"])
+                self._take_trial(document["row"])
             case "warned":
-                self._find({"title": "Warning", "text": told["text"], "at_s": told["at_s"]})
+                self._add_finding({"title": "Warning", "text": document["text"], "at_s": document["at_s"]})
             case "left_changed":
-                state["problems"] = [*state["problems"], *told["problems"]][-MOST_FINDINGS:]
+                state["problems"] = [*state["problems"], *document["problems"]][-MOST_FINDINGS:]
             case _:
-                pass  # of a later version
+                pass  # from a later version
 
-    def _note(self, told: Mapping[str, Any]) -> None:
-        """What any of them may tell."""
+    def _take_common(self, document: Mapping[str, Any]) -> None:
+        """Take the fields that all documents have."""
         state = self.state
-        state["seq"], state["at_s"] = told["seq"], told["at_s"]
-        if told.get("left_s") is not None:
-            state["left_s"], state["left_at_s"] = told["left_s"], told["at_s"]
+        state["seq"], state["at_s"] = document["seq"], document["at_s"]
+        if document.get("left_s") is not None:
+            state["left_s"], state["left_at_s"] = document["left_s"], document["at_s"]
 
-    def _now(self, told: Mapping[str, Any]) -> None:
+    def _take_load(self, document: Mapping[str, Any]) -> None:
         state = self.state
-        state["now"] = _without_name(told)
+        state["now"] = _without_name(document)
         history = state["history"]
-        history.append([told["at_s"], told["throughput_bps"]])
-        while len(history) > MOST_POINTS or history[0][0] < told["at_s"] - HISTORY_S:
+        history.append([document["at_s"], document["throughput_bps"]])
+        while len(history) > MOST_POINTS or history[0][0] < document["at_s"] - HISTORY_S:
             history.pop(0)
 
-    def _over(self) -> None:
-        """What was told of a load of trials is not of now once it has ended; a soak's goes on."""
+    def _end_load(self) -> None:
+        """Clear the current load when no trial runs; the load of a soak goes on."""
         now = self.state["now"]
         if not self.state["running"] and now is not None and "elapsed_s" not in now:
             self.state["now"] = None
 
-    def _stored(self, row: Document) -> None:
+    def _take_trial(self, row: Document) -> None:
         state = self.state
-        state["running"] = [one for one in state["running"] if one["number"] != row["number"]]
+        state["running"] = [trial for trial in state["running"] if trial["number"] != row["number"]]
         state["stored"] += 1
         state["failed"] += bool(row["failed"])
-        known = [{name: one[name] for name in ("code", "title")} for one in row["findings"]]
-        state["rows"] = [*state["rows"], {**row, "findings": known}][-MOST_ROWS:]
-        for one in row["findings"]:
+        short_findings = [{name: finding[name] for name in ("code", "title")} for finding in row["findings"]]
+        state["rows"] = [*state["rows"], {**row, "findings": short_findings}][-MOST_ROWS:]
+        for finding in row["findings"]:
             where = f"{row['case']}, repetition {row['repetition']}"
-            self._find({"title": one["title"], "text": f"{where}: {one['text']}", "at_s": state["at_s"]})
-        self._over()
+            self._add_finding(
+                {"title": finding["title"], "text": f"{where}: {finding['text']}", "at_s": state["at_s"]}
+            )
+        self._end_load()
 
-    def _find(self, found: Document) -> None:
-        """The newest is the last; a warning that is said again stays once."""
-        others = [one for one in self.state["findings"] if one["text"] != found["text"]]
-        self.state["findings"] = [*others, found][-MOST_FINDINGS:]
+    def _add_finding(self, finding: Document) -> None:
+        """Append a finding; a repeated text is kept once."""
+        other_findings = [
+            known_finding
+            for known_finding in self.state["findings"]
+            if known_finding["text"] != finding["text"]
+        ]
+        self.state["findings"] = [*other_findings, finding][-MOST_FINDINGS:]
 
 
-def _without_name(told: Mapping[str, Any]) -> Document:
-    return {name: told[name] for name in told if name not in ("event", "seq")}
+def _without_name(document: Mapping[str, Any]) -> Document:
+    return {name: document[name] for name in document if name not in ("event", "seq")}
