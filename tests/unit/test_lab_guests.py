@@ -219,7 +219,7 @@ def test_a_guest_cannot_write_to_this_machine(kvm: bool) -> None:
 def test_one_thread_emulates_all_cpus_of_a_guest_that_shares_those_of_the_machine(
     tmp_path: Path, cores: Any, cpus: int, kvm: bool, in_turn: bool
 ) -> None:
-    layout = layout_of(*same_guests(2, like=Guest(cpus=cpus)), cores=cores)
+    layout = layout_of(*same_guests(2, template=Guest(cpus=cpus)), cores=cores)
     (tmp_path / "guests").mkdir()
     for host in layout.hosts:
         (tmp_path / "guests" / host.name).mkdir()
@@ -413,7 +413,7 @@ def test_a_busybox_that_needs_libraries_is_none(tmp_path: Path) -> None:
 def test_a_kernel_that_is_no_use_is_named(present: bool, tmp_path: Path) -> None:
     image = kernel(tmp_path, "6.1", modules=False) if present else tmp_path / "boot" / "vmlinuz-6.1"
     with pytest.raises(InvalidInput, match="its modules are not in" if present else "no kernel image"):
-        tools._kernel(Guest(kernel=str(image)), None)
+        tools._kernel_of(Guest(kernel=str(image)), None)
 
 
 STUCK = "[  {at}.538676] watchdog: BUG: soft lockup - CPU#1 stuck for {for_s}s! [swapper/1:0]\n"

@@ -255,13 +255,13 @@ def test_an_inventory_copy_never_overwrites_what_is_not_ours(tmp_path: Path) -> 
     theirs.write_text("all: {}\n")
     for path in (theirs, tmp_path):
         with pytest.raises(InvalidInput, match="exists and is no inventory of lab one"):
-            api._checked_copy(path, "one")
+            api._check_copy(path, "one")
     with pytest.raises(InvalidInput, match="is no directory"):
-        api._checked_copy(tmp_path / "nosuch/hosts.yaml", "one")
+        api._check_copy(tmp_path / "nosuch/hosts.yaml", "one")
     build.remove_copy(theirs, "one")
     assert theirs.exists()
     theirs.write_text(f"{INVENTORY_HEADER}one\nall: {{}}\n")
-    assert api._checked_copy(theirs, "one") == theirs
+    assert api._check_copy(theirs, "one") == theirs
     build.remove_copy(theirs, "two")
     assert theirs.exists()
     build.remove_copy(theirs, "one")

@@ -108,10 +108,10 @@ def up(
     tools = system.find_tools()
     guest_tools = find_guest_tools(request.guests) if request.guests else None
     registry = Registry(root)
-    copy = None if inventory is None else _checked_copy(inventory, request.name)
+    copy = None if inventory is None else _check_copy(inventory, request.name)
     with _as_lab_errors(request.name), registry.claim(request.name) as lock:
         state = registry.read(request.name)
-        was_up = state is not None and _stands(state, request, registry)
+        was_up = state is not None and _runs_as_requested(state, request, registry)
         if state is None or not was_up:
             if state is not None:
                 take_down(state)
@@ -136,7 +136,7 @@ def _boots(request: LabRequest, *, kvm: bool) -> str:
 
 @contextmanager
 def _as_lab_errors(name: str) -> Iterator[None]:
-    """A full disk or a tool that hangs is one line for the user, not a stack of Python's."""
+    """Turn errors of the disk or of tools into LabError."""
     try:
         yield
     except (OSError, subprocess.SubprocessError) as error:
@@ -174,50 +174,58 @@ def _make(
     return state
 
 
-def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
-    """Whether all of the lab runs as requested. Raises InvalidInput where it was built with another shape.
+def _runs_as_requested(state: LabState, request: LabRequest, registry: Registry) -> bool:
+    """Whether the whole lab runs as requested. Raises InvalidInput if it was built with another shape.
 
-    It does where its processes are there: that a busy machine's hosts answer late is no reason to end them.
+    It runs if its processes exist: hosts of a busy machine may answer late.
     """
     if not state.ready:
         return False
-    had = state.request
+    current = state.request
     shapes = [
         (
-            *(each.hosts, each.rate_bps, each.mtu, each.ports, each.shared_bps),
-            *(each.bmc, each.meters, each.guests),
+            *(
+                lab_request.hosts,
+                lab_request.rate_bps,
+                lab_request.mtu,
+                lab_request.ports,
+                lab_request.shared_bps,
+            ),
+            *(lab_request.bmc, lab_request.meters, lab_request.guests),
         )
-        for each in (had, request)
+        for lab_request in (current, request)
     ]
     if shapes[0] != shapes[1]:
-        without = "" if had.bmc else ", without BMCs"
-        if not had.meters.as_drawn:
-            without = f", BMC refresh {had.bmc_refresh_s:g} s, average {had.bmc_average_s:g} s"
-            if had.bmc_gain_ratio or had.bmc_offset_w or had.bmc_delay_s:
+        without = "" if current.bmc else ", without BMCs"
+        if not current.meters.as_drawn:
+            without = f", BMC refresh {current.bmc_refresh_s:g} s, average {current.bmc_average_s:g} s"
+            if current.bmc_gain_ratio or current.bmc_offset_w or current.bmc_delay_s:
                 without += (
-                    f", {had.bmc_gain_ratio:+.3g} and {had.bmc_offset_w:+g} W off, {had.bmc_delay_s:g} s late"
+                    f", {current.bmc_gain_ratio:+.3g} and {current.bmc_offset_w:+g} W off,"
+                    f" {current.bmc_delay_s:g} s late"
                 )
-        if had.plug:
+        if current.plug:
             without += ", at plugs"
-        ports = "" if had.ports == 1 else f" of {had.ports} data ports"
-        if had.shared_bps is not None:
-            ports += f", which share {had.shared}"
-        kind = "guests" if had.guests else "hosts"
-        if had.guests:
+        ports = "" if current.ports == 1 else f" of {current.ports} data ports"
+        if current.shared_bps is not None:
+            ports += f", which share {current.shared}"
+        kind = "guests" if current.guests else "hosts"
+        if current.guests:
             without += "".join(
-                f"; {text}" for text in dict.fromkeys(guest.description for guest in had.guests)
+                f"; {text}" for text in dict.fromkeys(guest.description for guest in current.guests)
             )
         raise InvalidInput(
-            f"lab {had.name} is up with {had.hosts} {kind}{ports}, rate {had.rate}, mtu {had.mtu}{without};"
-            f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"
+            f"lab {current.name} is up with {current.hosts} {kind}{ports}, rate {current.rate},"
+            f" mtu {current.mtu}{without};"
+            f" take it down first (linewatt lab down --name {current.name}) or give this one another --name"
         )
     return all(_running(state, registry))
 
 
 def _wait_for(state: LabState, registry: Registry, tell: Callable[[str], None]) -> None:
-    """Until every host and BMC of a lab that runs answers. Raises LabError, and leaves it as it is."""
+    """Wait until every host and BMC of a running lab answers. Raises LabError, without changing the lab."""
     layout, directory = state.layout, registry.directory(state.request.name)
-    silent = [host.layout.name for host in _hosts(state, registry) if not _works(host)]
+    silent = [host.layout.name for host in _hosts(state, registry) if not _host_works(host)]
     if not silent:
         return
     tell(f"lab {layout.name} runs; waiting for {', '.join(silent)} to answer")
@@ -232,7 +240,7 @@ def _wait_for(state: LabState, registry: Registry, tell: Callable[[str], None]) 
         ) from error
 
 
-def _checked_copy(path: Path, name: str) -> Path:
+def _check_copy(path: Path, name: str) -> Path:
     path = path.absolute()
     if path.exists() and not (path.is_file() and is_inventory_of(path, name)):
         raise InvalidInput(f"{path}: exists and is no inventory of lab {name}; give --inventory another path")
@@ -289,55 +297,57 @@ def names(root: Path = ROOT) -> list[str]:
 def status(name: str | None = None, *, root: Path = ROOT) -> list[LabStatus]:
     """Every lab, or the one called ``name``, and whether each of its hosts and their BMCs answers."""
     registry = Registry(root)
-    wanted: Sequence[str] = registry.names() if name is None else [name]
+    lab_names: Sequence[str] = registry.names() if name is None else [name]
     if name is not None and name not in registry.names():
         raise InvalidInput(f"there is no lab {name}; {existing(root)}")
-    return [_status(each, registry) for each in wanted]
+    return [_status_of_lab(lab_name, registry) for lab_name in lab_names]
 
 
 def existing(root: Path = ROOT) -> str:
-    """A sentence's end that says which labs there are."""
+    """``there are: a, b``: the end of a sentence that lists the labs."""
     existing_names = names(root)
     return f"there are: {', '.join(existing_names)}" if existing_names else "there are none"
 
 
-def _status(name: str, registry: Registry) -> LabStatus:
+def _status_of_lab(name: str, registry: Registry) -> LabStatus:
     state = registry.read(name)
     if state is None:
         return LabStatus(name, "half-built", None, None, None, None, ())
     hosts = _hosts(state, registry)
-    found: Literal["up", "half-built", "slow", "not answering"] = "half-built"
+    overall: Literal["up", "half-built", "slow", "not answering"] = "half-built"
     if state.ready:
-        found = "slow" if all(host.runs for host in hosts) else "not answering"
-        if all(_works(host) for host in hosts):
-            found = "up"
+        overall = "slow" if all(host.runs for host in hosts) else "not answering"
+        if all(_host_works(host) for host in hosts):
+            overall = "up"
     inventory = registry.directory(name) / "inventory.yaml"
     request = state.request
-    return LabStatus(name, found, state.index, inventory, request.rate_bps, request.mtu, hosts, state.no_bmc)
+    return LabStatus(
+        name, overall, state.index, inventory, request.rate_bps, request.mtu, hosts, state.no_bmc
+    )
 
 
 def _hosts(state: LabState, registry: Registry) -> tuple[HostStatus, ...]:
     layout = state.layout
     if not state.ready:
         return tuple(HostStatus(host, answers=False) for host in layout.hosts)
-    asked = guests.answering if state.request.guests else answering
-    answers = asked([host.address for host in layout.hosts])
+    ask_hosts = guests.answering if state.request.guests else answering
+    answers = ask_hosts([host.address for host in layout.hosts])
     bmcs: Sequence[BmcState | None] = [None] * len(answers)
     if state.no_bmc is None:
         bmcs = bmc.states(layout, registry.directory(layout.name))
     runs = _running(state, registry)
-    return tuple(HostStatus(*each) for each in zip(layout.hosts, answers, bmcs, runs, strict=True))
+    return tuple(HostStatus(*fields) for fields in zip(layout.hosts, answers, bmcs, runs, strict=True))
 
 
 def _running(state: LabState, registry: Registry) -> list[bool]:
-    """Of each host, whether its processes are there."""
+    """Whether the processes of each host exist."""
     layout, directory = state.layout, registry.directory(state.request.name)
     bmcs = bmc.running(layout, directory) if state.no_bmc is None else [True] * len(layout.hosts)
     inside = (processes.is_inside(process_of(host, directory), host.namespace) for host in layout.hosts)
     return [its and host for its, host in zip(bmcs, inside, strict=True)]
 
 
-def _works(host: HostStatus) -> bool:
+def _host_works(host: HostStatus) -> bool:
     return host.answers and host.bmc in (None, "up")
 
 

@@ -72,8 +72,8 @@ def write_files(layout: Layout, directory: Path) -> Path:
         conf = bmc_recipe.lan_conf(
             f"{layout.name}-{host.name}", host.bmc_address, password, in_band=host.guest is not None
         )
-        write_secret(_file(directory, host, "lan.conf"), conf.encode())
-        _file(directory, host, "emu").write_text(bmc_recipe.commands(place / first[host.name]))
+        write_secret(_host_file(directory, host, "lan.conf"), conf.encode())
+        _host_file(directory, host, "emu").write_text(bmc_recipe.commands(place / first[host.name]))
     return password_file
 
 
@@ -81,18 +81,23 @@ def start_arguments(host: HostLayout, directory: Path, ipmi_sim: str) -> list[st
     """The log and the command of a host's BMC, for the host's start script."""
     # Any CPU may run it, not only the host's: a BMC has a processor of its own.
     everywhere = cpu_list(sorted(os.sched_getaffinity(0)))
-    files = ["-c", str(_file(directory, host, "lan.conf")), "-f", str(_file(directory, host, "emu"))]
+    files = [
+        "-c",
+        str(_host_file(directory, host, "lan.conf")),
+        "-f",
+        str(_host_file(directory, host, "emu")),
+    ]
     # -p: what a caller sets is not kept, and no state directory is needed.
     return [
-        str(_file(directory, host, "log")),
+        str(_host_file(directory, host, "log")),
         *("taskset", "-c", everywhere, ipmi_sim, "-n", "-p", *files),
     ]
 
 
 def start_feeder(
-    layout: Layout, directory: Path, tools: Tools, lock: int, said: int
+    layout: Layout, directory: Path, tools: Tools, lock: int, output_fd: int
 ) -> subprocess.Popen[bytes]:
-    """Start what feeds all BMCs of the lab; the process returned ends as soon as that runs."""
+    """Start the feeder of all BMCs; the returned process ends as soon as the feeder runs."""
     first = _first_on_same_cpus(layout)
     cpus = {host.name: host.cpus for host in layout.hosts if first[host.name] == host.name}
     # -S: it needs nothing but Python's own library and linewatt, which it finds where it is now.
@@ -104,65 +109,64 @@ def start_feeder(
             *bmc_recipe.feeder_arguments(_values(directory), cpus, layout.meters),
         ],
         stdin=lock,
-        stdout=said,
-        stderr=said,
+        stdout=output_fd,
+        stderr=output_fd,
         env={**tool_environment(), "PYTHONPATH": str(Path(linewatt.__file__).parents[1])},
     )
 
 
 def wait_until_ready(layout: Layout, directory: Path) -> None:
-    """Until every BMC answers and is fed. Raises LabError naming one that does not."""
+    """Wait until every BMC answers and is fed. Raises LabError naming one that does not."""
     deadline = time.monotonic() + _START_LIMIT_S
     while not _is_fed(directory):
         if time.monotonic() > deadline:
             log = _log_of_feeder(directory)
-            raise LabError(f"lab {layout.name}: no values for the BMCs {_after_waiting(log)}")
+            raise LabError(f"lab {layout.name}: no values for the BMCs {_timeout_message(log)}")
         time.sleep(_ASK_AGAIN_S / 10)
     answers = answering([host.bmc_address for host in layout.hosts], deadline - time.monotonic())
     for host, its in zip(layout.hosts, answers, strict=True):
         if not its:
             where = f"its BMC does not answer on {host.bmc_address}:{bmc_recipe.PORT}"
-            raise LabError(
-                f"lab {layout.name}: {host.name}: {where} {_after_waiting(_file(directory, host, 'log'))}"
-            )
+            reason = _timeout_message(_host_file(directory, host, "log"))
+            raise LabError(f"lab {layout.name}: {host.name}: {where} {reason}")
 
 
 def states(layout: Layout, directory: Path) -> list[BmcState]:
-    """How each host's BMC is right now."""
+    """The current state of each host's BMC."""
     fed: BmcState = "up" if _is_fed(directory) else "not fed"
     is_answering = answering([host.bmc_address for host in layout.hosts])
-    silent: list[BmcState] = ["silent" if runs else "down" for runs in _each_runs(layout, directory)]
-    return [fed if its else other for its, other in zip(is_answering, silent, strict=True)]
+    silent: list[BmcState] = ["silent" if runs else "down" for runs in _runs_by_host(layout, directory)]
+    return [fed if answered else fallback for answered, fallback in zip(is_answering, silent, strict=True)]
 
 
 def running(layout: Layout, directory: Path) -> list[bool]:
-    """Of each host, whether the processes of its BMC and of what feeds it are there, however slow."""
+    """Whether the BMC of each host and the feeder run, even if they are slow."""
     (feeders,) = processes.commands([layout.switch_namespace]).values()
     fed = any(str(_values(directory)) in words for words in feeders)
-    return [fed and runs for runs in _each_runs(layout, directory)]
+    return [fed and runs for runs in _runs_by_host(layout, directory)]
 
 
-def _each_runs(layout: Layout, directory: Path) -> list[bool]:
+def _runs_by_host(layout: Layout, directory: Path) -> list[bool]:
     inside = processes.commands([host.namespace for host in layout.hosts])
     return [
-        any(str(_file(directory, host, "lan.conf")) in words for words in inside[host.namespace])
+        any(str(_host_file(directory, host, "lan.conf")) in words for words in inside[host.namespace])
         for host in layout.hosts
     ]
 
 
 def answering(addresses: Sequence[str], limit_s: float = _ANSWER_LIMIT_S) -> list[bool]:
-    """For each address, whether a BMC answers there; all asked at once, and again until the limit."""
+    """Whether a BMC answers at each address; asks all in parallel, repeatedly until the limit."""
     waiting = set(addresses)
     deadline = time.monotonic() + max(limit_s, _ASK_AGAIN_S)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         while waiting and (now_s := time.monotonic()) < deadline:
             for address in waiting:
-                _ask(asking, address)
+                _send_ping(asking, address)
             waiting -= _heard(asking, waiting, min(now_s + _ASK_AGAIN_S, deadline))
     return [address not in waiting for address in addresses]
 
 
-def _ask(asking: socket.socket, address: str) -> None:
+def _send_ping(asking: socket.socket, address: str) -> None:
     try:
         asking.sendto(_PING, (address, bmc_recipe.PORT))
     except OSError:  # no way there at the moment: then nobody answers
@@ -208,7 +212,7 @@ def _values(directory: Path) -> Path:
     return directory / "bmc" / "values"
 
 
-def _file(directory: Path, host: HostLayout, kind: str) -> Path:
+def _host_file(directory: Path, host: HostLayout, kind: str) -> Path:
     return directory / "bmc" / f"{host.name}.{kind}"
 
 
@@ -216,6 +220,6 @@ def _log_of_feeder(directory: Path) -> Path:
     return directory / "bmc" / "feeder.log"
 
 
-def _after_waiting(log: Path) -> str:
+def _timeout_message(log: Path) -> str:
     log_end = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
     return f"(limit {_START_LIMIT_S:.0f} s); its log: {log_end or 'empty'}; lab up --no-bmc does without"

@@ -179,7 +179,7 @@ def feeder_arguments(
 
 def meters_of(word: str) -> Meters:
     """The meters that an argument of the feeder says."""
-    refresh_s, average_s, gain_ratio, offset_w, delay_s, plug = (float(one) for one in word.split(","))
+    refresh_s, average_s, gain_ratio, offset_w, delay_s, plug = (float(number) for number in word.split(","))
     return Meters(refresh_s, average_s, gain_ratio, offset_w, delay_s, bool(plug))
 
 

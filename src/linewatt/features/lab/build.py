@@ -92,7 +92,7 @@ def _write_sshd_files(host: HostLayout, directory: Path, key: KeyPair, tools: To
 
 
 def start(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
-    """Run the start script in every host's namespace, all at once, and what feeds the BMCs."""
+    """Run the start scripts of all hosts in parallel, and start the feeder of the BMCs."""
     with tempfile.TemporaryFile("w+") as complaints:
         started = {}
         if tools.ipmi_sim is not None:  # first: it takes longest to be ready
@@ -100,20 +100,19 @@ def start(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
                 layout, directory, tools, lock, complaints.fileno()
             )
         for host in layout.hosts:
-            started[host.name] = _start(layout, host, directory, tools, lock, complaints.fileno())
+            started[host.name] = _start_host(layout, host, directory, tools, lock, complaints.fileno())
         deadline = time.monotonic() + _START_LIMIT_S
         failed = [
             name for name, process in started.items() if process.wait(max(0.0, deadline - time.monotonic()))
         ]
         if failed:
             complaints.seek(0)
-            raise LabError(
-                f"lab {layout.name}: {_some(failed)} did not start: {' '.join(complaints.read().split())}"
-            )
+            output = " ".join(complaints.read().split())
+            raise LabError(f"lab {layout.name}: {_format_names(failed)} did not start: {output}")
 
 
-def _start(
-    layout: Layout, host: HostLayout, directory: Path, tools: Tools, lock: int, said: int
+def _start_host(
+    layout: Layout, host: HostLayout, directory: Path, tools: Tools, lock: int, output_fd: int
 ) -> subprocess.Popen[bytes]:
     script, arguments = _start_script(layout, host, directory, tools)
     if tools.ipmi_sim is not None:
@@ -132,14 +131,14 @@ def _start(
                 *arguments,
             ],
             stdin=lock,
-            stdout=said,
-            stderr=said,
+            stdout=output_fd,
+            stderr=output_fd,
             env=tool_environment(),
         )
 
 
 def _start_script(layout: Layout, host: HostLayout, directory: Path, tools: Tools) -> tuple[str, list[str]]:
-    """What makes a host of its namespace, and its arguments."""
+    """The script that starts a host in its namespace, and its arguments."""
     if host.guest is None:
         return recipe.START_HOST, recipe.start_arguments(layout, host, tools.sshd, directory)
     shape = recipe.shape_batch(layout.rate_bps, [port.interface for port in host.ports])
@@ -159,7 +158,7 @@ def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
 
 
 def wait_for_hosts(layout: Layout, directory: Path) -> None:
-    """Until every host's sshd listens, and the way there is open. Raises LabError naming who does not."""
+    """Wait until the sshd of every host accepts connections. Raises LabError naming a host that does not."""
     if any(host.guest is not None for host in layout.hosts):
         its_process = {host.name: process_of(host, directory) for host in layout.hosts}
         guests.wait_for_guests(layout.hosts, directory, its_process, f"lab {layout.name}")
@@ -169,12 +168,14 @@ def wait_for_hosts(layout: Layout, directory: Path) -> None:
         process = process_of(host, directory)
         while not processes.listens(process, SSH_PORT):
             if not processes.is_inside(process, host.namespace):
-                raise LabError(f"lab {layout.name}: {host.name}: sshd has ended; {_its_log(host, directory)}")
+                raise LabError(
+                    f"lab {layout.name}: {host.name}: sshd has ended; {_format_log(host, directory)}"
+                )
             if time.monotonic() > deadline:
                 where = f"{host.address}:{SSH_PORT} (limit {_ANSWER_LIMIT_S:.0f} s)"
                 raise LabError(
                     f"lab {layout.name}: {host.name}: sshd does not listen on {where};"
-                    f" {_its_log(host, directory)}"
+                    f" {_format_log(host, directory)}"
                 )
             time.sleep(_RETRY_S)
     first = layout.hosts[0].address
@@ -193,20 +194,20 @@ def process_of(host: HostLayout, directory: Path) -> int:
         return 0
 
 
-def _its_log(host: HostLayout, directory: Path) -> str:
+def _format_log(host: HostLayout, directory: Path) -> str:
     log = directory / f"{host.name}.log"
     log_end = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
     return f"its log: {log_end or 'empty'}"
 
 
 def answering(addresses: Sequence[str]) -> list[bool]:
-    """For each address, whether something accepts on the SSH port there; all asked at once."""
+    """Whether the SSH port of each address accepts connections; asks all in parallel."""
     with ThreadPoolExecutor(max_workers=32) as pool:
         return list(pool.map(answers, addresses))
 
 
 def answers(address: str, limit_s: float = 1.0) -> bool:
-    """Whether something accepts on the SSH port there, right now."""
+    """Whether the SSH port accepts a connection now."""
     try:
         socket.create_connection((address, SSH_PORT), timeout=limit_s).close()
     except OSError:
@@ -214,25 +215,26 @@ def answers(address: str, limit_s: float = 1.0) -> bool:
     return True
 
 
-def _some(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def take_down(state: LabState) -> None:
-    """Remove all that ``state`` lists, whether it was made or not. Raises LabError naming what stays."""
-    processes.end_all(state.namespaces, what=_what(state))
+    """Remove everything that ``state`` lists, created or not. Raises LabError naming what remains."""
+    processes.end_all(state.namespaces, what=_format_lab(state))
     present = names_present()
     lines = [f"netns del {namespace}" for namespace in state.namespaces if namespace in present]
     if any(link in present for link in state.links):
         # One transaction for all links: one by one, each waits for a grace period of the kernel.
         lines.append(f"link del group {state.link_group}")
-    run_batch(["ip", "-force", "-batch", "-"], "\n".join(lines) + "\n", what=_what(state), strict=False)
+    run_batch(["ip", "-force", "-batch", "-"], "\n".join(lines) + "\n", what=_format_lab(state), strict=False)
     for copy in state.copies:
         remove_copy(Path(copy), state.request.name)
-    left = sorted(names_present() & {*state.namespaces, *state.links})
-    if left:
+    remaining = sorted(names_present() & {*state.namespaces, *state.links})
+    if remaining:
         raise LabError(
-            f"{_what(state)}: still there: {', '.join(left)}; see ip netns list and ip link, then try again"
+            f"{_format_lab(state)}: still there: {', '.join(remaining)};"
+            " see ip netns list and ip link, then try again"
         )
 
 
@@ -249,5 +251,5 @@ def is_inventory_of(path: Path, name: str) -> bool:
         return file.readline() == f"{recipe.INVENTORY_HEADER}{name}\n"
 
 
-def _what(state: LabState) -> str:
+def _format_lab(state: LabState) -> str:
     return f"lab {state.request.name}"

@@ -59,13 +59,13 @@ def cpu_ticks(stat: str) -> dict[int, Ticks]:
 
 
 def sum_of(ticks: Mapping[int, Ticks], cpus: Sequence[int]) -> Ticks:
-    """Ticks of several CPUs; one that is offline counts as nothing."""
-    known = [ticks[cpu] for cpu in cpus if cpu in ticks]
-    return sum(busy for busy, _ in known), sum(total for _, total in known)
+    """Sum of the ticks of several CPUs; offline CPUs are left out."""
+    online = [ticks[cpu] for cpu in cpus if cpu in ticks]
+    return sum(busy for busy, _ in online), sum(total for _, total in online)
 
 
 def utilisation(before: Ticks, after: Ticks) -> float | None:
-    """How busy the CPUs were in between, 0 to 1; ``None`` where no time has passed, or a CPU came or went."""
+    """Utilisation of the CPUs in between, 0 to 1; ``None`` if no time passed or the set of CPUs changed."""
     busy, total = after[0] - before[0], after[1] - before[1]
     return busy / total if 0 <= busy <= total and total > 0 else None
 
@@ -93,8 +93,10 @@ class Bmc:
         busy = utilisation(self._ticks[0], self._ticks[-1])
         if busy is None:
             return
-        wanted = _wanted(self._controls + BUSY)
-        power = server_power(busy if wanted is None else wanted, _wanted(self._controls + FANS) or 0.0)
+        set_busy = _read_control(self._controls + BUSY)
+        power = server_power(
+            busy if set_busy is None else set_busy, _read_control(self._controls + FANS) or 0.0
+        )
         self._late.append((now_s, power))
         while self._late and self._late[0][0] <= now_s - self._meters.delay_s:
             self._powers.append(self._late.popleft()[1])
@@ -115,8 +117,8 @@ class Bmc:
             os.pwrite(self._file, line, 0)
 
 
-def _wanted(path: str) -> float | None:
-    """The number in a file that somebody wrote to make this server another; ``None``: there is none."""
+def _read_control(path: str) -> float | None:
+    """The number in a control file that overrides a value; ``None`` if there is no such file."""
     try:
         return float(Path(path).read_text())
     except (OSError, ValueError):
@@ -132,16 +134,16 @@ def feed(
 ) -> None:
     """Write the values of ``hosts`` (file name → CPUs) until their directory is gone."""
     with ExitStack() as closing:
-        source = _open(closing, stat, os.O_RDONLY)
-        beat = _open(closing, values / BEAT, os.O_WRONLY | os.O_CREAT)
-        bmcs, its = {}, meters or Meters()
+        source = _open_file(closing, stat, os.O_RDONLY)
+        beat = _open_file(closing, values / BEAT, os.O_WRONLY | os.O_CREAT)
+        bmcs, shown_meters = {}, meters or Meters()
         for name in hosts:
-            file = _open(closing, values / name, os.O_RDWR | os.O_CREAT)
+            file = _open_file(closing, values / name, os.O_RDWR | os.O_CREAT)
             truth, plug = (
-                _open(closing, values / f"{name}{kind}", os.O_RDWR | os.O_CREAT) if wanted else None
-                for kind, wanted in ((TRUTH, not its.as_drawn), (PLUG, its.plug))
+                _open_file(closing, values / f"{name}{kind}", os.O_RDWR | os.O_CREAT) if is_written else None
+                for kind, is_written in ((TRUTH, not shown_meters.as_drawn), (PLUG, shown_meters.plug))
             )
-            bmcs[name] = Bmc(file, truth, plug, str(values / name), its)
+            bmcs[name] = Bmc(file, truth, plug, str(values / name), shown_meters)
         due_s = time.monotonic()
         while _is_there(values / BEAT, beat):
             ticks = cpu_ticks(os.pread(source, _MOST_BYTES, 0).decode())
@@ -154,7 +156,7 @@ def feed(
             time.sleep(due_s - now_s)
 
 
-def _open(closing: ExitStack, path: Path, flags: int) -> int:
+def _open_file(closing: ExitStack, path: Path, flags: int) -> int:
     handle = os.open(path, flags | os.O_CLOEXEC, 0o644)
     closing.callback(os.close, handle)
     return handle
@@ -168,9 +170,9 @@ def _is_there(path: Path, handle: int) -> bool:
 
 
 def main(words: Sequence[str]) -> None:
-    """Feed what the arguments of this program say."""
-    values, numbers, *rest = words
-    parts = (word.partition("=") for word in rest)
+    """Run the feeder with the arguments of this program."""
+    values, numbers, *assignments = words
+    parts = (word.partition("=") for word in assignments)
     hosts = {name: tuple(int(cpu) for cpu in cpus.split(",")) for name, _, cpus in parts}
     feed(Path(values), hosts, meters=meters_of(numbers))
 

@@ -94,8 +94,8 @@ class LabRequest:
             if not 0 <= value <= MAX_BMC_S:
                 raise InvalidInput(f"lab {self.name}: BMC {name} must be 0 to {MAX_BMC_S:g} s, got {value:g}")
         if not -MAX_BMC_GAIN <= self.bmc_gain_ratio <= MAX_BMC_GAIN:
-            most = f"{100 * MAX_BMC_GAIN:g} %"
-            raise InvalidInput(f"lab {self.name}: BMC gain must be from -{most} to {most}")
+            limit = f"{100 * MAX_BMC_GAIN:g} %"
+            raise InvalidInput(f"lab {self.name}: BMC gain must be from -{limit} to {limit}")
         if not -MAX_BMC_OFFSET_W <= self.bmc_offset_w <= MAX_BMC_OFFSET_W:
             raise InvalidInput(
                 f"lab {self.name}: BMC offset must be -{MAX_BMC_OFFSET_W:g} to {MAX_BMC_OFFSET_W:g} W, "
@@ -249,7 +249,7 @@ def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
     """Everything about the lab ``request`` as number ``index`` of this machine (1..254)."""
     cpus = _cpus(request, cores)
     names = [f"h{number}" for number in range(1, request.hosts + 1)]
-    shares = _sharing(cpus, names, cores)
+    shares = _sharing_hosts(cpus, names, cores)
     hosts = tuple(
         _host(request, index, number, cpus[number - 1], shares[number - 1])
         for number in range(1, request.hosts + 1)
@@ -285,8 +285,8 @@ def _host(
     half = len(cpus) // 2
     # Where CPUs are shared by everybody, keeping some for interrupts would only look like a split.
     split = half > 0 and not shares
-    most = max(request.ports_each)
-    data = tuple(_port(index, number, port, most) for port in range(request.ports_each[number - 1]))
+    max_ports = max(request.ports_each)
+    data = tuple(_port(index, number, port, max_ports) for port in range(request.ports_each[number - 1]))
     guest = request.guests[number - 1] if request.guests else None
     return HostLayout(
         name=f"h{number}",
@@ -319,27 +319,35 @@ def _port(index: int, number: int, port: int, ports: int) -> PortLayout:
 
 
 def split_cpus(cores: Cores, hosts: int) -> list[tuple[int, ...]]:
-    """CPUs of each host: whole cores where there are enough, else single threads, else all for everybody."""
+    """CPUs of each host: whole cores if there are enough, else threads, else all CPUs for all."""
     threads = [cpu for core in cores for cpu in core]
     for pool in (cores, tuple((cpu,) for cpu in threads)):
-        each = len(pool) // hosts
-        if each:
-            slices = (pool[at : at + each] for at in range(0, each * hosts, each))
+        cpus_each = len(pool) // hosts
+        if cpus_each:
+            slices = (pool[at : at + cpus_each] for at in range(0, cpus_each * hosts, cpus_each))
             return [tuple(chain.from_iterable(part)) for part in slices]
     return [tuple(threads)] * hosts
 
 
-def _sharing(cpus: Sequence[tuple[int, ...]], names: Sequence[str], cores: Cores) -> list[tuple[str, ...]]:
-    """For each host, the other hosts that have a core in common with it, in their order."""
+def _sharing_hosts(
+    cpus: Sequence[tuple[int, ...]], names: Sequence[str], cores: Cores
+) -> list[tuple[str, ...]]:
+    """For each host, the other hosts that share a core with it, in order."""
     core_of = {cpu: number for number, core in enumerate(cores) for cpu in core}
-    mine = [frozenset(core_of[cpu] for cpu in each) for each in cpus]
+    cores_of_hosts = [frozenset(core_of[cpu] for cpu in host_cpus) for host_cpus in cpus]
     on_core: dict[int, list[int]] = {}
-    for host, its_cores in enumerate(mine):
+    for host, its_cores in enumerate(cores_of_hosts):
         for core in its_cores:
             on_core.setdefault(core, []).append(host)
     # Hosts on the same cores share with the same others: 250 hosts on 2 CPUs are worked out once.
-    others = {its: sorted({host for core in its for host in on_core[core]}) for its in set(mine)}
-    return [tuple(names[other] for other in others[its] if other != host) for host, its in enumerate(mine)]
+    sharers = {
+        cores_of_host: sorted({host for core in cores_of_host for host in on_core[core]})
+        for cores_of_host in set(cores_of_hosts)
+    }
+    return [
+        tuple(names[sharer] for sharer in sharers[own_cores] if sharer != host)
+        for host, own_cores in enumerate(cores_of_hosts)
+    ]
 
 
 def cpu_list(cpus: Sequence[int]) -> str:

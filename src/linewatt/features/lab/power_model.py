@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab host would be if it were a server: watts, fans and heat from how busy its CPUs are (pure).
+"""Simulated watts, fans and heat of a lab host, from the utilisation of its CPUs (pure).
 
 The server is invented: one socket, two fans, two 800 W power supplies that share the load. Its numbers are
 such as a machine of that kind could have: 72 W (idle) to 228 W out of the supplies and 91 W to 249 W into
@@ -80,8 +80,11 @@ def psu_input_w(out_w: float) -> float:
     return out_w + PSU_LOSS_W + PSU_LOSS_PER_W * out_w + PSU_LOSS_PER_W2 * out_w**2
 
 
-def mean_power(every: Sequence[ServerPower]) -> ServerPower:
-    """What a BMC that averages shows of several moments."""
+def mean_power(powers: Sequence[ServerPower]) -> ServerPower:
+    """The mean of several moments, as an averaging BMC shows it."""
     return ServerPower(
-        *(math.fsum(getattr(one, field.name) for one in every) / len(every) for field in fields(ServerPower))
+        *(
+            math.fsum(getattr(power, field.name) for power in powers) / len(powers)
+            for field in fields(ServerPower)
+        )
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes inside a lab's namespaces: found by what they are in, ended by handle, never by name."""
+"""Processes inside a lab's namespaces: found by namespace, ended by handle, never by name."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ Identity = tuple[int, int]
 
 
 def end_all(namespaces: Sequence[str], *, what: str) -> None:
-    """End every process in these namespaces: SIGTERM, then SIGKILL, until a look finds none. Raises LabError.
+    """End every process in these namespaces: SIGTERM, then SIGKILL, until none is left. Raises LabError.
 
-    Looking again covers those that were forked in between.
+    Repeats, because processes may fork meanwhile.
     """
     inside = set(_identities(namespaces).values())
-    wanted = signal.SIGTERM
+    to_send = signal.SIGTERM
     for _ in range(_ROUNDS):
         with ExitStack() as closing:
-            handles = [_closed_by(closing, handle) for handle in _open_inside(inside)]
+            handles = [_close_later(closing, handle) for handle in _open_inside(inside)]
             if not handles:
                 return
-            _signal_and_wait(handles, wanted)
-        wanted = signal.SIGKILL
-    left = sorted(process for process, _ in _inside(inside))
+            _signal_and_wait(handles, to_send)
+        to_send = signal.SIGKILL
+    remaining = sorted(process for process, _ in _inside(inside))
     raise LabError(
-        f"{what}: processes {left} do not end on SIGKILL; see what holds them with ps, then try again"
+        f"{what}: processes {remaining} do not end on SIGKILL; see what holds them with ps, then try again"
     )
 
 
@@ -51,14 +51,14 @@ def is_inside(process: int, namespace: str) -> bool:
 
 
 def commands(namespaces: Sequence[str]) -> dict[str, list[list[str]]]:
-    """The command of every process inside each of these namespaces, as its words."""
-    found: dict[str, list[list[str]]] = {namespace: [] for namespace in namespaces}
+    """Arguments of every process inside each of these namespaces."""
+    words_by_namespace: dict[str, list[list[str]]] = {namespace: [] for namespace in namespaces}
     name_of = {identity: namespace for namespace, identity in _identities(namespaces).items()}
     for process, identity in _inside(set(name_of)):
         with suppress(OSError):
             words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
-            found[name_of[identity]].append(words)
-    return found
+            words_by_namespace[name_of[identity]].append(words)
+    return words_by_namespace
 
 
 def any_called(name: str) -> bool:
@@ -85,11 +85,11 @@ def listens(process: int, port: int) -> bool:
     return any(local.endswith(f":{port:04X}") and state == _LISTEN for _, local, _, state, *_ in fields)
 
 
-def _signal_and_wait(handles: Sequence[int], wanted: signal.Signals) -> None:
+def _signal_and_wait(handles: Sequence[int], to_send: signal.Signals) -> None:
     for handle in handles:
         with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(handle, wanted)
-    deadline = time.monotonic() + (_TERM_LIMIT_S if wanted is signal.SIGTERM else _KILL_LIMIT_S)
+            signal.pidfd_send_signal(handle, to_send)
+    deadline = time.monotonic() + (_TERM_LIMIT_S if to_send is signal.SIGTERM else _KILL_LIMIT_S)
     poll = select.poll()
     for handle in handles:
         poll.register(handle, select.POLLIN)
@@ -114,7 +114,7 @@ def _open_inside(inside: set[Identity]) -> Iterator[int]:
                 os.close(handle)
 
 
-def _closed_by(stack: ExitStack, handle: int) -> int:
+def _close_later(stack: ExitStack, handle: int) -> int:
     stack.callback(os.close, handle)
     return handle
 

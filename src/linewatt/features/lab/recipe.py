@@ -247,7 +247,7 @@ def inventory(
     for host in layout.hosts:
         lines.append(f"    {host.name}:")
         # JSON is YAML too, and quotes what needs it.
-        variables = _variables(layout, host, directory)
+        variables = _host_variables(layout, host, directory)
         if emulated:
             variables += [("linewatt_limits", _EMULATED_LIMITS), ("linewatt_emulated", True)]
         if bmc_password_file is not None:
@@ -289,12 +289,12 @@ def _bmc(host: HostLayout, password_file: Path) -> dict[str, object]:
     }
 
 
-def _each(values: list[str]) -> str | list[str]:
-    """A list where there are several."""
+def _one_or_list(values: list[str]) -> str | list[str]:
+    """The value itself if there is only one, else the list."""
     return values[0] if len(values) == 1 else values
 
 
-def _its_cpus(host: HostLayout) -> list[tuple[str, object]]:
+def _cpu_variables(host: HostLayout) -> list[tuple[str, object]]:
     """A guest says itself which CPUs it has and what is near its NICs, as any machine does."""
     if host.guest is not None:
         return []
@@ -305,19 +305,19 @@ def _its_cpus(host: HostLayout) -> list[tuple[str, object]]:
     ]
 
 
-def _variables(layout: Layout, host: HostLayout, directory: Path) -> list[tuple[str, object]]:
-    known = directory / "known_hosts"
+def _host_variables(layout: Layout, host: HostLayout, directory: Path) -> list[tuple[str, object]]:
+    known_hosts_file = directory / "known_hosts"
     return [
         ("ansible_host", host.address),
         ("ansible_port", SSH_PORT),
         ("ansible_user", "root"),
         ("ansible_ssh_private_key_file", str(directory / "id_ed25519")),
-        ("ansible_ssh_common_args", f"-o UserKnownHostsFile={shlex.quote(str(known))}"),
-        ("linewatt_known_hosts", str(known)),
-        ("linewatt_data", _each([port.interface for port in host.ports])),
-        ("linewatt_data_ipv4", _each([port.ipv4 for port in host.ports])),
-        ("linewatt_data_ipv6", _each([port.ipv6 for port in host.ports])),
-        *_its_cpus(host),
+        ("ansible_ssh_common_args", f"-o UserKnownHostsFile={shlex.quote(str(known_hosts_file))}"),
+        ("linewatt_known_hosts", str(known_hosts_file)),
+        ("linewatt_data", _one_or_list([port.interface for port in host.ports])),
+        ("linewatt_data_ipv4", _one_or_list([port.ipv4 for port in host.ports])),
+        ("linewatt_data_ipv6", _one_or_list([port.ipv6 for port in host.ports])),
+        *_cpu_variables(host),
         ("linewatt_lab", layout.name),
         ("linewatt_shares_cpus_with", list(host.shares_cpus_with)),
     ]

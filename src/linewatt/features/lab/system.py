@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab needs of this machine: privilege, tools, CPUs, and which names and addresses are free."""
+"""Requirements of a lab on this machine: root, tools, CPUs, and free names and addresses."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ _ADVICE = {
     ),
     "root may not: in a container, run it privileged (CAP_NET_ADMIN, CAP_SYS_ADMIN)": ("not permitted",),
 }
-"""what to do about it → what ip(8) and tc(8) say then"""
+"""advice → fragments of the error messages of ip(8) and tc(8)"""
 _ELSE = "what an earlier lab may have left is taken away by: linewatt lab down --name NAME"
 
 
 def _advice(complaint: str) -> str:
-    said = (advice for advice, signs in _ADVICE.items() if any(sign in complaint for sign in signs))
-    return next(said, _ELSE)
+    matching = (advice for advice, signs in _ADVICE.items() if any(sign in complaint for sign in signs))
+    return next(matching, _ELSE)
 
 
 def usable_cores(root: Path = Path("/")) -> Cores:
@@ -149,8 +149,8 @@ def occupied_subnets() -> list[ipaddress.IPv4Network]:
         timeout=_TOOL_LIMIT_S,
         check=False,
     )
-    there = done.returncode == 0 and done.stdout.strip()
-    routes = read_json(done.stdout, "routes of this machine") if there else []
+    has_routes = done.returncode == 0 and done.stdout.strip()
+    routes = read_json(done.stdout, "routes of this machine") if has_routes else []
     destinations = [route.get("dst", "default") for route in routes]
     networks = [ipaddress.IPv4Network(dst, strict=False) for dst in destinations if dst[:1].isdigit()]
     return [network for network in networks if network.subnet_of(_RANGE)]
@@ -163,7 +163,7 @@ def names_present() -> set[str]:
 
 
 def index_is_free(index: int, subnets: Sequence[ipaddress.IPv4Network], names: set[str]) -> bool:
-    """Whether nothing but a lab of ours would use the number's names and management addresses."""
+    """Whether the names and management addresses of a lab number are free."""
     subnet = ipaddress.IPv4Network(f"198.18.{index}.0/24")
     leftover = {f"lwb{index}", f"lw{index}-sw", f"lw{index}-h1"}
-    return not names & leftover and not any(subnet.overlaps(other) for other in subnets)
+    return not names & leftover and not any(subnet.overlaps(occupied) for occupied in subnets)

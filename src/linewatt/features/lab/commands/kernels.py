@@ -58,11 +58,11 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     guests = same_guests(len(kernel) + 1, nic, [kernel[0], *kernel], Guest(cpus=cpus, memory_mib=memory))
     can_be_made("--results", results)
     hosts = [f"h{number}" for number in range(2, len(guests) + 1)]
-    _checked(file, hosts, ports=len(guests[0].nics))
-    said = f"{len(guests)} guests boot, {_GENERATOR} to generate the load and one for each kernel"
+    _check_campaign(file, hosts, ports=len(guests[0].nics))
+    summary = f"{len(guests)} guests boot, {_GENERATOR} to generate the load and one for each kernel"
     request = lab.LabRequest(hosts=len(guests), rate=rate, guests=guests)
-    with own_lab("kernels", request, said) as built:
-        campaign = _campaign(file, hosts, built.inventory)
+    with own_lab("kernels", request, summary) as built:
+        campaign = _load_campaign(file, hosts, built.inventory)
         planned = plan(campaign, campaign.seed or 0)
         state = built.inventory.parent / "state"  # guests are gone at the end, and what was changed on them
         ended, left_changed = execute(campaign, planned, None, results, as_json=False, state=state)
@@ -76,14 +76,14 @@ def kernels(  # noqa: PLR0913 - one parameter an option
 
 
 def shipped_campaign() -> Path:
-    """What is measured where no campaign is given, which is part of the package."""
+    """The default campaign file, part of the package."""
     from importlib.resources import files
 
     return Path(str(files("linewatt.features.lab") / "kernels.yaml"))
 
 
-def _checked(file: Path | None, hosts: Sequence[str], *, ports: int) -> None:
-    """What is wrong with a campaign is told before a minute is spent on guests. Raises InvalidInput."""
+def _check_campaign(file: Path | None, hosts: Sequence[str], *, ports: int) -> None:
+    """Check the campaign before guests are booted, which takes a minute. Raises InvalidInput."""
     data = [f"data{number}" for number in range(ports)]
     described = {
         name: {
@@ -96,13 +96,13 @@ def _checked(file: Path | None, hosts: Sequence[str], *, ports: int) -> None:
     with tempfile.NamedTemporaryFile("w", prefix="linewatt-kernels-", suffix=".yaml") as inventory:
         json.dump({"all": {"hosts": described}}, inventory)
         inventory.flush()
-        campaign = _campaign(file, hosts, Path(inventory.name))
+        campaign = _load_campaign(file, hosts, Path(inventory.name))
     if campaign.soak is not None or campaign.users is not None:
         raise InvalidInput(f"{campaign.path}: kernels are compared by trials of tests, not by soaks or users")
 
 
-def _campaign(file: Path | None, hosts: Sequence[str], inventory: Path) -> Campaign:
+def _load_campaign(file: Path | None, hosts: Sequence[str], inventory: Path) -> Campaign:
     from linewatt.campaign.reading.file import load
 
     pairs = [f"{_GENERATOR} -> {host}" for host in hosts]
-    return load(file or shipped_campaign(), inventory, edit=lambda said: {**said, "pairs": pairs})
+    return load(file or shipped_campaign(), inventory, edit=lambda document: {**document, "pairs": pairs})

@@ -139,8 +139,8 @@ def up(  # noqa: PLR0913  one parameter an option
     """
     from linewatt.features.lab import api as lab
 
-    like = lab.Guest(cpus=cpus, threads=threads, nodes=nodes, memory_mib=memory, acpi_meter=acpi_meter)
-    guests = _guests(vm, hosts, nic, kernel, like)
+    template = lab.Guest(cpus=cpus, threads=threads, nodes=nodes, memory_mib=memory, acpi_meter=acpi_meter)
+    guests = _guests(vm, hosts, nic, kernel, template)
     request = lab.LabRequest(
         name=name,
         hosts=vm or hosts,
@@ -162,24 +162,24 @@ def up(  # noqa: PLR0913  one parameter an option
     if built.was_up:
         say(f"lab {name} was already up")
     _say_no_bmc(name, built.no_bmc)
-    _say_sharing(built, [other for other in lab.names() if other != name])
+    _say_sharing(built, [lab_name for lab_name in lab.names() if lab_name != name])
     if as_json:
-        print_json(_built(built, path))
+        print_json(_document_of_lab(built, path))
     else:
         put(str(path))
 
 
 def _guests(
-    vm: int | None, hosts: int, nics: list[str], kernels: list[str], like: Guest
+    vm: int | None, hosts: int, nics: list[str], kernels: list[str], template: Guest
 ) -> tuple[Guest, ...]:
-    """What ``--vm`` and its companions ask for; these mean nothing without it."""
+    """Guests for ``--vm`` and its options. Raises InvalidInput for such options without ``--vm``."""
     from linewatt.features.lab.guests.spec import Guest, same_guests
 
     if vm is not None:
         if hosts not in (2, vm):
             raise InvalidInput(f"--vm {vm} and --hosts {hosts}: all hosts are guests; give --vm alone")
-        return same_guests(vm, nics, kernels, like)
-    if nics or kernels or like != Guest():
+        return same_guests(vm, nics, kernels, template)
+    if nics or kernels or template != Guest():
         raise InvalidInput(
             "--nic, --kernel, --cpus, --threads, --nodes, --memory and --acpi-meter are of guests;"
             " give --vm N, too"
@@ -187,7 +187,7 @@ def _guests(
     return ()
 
 
-def _built(built: Lab, inventory: Path) -> dict[str, Any]:
+def _document_of_lab(built: Lab, inventory: Path) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "name": built.name,
@@ -195,14 +195,14 @@ def _built(built: Lab, inventory: Path) -> dict[str, Any]:
         "inventory": str(inventory),
         "already_up": built.was_up,
         "no_bmc": built.no_bmc,
-        "hosts": [_host(host) for host in built.hosts],
+        "hosts": [_document_of_host(host) for host in built.hosts],
     }
 
 
 @lab_app.command("down", cls=Command)
 def down(
     name: str = _NAME,
-    every: bool = typer.Option(False, "--all", help="All labs of this machine."),
+    all_labs: bool = typer.Option(False, "--all", help="All labs of this machine."),
     as_json: bool = _JSON,
 ) -> None:
     """Remove a lab: its processes, namespaces, links and files.
@@ -211,7 +211,7 @@ def down(
     """
     from linewatt.features.lab import api as lab
 
-    removed = lab.down_all() if every else [name] if lab.down(name) else []
+    removed = lab.down_all() if all_labs else [name] if lab.down(name) else []
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "removed": removed})
     elif removed:
@@ -219,7 +219,7 @@ def down(
     else:
         names = lab.names()
         say(
-            ("no lab" if every else f"there is no lab {name}")
+            ("no lab" if all_labs else f"there is no lab {name}")
             + (f"; there are: {', '.join(names)}" if names else "")
         )
 
@@ -236,10 +236,10 @@ def status(
     from linewatt.features.lab import api as lab
 
     labs = lab.status(name)
-    for each in labs:
-        _say_no_bmc(each.name, each.no_bmc)
+    for lab_status in labs:
+        _say_no_bmc(lab_status.name, lab_status.no_bmc)
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "labs": [_status(each) for each in labs]})
+        print_json({"schema_version": SCHEMA_VERSION, "labs": [_document_of_status(entry) for entry in labs]})
     elif not labs:
         say("no lab; build one with: linewatt lab up")
     else:
@@ -249,15 +249,18 @@ def status(
 lab_app.command("kernels", cls=Command)(kernels)
 
 
-def _say_sharing(built: Lab, others: list[str]) -> None:
+def _say_sharing(built: Lab, other_labs: list[str]) -> None:
     sharing = [host for host in built.hosts if host.shares_cpus_with]
     if sharing:
         say(
             f"lab {built.name}: {len(sharing)} of {len(built.hosts)} hosts share physical CPU cores,"
             " so that their CPU figures are not apart; every result will say so"
         )
-    if others:
-        say(f"also there: {', '.join(others)}; labs share this machine's CPUs, so measure in one at a time")
+    if other_labs:
+        say(
+            f"also there: {', '.join(other_labs)};"
+            " labs share this machine's CPUs, so measure in one at a time"
+        )
 
 
 def _say_no_bmc(name: str, reason: str | None) -> None:
@@ -265,7 +268,7 @@ def _say_no_bmc(name: str, reason: str | None) -> None:
         say(f"lab {name} has no BMCs, so its hosts show no power: {reason}")
 
 
-def _host(host: HostLayout) -> dict[str, Any]:
+def _document_of_host(host: HostLayout) -> dict[str, Any]:
     return {
         "name": host.name,
         "namespace": host.namespace,
@@ -281,7 +284,7 @@ def _host(host: HostLayout) -> dict[str, Any]:
     }
 
 
-def _status(lab: LabStatus) -> dict[str, Any]:
+def _document_of_status(lab: LabStatus) -> dict[str, Any]:
     return {
         "name": lab.name,
         "state": lab.state,
@@ -291,7 +294,12 @@ def _status(lab: LabStatus) -> dict[str, Any]:
         "mtu_bytes": lab.mtu,
         "no_bmc": lab.no_bmc,
         "hosts": [
-            {**_host(host.layout), "runs": host.runs, "sshd_answers": host.answers, "bmc": host.bmc}
+            {
+                **_document_of_host(host.layout),
+                "runs": host.runs,
+                "sshd_answers": host.answers,
+                "bmc": host.bmc,
+            }
             for host in lab.hosts
         ],
     }

@@ -148,8 +148,8 @@ def network_batch(wires: Sequence[Wire], bmc_address: str, mtu: int) -> str:
 def command(guest: Guest, name: str, wires: Sequence[Wire], handed: Path, boot: Boot) -> list[str]:
     """The guest as one command that lives as long as it does."""
     # What the kernel does not know itself it hands to init as a variable.
-    its = (*_KERNEL_OPTIONS, f"PATH={_DOES_NOTHING}:{_PROGRAM_PATH}")
-    options = [option for each in its for option in ("-a", each)]
+    kernel_options = (*_KERNEL_OPTIONS, f"PATH={_DOES_NOTHING}:{_PROGRAM_PATH}")
+    options = [option for kernel_option in kernel_options for option in ("-a", kernel_option)]
     return [
         *(boot.virtme_run, "--kimg", boot.kernel, "--mods", "auto", "--busybox", boot.busybox),
         *("--name", name, "--user", "root", "--empty-passwords"),

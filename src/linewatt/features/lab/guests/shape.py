@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest shaped like a host, from the host's facts: what of it a guest can have, and what it cannot. Pure.
+"""Derive a guest with the shape of a host from the host's facts, and list the differences. Pure.
 
 Each sentence says in what the guest is not the host, so that nobody takes a rehearsal for more than it is.
 """
@@ -44,7 +44,7 @@ class StandIn:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The guest, what stands in for each data interface, what was cut, and what was assumed, in words."""
+    """The guest, the stand-in of each data interface, and what was cut and assumed, as text."""
 
     guest: Guest
     stand_ins: tuple[StandIn, ...]
@@ -53,37 +53,39 @@ class Shape:
 
 
 def shape_of(interfaces: Sequence[str], facts: Facts | None, *, kvm: bool) -> Shape:
-    """The guest for a host with these data interfaces; ``facts``: None where nothing is known of it."""
-    known = facts or {}
+    """The guest for a host with these data interfaces; ``facts``: None if they are unknown."""
+    host_facts = facts or {}
     assumed = (
         [] if facts else ["nothing is known of the host: two CPUs, one NUMA node, a vmxnet3 for each NIC"]
     )
     cut: list[str] = []
-    cpus, threads, nodes = _processors(known.get("cpu", {}), known.get("cpus", {}), kvm, cut, assumed)
+    cpus, threads, nodes = _processors(
+        host_facts.get("cpu", {}), host_facts.get("cpus", {}), kvm, cut, assumed
+    )
     nics, stand_ins = [], []
     for number, interface in enumerate(interfaces[:MAX_NICS]):
-        own = known.get("nic", {}) if number == 0 else _further(known, interface)
-        nic = _nic(interface, own, cpus, nodes, cut, assumed if facts else [])
+        nic_facts = host_facts.get("nic", {}) if number == 0 else _further_nic_facts(host_facts, interface)
+        nic = _nic(interface, nic_facts, cpus, nodes, cut, assumed if facts else [])
         nics.append(nic)
-        stand_ins.append(StandIn(interface, own.get("driver"), nic.model))
+        stand_ins.append(StandIn(interface, nic_facts.get("driver"), nic.model))
     if len(interfaces) > MAX_NICS:
         cut.append(f"{MAX_NICS} of its {len(interfaces)} data interfaces")
     guest = Guest(tuple(nics), cpus, threads, nodes, _MEMORY_MIB)
     return Shape(guest, tuple(stand_ins), tuple(cut), tuple(assumed))
 
 
-def _further(facts: Facts, interface: str) -> Mapping[str, Any]:
-    own = facts.get("further_nics", {}).get(interface)
-    return own if isinstance(own, Mapping) else {}
+def _further_nic_facts(facts: Facts, interface: str) -> Mapping[str, Any]:
+    nic_facts = facts.get("further_nics", {}).get(interface)
+    return nic_facts if isinstance(nic_facts, Mapping) else {}
 
 
 def _processors(
     cpu: Mapping[str, Any], online: Mapping[str, Any], kvm: bool, cut: list[str], assumed: list[str]
 ) -> tuple[int, int, int]:
     """CPUs, hardware threads of a core, and nodes."""
-    every = online.get("online")
-    count = len(every) if isinstance(every, Sequence) and every else None
-    has_nodes, has_threads = _count(cpu.get("numa_nodes")), _count(cpu.get("threads_per_core"))
+    online_cpus = online.get("online")
+    count = len(online_cpus) if isinstance(online_cpus, Sequence) and online_cpus else None
+    has_nodes, has_threads = _positive_int(cpu.get("numa_nodes")), _positive_int(cpu.get("threads_per_core"))
     if cpu and (count is None or has_nodes is None or has_threads is None):
         assumed.append("two CPUs, one NUMA node or one thread a core where the host does not tell")
     count, has_nodes, has_threads = count or 2, has_nodes or 1, has_threads or 1
@@ -91,8 +93,8 @@ def _processors(
     if nodes * threads > count:  # some of it is offline
         threads = 1
         nodes = min(nodes, count)
-    most = _MOST_CPUS if kvm else max(_EMULATED_CPUS, nodes * threads)
-    cpus = max(nodes * threads, min(count, most) // (nodes * threads) * nodes * threads)
+    max_cpus = _MOST_CPUS if kvm else max(_EMULATED_CPUS, nodes * threads)
+    cpus = max(nodes * threads, min(count, max_cpus) // (nodes * threads) * nodes * threads)
     if cpus != count:
         cut.append(f"{cpus} of its {count} CPUs")
     if nodes != has_nodes:
@@ -105,7 +107,7 @@ def _processors(
 def _nic(
     interface: str, facts: Mapping[str, Any], cpus: int, nodes: int, cut: list[str], assumed: list[str]
 ) -> Nic:
-    driver, queues = facts.get("driver"), _queues(facts)
+    driver, queues = facts.get("driver"), _channel_count(facts)
     if driver is None:
         assumed.append(f"{interface}: its driver is not known, so that a {_OF_QUEUES} stands in")
     model = _SAME_DRIVER.get(str(driver)) or (_OF_ONE_QUEUE if queues == 1 else _OF_QUEUES)
@@ -119,17 +121,17 @@ def _nic(
     return Nic(model, has if model == "virtio-net-pci" and has > 1 else None, node)
 
 
-def _queues(facts: Mapping[str, Any]) -> int | None:
+def _channel_count(facts: Mapping[str, Any]) -> int | None:
     channels = facts.get("channels")
     if not isinstance(channels, Mapping):
         return None
-    return _count(channels.get("combined")) or _count(channels.get("rx"))
+    return _positive_int(channels.get("combined")) or _positive_int(channels.get("rx"))
 
 
-def _queues_of(model: Model, wanted: int | None, cpus: int) -> int:
+def _queues_of(model: Model, channels: int | None, cpus: int) -> int:
     if model == "vmxnet3":
         return min(cpus, _MOST_QUEUES)
-    return 1 if model != "virtio-net-pci" else min(wanted or 1, cpus, _MOST_QUEUES)
+    return 1 if model != "virtio-net-pci" else min(channels or 1, cpus, _MOST_QUEUES)
 
 
 def _node(interface: str, value: Any, nodes: int, cut: list[str]) -> int | None:
@@ -142,5 +144,5 @@ def _node(interface: str, value: Any, nodes: int, cut: list[str]) -> int | None:
     return value
 
 
-def _count(value: Any) -> int | None:
+def _positive_int(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -85,10 +85,10 @@ class Guest:
     def __post_init__(self) -> None:
         if not 1 <= len(self.nics) <= MAX_NICS:
             raise InvalidInput(f"guest: NICs must be 1 to {MAX_NICS}, got {len(self.nics)}")
-        _between("CPUs", self.cpus, 1, _CPUS)
-        _between("threads of a core", self.threads, 1, 2)
-        _between("NUMA nodes", self.nodes, 1, _NODES)
-        _between("memory in MiB", self.memory_mib, *_MEMORY_MIB)
+        _check_range("CPUs", self.cpus, 1, _CPUS)
+        _check_range("threads of a core", self.threads, 1, 2)
+        _check_range("NUMA nodes", self.nodes, 1, _NODES)
+        _check_range("memory in MiB", self.memory_mib, *_MEMORY_MIB)
         if self.cpus % (self.nodes * self.threads):
             raise InvalidInput(
                 f"guest: {self.cpus} CPUs do not make {self.nodes} equal nodes of whole cores"
@@ -120,24 +120,24 @@ def parse_nic(text: str) -> Nic:
         if key not in ("queues", "node") or key in numbers or not value.isdecimal():
             raise InvalidInput(f"guest: --nic {text}: {setting!r} is not queues=N or node=N")
         numbers[key] = int(value)
-    for known in MODELS:
-        if model == known:
-            return Nic(known, numbers.get("queues"), numbers.get("node"))
+    for known_model in MODELS:
+        if model == known_model:
+            return Nic(known_model, numbers.get("queues"), numbers.get("node"))
     raise InvalidInput(f"guest: --nic {text}: no model {model!r}; there are {', '.join(MODELS)}")
 
 
 def same_guests(
-    count: int, nics: Sequence[str] = (), kernels: Sequence[str] = (), like: Guest | None = None
+    count: int, nics: Sequence[str] = (), kernels: Sequence[str] = (), template: Guest | None = None
 ) -> tuple[Guest, ...]:
-    """``count`` guests, alike but for ``kernels``, which are dealt to them in turn. Raises InvalidInput."""
-    _between("guests (--vm)", count, 1, MAX_GUESTS)
+    """``count`` guests like ``template``; ``kernels`` are assigned in turn. Raises InvalidInput."""
+    _check_range("guests (--vm)", count, 1, MAX_GUESTS)
     if len(kernels) > count:
         raise InvalidInput(f"guest: {len(kernels)} kernels for {count} guests; see --vm")
     data = tuple(parse_nic(text) for text in nics) or (Nic(),)
-    its = islice(cycle(kernels or (None,)), count)
-    return tuple(replace(like or Guest(), nics=data, kernel=kernel) for kernel in its)
+    kernels_in_turn = islice(cycle(kernels or (None,)), count)
+    return tuple(replace(template or Guest(), nics=data, kernel=kernel) for kernel in kernels_in_turn)
 
 
-def _between(what: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise InvalidInput(f"guest: {what} must be {least} to {most}, got {value}")
+def _check_range(what: str, value: int, minimum: int, maximum: int) -> None:
+    if not minimum <= value <= maximum:
+        raise InvalidInput(f"guest: {what} must be {minimum} to {maximum}, got {value}")

@@ -123,7 +123,7 @@ def start_arguments(
 def wait_for_guests(
     hosts: Sequence[HostLayout], directory: Path, process_of: dict[str, int], what: str
 ) -> None:
-    """Until the sshd of every guest answers. Raises LabError naming one that does not, with its log's end."""
+    """Wait until the sshd of every guest answers. Raises LabError naming a guest, with the end of its log."""
     deadline = time.monotonic() + _UP_LIMIT_S
     waiting = list(hosts)
     while waiting:
@@ -131,26 +131,25 @@ def wait_for_guests(
         waiting = [host for host, its in zip(waiting, answers, strict=True) if not its]
         for host in waiting:
             if not processes.is_inside(process_of[host.name], host.namespace):
-                raise LabError(f"{what}: guest {host.name} has ended; {_its_log(host, directory)}")
+                raise LabError(f"{what}: guest {host.name} has ended; {_format_log(host, directory)}")
             if stuck := stuck_cpu(host, directory):
                 raise LabError(f"{what}: guest {host.name} does not answer: {stuck}")
         if waiting and time.monotonic() > deadline:
             host = waiting[0]
             where = f"{host.address}:{SSH_PORT} (limit {_UP_LIMIT_S:.0f} s)"
-            raise LabError(
-                f"{what}: sshd of guest {host.name} does not answer on {where}; {_its_log(host, directory)}"
-            )
+            log = _format_log(host, directory)
+            raise LabError(f"{what}: sshd of guest {host.name} does not answer on {where}; {log}")
         if waiting:
             time.sleep(_ASK_AGAIN_S)
 
 
 def answering(addresses: Sequence[str], limit_s: float = _ANSWER_LIMIT_S) -> list[bool]:
-    """For each address, whether an sshd says its name there: a guest that hangs still accepts connections."""
+    """Whether an sshd sends its banner at each address: a hanging guest still accepts connections."""
     with ThreadPoolExecutor(max_workers=len(addresses) or 1) as pool:
-        return list(pool.map(lambda address: _says_its_name(address, limit_s), addresses))
+        return list(pool.map(lambda address: _has_ssh_banner(address, limit_s), addresses))
 
 
-def _says_its_name(address: str, limit_s: float) -> bool:
+def _has_ssh_banner(address: str, limit_s: float) -> bool:
     try:
         with socket.create_connection((address, SSH_PORT), timeout=limit_s) as connection:
             return connection.recv(len(_BANNER)) == _BANNER
@@ -159,20 +158,20 @@ def _says_its_name(address: str, limit_s: float) -> bool:
 
 
 def stuck_cpu(host: HostLayout, directory: Path) -> str | None:
-    """That a CPU of a guest has stood still for minutes, in words, by what its kernel said last; else None.
+    """A message if the kernel log of a guest reports a CPU that is stuck for minutes; else None.
 
     It happens where CPUs are emulated, seldom; one that was watched for 520 s did not go on.
     """
-    said = _STUCK.findall(_end_of(log_of(host, directory)))
-    if not said or int(said[-1][1]) < _STUCK_LIMIT_S:
+    reports = _STUCK.findall(_end_of(log_of(host, directory)))
+    if not reports or int(reports[-1][1]) < _STUCK_LIMIT_S:
         return None
-    cpu, stuck_s = said[-1]
+    cpu, stuck_s = reports[-1]
     return (
         f"its kernel says that CPU {cpu} has stood still for {stuck_s} s, as happens where CPUs are emulated"
     )
 
 
-def _its_log(host: HostLayout, directory: Path) -> str:
+def _format_log(host: HostLayout, directory: Path) -> str:
     return f"its log: {' '.join(_end_of(log_of(host, directory)).split()[-40:]) or 'empty'}"
 
 

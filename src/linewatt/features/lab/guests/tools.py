@@ -50,13 +50,13 @@ def find_guest_tools(guests: Sequence[Guest]) -> GuestTools:
         raise LabError(f"lab: guests are x86_64, this machine is {platform.machine()}; do without --vm")
     virtme_run, busybox, newest = _virtme_run(), _busybox(), newest_kernel()
     needs_kernel = any(guest.kernel is None for guest in guests)
-    missing = _missing(virtme_run, busybox, has_kernel=newest is not None or not needs_kernel)
+    missing = _missing_packages(virtme_run, busybox, has_kernel=newest is not None or not needs_kernel)
     has_meter = any(guest.acpi_meter for guest in guests)
     if has_meter:
-        missing |= {name: package for name, package in _OF_METERS.items() if _found(name) is None}
+        missing |= {name: package for name, package in _OF_METERS.items() if _program_path(name) is None}
     if missing or virtme_run is None or busybox is None:
-        raise LabError(_install(missing))
-    kernels = tuple(_kernel(guest, newest) for guest in guests)
+        raise LabError(_install_hint(missing))
+    kernels = tuple(_kernel_of(guest, newest) for guest in guests)
     if not TUN.exists():
         raise LabError(
             f"lab: guests need {TUN}; modprobe tun, or give it to the container this is (--device {TUN})"
@@ -65,11 +65,11 @@ def find_guest_tools(guests: Sequence[Guest]) -> GuestTools:
         raise LabError(
             f"lab: guests need a place for their kernel's modules, even an empty one; mkdir {MODULES}"
         )
-    return GuestTools(virtme_run, busybox, kernels, has_kvm(), _found("iasl") if has_meter else None)
+    return GuestTools(virtme_run, busybox, kernels, has_kvm(), _program_path("iasl") if has_meter else None)
 
 
 def why_no_guests() -> str | None:
-    """What keeps guests from running here, in one line; None: nothing does."""
+    """Why guests cannot run on this machine, in one line; None if they can."""
     try:
         find_guest_tools((Guest(),))
     except LabError as error:
@@ -85,8 +85,8 @@ def newest_kernel(root: Path = Path("/"), unpacked: Path = UNPACKED) -> Path | N
 def kernels(root: Path = Path("/"), unpacked: Path = UNPACKED) -> list[Path]:
     """Images with their modules, one of each name, newest first; of one version the shortest name first."""
     images = [*root.glob("boot/vmlinuz-*"), *unpacked.glob("*/boot/vmlinuz-*")]
-    whole = [image for image in images if os.access(image, os.R_OK) and modules_of(image) is not None]
-    by_name = {image.name: image for image in reversed(whole)}
+    with_modules = [image for image in images if os.access(image, os.R_OK) and modules_of(image) is not None]
+    by_name = {image.name: image for image in reversed(with_modules)}
     return sorted(by_name.values(), key=lambda image: (_version(image), -len(image.name)), reverse=True)
 
 
@@ -117,7 +117,7 @@ def has_kvm(device: Path = _KVM, cpuinfo: Path = _CPUINFO) -> bool:
     return flags is not None and os.access(device, os.R_OK | os.W_OK)
 
 
-def _kernel(guest: Guest, newest: Path | None) -> Path:
+def _kernel_of(guest: Guest, newest: Path | None) -> Path:
     if guest.kernel is None and newest is not None:
         return newest
     image = Path(guest.kernel or "").absolute()
@@ -125,22 +125,22 @@ def _kernel(guest: Guest, newest: Path | None) -> Path:
         raise InvalidInput(f"--kernel {image}: no kernel image that can be read there")
     if modules_of(image) is None:
         version = image.name.removeprefix("vmlinuz-")
-        wanted = image.parent.parent / "lib" / "modules" / version
+        modules = image.parent.parent / "lib" / "modules" / version
         raise InvalidInput(
-            f"--kernel {image}: its modules are not in {wanted}; unpack a kernel's package as a whole"
+            f"--kernel {image}: its modules are not in {modules}; unpack a kernel's package as a whole"
             " (dpkg -x FILE.deb DIRECTORY) and give DIRECTORY/boot/vmlinuz-VERSION"
         )
     return image
 
 
 def _virtme_run() -> str | None:
-    """Beside the Python that runs, as pip puts it there, else on PATH."""
-    beside = str(Path(sys.executable).parent)
-    return shutil.which("virtme-run", path=f"{beside}:{search_path()}")
+    """Path of virtme-run: next to the running Python, where pip installs it, else from PATH."""
+    python_folder = str(Path(sys.executable).parent)
+    return shutil.which("virtme-run", path=f"{python_folder}:{search_path()}")
 
 
 def _busybox() -> str | None:
-    """One that needs no libraries: the guest runs it before it has any."""
+    """Path of a static busybox: the guest runs it before it has libraries."""
     for name in ("busybox-static", "busybox"):
         path = shutil.which(name, path=search_path())
         if path is not None and _is_static(Path(path)):
@@ -157,23 +157,23 @@ def _is_static(program: Path) -> bool:
         return False
 
 
-def _missing(virtme_run: str | None, busybox: str | None, *, has_kernel: bool) -> dict[str, str]:
-    """What is not there → its package; of virtme-ng none."""
-    found = {
-        "qemu-system-x86_64": (_found("qemu-system-x86_64"), "qemu-system-x86"),
+def _missing_packages(virtme_run: str | None, busybox: str | None, *, has_kernel: bool) -> dict[str, str]:
+    """Missing program → its package; empty for virtme-ng."""
+    programs = {
+        "qemu-system-x86_64": (_program_path("qemu-system-x86_64"), "qemu-system-x86"),
         "a busybox without libraries": (busybox, "busybox-static"),
-        "modprobe": (_found("modprobe"), "kmod"),
+        "modprobe": (_program_path("modprobe"), "kmod"),
         "a kernel image with its modules": (has_kernel or None, _KERNEL_PACKAGE),
         "virtme-run": (virtme_run, ""),
     }
-    return {what: package for what, (there, package) in found.items() if there is None}
+    return {what: package for what, (path, package) in programs.items() if path is None}
 
 
-def _found(program: str) -> str | None:
+def _program_path(program: str) -> str | None:
     return shutil.which(program, path=search_path())
 
 
-def _install(missing: dict[str, str]) -> str:
+def _install_hint(missing: dict[str, str]) -> str:
     packages = " ".join(package for package in missing.values() if package)
     commands = []
     if packages:
