@@ -13,7 +13,7 @@ from tests.vm.test_rehearse import CAMPAIGN
 from linewatt.campaign.reading.file import load
 from linewatt.engine.events import Ended
 from linewatt.features.lab import api as lab
-from linewatt.features.rehearse.command import _on_guests, called
+from linewatt.features.rehearse.command import _rehearse_on_guests, guest_names
 from linewatt.features.rehearse.edits import changes_of
 
 pytestmark = pytest.mark.lab
@@ -26,8 +26,8 @@ def test_a_tunnel_between_the_hosts_is_made_between_those_that_stand_in(tmp_path
     name = f"t{os.getpid()}-rehearse"
     try:
         one = lab.up(lab.LabRequest(name=name, hosts=2, bmc=False, rate="1gbit"))
-        names = called(campaign, dict.fromkeys(campaign.hosts, "not asked"), one)
-        rehearsed, loaded = _on_guests(path, campaign, one, names)
+        names = guest_names(campaign, dict.fromkeys(campaign.hosts, "not asked"), one)
+        rehearsed, loaded = _rehearse_on_guests(path, campaign, one, names)
     finally:
         lab.down(name)
     tunnels = [outcome for outcome in rehearsed.outcomes if outcome.change.knob == "network"]

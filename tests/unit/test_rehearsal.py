@@ -17,9 +17,9 @@ from linewatt.engine.events import Ended
 from linewatt.errors import InvalidInput
 from linewatt.features.lab.guests.shape import Shape, shape_of
 from linewatt.features.lab.guests.spec import Guest, Nic
-from linewatt.features.rehearse.changes import Outcome, Rehearsed, differences, facts_of, judged
+from linewatt.features.rehearse.changes import Outcome, Rehearsed, differences, facts_of, verdict_of
 from linewatt.features.rehearse.document import document, host_says, lines
-from linewatt.features.rehearse.edits import Guests, changes_of, loads_of, on_guests, said
+from linewatt.features.rehearse.edits import Guests, changes_of, describe_cuts, loads_of, on_guests
 from linewatt.hosts.facts import read
 from linewatt.model import Case
 from linewatt.tuning.base import Change
@@ -142,7 +142,7 @@ def test_every_machine_has_a_guest(cpus: int, nodes: int, threads: int, kvm: boo
 def test_what_a_driver_did_follows_from_what_it_shows(
     problem: str, before: str | None, after: str | None, verdict: str
 ) -> None:
-    assert judged(problem, before, after) == verdict
+    assert verdict_of(problem, before, after) == verdict
 
 
 def test_a_fact_that_is_not_as_it_was_is_told() -> None:
@@ -180,7 +180,7 @@ def test_loads_are_cut_to_what_a_guest_carries() -> None:
 def test_what_is_not_rehearsed_is_said() -> None:
     value = {"networks": ["vxlan.yaml"], "placement": "pinned", "tests": ["tcp"]}
     assert changes_of(value) == {"tests": ["tcp"], "networks": ["vxlan.yaml"]}
-    assert [line.partition(":")[0] for line in said(value)] == ["placement", "loads"]
+    assert [line.partition(":")[0] for line in describe_cuts(value)] == ["placement", "loads"]
     with pytest.raises(InvalidInput, match="only campaigns of trials are rehearsed"):
         changes_of({"soak": "1h"})
 

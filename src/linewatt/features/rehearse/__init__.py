@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign's changes, placement and loads tried on guests shaped like its hosts (docs/rehearse.md)."""
+"""Try the changes, placement and loads of a campaign on guests shaped like its hosts (docs/rehearse.md)."""
 
 from linewatt.core.feature import Feature, FeatureCommand
 

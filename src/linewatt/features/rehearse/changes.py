@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign's changes made one by one, on hosts that stand in for its own: what a driver makes of each.
+"""Make the changes of a campaign one by one on guests and record how the driver handles each.
 
-A run asks for all changes of a round at once and ends with the first that is refused; a rehearsal asks for
-each alone, puts it back, and goes on with the next.
+A run makes all changes of a round together and ends with the first refused one; a rehearsal makes each change
+alone, undoes it, and continues with the next.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAME = "rehearsal"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one change: ``before`` and ``after`` are what its host showed, ``words`` why."""
+    """The outcome of a change; ``before`` and ``after`` were read from the host, ``words`` is the reason."""
 
     change: Change
     verdict: Verdict
@@ -48,7 +48,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """The outcome of each change, what placement chose, and what was not put back, in words."""
+    """The outcome of each change, the chosen placements, and settings that were not restored, as text."""
 
     outcomes: tuple[Outcome, ...]
     places: tuple[str, ...]
@@ -56,10 +56,10 @@ class Rehearsed:
 
 
 async def facts_of(campaign: Campaign) -> dict[str, Facts | str]:
-    """What each host says of itself, or why it cannot be had. Nothing is changed, nobody is kept away."""
+    """Facts of each host, or why they cannot be read. Changes nothing and takes no lock."""
     connector = Connector()
 
-    async def one(spec: HostSpec) -> Facts | str:
+    async def read_host(spec: HostSpec) -> Facts | str:
         try:
             host = await connector.connect(spec)
         except (HostError, InvalidInput) as error:
@@ -71,18 +71,18 @@ async def facts_of(campaign: Campaign) -> dict[str, Facts | str]:
         finally:
             await completed(host.close())
 
-    found = await asyncio.gather(*map(one, campaign.hosts.values()))
-    return dict(zip(campaign.hosts, found, strict=True))
+    facts = await asyncio.gather(*map(read_host, campaign.hosts.values()))
+    return dict(zip(campaign.hosts, facts, strict=True))
 
 
 async def rehearse_changes(campaign: Campaign, state: Path, say: events.OnEvent) -> Rehearsed:
-    """Make each change of a campaign alone, and put it back. Raises LinewattError where hosts are gone."""
+    """Make and undo each change of a campaign alone. Raises LinewattError if hosts are unreachable."""
     session = Session(campaign, passwords(campaign))
-    left: list[str] = []
+    problems: list[str] = []
 
-    def heard(event: events.Event) -> None:
+    def collect(event: events.Event) -> None:
         if isinstance(event, events.LeftChanged):
-            left.extend(event.problems)
+            problems.extend(event.problems)
         say(event)
 
     try:
@@ -95,18 +95,18 @@ async def rehearse_changes(campaign: Campaign, state: Path, say: events.OnEvent)
         journal.begin(campaign.hosts.values())
         try:
             settings = Settings(session.hosts, KNOBS, journal)
-            outcomes = [await _alone(settings, journal, change, say) for change in changes]
+            outcomes = [await _try_change(settings, journal, change, say) for change in changes]
         finally:
-            await completed(undo_and_tell(journal, session.hosts, session.holder, heard))
+            await completed(undo_and_tell(journal, session.hosts, session.holder, collect))
         now = {name: await read_facts(host, session.load) for name, host in session.hosts.items()}
-        left += differences(session.facts, now)
-        return Rehearsed(tuple(outcomes), planned.places, tuple(left))
+        problems += differences(session.facts, now)
+        return Rehearsed(tuple(outcomes), planned.places, tuple(problems))
     finally:
         await completed(session.close())
 
 
-async def _alone(settings: Settings, journal: Journal, change: Change, say: events.OnEvent) -> Outcome:
-    """One change made and taken back."""
+async def _try_change(settings: Settings, journal: Journal, change: Change, say: events.OnEvent) -> Outcome:
+    """Make and undo one change."""
     say(events.Phase(f"{change.host}: {change.knob} {change.target} {change.value}"))
     first = journal.next_number()
     problem = ""
@@ -119,14 +119,14 @@ async def _alone(settings: Settings, journal: Journal, change: Change, say: even
         problem = str(error)
     entry = next(
         (
-            one
-            for one in reversed(journal.read()[1])
-            if one.number >= first and (one.knob, one.target) == (change.knob, change.target)
+            recorded
+            for recorded in reversed(journal.read()[1])
+            if recorded.number >= first and (recorded.knob, recorded.target) == (change.knob, change.target)
         ),
         None,
     )
     before, after = (None, None) if entry is None else (entry.before, entry.after)
-    verdict = judged(problem, before, after)
+    verdict = verdict_of(problem, before, after)
     try:
         await settings.to([], {change.host})
     except HostError:
@@ -136,8 +136,8 @@ async def _alone(settings: Settings, journal: Journal, change: Change, say: even
     return Outcome(change, verdict, before, after, problem)
 
 
-def judged(problem: str, before: str | None, after: str | None) -> Verdict:
-    """What a driver did, from what its interface showed before and after it was asked. Pure."""
+def verdict_of(problem: str, before: str | None, after: str | None) -> Verdict:
+    """The verdict on a change, from the values read before and after it. Pure."""
     if not problem:
         return "no change" if before is None else "taken"
     if after is None:
@@ -146,15 +146,15 @@ def judged(problem: str, before: str | None, after: str | None) -> Verdict:
 
 
 def differences(before: Mapping[str, Facts], after: Mapping[str, Facts]) -> list[str]:
-    """Facts of hosts that are not as they were; those that nobody sets, such as counters, aside. Pure."""
+    """Facts of hosts that differ from before; counters are ignored. Pure."""
     return [
-        f"{host}: {section}.{name} was {one!r} and is {other!r}"
-        for host, known in before.items()
+        f"{host}: {section}.{name} was {old!r} and is {new!r}"
+        for host, sections in before.items()
         for section in ("nic", "sysctl", "further_nics")
-        for name, one in known.get(section, {}).items()
-        if (other := _of(after.get(host, {}), section, name)) != one and name != "carrier_changes"
+        for name, old in sections.get(section, {}).items()
+        if (new := _fact(after.get(host, {}), section, name)) != old and name != "carrier_changes"
     ]
 
 
-def _of(facts: Mapping[str, Any], section: str, name: str) -> Any:
+def _fact(facts: Mapping[str, Any], section: str, name: str) -> Any:
     return facts.get(section, {}).get(name)

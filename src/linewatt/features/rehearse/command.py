@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from linewatt.hosts.facts.read import Facts
 
 REFUSED = 3
-"""the exit code where something was refused, or did not go as asked"""
+"""exit code if a change was refused, or did not work as requested"""
 
-_Told = Mapping[str, "Facts | str"]
-"""host → its facts, or why they are not known"""
+_FactsByHost = Mapping[str, "Facts | str"]
+"""host → its facts, or why they are unknown"""
 
 
 def rehearse(
@@ -55,32 +55,34 @@ def rehearse(
     from linewatt.features.lab.guests.tools import has_kvm
     from linewatt.features.lab.own_lab import own_lab
     from linewatt.features.rehearse.document import document, lines
-    from linewatt.features.rehearse.edits import changes_of, said
+    from linewatt.features.rehearse.edits import changes_of, describe_cuts
 
     campaign = load(file, hosts, edit=changes_of)
-    told = _told(campaign, facts, connect=connect)
-    shapes = _shapes(campaign, told, kvm=has_kvm())
+    facts_by_host = _read_facts(campaign, facts, connect=connect)
+    shapes = _shapes(campaign, facts_by_host, kvm=has_kvm())
     guests = tuple(shape.guest for shape in shapes.values())
     request = LabRequest(hosts=len(guests), rate="1gbit", bmc=False, guests=guests)
     with own_lab("rehearse", request, f"{len(guests)} guests shaped like {', '.join(shapes)}") as lab:
-        rehearsed, loaded = _on_guests(file, campaign, lab, called(campaign, told, lab))
-    otherwise = said(read_yaml(file).value)
-    found = document(file, shapes, told, rehearsed, loaded, otherwise=otherwise, kvm=has_kvm())
+        rehearsed, loaded = _rehearse_on_guests(
+            file, campaign, lab, guest_names(campaign, facts_by_host, lab)
+        )
+    otherwise = describe_cuts(read_yaml(file).value)
+    rehearsal = document(file, shapes, facts_by_host, rehearsed, loaded, otherwise=otherwise, kvm=has_kvm())
     if as_json:
-        print_json(found)
+        print_json(rehearsal)
     else:
-        put("\n".join(lines(found)))
-    if not found["as_asked"]:
+        put("\n".join(lines(rehearsal)))
+    if not rehearsal["as_asked"]:
         raise typer.Exit(REFUSED)
 
 
-def _told(campaign: Campaign, stored: Path | None, *, connect: bool) -> _Told:
-    """Facts of each host, or why they are not known. Raises InvalidInput for a file that has none."""
+def _read_facts(campaign: Campaign, stored: Path | None, *, connect: bool) -> _FactsByHost:
+    """Facts of each host, or why they are unknown. Raises InvalidInput for a file without facts."""
     from linewatt.features.rehearse.changes import facts_of
 
     if stored is not None:
-        known = _stored_facts(stored)
-        return {name: known.get(name) or f"{stored} has no facts of {name}" for name in campaign.hosts}
+        stored_facts = _stored_facts(stored)
+        return {name: stored_facts.get(name) or f"{stored} has no facts of {name}" for name in campaign.hosts}
     if not connect:
         return dict.fromkeys(campaign.hosts, "not asked (--no-connect)")
     say(f"asking {', '.join(campaign.hosts)} what they are like; nothing on them is changed")
@@ -98,7 +100,7 @@ def _stored_facts(path: Path) -> dict[str, Facts]:
     return {name: host.facts for name, host in manifest.hosts.items() if host.facts}
 
 
-def _shapes(campaign: Campaign, told: _Told, *, kvm: bool) -> dict[str, Shape]:
+def _shapes(campaign: Campaign, facts_by_host: _FactsByHost, *, kvm: bool) -> dict[str, Shape]:
     from linewatt.features.lab.guests.shape import shape_of
     from linewatt.features.lab.guests.spec import MAX_GUESTS
 
@@ -109,37 +111,43 @@ def _shapes(campaign: Campaign, told: _Told, *, kvm: bool) -> dict[str, Shape]:
         )
     shapes = {}
     for name, spec in campaign.hosts.items():
-        facts = told[name]
+        facts = facts_by_host[name]
         shapes[name] = shape_of(spec.interfaces, None if isinstance(facts, str) else facts, kvm=kvm)
     return shapes
 
 
-def called(campaign: Campaign, told: _Told, lab: Lab) -> Guests:
-    """How the guests call interfaces and addresses of the hosts, as the file and their facts have these."""
+def guest_names(campaign: Campaign, facts_by_host: _FactsByHost, lab: Lab) -> Guests:
+    """The guests' names of the interfaces and addresses that the file and the facts of the hosts contain."""
     from linewatt.features.rehearse.edits import Guests
 
     interfaces: dict[str, dict[str, str]] = {}
     addresses: dict[str, str] = {}
     for (name, spec), guest in zip(campaign.hosts.items(), lab.hosts, strict=True):
-        facts = told[name]
-        known = {} if isinstance(facts, str) else facts
-        for number, (port, there) in enumerate(zip(spec.data_ports, guest.ports, strict=False)):
-            interfaces.setdefault(name, {})[port.data] = there.interface
-            nic = known.get("nic", {}) if number == 0 else known.get("further_nics", {}).get(port.data, {})
-            for family, own, other in (
-                ("ipv4", port.data_ipv4, there.ipv4),
-                ("ipv6", port.data_ipv6, there.ipv6),
+        facts = facts_by_host[name]
+        host_facts = {} if isinstance(facts, str) else facts
+        for number, (port, guest_port) in enumerate(zip(spec.data_ports, guest.ports, strict=False)):
+            interfaces.setdefault(name, {})[port.data] = guest_port.interface
+            nic = (
+                host_facts.get("nic", {})
+                if number == 0
+                else host_facts.get("further_nics", {}).get(port.data, {})
+            )
+            for family, host_address, guest_address in (
+                ("ipv4", port.data_ipv4, guest_port.ipv4),
+                ("ipv6", port.data_ipv6, guest_port.ipv6),
             ):
-                for address in (own, *(nic.get(f"{family}_addresses") or ())):
+                for address in (host_address, *(nic.get(f"{family}_addresses") or ())):
                     if address is not None:
-                        addresses[str(address)] = other
+                        addresses[str(address)] = guest_address
     return Guests(interfaces, addresses)
 
 
-def _on_guests(file: Path, campaign: Campaign, lab: Lab, guests: Guests) -> tuple[Rehearsed, Ended | str]:
-    """The changes one by one, then the loads; what kept the loads from being run, if anything.
+def _rehearse_on_guests(
+    file: Path, campaign: Campaign, lab: Lab, guests: Guests
+) -> tuple[Rehearsed, Ended | str]:
+    """Rehearse the changes one by one, then the loads; returns why the loads did not run, if so.
 
-    All that is written goes with the lab.
+    All files are deleted with the lab.
     """
     from linewatt.campaign.reading.file import load
     from linewatt.cli.commands.run import until_done
@@ -147,7 +155,7 @@ def _on_guests(file: Path, campaign: Campaign, lab: Lab, guests: Guests) -> tupl
     from linewatt.features.rehearse.changes import rehearse_changes
     from linewatt.features.rehearse.edits import changes_of, loads_of, on_guests
 
-    def heard(event: Event) -> None:
+    def report(event: Event) -> None:
         if isinstance(event, Phase | Warned):
             say(event.text)
         if isinstance(event, LeftChanged):
@@ -156,20 +164,20 @@ def _on_guests(file: Path, campaign: Campaign, lab: Lab, guests: Guests) -> tupl
     scratch = lab.inventory.parent / "rehearsal"
     scratch.mkdir(mode=0o700)
     inventory = scratch / "inventory.yaml"
-    inventory.write_text(json.dumps(_renamed(lab, campaign)))
+    inventory.write_text(json.dumps(_inventory_of_guests(lab, campaign)))
 
     def edited(cut: Edit) -> Campaign:
         return load(file, inventory, edit=lambda value: cut(on_guests(value, file.parent, guests)))
 
-    rehearsed = until_done(rehearse_changes(edited(changes_of), scratch / "state", heard))
+    rehearsed = until_done(rehearse_changes(edited(changes_of), scratch / "state", report))
     try:
         loads = edited(loads_of)
-        return rehearsed, _loaded(loads, scratch)
+        return rehearsed, _run_loads(loads, scratch)
     except LinewattError as error:
         return rehearsed, str(error)
 
 
-def _loaded(loads: Campaign, scratch: Path) -> Ended:
+def _run_loads(loads: Campaign, scratch: Path) -> Ended:
     from linewatt.campaign.planning.plan import plan
     from linewatt.cli.commands.run import until_done
     from linewatt.cli.progress import chosen
@@ -181,12 +189,12 @@ def _loaded(loads: Campaign, scratch: Path) -> Ended:
         return until_done(run.start())
 
 
-def _renamed(lab: Lab, campaign: Campaign) -> dict[str, Any]:
-    """The lab's inventory, its guests called as the hosts that they stand in for."""
+def _inventory_of_guests(lab: Lab, campaign: Campaign) -> dict[str, Any]:
+    """The lab's inventory, with each guest named like its host."""
     from linewatt.document import read_yaml
 
     guests = read_yaml(lab.inventory).value["all"]["hosts"]
-    named = dict(zip(campaign.hosts, guests.values(), strict=True))
-    for one in named.values():
-        one["linewatt_shares_cpus_with"] = []
-    return {"all": {"hosts": named}}
+    by_host = dict(zip(campaign.hosts, guests.values(), strict=True))
+    for variables in by_host.values():
+        variables["linewatt_shares_cpus_with"] = []
+    return {"all": {"hosts": by_host}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rehearsal found, as one document and as lines; and what it cannot know."""
+"""The outcome of a rehearsal as a document and as lines, and what a rehearsal cannot know."""
 
 from __future__ import annotations
 
@@ -23,41 +23,43 @@ _FINE = ("taken", "no change")
 def document(
     file: Path,
     shapes: Mapping[str, Shape],
-    told: Mapping[str, Any],
+    facts_by_host: Mapping[str, Any],
     rehearsed: Rehearsed,
     loaded: Ended | str,
     *,
     otherwise: Sequence[str],
     kvm: bool,
 ) -> dict[str, Any]:
-    """The document of ``rehearse --json``; ``as_asked``: nothing was refused, left, or failed.
+    """The document of ``rehearse --json``; ``as_asked``: all changes worked, were undone, and no load failed.
 
     ``loaded`` is how the loads ended, or why they were not run.
     """
     changes = [
         {
-            "host": one.change.host,
-            "knob": one.change.knob,
-            "target": one.change.target,
-            "value": one.change.value,
-            "verdict": one.verdict,
-            "before": one.before,
-            "after": one.after,
-            "words": one.words or None,
-            "put_back": one.restored,
-            "host_says": host_says(one.change, told[one.change.host], shapes[one.change.host]),
+            "host": outcome.change.host,
+            "knob": outcome.change.knob,
+            "target": outcome.change.target,
+            "value": outcome.change.value,
+            "verdict": outcome.verdict,
+            "before": outcome.before,
+            "after": outcome.after,
+            "words": outcome.words or None,
+            "put_back": outcome.restored,
+            "host_says": host_says(
+                outcome.change, facts_by_host[outcome.change.host], shapes[outcome.change.host]
+            ),
         }
-        for one in rehearsed.outcomes
+        for outcome in rehearsed.outcomes
     ]
     not_run = loaded if isinstance(loaded, str) else None
-    loads = None if isinstance(loaded, str) else _trials(loaded)
-    as_found = not rehearsed.left and all(one.restored for one in rehearsed.outcomes)
+    loads = None if isinstance(loaded, str) else _count_trials(loaded)
+    as_found = not rehearsed.left and all(outcome.restored for outcome in rehearsed.outcomes)
     all_ran = loads is not None and not loads["failed"] and not loads["pending"]
     return {
         "schema_version": SCHEMA_VERSION,
         "campaign": str(file),
         "kvm": kvm,
-        "hosts": {name: _shape(shape, told[name]) for name, shape in shapes.items()},
+        "hosts": {name: _document_of_shape(shape, facts_by_host[name]) for name, shape in shapes.items()},
         "changes": changes,
         "otherwise": list(otherwise),
         "places": list(rehearsed.places),
@@ -66,7 +68,7 @@ def document(
         "as_found": as_found,
         "left": list(rehearsed.left),
         "cannot_know": list(_cannot_know(shapes, kvm=kvm)),
-        "as_asked": as_found and all_ran and all(one.verdict in _FINE for one in rehearsed.outcomes),
+        "as_asked": as_found and all_ran and all(outcome.verdict in _FINE for outcome in rehearsed.outcomes),
     }
 
 
@@ -74,45 +76,51 @@ _HAVE_MAXIMA = ("rings", "channels")
 
 
 def host_says(change: Change, facts: Any, shape: Shape) -> str | None:
-    """What the host's own NIC is on record to take of a knob that a guest's NIC takes less or more of.
+    """Recorded limits of the host's NIC for a knob whose limits differ on the guest's NIC.
 
-    None where nothing is on record. A change's target is the guest's interface, ``data0`` for the first.
+    None if nothing is recorded. The target of a change is the guest's interface, ``data0`` for the first.
     """
     number = change.target.removeprefix("data")
     if change.knob not in _HAVE_MAXIMA or isinstance(facts, str) or not number.isdecimal():
         return None
     if int(number) >= len(shape.stand_ins):
         return None
-    own = shape.stand_ins[int(number)]
-    nic = facts.get("nic", {}) if number == "0" else facts.get("further_nics", {}).get(own.interface, {})
-    found = nic.get(change.knob)
+    stand_in = shape.stand_ins[int(number)]
+    nic = facts.get("nic", {}) if number == "0" else facts.get("further_nics", {}).get(stand_in.interface, {})
+    recorded = nic.get(change.knob)
     maxima = (
-        {key: one for key, one in found.items() if key.startswith("max ")} if isinstance(found, dict) else {}
+        {key: maximum for key, maximum in recorded.items() if key.startswith("max ")}
+        if isinstance(recorded, dict)
+        else {}
     )
-    said = ", ".join(f"{key} {one}" for key, one in maxima.items())
-    return f"on record of {own.interface} ({own.driver or 'driver not known'}): {said}" if said else None
+    limits = ", ".join(f"{key} {maximum}" for key, maximum in maxima.items())
+    return (
+        f"on record of {stand_in.interface} ({stand_in.driver or 'driver not known'}): {limits}"
+        if limits
+        else None
+    )
 
 
-def _trials(ended: Ended) -> dict[str, int]:
+def _count_trials(ended: Ended) -> dict[str, int]:
     return {"done": ended.done, "failed": ended.failed, "pending": ended.pending}
 
 
-def _shape(shape: Shape, told: Any) -> dict[str, Any]:
+def _document_of_shape(shape: Shape, facts: Any) -> dict[str, Any]:
     guest = shape.guest
     return {
-        "facts_problem": told if isinstance(told, str) else None,
+        "facts_problem": facts if isinstance(facts, str) else None,
         "cpus": guest.cpus,
         "threads_per_core": guest.threads,
         "numa_nodes": guest.nodes,
         "interfaces": [
             {
-                "interface": one.interface,
-                "driver": one.driver,
-                "model": one.model,
-                "same_driver": one.same,
+                "interface": stand_in.interface,
+                "driver": stand_in.driver,
+                "model": stand_in.model,
+                "same_driver": stand_in.same,
                 "numa_node": nic.node,
             }
-            for one, nic in zip(shape.stand_ins, guest.nics, strict=True)
+            for stand_in, nic in zip(shape.stand_ins, guest.nics, strict=True)
         ],
         "cut": list(shape.cut),
         "assumed": list(shape.assumed),
@@ -120,12 +128,14 @@ def _shape(shape: Shape, told: Any) -> dict[str, Any]:
 
 
 def _cannot_know(shapes: Mapping[str, Shape], *, kvm: bool) -> Iterator[str]:
-    """Each reason why the hosts may do otherwise than their guests."""
+    """Reasons why the hosts may behave differently from their guests."""
     drivers: dict[tuple[str | None, str], list[str]] = {}
     for name, shape in shapes.items():
-        for one in shape.stand_ins:
-            if not one.same:
-                drivers.setdefault((one.driver, one.model), []).append(f"{name} {one.interface}")
+        for stand_in in shape.stand_ins:
+            if not stand_in.same:
+                drivers.setdefault((stand_in.driver, stand_in.model), []).append(
+                    f"{name} {stand_in.interface}"
+                )
     for (driver, model), where in drivers.items():
         yield (
             f"{driver or 'a driver that is not known'} ({', '.join(where)}): {model} stood in, and may take "
@@ -137,35 +147,35 @@ def _cannot_know(shapes: Mapping[str, Shape], *, kvm: bool) -> Iterator[str]:
         yield "CPU time and rates: QEMU without KVM translated every instruction"
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """The document for a terminal."""
-    yield f"Rehearsal of {found['campaign']} on guests; no host was changed, nothing here is a measure"
-    yield from (f"  {line}" for line in found["otherwise"])
+def lines(rehearsal: Mapping[str, Any]) -> Iterator[str]:
+    """The document as lines for a terminal."""
+    yield f"Rehearsal of {rehearsal['campaign']} on guests; no host was changed, nothing here is a measure"
+    yield from (f"  {line}" for line in rehearsal["otherwise"])
     yield "SHAPE"
-    for name, shape in found["hosts"].items():
+    for name, shape in rehearsal["hosts"].items():
         yield from _shape_lines(name, shape)
-    counts = Counter(one["verdict"] for one in found["changes"])
+    counts = Counter(change["verdict"] for change in rehearsal["changes"])
     counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "none asked for"
     yield f"CHANGES  {counted}"
-    for one in found["changes"]:
-        yield from _change_lines(one)
+    for change in rehearsal["changes"]:
+        yield from _change_lines(change)
     yield "PLACES ON THE GUESTS"
-    yield from (f"  {line}" for line in found["places"] or ("the kernel chooses",))
-    loads = found["loads"]
+    yield from (f"  {line}" for line in rehearsal["places"] or ("the kernel chooses",))
+    loads = rehearsal["loads"]
     if loads is None:
-        yield f"LOADS  not run: {found['loads_problem']}"
+        yield f"LOADS  not run: {rehearsal['loads_problem']}"
     else:
         yield f"LOADS  {loads['done']} done, {loads['failed']} failed, {loads['pending']} not run"
-    yield "UNDO  every change was put back" if found["as_found"] else "UNDO  not all was put back"
-    yield from (f"  {line}" for line in found["left"])
+    yield "UNDO  every change was put back" if rehearsal["as_found"] else "UNDO  not all was put back"
+    yield from (f"  {line}" for line in rehearsal["left"])
     yield "WHAT THIS CANNOT KNOW"
-    yield from (f"  {line}" for line in found["cannot_know"])
+    yield from (f"  {line}" for line in rehearsal["cannot_know"])
 
 
 def _shape_lines(name: str, shape: Mapping[str, Any]) -> Iterator[str]:
     nics = ", ".join(
-        f"{one['interface']} as data{number}, a {one['model']}"
-        for number, one in enumerate(shape["interfaces"])
+        f"{interface['interface']} as data{number}, a {interface['model']}"
+        for number, interface in enumerate(shape["interfaces"])
     )
     sizes = f"{plural(shape['cpus'], 'CPU')}, {plural(shape['numa_nodes'], 'NUMA node')}"
     yield f"  {name}: {sizes}, {nics}"
@@ -177,11 +187,11 @@ def _shape_lines(name: str, shape: Mapping[str, Any]) -> Iterator[str]:
         yield f"    assumed: {'; '.join(shape['assumed'])}"
 
 
-def _change_lines(one: Mapping[str, Any]) -> Iterator[str]:
-    yield f"  {one['verdict']:9} {one['host']}: {one['knob']} {one['target']} {one['value']}"
-    if one["verdict"] == "rounded":
-        yield f"            reads {one['after']}"
-    if one["words"]:
-        yield f"            {one['words']}"
-    if one["host_says"] and one["verdict"] not in _FINE:
-        yield f"            {one['host_says']}"
+def _change_lines(change: Mapping[str, Any]) -> Iterator[str]:
+    yield f"  {change['verdict']:9} {change['host']}: {change['knob']} {change['target']} {change['value']}"
+    if change["verdict"] == "rounded":
+        yield f"            reads {change['after']}"
+    if change["words"]:
+        yield f"            {change['words']}"
+    if change["host_says"] and change["verdict"] not in _FINE:
+        yield f"            {change['host_says']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a campaign file is rehearsed on guests, and what is cut for them. Pure: values in, values out."""
+"""Edit a campaign file for a rehearsal on guests. Pure: values in, values out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linewatt.errors import InvalidInput
 from linewatt.units import parse_rate
 
 RATE, RATE_WORDS = "5M", "5 Mbit/s"
-"""of an instance, which a guest without KVM carries beside all else"""
+"""rate per instance, low enough for a guest without KVM"""
 _MOST_INSTANCES = 2
 _NOT_ON_GUESTS = ("sensors",)
 _NOT_LOADED = (
@@ -27,30 +27,30 @@ Edit = Callable[[Value], Value]
 
 
 def changes_of(value: Value) -> Value:
-    """The file without what a guest cannot stand in for. Raises InvalidInput where it is not of trials."""
+    """The file without keys that a guest cannot rehearse. Raises InvalidInput for soak and users."""
     for key in ("soak", "users"):
         if key in value:
             raise InvalidInput(f"{key}: only campaigns of trials are rehearsed; leave out {key}")
-    kept = {key: one for key, one in value.items() if key not in _NOT_ON_GUESTS}
-    if kept.get("placement") == "pinned":
-        del kept["placement"]  # its CPUs are those of the host
-    return kept
+    edited = {key: entry for key, entry in value.items() if key not in _NOT_ON_GUESTS}
+    if edited.get("placement") == "pinned":
+        del edited["placement"]  # it names CPUs of the host
+    return edited
 
 
 def loads_of(value: Value) -> Value:
-    """Each test once, for seconds, at a rate that a guest carries, without settings and factors."""
-    kept = {key: one for key, one in changes_of(value).items() if key not in _NOT_LOADED}
-    kept |= {"trials": 1, "window": {"seconds": 2, "omit": 1}, "idle": {"seconds": 0}}
-    kept["tests"] = [_cut(one) for one in _listed(value.get("tests") or ["udp-1500"])]
-    if "instances" in kept:
-        kept["instances"] = _few(kept["instances"])
-    if "rate" in kept:
-        kept["rate"] = _slow(kept["rate"])
-    return kept
+    """The file with each test once, for seconds, at a low rate, without settings and factors."""
+    edited = {key: entry for key, entry in changes_of(value).items() if key not in _NOT_LOADED}
+    edited |= {"trials": 1, "window": {"seconds": 2, "omit": 1}, "idle": {"seconds": 0}}
+    edited["tests"] = [_shorten_test(test) for test in _as_list(value.get("tests") or ["udp-1500"])]
+    if "instances" in edited:
+        edited["instances"] = _limit_instances(edited["instances"])
+    if "rate" in edited:
+        edited["rate"] = _limit_rate(edited["rate"])
+    return edited
 
 
-def said(value: Value) -> tuple[str, ...]:
-    """What of the file is not rehearsed, or otherwise than it would run, in words."""
+def describe_cuts(value: Value) -> tuple[str, ...]:
+    """Lines that say what is not rehearsed, or differs from a run."""
     lines = []
     if value.get("placement") == "pinned":
         lines.append(
@@ -65,70 +65,71 @@ def said(value: Value) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Guests:
-    """How guests call what documents of networks name: interfaces of each host, and everybody's addresses."""
+    """The guests' names of interfaces per host, and of addresses, in network documents."""
 
     interfaces: Mapping[str, Mapping[str, str]]
     addresses: Mapping[str, str]
 
-    def document(self, host: str, said: Any) -> Any:
-        """The NMState document of a host for its guest: each name and address that is wholly one of these."""
-        if isinstance(said, dict):
-            return {key: self.document(host, one) for key, one in said.items()}
-        if isinstance(said, list):
-            return [self.document(host, one) for one in said]
-        if not isinstance(said, str):
-            return said
-        address, slash, prefix = said.partition("/")
+    def document(self, host: str, content: Any) -> Any:
+        """The NMState document of a host with its names and addresses replaced by those of the guest."""
+        if isinstance(content, dict):
+            return {key: self.document(host, part) for key, part in content.items()}
+        if isinstance(content, list):
+            return [self.document(host, part) for part in content]
+        if not isinstance(content, str):
+            return content
+        address, slash, prefix = content.partition("/")
         return (
-            self.interfaces.get(host, {}).get(said) or self.addresses.get(address, address) + slash + prefix
+            self.interfaces.get(host, {}).get(content)
+            or self.addresses.get(address, address) + slash + prefix
         )
 
 
 def on_guests(value: Value, base: Path, guests: Guests) -> Value:
-    """The file with its networks as guests are to show them, written into it. Raises InvalidInput."""
+    """The file with the network documents inlined and edited for guests. Raises InvalidInput."""
     if "networks" not in value:
         return value
-    return {**value, "networks": [_network(one, base, guests) for one in _listed(value["networks"])]}
+    return {**value, "networks": [_network(network, base, guests) for network in _as_list(value["networks"])]}
 
 
 def _network(entry: Any, base: Path, guests: Guests) -> Any:
     if entry == BARE:
         return entry
-    own = entry if isinstance(entry, dict) else {"name": name_of(entry), "file": entry}
-    if "files" in own:
-        documents = {host: read_yaml(base / path).value for host, path in own["files"].items()}
-    elif "file" in own:
-        documents = read_yaml(base / own["file"]).value["hosts"]
+    network = entry if isinstance(entry, dict) else {"name": name_of(entry), "file": entry}
+    if "files" in network:
+        documents = {host: read_yaml(base / path).value for host, path in network["files"].items()}
+    elif "file" in network:
+        documents = read_yaml(base / network["file"]).value["hosts"]
     else:
-        documents = own["hosts"]
-    hosts = {host: guests.document(host, said) for host, said in documents.items()}
-    return {"name": own["name"], "hosts": hosts}
+        documents = network["hosts"]
+    hosts = {host: guests.document(host, content) for host, content in documents.items()}
+    return {"name": network["name"], "hosts": hosts}
 
 
-def _cut(test: Any) -> Value:
-    own = dict(test) if isinstance(test, dict) else {"test": test}
-    own["rate"] = _slow(own.get("rate"))
-    if "instances" in own:
-        own["instances"] = _few(own["instances"])
-    return {key: one for key, one in own.items() if key not in ("trials", "search")}
+def _shorten_test(test: Any) -> Value:
+    shortened = dict(test) if isinstance(test, dict) else {"test": test}
+    shortened["rate"] = _limit_rate(shortened.get("rate"))
+    if "instances" in shortened:
+        shortened["instances"] = _limit_instances(shortened["instances"])
+    return {key: entry for key, entry in shortened.items() if key not in ("trials", "search")}
 
 
-def _slow(rate: Any) -> str:
-    """A rate that is no more than :data:`RATE`."""
-    every = [one for one in _listed(rate) if isinstance(one, str | int | float)]
-    for one in every:
+def _limit_rate(rate: Any) -> str:
+    """The first rate of at most :data:`RATE`, else :data:`RATE`."""
+    rates = [entry for entry in _as_list(rate) if isinstance(entry, str | int | float)]
+    for candidate in rates:
         try:
-            if parse_rate(str(one)) <= parse_rate(RATE):
-                return str(one)
+            if parse_rate(str(candidate)) <= parse_rate(RATE):
+                return str(candidate)
         except InvalidInput:
             continue
     return RATE
 
 
-def _few(instances: Any) -> list[int]:
-    every = [one for one in _listed(instances) if isinstance(one, int)]
-    return sorted({min(one, _MOST_INSTANCES) for one in every}) or [1]
+def _limit_instances(instances: Any) -> list[int]:
+    counts = [entry for entry in _as_list(instances) if isinstance(entry, int)]
+    return sorted({min(count, _MOST_INSTANCES) for count in counts}) or [1]
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
