@@ -85,8 +85,8 @@ FAULTS = (
         "no-token-needed",
         "features/serve/guard.py",
         "whoever sends no token reads every result of a server that asks for one",
-        "if not hmac.compare_digest(given, token):",
-        "if given and not hmac.compare_digest(given, token):",
+        "if not hmac.compare_digest(sent_token, token):",
+        "if sent_token and not hmac.compare_digest(sent_token, token):",
         ("unit/test_serve.py",),
     ),
     Fault(
@@ -180,7 +180,7 @@ FAULTS = (
         "barrier-of-one-client",
         "loads/users/locust_master.py",
         "users that are to start in step begin while those of other clients still log in",
-        "self._ready.total() >= wanted",
+        "self._ready.total() >= user_count",
         "self._ready.total() > 0",
         (
             "lab/test_users_fleet.py::test_users_of_all_clients_start_in_step_each_at_the_address_of_its_client",
@@ -243,8 +243,8 @@ FAULTS = (
         "interrupts-on-process-cpus",
         "placement/policy.py",
         "interrupts and processes share CPUs though others are free",
-        "own, interrupts = cores[:processes], cores[processes : 2 * processes]",
-        "own, interrupts = cores[:processes], cores[:processes]",
+        "process_cpus, interrupts = cores[:processes], cores[processes : 2 * processes]",
+        "process_cpus, interrupts = cores[:processes], cores[:processes]",
         ("unit/test_policy.py",),
     ),
     Fault(
