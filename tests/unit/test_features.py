@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
@@ -236,3 +237,13 @@ def test_an_object_that_lacks_what_its_kind_needs_is_refused_by_name(tmp_path: P
     assert (refused.returncode, refused.stdout) == (2, "")
     where = f"linewatt: {group}: thirdparty:OBJECT of thirdparty 3.1 has no "
     assert re.fullmatch(re.escape(where) + r"[\w, ]+; mend or uninstall that package\n", refused.stderr)
+
+
+def test_architecture_shows_a_feature_that_works_and_each_field_of_one() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+    (code,) = re.findall(r"^```python\n(FEATURE = .*?)^```", text, re.DOTALL | re.MULTILINE)
+    names = {"Feature": Feature, "FeatureCommand": FeatureCommand}
+    exec(code, names)  # noqa: S102
+    assert isinstance(names["FEATURE"], Feature)
+    rows = re.findall(r"^\| `(\w+)` \|", text[text.index("| field |") : text.index("Another package")], re.M)
+    assert rows == [field.name for field in fields(Feature) if field.name not in ("name", "summary")]
