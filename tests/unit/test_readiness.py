@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +18,7 @@ from linewatt.campaign.reading.file import load
 from linewatt.engine.readiness import readiness_cpu as cpu
 from linewatt.engine.readiness import readiness_host as host
 from linewatt.engine.readiness import readiness_net as net
-from linewatt.engine.readiness.at_start import ask_tools, failures
+from linewatt.engine.readiness.at_start import failures
 from linewatt.engine.readiness.readiness import (
     TITLES,
     Check,
@@ -36,8 +34,7 @@ from linewatt.engine.readiness.readiness import (
     worst,
 )
 from linewatt.engine.undo.leftover import Leftover
-from linewatt.errors import HostLost
-from linewatt.hosts.base import Completed, DataPort, Host, HostSpec
+from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.limits import Limits, Pace
@@ -645,16 +642,14 @@ def test_no_fix_disturbs_the_network(check: Callable[[HostAnswer], Check]) -> No
 # what a run says of it
 
 
-def failed_at_start(
-    tmp_path: Path, lives: Mapping[str, Live] | None = None, **sections: Any
-) -> list[tuple[str, str, str]]:
+def failed_at_start(tmp_path: Path, **sections: Any) -> list[tuple[str, str, str]]:
     file = tmp_path / "c.yaml"
     hosts = "  h1: {address: 192.0.2.1, data: eth0}\n  h2: {address: 192.0.2.2, data: eth0}\n"
     file.write_text(f"name: t\nhosts:\n{hosts}pairs: [h1 -> h2]\ntests: [tcp]\nplacement: none\n")
     campaign = load(file)
     planned = plan(campaign, 1)
     known = {name: answer(**(sections if name == "h2" else {})).facts for name in ("h1", "h2")}
-    found = failures(campaign, known, lives or {}, {}, list(planned.trials), planned.every_change)
+    found = failures(campaign, known, {}, list(planned.trials), planned.every_change)
     return [(one.host, one.check, one.found) for one in found]
 
 
@@ -678,39 +673,6 @@ def test_what_check_calls_a_failure_is_told_by_a_run(
     sections: dict[str, Any], check: str, found: str, tmp_path: Path
 ) -> None:
     assert failed_at_start(tmp_path, **sections) == [("h2", check, found)]
-
-
-def test_a_run_tells_of_a_tool_that_is_not_there(tmp_path: Path) -> None:
-    lives = {"h1": LIVE, "h2": replace(LIVE, tools={**ALL_TOOLS, "ss": False})}
-    assert failed_at_start(tmp_path, lives) == [
-        ("h2", "tools", "no ss: it cannot be seen when servers listen")
-    ]
-    assert failed_at_start(tmp_path, {"h1": LIVE, "h2": LIVE}) == []
-
-
-def test_a_run_asks_for_tools_and_not_how_busy_cpus_are() -> None:
-    class OnlyTools:
-        """A host without ss, on which nothing may take long."""
-
-        spec = HostSpec("h2", "192.0.2.2", "lo")
-
-        async def run(self, argv: Sequence[str], *, timeout_s: float) -> Completed:
-            began_s = time.monotonic()
-            process = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
-            output, _ = await asyncio.wait_for(process.communicate(), timeout_s)
-            assert time.monotonic() - began_s < 0.9, "a second of CPU times was awaited"
-            return Completed(tuple(argv), 0, output.decode().replace("tool ss 1", "tool ss 0"), "")
-
-    class Lost:
-        spec = OnlyTools.spec
-
-        async def run(self, argv: Sequence[str], *, timeout_s: float) -> Completed:
-            raise HostLost("h1: the connection ended")
-
-    lives = asyncio.run(ask_tools({"h1": cast("Host", Lost()), "h2": cast("Host", OnlyTools())}))
-    assert list(lives) == ["h2"]
-    assert lives["h2"].tools["ss"] is False
-    assert lives["h2"].idle is None
 
 
 def test_a_run_on_hosts_that_are_ready_tells_nothing(tmp_path: Path) -> None:

@@ -153,8 +153,7 @@ class Run(ABC, Generic[E]):
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
                 return await self._offered(result.path, changes, result)
-            not_ready = await self._not_ready(changes)
-            with _kept_if_measured(self._new_result(not_ready), self._tell) as path:
+            with _kept_if_measured(self._new_result(changes), self._tell) as path:
                 return await self._offered(path, changes, None)
         finally:
             await completed(session.close())
@@ -256,23 +255,22 @@ class Run(ABC, Generic[E]):
         if self._connections is not None:
             self._connections.note()
 
-    async def _not_ready(self, changes: Sequence[Change]) -> tuple[NotReady, ...]:
+    def _not_ready(self, changes: Sequence[Change]) -> tuple[NotReady, ...]:
         """What ``linewatt check`` would call a failure, which is said, too."""
-        from linewatt.engine.readiness.at_start import ask_tools, failures
+        from linewatt.engine.readiness.at_start import failures
 
         clocks = {}
         for name, host in self._session.hosts.items():
             with suppress(HostError):
                 clocks[name] = host.clock
         trials = [trial for round_ in self._rounds_planned for trial in round_.trials]
-        lives = await ask_tools(self._session.hosts)
-        found = failures(self._campaign, self._session.facts, lives, clocks, trials, changes)
+        found = failures(self._campaign, self._session.facts, clocks, trials, changes)
         for one in found:
             do = f"; {one.advice}" if one.advice else ""
             self._say(events.Warned(f"{one.host}: not ready ({one.check}): {one.found}{do}"))
         return found
 
-    def _new_result(self, not_ready: Sequence[NotReady]) -> Path:
+    def _new_result(self, changes: Sequence[Change]) -> Path:
         """Make the result with its manifest. Raises StoreError."""
         from linewatt.store import write
 
@@ -289,8 +287,8 @@ class Run(ABC, Generic[E]):
                 name: {**spec.as_document(), "facts": facts[name]} for name, spec in campaign.hosts.items()
             },
         }
-        if not_ready:
-            manifest["not_ready"] = [one.as_written() for one in not_ready]
+        if found := self._not_ready(changes):
+            manifest["not_ready"] = [one.as_written() for one in found]
         return write.new_result(self._places.results, campaign.name, now_s(), manifest)
 
 

@@ -12,7 +12,7 @@ KINDS = (
         "host",
         ("throughput", "cpu"),
         "A check of the host failed when the run began: `linewatt check` says that this would spoil a result.",
-        "Facts, tools and the clock of the host when the run began, judged as `linewatt check` does (docs/check.md). What only "
+        "Facts and the clock of the host when the run began, judged as `linewatt check` does (docs/check.md). What only "
         "`check` asks for, as ports and full packets of a way, is not among it.",
         "Do what the finding says, run `linewatt check` until it is ready, and measure again.",
         "Host not ready",

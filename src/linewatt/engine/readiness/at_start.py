@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``linewatt check`` would call a failure, told from what a run knows of its hosts when it begins.
+"""What ``linewatt check`` would call a failure, told from what a run knows of its hosts when it begins. Pure.
 
-A run asks hosts for their tools besides, which takes some 10 ms: what takes longer (ports, full packets, how
-busy CPUs are in a second) is not among it; paths and idle hosts have findings of their own.
+A run asks hosts no more for it: what only ``check`` asks for (ports, full packets, how busy CPUs are in that
+second) is not among it; paths and idle hosts have findings of their own.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine.readiness import readiness_cpu, readiness_host, readiness_net
-from linewatt.engine.readiness.checkup_probes import live_command, parse_live
-from linewatt.engine.readiness.readiness import Check, HostAnswer, Live, Wants
-from linewatt.errors import HostError
-from linewatt.hosts.base import Host
+from linewatt.engine.readiness.readiness import Check, HostAnswer, Wants
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.hosts.facts.read import Facts
@@ -30,27 +26,9 @@ _RIGHTS = "root"
 """a run that lacks rights ends by itself"""
 
 
-LIMIT_S = 10.0
-
-
-async def ask_tools(hosts: Mapping[str, Host]) -> dict[str, Live]:
-    """Which tools there are, asked of all hosts at once; a host that does not tell is left out."""
-
-    async def ask(host: Host) -> Live | None:
-        try:
-            done = await host.run(live_command(host.spec.data, sample_s=0), timeout_s=LIMIT_S)
-        except HostError:
-            return None
-        return parse_live(done.stdout)
-
-    answers = await asyncio.gather(*(ask(host) for host in hosts.values()))
-    return {name: live for name, live in zip(hosts, answers, strict=True) if live is not None}
-
-
 def failures(
     campaign: Campaign,
     facts: Mapping[str, Facts],
-    lives: Mapping[str, Live],
     clocks: Mapping[str, Offset],
     trials: Sequence[PlannedTrial],
     changes: Iterable[Change],
@@ -60,7 +38,7 @@ def failures(
     cases = tuple(dict.fromkeys(trial.case for trial in trials))
     wanted = wants(campaign, cases, trials, changes)
     answers = {
-        name: HostAnswer(wanted[name], facts[name], lives.get(name, Live()), clock=clocks.get(name))
+        name: HostAnswer(wanted[name], facts[name], clock=clocks.get(name))
         for name in wanted
         if name in facts
     }

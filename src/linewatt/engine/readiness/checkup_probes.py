@@ -32,8 +32,7 @@ PING_LIMIT_S = 1
 SEARCH_WIDTH = 24
 """packet sizes tried at once"""
 
-# Arguments: interface, seconds, tools. With 0 seconds it is not asked how busy CPUs are. A file must be
-# executable: type -P also finds what is not.
+# Arguments: interface, seconds, tools. The file must be executable: type -P also finds what is not.
 _LIVE = """PATH=$PATH:/usr/sbin:/sbin; data=$1 seconds=$2; shift 2
 for tool; do file=$(type -P "$tool"); [ -x "$file" ] && echo "tool $tool 1" || echo "tool $tool 0"; done
 if device=$(readlink -e "/sys/class/net/$data/device"); then
@@ -42,7 +41,6 @@ if device=$(readlink -e "/sys/class/net/$data/device"); then
     read -r carrier 2>/dev/null <"$port/carrier" && [ "$carrier" = 1 ] && echo "port ${port##*/}"
   done
 fi
-[ "$seconds" = 0 ] && exit
 stat() { while read -r name rest; do [[ $name == cpu[0-9]* ]] && echo "$1 $name $rest"; done </proc/stat; }
 stat before; sleep "$seconds"; stat after"""
 
@@ -121,9 +119,8 @@ class Way:
         return ["env", "LC_ALL=C", "bash", "-c", _LARGEST, "linewatt", *words]
 
 
-def live_command(data: str, sample_s: int = SAMPLE_S) -> list[str]:
-    """With ``sample_s`` of 0 it takes some 10 ms, and tells nothing of CPUs."""
-    return ["env", "LC_ALL=C", "bash", "-c", _LIVE, "linewatt", data, str(sample_s), *TOOLS]
+def live_command(data: str) -> list[str]:
+    return ["env", "LC_ALL=C", "bash", "-c", _LIVE, "linewatt", data, str(SAMPLE_S), *TOOLS]
 
 
 def parse_live(output: str) -> Live:
