@@ -91,7 +91,7 @@ def campaign(copy: Path, more: str) -> str:
 def test_a_new_sensor_is_one_file(copy: Path) -> None:
     """That of docs/architecture.md, word by word."""
     page = (ROOT / "docs" / "architecture.md").read_text()
-    (found,) = re.findall(r"```python\n(.*?)\n   ```", page, re.DOTALL)
+    (found,) = re.findall(r"^   ```python\n(.*?)\n   ```", page, re.DOTALL | re.MULTILINE)
     lines = [line.removeprefix("   ") for line in found.splitlines()]
     head = "from typing import ClassVar\nfrom linewatt.errors import ParseError\n"
     head += "from linewatt.hosts.base import HostSpec\nfrom linewatt.model import Channel\n"

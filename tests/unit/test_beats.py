@@ -86,10 +86,11 @@ def test_heartbeats_go_on_where_nothing_is_read_and_end_with_their_connection() 
         one, other = Anchored(), Anchored()
         for each in (one, other):
             beats().add(each.wire)
-        await until(lambda: len(one.sent) == 2)
+        await until(lambda: len(one.sent) >= 2)
         beats().give_up(one.wire)
-        await until(lambda: len(other.sent) == 4)
-        assert len(one.sent) == 2
+        sent = len(one.sent)
+        await until(lambda: len(other.sent) >= sent + 2)
+        assert len(one.sent) == sent
         beats().give_up(other.wire)
 
     asyncio.run(scene())
@@ -103,7 +104,7 @@ def test_a_connection_that_cannot_be_written_to_keeps_no_heartbeat_from_another(
         one, other = Anchored(broken), Anchored()
         for each in (one, other):
             beats().add(each.wire)
-        await until(lambda: len(other.sent) == 2)
+        await until(lambda: len(other.sent) >= 2)
         for each in (one, other):
             beats().give_up(each.wire)
 
@@ -196,7 +197,7 @@ def test_an_answer_that_waited_for_a_busy_loop_makes_no_host_slow() -> None:
     async def scene() -> None:
         one = Anchored()
         beats().add(one.wire)
-        await until(lambda: len(one.sent) == 1)
+        await until(lambda: len(one.sent) >= 1)
         answered = asyncio.create_task(one.wire._answer(one.anchor))
         await asyncio.sleep(0)
         asyncio.get_running_loop().call_soon(one.out.feed_data, one.sent[0].split()[0] + b" 1000.5\n")
@@ -216,12 +217,12 @@ def test_a_host_that_is_slow_beside_a_loop_that_was_busy_before_is_slow() -> Non
     async def scene() -> None:
         one = Anchored()
         beats().add(one.wire)
-        await until(lambda: len(one.sent) == 1)
+        await until(lambda: len(one.sent) >= 1)
         time.sleep(0.6)  # noqa: ASYNC251
-        await until(lambda: len(one.sent) == 2)
+        await until(lambda: len(one.sent) >= 2)
         one.wire._unanswered.popleft()
         one.wire._told.popleft()
-        await until(lambda: len(one.sent) == 5)
+        await until(lambda: len(one.sent) >= 5)
         one.out.feed_data(one.sent[1].split()[0] + b" 1000.5\n")
         await one.wire._answer(one.anchor)
         beats().give_up(one.wire)
@@ -277,7 +278,7 @@ def test_a_timer_that_is_set_for_a_rare_heartbeat_is_no_hindrance_to_a_frequent_
         often = Anchored(limits=Limits(heartbeat_s=0.05))
         for each in (rare, often):
             beats().add(each.wire)
-        await until(lambda: len(often.sent) == 3)
+        await until(lambda: len(often.sent) >= 3)
         assert rare.sent == []
         for each in (rare, often):
             beats().give_up(each.wire)
