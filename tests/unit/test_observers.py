@@ -43,6 +43,13 @@ class Notes:
             self.notes.append("ended")
 
 
+class Absent(Notes):
+    @asynccontextmanager
+    async def during(self, result: Path, state: Path, *, resumable: bool) -> AsyncIterator[None]:
+        raise OSError("no socket")
+        yield
+
+
 class Broken(Notes):
     def hear(self, event: events.Event) -> None:
         super().hear(event)
@@ -88,6 +95,24 @@ def test_observers_are_entered_and_left_with_the_run_and_told_of_a_soak(made: li
         asyncio.run(run())
     assert notes.notes == [("begun", Path("result"), Path("state"), False), "ended"]
     assert notes.soak_ends == ends
+
+
+def test_a_run_begins_without_an_observer_that_cannot(
+    made: list[Notes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feature = Feature(name="absent", summary="", run_observer=f"{__name__}:Absent")
+    installed = (InstalledFeature(feature, "x", "1"),)
+    monkeypatch.setattr("linewatt.engine.observers.installed_features", lambda: installed)
+    shown: list[events.Event] = []
+    observers = Observers(shown.append, lambda ends: [])
+
+    async def run() -> None:
+        async with observers.during(Path("result"), Path("state"), resumable=False):
+            observers.tell(PHASE)
+
+    asyncio.run(run())
+    assert shown == [events.Phase("feature 'absent' hears no more of this run: OSError: no socket"), PHASE]
+    assert made[-1].notes == []
 
 
 def test_serve_offers_each_run_to_watchers() -> None:

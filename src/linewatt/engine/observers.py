@@ -51,9 +51,12 @@ class Observers:
             try:
                 observer.hear(event)
             except Exception as error:  # noqa: BLE001 - a watcher's fault is not the run's
-                del self._observers[name]
-                reason = f"{type(error).__name__}: {error}"
-                self._show(events.Phase(f"feature {name!r} hears no more of this run: {reason}"))
+                self._drop(name, error)
+
+    def _drop(self, name: str, error: Exception) -> None:
+        self._observers.pop(name, None)
+        reason = f"{type(error).__name__}: {error}"
+        self._show(events.Phase(f"feature {name!r} hears no more of this run: {reason}"))
 
     def soak_runs(self, ends: tuple[events.Placed, ...]) -> None:
         """A load that is no trial runs on these ends from now on."""
@@ -64,6 +67,9 @@ class Observers:
     async def during(self, result: Path, state: Path, *, resumable: bool) -> AsyncIterator[None]:
         """Around the part of the run that has a result."""
         async with AsyncExitStack() as stack:
-            for observer in self._observers.values():
-                await stack.enter_async_context(observer.during(result, state, resumable=resumable))
+            for name, observer in tuple(self._observers.items()):
+                try:
+                    await stack.enter_async_context(observer.during(result, state, resumable=resumable))
+                except Exception as error:  # noqa: BLE001 - a watcher's fault is not the run's
+                    self._drop(name, error)
             yield
