@@ -110,16 +110,16 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
     )
 
 
-def _mean_shared(found: Sequence[SharedCpu]) -> SharedCpu | None:
-    if not found:
+def _mean_shared(shared_cpus: Sequence[SharedCpu]) -> SharedCpu | None:
+    if not shared_cpus:
         return None
     return SharedCpu(
-        cpus=tuple(sorted({cpu for one in found for cpu in one.cpus})),
-        role=found[0].role,
-        busy_ratio=fmean(one.busy_ratio for one in found),
-        load_cores=_mean([one.load_cores for one in found]),
-        other_cores=fmean(one.other_cores for one in found),
-        softirq_cores=fmean(one.softirq_cores for one in found),
+        cpus=tuple(sorted({cpu for shared in shared_cpus for cpu in shared.cpus})),
+        role=shared_cpus[0].role,
+        busy_ratio=fmean(shared.busy_ratio for shared in shared_cpus),
+        load_cores=_mean([shared.load_cores for shared in shared_cpus]),
+        other_cores=fmean(shared.other_cores for shared in shared_cpus),
+        softirq_cores=fmean(shared.softirq_cores for shared in shared_cpus),
     )
 
 

@@ -105,11 +105,11 @@ def busiest(before: ProcessTimes | None, after: ProcessTimes | None) -> tuple[Ot
     """The :data:`MOST` threads that used most between two readings, the busiest first."""
     if before is None or after is None or after.uptime_s <= before.uptime_s:
         return ()
-    earlier = {(one.tid, one.began): one for one in before.threads}
+    earlier = {(thread.tid, thread.began): thread for thread in before.threads}
     between_s = after.uptime_s - before.uptime_s
-    used = [_used(earlier, one, between_s) for one in after.threads]
-    told = sorted((one for one in used if one.cores >= LEAST_CORES), key=lambda one: (-one.cores, one.tid))
-    return tuple(told[:MOST])
+    used = [_used(earlier, thread, between_s) for thread in after.threads]
+    busy = [process for process in used if process.cores >= LEAST_CORES]
+    return tuple(sorted(busy, key=lambda process: (-process.cores, process.tid))[:MOST])
 
 
 def _used(
