@@ -20,14 +20,14 @@ from pydantic import (
     model_validator,
 )
 
-from linewatt.model import Case, PowerResult, Provenance, ThermalResult, Window
+from linewatt.model import Case, PowerResult, ThermalResult, Window
 from linewatt.sensors.power.dynamics import Dynamics
 
 SCHEMA_VERSION = 1
-_Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
 _AtLeastOne = Annotated[int, Field(ge=1)]
-_Ratio = Annotated[float, Field(ge=0, le=1)]
-_Time = Annotated[float, Field(ge=0, le=1e11)]
+Ratio = Annotated[float, Field(ge=0, le=1)]
+Time = Annotated[float, Field(ge=0, le=1e11)]
 """Unix seconds that a calendar has"""
 _Number = int | float
 """stays what it was written as: what a soak was asked has a key, which is made of the text"""
@@ -174,8 +174,8 @@ class AskedTest(Document):
 class Search(Document):
     """How rates that are `auto` were to be searched; ``campaign.campaign.Search``."""
 
-    loss_ratios: list[_Ratio]
-    width_ratio: _Ratio
+    loss_ratios: list[Ratio]
+    width_ratio: Ratio
     max_rate_bps: float | None = None
     runs: _AtLeastOne
     trials: _AtLeastOne
@@ -204,12 +204,6 @@ class BestOf(Document):
         return " ".join(f"{name}={level}" for name, level in self.setting)
 
 
-class AskedSource(Document):
-    """A source of power that a campaign names; ``campaign.campaign.PowerSource``."""
-
-    calibration: CalibrationUsed | None = None
-
-
 class Campaign(Document):
     """Of the campaign what reports ask for; ``written`` is all of it, for ``campaign.stored``."""
 
@@ -234,17 +228,8 @@ class Campaign(Document):
     concurrent_pairs: bool | None = None
     window_s: float | None = None
     omit_s: float | None = None
-    power: Annotated[dict[str, dict[str, AskedSource]], _DictOrNull] = {}
-
-    @property
-    def calibrations(self) -> dict[tuple[str, str], CalibrationUsed]:
-        """(host, source) → by what its watts are corrected."""
-        return {
-            (host, name): one.calibration
-            for host, sources in self.power.items()
-            for name, one in sources.items()
-            if one.calibration is not None
-        }
+    power: Annotated[dict[str, dict[str, dict[str, Any]]], _DictOrNull] = {}
+    """host → source → its settings; ``campaign.campaign.PowerSource``"""
 
     @model_validator(mode="before")
     @classmethod
@@ -284,7 +269,7 @@ class ImportedFile(Document):
     name: str
     host: str
     format: str
-    bytes: _Count
+    bytes: Count
     sha256: str
 
 
@@ -304,14 +289,14 @@ class Manifest(Document):
     id: str | None = None
     name: str | None = None
     linewatt_version: str | None = None
-    created_s: _Time | None = None
+    created_s: Time | None = None
     campaign_text: str | None = None
     campaign: Campaign | None = None
     plan: Any = None
     places: list[str] = []
     seed: int | None = None
     order: str | None = None
-    trials_planned: _Count
+    trials_planned: Count
     hosts: Annotated[dict[str, Host], _DictOrNull] = {}
     imported_from: str | None = None
     imported_kind: str | None = None
@@ -331,8 +316,8 @@ class Manifest(Document):
 class Look(Document):
     """The last look at a host before its idle window, and how long it would have been, given the time."""
 
-    start_s: _Time
-    end_s: _Time
+    start_s: Time
+    end_s: Time
     needed_s: float
 
     @property
@@ -359,8 +344,8 @@ class IdleHost(Document):
 class Times(Document):
     """From when to when, Unix seconds."""
 
-    start_s: _Time = 0.0
-    end_s: _Time = 0.0
+    start_s: Time = 0.0
+    end_s: Time = 0.0
 
 
 class Idle(Document):
@@ -392,8 +377,8 @@ class Meter(Document):
     delay_s: float | None = None
     settle_s: float | None = None
     read_every_s: float | None = None
-    distances: _Count = 0
-    steps: _Count = 0
+    distances: Count = 0
+    steps: Count = 0
 
     @property
     def dynamics(self) -> Dynamics:
@@ -405,82 +390,6 @@ class Meters(Document):
 
     schema_version: int = SCHEMA_VERSION
     meters: list[Meter]
-
-
-class Bounded(Document):
-    """A value with its 95 % CI, in the unit of its name."""
-
-    value: float
-    low: float
-    high: float
-
-
-class ComparedMeter(Document):
-    """One of two meters that were compared: a campaign's name of a source, and what of it was read."""
-
-    source: str
-    channels: list[str]
-    scope: str
-    provenance: Provenance
-    step_w: float | None = None
-    """the smallest difference that all its channels together can show"""
-    refresh_s: float | None = None
-    tolerance_ratio: float | None = None
-    """as it is stated for it"""
-
-
-class ComparedStep(Document):
-    """Means of both over one step of the load."""
-
-    trial: int
-    reference_w: float
-    meter_w: float
-
-
-class Calibration(Document):
-    """One meter of a host against another: ``meter = (1 + gain) · reference + offset_w``, ``delay_s`` later.
-
-    ``withheld`` says why gain and offset, or all of it, are not told. ``measured_s`` is when the last of the
-    load ended. ``within_w``: where the meter as it reads is surely within ``tolerance_ratio``.
-    """
-
-    schema_version: int = SCHEMA_VERSION
-    linewatt_version: str
-    host: str
-    meter: ComparedMeter
-    reference: ComparedMeter
-    measured_s: _Time
-    tolerance_ratio: _Ratio
-    gain: Bounded | None = None
-    offset_w: Bounded | None = None
-    delay_s: Bounded | None = None
-    averaging_s: float | None = None
-    """the moving average by which the meter is slower; below 0: the reference is"""
-    low_w: float | None = None
-    high_w: float | None = None
-    """of the reference, from the lowest to the highest step"""
-    difference_w: Bounded | None = None
-    left_w: float | None = None
-    bulge_w: float | None = None
-    legs_w: Bounded | None = None
-    within_w: list[Annotated[list[float], Field(min_length=2, max_length=2)]] = []
-    withheld: str | None = None
-    windows: _Count = 0
-    """of the load; ``steps`` are of those that were long enough for both meters"""
-    steps: list[ComparedStep] = []
-
-
-class CalibrationUsed(Document):
-    """A calibration by which a source's watts are corrected: all of it, and which file of which result."""
-
-    result: str
-    file: str
-    calibration: Calibration
-
-    @property
-    def name(self) -> str:
-        """Where it is found: the result, and which of its files where there are several."""
-        return self.result if self.file == "calibration.json" else f"{self.result}/{self.file}"
 
 
 class Connection(Document):
@@ -517,9 +426,9 @@ class StoppedCase(Document):
     case_key: str
     sender: str
     receiver: str
-    runs: _Count
-    trials_failed: _Count = 0
-    trials_left_out: _Count = 0
+    runs: Count
+    trials_failed: Count = 0
+    trials_left_out: Count = 0
     half_width_ratio: float | None = None
     until_met: bool
     why: str
@@ -531,10 +440,10 @@ class Repeats(Document):
     model_config = ConfigDict(extra="allow")
 
     schema_version: int = SCHEMA_VERSION
-    min: _Count
-    max: _Count
+    min: Count
+    max: Count
     until_ratio: float
-    trials_left_out: _Count
+    trials_left_out: Count
     cases: list[StoppedCase] = []
 
 
@@ -544,7 +453,7 @@ class EndedSearch(Document):
     case_key: str
     sender: str
     receiver: str
-    trials_left_out: _Count = 0
+    trials_left_out: Count = 0
     why: str | None
 
 
@@ -552,7 +461,7 @@ class Searches(Document):
     """That all searches of a campaign have ended, and the trials that they did not need."""
 
     schema_version: int = SCHEMA_VERSION
-    trials_left_out: _Count
+    trials_left_out: Count
     searches: list[EndedSearch] = []
 
 
@@ -560,22 +469,22 @@ class Part(Document):
     """The beginning of one run of a soak, Unix seconds."""
 
     schema_version: int = SCHEMA_VERSION
-    number: _Count
-    started_s: _Time
+    number: Count
+    started_s: Time
 
 
 class PartEnd(Document):
     """Its end: ``done``, ``interrupted``, ``disk full`` or ``failed: …``."""
 
-    ended_s: _Time
+    ended_s: Time
     why: str
 
 
 class UserCounts(Document):
     """What one user moved."""
 
-    received_bytes: _Count
-    sent_bytes: _Count
+    received_bytes: Count
+    sent_bytes: Count
 
 
 class UsersTally(Document):
@@ -591,7 +500,7 @@ class Event(Document):
 
     model_config = ConfigDict(extra="allow")
 
-    time_s: _Time
+    time_s: Time
     kind: str
     host: str | None = None
     text: str

@@ -16,10 +16,10 @@ import pytest
 from tests.lab.test_campaign import Bench
 
 from linewatt.document import read_yaml
+from linewatt.features.calibration.stored import calibrations
 from linewatt.features.lab import api as lab
 from linewatt.features.lab.bmc_recipe import BUSY, PLUG
 from linewatt.features.lab.system import search_path
-from linewatt.store import read
 
 pytestmark = [
     pytest.mark.lab,
@@ -101,7 +101,7 @@ def test_what_is_planted_is_found_and_kept(make_lab: Callable[..., lab.Lab], tmp
     assert " above plug, 3.0" in shown or " above plug, 2.9" in shown, shown
 
     bench.run("calibrate", "last", "--reference", "plug", "--meter", "bmc", "--host", "h2")
-    late, bmc = read.load(bench.result).calibrations
+    late, bmc = calibrations(bench.result)
     assert late.gain is not None
     assert (bmc.meter.scope, bmc.reference.scope, bmc.meter.step_w) == ("psu-in", "wall", 8.0)
     assert bmc.gain is not None

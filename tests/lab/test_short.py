@@ -24,6 +24,7 @@ from tests.lab.test_slow_meters import AVERAGE_S, Truth, assert_bounds_hold, val
 from tests.lab.test_soak import memory  # noqa: F401  a fixture
 from tests.lab.test_users_experiment import SIZE, UsersBench
 
+from linewatt.features.calibration.stored import calibrations
 from linewatt.features.lab import api as lab
 from linewatt.features.lab.bmc_recipe import BUSY
 from linewatt.features.lab.system import search_path
@@ -126,7 +127,7 @@ def test_a_calibration_climbs_its_staircase_and_withholds_what_few_windows_do_no
     found = json.loads(done.stdout)
     assert found["gain"] is None
     assert found["withheld"]
-    (stored,) = read.load(bench.result).calibrations
+    (stored,) = calibrations(bench.result)
     assert (stored.meter.source, stored.reference.source) == ("bmc", "plug")
     assert stored.withheld == found["withheld"]
     assert found["withheld"] in bench.run("show").stdout

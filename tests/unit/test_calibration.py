@@ -13,7 +13,7 @@ from tests.unit.conftest import Run
 
 from linewatt.analysis.power.calibration.delay import Delay
 from linewatt.analysis.power.calibration.line import Line
-from linewatt.store import read
+from linewatt.features.calibration.stored import calibrations
 from linewatt.store.verify import verify
 
 PLANTED = Meter(gain=0.04, offset_w=6.0, delay_s=3.0, step_w=1.0)
@@ -164,7 +164,7 @@ def test_the_command_says_it_of_a_stored_result_and_keeps_it(tmp_path: Path, run
     words(run, path)
     assert not (path / "calibration-2.json").exists(), "the same is not stored again"
     words(run, path, "--tolerance", "20%")
-    (calibration,) = read.load(path).calibrations
+    (calibration,) = calibrations(path)
     assert calibration.tolerance_ratio == 0.2
 
 

@@ -25,7 +25,7 @@ from tests.amounts import inputs
 from tests.unit.test_corrected import METERS as CALIBRATED_METERS
 from tests.unit.test_corrected import result_with_calibration
 
-from linewatt.campaign.campaign import EnergySweep, calibrations_of
+from linewatt.campaign.campaign import EnergySweep, feature_values_of
 from linewatt.campaign.entries.schema import json_schema
 from linewatt.campaign.reading.file import load
 from linewatt.errors import InvalidInput
@@ -536,7 +536,9 @@ def test_the_campaign_of_the_hostile_tests_is_good_itself(with_files: Path) -> N
 def test_the_meter_and_the_rest_of_the_hostile_tests_are_good_themselves(with_files: Path) -> None:
     file = with_files / "good.yaml"
     file.write_text(as_yaml(EVERY_TEXT_OF_A_CALIBRATION))
-    assert list(calibrations_of(load(file))) == [("a", "bmc")]
+    assert [where for where, values in feature_values_of(load(file)).items() if "calibration" in values] == [
+        ("a", "bmc")
+    ]
     for rest in ({"until": "cool"}, "until-cool"):
         file.write_text(as_yaml(EVERY_TEXT_OF_A_REST | {"rest": rest}))
         assert load(file).rest is not None

@@ -43,8 +43,10 @@ def test_without_power_and_components_there_is_none() -> None:
 def test_declared_supplies_are_judged_by_the_power_that_was_read() -> None:
     psus = {"psus": {"h2": {"count": 2, "rating_w": 800.0, "level": "platinum", "mode": "shared"}}}
     view = digest(result(powered(demo_trials(1)), campaign=psus))
-    told = [note.text for note in power_notes(view).notes]
+    (supplies,) = power_notes(view)
+    told = [note.text for note in supplies.notes]
     assert told[0] == "h2:"
     assert "two 800 W units need 320 W to reach 20 %" in " ".join(told)
     assert re.search(r">Power supplies</h3>.*?>h2:\n", render(view), re.DOTALL)
-    assert not power_notes(digest(result(powered(demo_trials(1))))).notes
+    (supplies,) = power_notes(digest(result(powered(demo_trials(1)))))
+    assert not supplies.notes

@@ -23,14 +23,21 @@ from tests.wiring import told
 
 from linewatt.analysis.power.totals import Total, system
 from linewatt.campaign import stored as stored_campaign
-from linewatt.campaign.campaign import calibrations_of
+from linewatt.campaign.campaign import Campaign, feature_values_of
 from linewatt.campaign.reading.file import load
 from linewatt.engine.rederive import run as again
 from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
+from linewatt.features.calibration.documents import (
+    Bounded,
+    Calibration,
+    CalibrationUsed,
+    ComparedMeter,
+    ComparedStep,
+)
+from linewatt.features.calibration.stored import calibrations
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, EndResult, PowerResult, Trial
-from linewatt.records import Bounded, Calibration, CalibrationUsed, ComparedMeter, ComparedStep
 from linewatt.report.calibration.measured import Pair, compared
 from linewatt.store import read
 from linewatt.store.corrected import CODES, corrected
@@ -65,6 +72,14 @@ READ = PowerResult(
     idle_uncertainty_w=4.3,
     idle_windows_w=(83.0, 85.0),
 )
+
+
+def calibrations_of(campaign: Campaign) -> dict[tuple[str, str], Any]:
+    return {
+        source: values["calibration"]
+        for source, values in feature_values_of(campaign).items()
+        if "calibration" in values
+    }
 
 
 def by(found: Calibration = FOUND) -> dict[tuple[str, str], CalibrationUsed]:
@@ -229,7 +244,7 @@ def test_a_campaign_keeps_all_of_the_calibration_it_names(calibrated: Path, tmp_
     campaign = load(campaign_file(tmp_path, calibration=f"results/{calibrated.name}"))
     used = calibrations_of(campaign)["h2", "bmc"]
     assert (used.result, used.file) == (calibrated.name, "calibration.json")
-    assert used.calibration == read.load(calibrated).calibrations[0]
+    assert used.calibration == calibrations(calibrated)[0]
     written = json.loads(json.dumps(stored_campaign.as_dict(campaign)))
     assert calibrations_of(stored_campaign.from_dict(written)) == calibrations_of(campaign)
     again = load(campaign_file(tmp_path, calibration=str(calibrated / "calibration.json")))

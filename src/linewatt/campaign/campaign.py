@@ -15,9 +15,10 @@ from linewatt.hosts.base import HostSpec, goes_with_its_command
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, Shape, TestName
 from linewatt.network.description import HostNetwork
-from linewatt.records import CalibrationUsed, Component, Supplies
+from linewatt.records import Component, Supplies
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import PowerConfig
+from linewatt.sensors.power.source_keys import SourceValues
 from linewatt.sensors.registry import POWER
 
 Order = Literal["interleaved", "mirrored", "sequential", "random"]
@@ -101,23 +102,20 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class PowerSource:
-    """Where watts of a host are read: the driver's name and its settings. No secret is among them.
-
-    ``calibration``: by what they are corrected; ``None``: they are as read.
-    """
+    """Where watts of a host are read: the driver's name and its settings. No secret is among them."""
 
     driver: str
     cfg: PowerConfig
-    calibration: CalibrationUsed | None = None
+    feature_values: SourceValues = field(default_factory=dict)
+    """what features have of their keys of it"""
 
 
-def calibrations_of(campaign: Campaign) -> dict[tuple[str, str], CalibrationUsed]:
-    """(host, source) → by what its watts are corrected; those that are as read are not among them."""
+def feature_values_of(campaign: Campaign) -> dict[tuple[str, str], SourceValues]:
+    """(host, source) → what features have of their keys of it."""
     return {
-        (host, name): one.calibration
+        (host, name): source.feature_values
         for host, sources in campaign.power.items()
-        for name, one in sources.items()
-        if one.calibration is not None
+        for name, source in sources.items()
     }
 
 

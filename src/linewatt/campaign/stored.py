@@ -16,7 +16,7 @@ from linewatt.campaign.campaign import Campaign, PowerSource, power_config
 from linewatt.document import show_value
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
-from linewatt.records import CalibrationUsed
+from linewatt.sensors.power.source_keys import stored_values, values_of
 from linewatt.sensors.registry import SENSORS
 
 
@@ -112,18 +112,16 @@ def _first(error: Exception) -> str:
 
 def _source(one: PowerSource) -> dict[str, Any]:
     values = {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}
-    by = one.calibration
-    return values if by is None else {**values, "calibration": by.model_dump(mode="json")}
+    return values | stored_values(one.feature_values)
 
 
 def _sources(stored: dict[str, dict[str, Any]]) -> dict[str, PowerSource]:
     sources = {}
     for name, values in stored.items():
-        settings = {key: value for key, value in values.items() if key not in ("driver", "calibration")}
-        by = values.get("calibration")
-        sources[name] = PowerSource(
-            values["driver"],
-            power_config(values["driver"], settings),
-            None if by is None else CalibrationUsed.model_validate(by),
-        )
+        feature_values = values_of(values)
+        settings = {
+            key: value for key, value in values.items() if key != "driver" and key not in feature_values
+        }
+        driver = values["driver"]
+        sources[name] = PowerSource(driver, power_config(driver, settings), feature_values)
     return sources

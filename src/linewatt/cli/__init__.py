@@ -62,7 +62,6 @@ CORE_COMMANDS = {
     "run": {"run": "run", "resume": "resume", "restore": "restore"},
     "check": {"check": "check_command"},
     "prepare": {"prepare": "prepare_command"},
-    "calibrate": {"calibrate": "calibrate"},
     "plan": {"plan": "plan_command"},
     "schema": {"schema": "schema_command"},
     "show": {"list": "list_results", "show": "show", "report": "report"},

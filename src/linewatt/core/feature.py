@@ -88,6 +88,46 @@ class ResultName:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class ResultKey:
+    """A key of ``show --json`` for a result of trials.
+
+    ``document_path`` leads to a function of a ``linewatt.report.trials.digest.Digest`` that returns the value
+    (None: the key is left out), ``schema_path`` to one without arguments that returns its JSON Schema.
+    """
+
+    key: str
+    document_path: str
+    schema_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerSourceKey:
+    """A key of every source of power in a campaign file: ``hosts.HOST.power.SOURCE.KEY``.
+
+    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there; ``problems_path`` to
+    a function of the ``CampaignFile``, its hosts by name and the directory that files are relative to, which
+    yields problems as ``linewatt.campaign.reading.checks`` does; ``read_path`` to a function of the name of a
+    host, its ``HostEntry``, the name of a source and that directory, which returns what is stored with the
+    campaign (None where the key is not written).
+
+    ``document_path`` leads to the pydantic class of what is stored. ``correct_path`` leads to a function of a
+    ``Trial`` and of what is stored by host and source that returns the trial as it is to be shown: it is
+    called for each trial that was measured, and for each that is read.
+    """
+
+    key: str
+    field_path: str
+    problems_path: str
+    read_path: str
+    document_path: str
+    correct_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"power source key {self.key!r}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
@@ -99,9 +139,18 @@ class Feature:
     documents: tuple[FeatureDocument, ...] = ()
     findings: tuple[FeatureFindings, ...] = ()
     result_names: tuple[ResultName, ...] = ()
+    result_keys: tuple[ResultKey, ...] = ()
+    power_source_keys: tuple[PowerSourceKey, ...] = ()
     power_notes: str = ""
-    """path to a function of a ``linewatt.report.trials.digest.Digest`` that returns a
+    """path to a function of a ``linewatt.report.trials.digest.Digest`` that yields lists of
     ``linewatt.report.section.Lines`` to stand below the tables of power"""
+    first_blocks: str = ""
+    """path to a function of a digest that yields ``linewatt.report.printing.screen.Block`` to stand first in
+    what ``show`` prints"""
+    differences: str = ""
+    """path to a function that yields what else differs between the hosts of two sides of a comparison: of a
+    ``linewatt.analysis.comparison.comparable.Ends``, a role and the names of its hosts on both sides to
+    ``linewatt.analysis.comparison.besides.Beside``"""
     run_observer: str = ""
     """path to what makes a ``linewatt.engine.observers.RunObserver`` for each run"""
 
@@ -133,6 +182,25 @@ def installed_features() -> tuple[InstalledFeature, ...]:
 def feature_commands() -> dict[str, FeatureCommand]:
     """Commands of all features by their word."""
     return {command.word: command for item in installed_features() for command in item.feature.commands}
+
+
+def feature_functions(field: str) -> list[Any]:
+    """What the paths of one field of all features lead to, in the order of the features."""
+    return [
+        load(path, f"feature {item.feature.name!r}")
+        for item in installed_features()
+        if (path := getattr(item.feature, field))
+    ]
+
+
+def result_keys() -> list[ResultKey]:
+    """Keys of ``show --json`` of all features."""
+    return [key for item in installed_features() for key in item.feature.result_keys]
+
+
+def power_source_keys() -> list[PowerSourceKey]:
+    """Keys of sources of power of all features."""
+    return [key for item in installed_features() for key in item.feature.power_source_keys]
 
 
 def named_result(root: Path, name: str) -> Path | None:

@@ -23,7 +23,7 @@ from linewatt.hosts.clock import now_s
 from linewatt.model import Window
 from linewatt.records import SCHEMA_VERSION, Idle, IdleHost, Look, Times
 from linewatt.store.idle import idle_cores, idle_of
-from linewatt.store.read import idle_files, idle_windows
+from linewatt.store.read import idle_windows, numbered_files
 from linewatt.store.write import write_idle
 
 LATE_LIMIT_S = 5.0
@@ -163,7 +163,7 @@ class IdleBook:
 
     def add(self, measured: Measured, *, after: bool = False) -> None:
         """Keep an idle window, on disk before anything else happens."""
-        files = idle_files(self._path, "idle-end" if after else "idle")
+        files = numbered_files(self._path, "idle-end" if after else "idle")
         write_idle(
             next(file for file in files if not file.exists()), measured.window.as_written(), measured.raw
         )

@@ -18,7 +18,7 @@ from linewatt.analysis.cases import rate_search
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.limits.sockets import SOCKET_SETTINGS
 from linewatt.analysis.statistics import steadiness
-from linewatt.campaign.campaign import Campaign, calibrations_of
+from linewatt.campaign.campaign import Campaign, feature_values_of
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine import events
@@ -37,8 +37,8 @@ from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts.cores import core_groups
 from linewatt.hosts.facts.read import Facts
 from linewatt.model import Trial
+from linewatt.sensors.power.source_keys import correct_trial
 from linewatt.store import read, samples
-from linewatt.store.corrected import corrected
 from linewatt.store.write import write_trial
 
 SENSOR_LIMIT_S = 4.0
@@ -294,7 +294,7 @@ class RoundRunner:
             meters={name: book.of(name) for name in hosts},
         )
         measured: Measured = measure(run, readings, setup, self._session.load, overhead_s)
-        trial = corrected(measured.trial, calibrations_of(self._campaign))
+        trial = correct_trial(measured.trial, feature_values_of(self._campaign))
         write_trial(self._result, trial, measured.series, measured.raw)
         return trial
 

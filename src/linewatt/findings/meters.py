@@ -19,10 +19,6 @@ HUNG_CORES, LEAST_W_PER_CORE = 0.4, 5.0
 """CPU use must differ by so much between them, and by what makes two steps of the meter at so few watts."""
 ENERGY_STEPS = 3.0
 """of the meter, that what bits or packets add must span, for their energy to be told"""
-CALIBRATION_DAYS = 365
-"""A calibration that is older is told of; laboratories calibrate meters yearly."""
-BEYOND_RATIO = 0.1
-"""What lies outside a calibration's staircase by more than this part of it, was not compared."""
 LONGER = "lengthen window.seconds to what the evidence says, or use a meter that is quicker"
 
 KINDS: tuple[Kind, ...] = (
@@ -64,41 +60,5 @@ KINDS: tuple[Kind, ...] = (
         f"One value all through {STANDS_WINDOWS} or more windows in a row, of trials or idle, whose CPU use differs by more "
         f"than {HUNG_CORES:g} cores, and by two steps of the meter at {LEAST_W_PER_CORE:g} W a core.",
         "Do not use figures of it; restart the BMC or meter, and see whether it follows a load.",
-    ),
-    Kind(
-        "power-corrected",
-        "note",
-        "host",
-        (),
-        "Watts of a source are not as its meter read them, but corrected by a calibration that the campaign names.",
-        "A calibration is named for the source, and its channels are there; the evidence has both figures of a trial.",
-        "Nothing: each corrected figure is marked, and what was read is stored beside it.",
-    ),
-    Kind(
-        "power-not-corrected",
-        "doubtful",
-        "case",
-        ("power", "above_idle"),
-        "A calibration is named for a source, and its watts are as read: they are not those that were calibrated.",
-        "The channels of the calibrated scope are not the ones that were compared.",
-        "Calibrate the meter as it is read now, or take the calibration out.",
-    ),
-    Kind(
-        "calibration-extrapolated",
-        "doubtful",
-        "case",
-        ("power", "above_idle"),
-        "Watts are corrected at a power at which nobody compared the meters: the line is only supposed to go on there.",
-        f"Power or idle power lies outside of what the calibration's loads spanned by more than {percent(BEYOND_RATIO)} of it.",
-        "Calibrate the meter over a load that reaches as far.",
-    ),
-    Kind(
-        "calibration-old",
-        "doubtful",
-        "host",
-        ("power", "above_idle"),
-        "Watts are corrected by a calibration that is so old that the meter may have drifted since.",
-        f"It was made more than {CALIBRATION_DAYS} days before the trial.",
-        "Calibrate the meter again: linewatt calibrate.",
     ),
 )

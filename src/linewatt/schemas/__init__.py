@@ -144,7 +144,6 @@ SCHEMAS: dict[str, Declared] = {
         ),
         _beside_trials("Idle", "`idle.json`, `idle-end.json` …", "An idle window of each host of a setting."),
         _beside_trials("Meters", "`meters.json` …", "What was learned of each meter."),
-        _beside_trials("Calibration", "`calibration.json` …", "One meter of a host against another."),
         _beside_trials("Repeats", "`repeats.json`", "Why each case stopped that stops by itself."),
         _beside_trials("Searches", "`searches.json`", "Why each search ended."),
         _beside_trials("Connections", "`connections.json` …", "Limits of hosts that answer slowly."),

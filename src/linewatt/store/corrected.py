@@ -13,9 +13,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.findings.meters import BEYOND_RATIO, CALIBRATION_DAYS
+from linewatt.features.calibration.documents import Bounded, CalibrationUsed
+from linewatt.features.calibration.findings import BEYOND_RATIO, CALIBRATION_DAYS
 from linewatt.model import EndResult, Flag, PowerResult, Provenance, Trial
-from linewatt.records import Bounded, CalibrationUsed
 from linewatt.units import format_percent, when
 
 CODES = ("power-corrected", "power-not-corrected", "calibration-extrapolated", "calibration-old")

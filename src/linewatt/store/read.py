@@ -23,7 +23,6 @@ from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
 from linewatt.records import (
     SCHEMA_VERSION,
-    Calibration,
     Connection,
     Connections,
     Document,
@@ -35,8 +34,8 @@ from linewatt.records import (
     Repeats,
     Searches,
 )
+from linewatt.sensors.power.source_keys import SourceValues, correct_trial, values_of
 from linewatt.store import derived, sums
-from linewatt.store.corrected import corrected
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
 from linewatt.units import stamp
@@ -73,8 +72,6 @@ class Result:
     """why each search ended; None until all have"""
     connections: Mapping[str, Connection] = field(default_factory=dict)
     """hosts whose limits were not those of any host"""
-    calibrations: tuple[Calibration, ...] = ()
-    """meters of its hosts that were compared over its load"""
 
     @property
     def idle_before(self) -> Idle | None:
@@ -182,20 +179,31 @@ def load(path: Path, only: Collection[int] | None = None) -> Result:
     files = derived.files(path, [name for name in folders if only is None or _number(name) in only])
     idle, learned = idle_windows(path), meters(path)
     trials = with_idle([_read_trial(file) for file in files], idle)
-    used = manifest.asked.calibrations
+    feature_values = _feature_values(path, manifest)
     repeats, searches = path / "repeats.json", path / "searches.json"
     return Result(
         path.name,
         path,
         manifest,
-        tuple(corrected(trial, used) for trial in with_meters(trials, known_of(learned))),
+        tuple(correct_trial(trial, feature_values) for trial in with_meters(trials, known_of(learned))),
         idle,
         learned,
         read_as(repeats, Repeats) if repeats.exists() else None,
         read_as(searches, Searches) if searches.exists() else None,
         connections(path),
-        calibrations(path),
     )
+
+
+def _feature_values(path: Path, manifest: Manifest) -> dict[tuple[str, str], SourceValues]:
+    """(host, source) → what features have of their keys of it. Raises StoreError."""
+    try:
+        return {
+            (host, source): values_of(settings)
+            for host, sources in manifest.asked.power.items()
+            for source, settings in sources.items()
+        }
+    except ValidationError as error:
+        raise damaged(path / "manifest.json", error) from error
 
 
 def _number(folder: str) -> int | None:
@@ -212,46 +220,37 @@ def idle_windows(path: Path) -> tuple[Idle, ...]:
     windows = [
         window.model_copy(update={"after": after})
         for name, after in (("idle", False), ("idle-end", True))
-        for window in _numbered(path, name, Idle)
+        for window in numbered(path, name, Idle)
     ]
     return tuple(sorted(windows, key=lambda idle: idle.window.start_s))
 
 
-def _numbered(path: Path, name: str, shape: type[D]) -> Iterator[D]:
-    """``name.json``, ``name-2.json`` and so on, as far as there are any."""
-    for file in itertools.takewhile(Path.exists, idle_files(path, name)):
+def numbered(path: Path, name: str, shape: type[D]) -> Iterator[D]:
+    """What is stored in ``name.json``, ``name-2.json`` and so on, as far as there are any."""
+    for file in itertools.takewhile(Path.exists, numbered_files(path, name)):
         yield read_as(derived.document(path, file.name), shape)
 
 
 def meters(path: Path) -> tuple[Meter, ...]:
     """What was known of each meter when the result's last part ended; empty where there is none."""
-    parts = list(_numbered(path, "meters", Meters))
+    parts = list(numbered(path, "meters", Meters))
     return tuple(parts[-1].meters) if parts else ()
 
 
 def connections(path: Path) -> dict[str, Connection]:
     """The last connection of each host with limits of its own; empty without such hosts."""
     by_host: dict[str, Connection] = {}
-    for part in _numbered(path, "connections", Connections):
+    for part in numbered(path, "connections", Connections):
         by_host |= part.hosts
     return by_host
 
 
-def calibrations(path: Path) -> tuple[Calibration, ...]:
-    """Calibrations of one meter by another; for each pair of meters the last."""
-    calibrated = _numbered(path, "calibration", Calibration)
-    return tuple(
-        {
-            (calibration.host, calibration.meter.source, calibration.reference.source): calibration
-            for calibration in calibrated
-        }.values()
-    )
+def numbered_files(path: Path, name: str) -> Iterator[Path]:
+    """Where documents of one kind are stored one after the other: ``name.json``, ``name-2.json`` and so on.
 
-
-def idle_files(path: Path, name: str) -> Iterator[Path]:
-    """Where windows before (``idle``) or after (``idle-end``) trials are stored, one after the other; what
-    each part of a campaign learned of meters (``meters``) and of connections (``connections``); and how
-    meters compare (``calibration``)."""
+    So are idle windows before (``idle``) and after (``idle-end``) trials, and what each part of a campaign
+    learned of meters (``meters``) and of connections (``connections``).
+    """
     yield path / f"{name}.json"
     yield from (path / f"{name}-{number}.json" for number in itertools.count(2))
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.cases.responses import PER_WATT
-from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, between, load_version
+from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_version
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
+from linewatt.core.feature import feature_functions
 from linewatt.hosts.facts.cores import core_is
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Role
@@ -41,24 +41,9 @@ def besides(ends: Ends) -> list[Beside]:
     for role in _ROLES:
         for hosts in ends.hosts(role):
             differing_facts += _of_end(ends, role, hosts)
-            differing_facts += _corrections(ends, role, hosts)
+            for differences_of in feature_functions("differences"):
+                differing_facts += differences_of(ends, role, hosts)
     return differing_facts
-
-
-def _corrections(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
-    """Watts that a calibration corrects on one side alone, or another one on each."""
-    one, two = (
-        {source: used.name for (name, source), used in side.campaign.calibrations.items() if name == host}
-        for side, host in zip(ends.sides, hosts, strict=True)
-    )
-    for source in dict.fromkeys([*one, *two]):
-        if one.get(source) != two.get(source):
-            words = between(ends.sides, one.get(source), two.get(source), _correction_text)
-            yield Beside(f"calibration of {source}", f"watts of {source}: {words}", PER_WATT[role].name)
-
-
-def _correction_text(name: object) -> str:
-    return "as read" if name is None else f"corrected by {name}"
 
 
 def with_besides(words: str, every: Sequence[Beside]) -> str:

@@ -37,6 +37,7 @@ from linewatt.document import Part
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Direction, Family
 from linewatt.sensors.base import Sensor, SensorConfig
+from linewatt.sensors.power.source_keys import key_fields
 from linewatt.sensors.registry import POWER, SENSORS
 from linewatt.tuning.factors import FACTORS
 from linewatt.tuning.factors import Factor as HostFactor
@@ -49,10 +50,11 @@ MAX_LOAD_S = 86_400
 
 
 def _power_entry(driver: Any) -> Any:
-    """Settings of one driver, with ``driver: <its name>``."""
+    """Settings of one driver, with ``driver: <its name>``, and the keys that features add."""
     described = (driver.__doc__ or driver.name).strip().splitlines()[0]
     names: Any = Literal[driver.name]
-    entry: Any = create_model(driver.name, __base__=driver.Config, __doc__=described, driver=(names, ...))
+    fields = {**key_fields(), "driver": (names, ...)}
+    entry: Any = create_model(driver.name, __base__=driver.Config, __doc__=described, **fields)
     return entry
 
 

@@ -16,9 +16,10 @@ from linewatt.campaign.reading.checks import Finding
 from linewatt.campaign.reading.named_files import resolve
 from linewatt.document import file_problem, read_text
 from linewatt.errors import InvalidInput, LinewattError
+from linewatt.features.calibration.documents import Calibration, CalibrationUsed
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.clock import now_s
-from linewatt.records import Calibration, CalibrationUsed, Document, Manifest
+from linewatt.records import Document, Manifest
 from linewatt.sensors.power.base import Secret
 from linewatt.sensors.registry import POWER
 

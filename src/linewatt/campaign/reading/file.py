@@ -53,7 +53,6 @@ from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, pr
 from linewatt.campaign.planning.cases import impossible
 from linewatt.campaign.planning.idle import default_s
 from linewatt.campaign.reading import checks
-from linewatt.campaign.reading.calibrations import check_calibrations
 from linewatt.campaign.reading.checks import check_meters, check_secrets
 from linewatt.campaign.reading.groups import Entry, check_groups, hosts_of
 from linewatt.campaign.reading.hosts import Hosts, Locator, hosts_of_file, path_text, power_of, spec_of
@@ -68,6 +67,7 @@ from linewatt.campaign.reading.named_files import (
 from linewatt.campaign.reading.ways import check_used
 from linewatt.campaign.users.experiment import check_experiment
 from linewatt.campaign.users.soak import BestOf
+from linewatt.core.feature import power_source_keys
 from linewatt.document import Document, read_yaml
 from linewatt.hosts.base import HostSpec
 from linewatt.network.description import HostNetwork
@@ -171,7 +171,8 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     yield from checks.check_sensors(entry)
     yield from _check_possible(entry, tests)
     yield from check_network_files(entry.networks, base)
-    yield from check_calibrations(entry, used, hosts.base)
+    for key in power_source_keys():
+        yield from key.load(key.problems_path)(entry, used, hosts.base)
     yield from check_host_files(used, hosts.base, secrets=will_connect)
     if will_connect:
         yield from check_ssh_files(used, hosts.base)

@@ -13,8 +13,8 @@ from linewatt.campaign.entries.fields import HOST_NAME
 from linewatt.campaign.entries.limits import limits_of
 from linewatt.campaign.entries.schema import CampaignFile, HostEntry, InventoryHostEntry, InventoryRef
 from linewatt.campaign.messages import Problem, find_problems, raise_first
-from linewatt.campaign.reading.calibrations import calibration_of
 from linewatt.campaign.reading.named_files import resolve
+from linewatt.core.feature import power_source_keys
 from linewatt.document import Document, KeyPath, Place, show_path, show_value
 from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.inventory.read import InventoryHost, is_yaml, read_inventory
@@ -104,14 +104,18 @@ def power_of(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSou
     for name, written in entry.power.items():
         settings = written.model_dump(mode="json", exclude_unset=True)
         driver = settings.pop("driver")
-        settings.pop("calibration", None)
+        feature_values = {}
+        for key in power_source_keys():
+            settings.pop(key.key, None)
+            value = key.load(key.read_path)(spec.name, entry, name, base)
+            if value is not None:
+                feature_values[key.key] = value
         for key in ("password_file", "ca_file"):
             if settings.get(key) is not None:
                 settings[key] = path_text(base, settings[key])
         if spec.lab is not None:
             settings["simulated"] = True
-        by = calibration_of(spec.name, entry, name, base)
-        sources[name] = PowerSource(driver, power_config(driver, settings), by)
+        sources[name] = PowerSource(driver, power_config(driver, settings), feature_values)
     return sources
 
 

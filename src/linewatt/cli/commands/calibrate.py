@@ -15,7 +15,7 @@ from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
-    from linewatt.records import Calibration
+    from linewatt.features.calibration.documents import Calibration
     from linewatt.report.calibration.measured import Pair
     from linewatt.store.read import Result
 
@@ -204,12 +204,13 @@ def _pair(sources: dict[str, list[str]], asked: _Asked, where: str) -> Pair:
 
 def _compared(result: Result, pair: Pair, tolerance_ratio: float) -> Calibration:
     """Compare, and have it on record beside what it is from. Raises StoreError."""
+    from linewatt.features.calibration.stored import calibrations
     from linewatt.report.calibration.measured import compared
-    from linewatt.store.read import idle_files
+    from linewatt.store.read import numbered_files
     from linewatt.store.write import write_json
 
     found = compared(result, pair, tolerance_ratio)
-    if found not in result.calibrations:
-        files = idle_files(result.path, "calibration")
+    if found not in calibrations(result.path):
+        files = numbered_files(result.path, "calibration")
         write_json(next(one for one in files if not one.exists()), found.model_dump())
     return found

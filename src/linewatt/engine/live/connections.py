@@ -11,7 +11,7 @@ from pathlib import Path
 
 from linewatt.engine.live.session import Session
 from linewatt.records import Connections
-from linewatt.store.read import idle_files
+from linewatt.store.read import numbered_files
 from linewatt.store.write import write_json
 
 
@@ -30,5 +30,5 @@ class ConnectionBook:
         if limits == self._written:
             return
         self._written = dict(limits)
-        file = next(one for one in idle_files(self._path, "connections") if not one.exists())
+        file = next(one for one in numbered_files(self._path, "connections") if not one.exists())
         write_json(file, Connections.model_validate({"hosts": hosts}).as_written())

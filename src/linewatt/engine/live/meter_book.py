@@ -21,8 +21,8 @@ from linewatt.engine.live.feed import Reading
 from linewatt.records import SCHEMA_VERSION, Meter, Meters
 from linewatt.sensors.power.dynamics import Dynamics, declared
 from linewatt.store.meters import known_of
-from linewatt.store.read import idle_files
 from linewatt.store.read import meters as stored_meters
+from linewatt.store.read import numbered_files
 from linewatt.store.write import write_json
 
 MOST_DISTANCES = 2000
@@ -133,7 +133,7 @@ class MeterBook:
             hosts = dict.fromkeys([*self._before, *self._channels])
             meters = [self._record(host, key) for host in hosts for key in self._keys(host)]
         if meters:
-            file = next(one for one in idle_files(self._path, "meters") if not one.exists())
+            file = next(one for one in numbered_files(self._path, "meters") if not one.exists())
             write_json(file, Meters(schema_version=SCHEMA_VERSION, meters=meters).as_written())
 
     def _keys(self, host: str) -> list[tuple[str, str]]:

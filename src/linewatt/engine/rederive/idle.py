@@ -38,7 +38,7 @@ class IdleAgain(Again[Mapping[str, Any]]):
 def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
     """Every idle window of a result. Raises StoreError."""
     for kind in ("idle", "idle-end"):
-        for file in takewhile(Path.exists, read.idle_files(result, kind)):
+        for file in takewhile(Path.exists, read.numbered_files(result, kind)):
             path = derived.document(result, file.name)
             before = read.read_json(path)
             stored = read.value_of(path, before, Idle)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.campaign import stored
-from linewatt.campaign.campaign import Campaign, calibrations_of
+from linewatt.campaign.campaign import Campaign, feature_values_of
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.kept import Kept
 from linewatt.engine.measuring.measure import measure
@@ -23,8 +23,8 @@ from linewatt.hosts.clock import now_s
 from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
 from linewatt.sensors.power.dynamics import Dynamics
+from linewatt.sensors.power.source_keys import correct_trial
 from linewatt.store import derived, raw, read
-from linewatt.store.corrected import corrected
 from linewatt.store.meters import CODE, Key, known_of, looked_slow, refuting
 from linewatt.store.write import ORIGINALS, RAW
 
@@ -161,7 +161,7 @@ def _with_meters(found: Kept, learned: Mapping[Key, Dynamics]) -> Kept:
 def _measured(found: Kept, files: Mapping[str, str], campaign: Campaign) -> Trial:
     readings = readings_of(found.sources, files, campaign, found.run.clocks)
     trial = measure(found.run, readings, found.setup, LOADS[campaign.load], found.overhead_s).trial
-    return corrected(trial, calibrations_of(campaign))
+    return correct_trial(trial, feature_values_of(campaign))
 
 
 def as_document(found: Rederived) -> dict[str, Any]:

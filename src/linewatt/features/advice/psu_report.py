@@ -13,11 +13,13 @@ from linewatt.records import Supplies
 from linewatt.report.section import Lines, listed
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns
 from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.power.power import power_cases
 
 
-def power_notes(view: Digest) -> Lines:
+def power_notes(view: Digest) -> Iterator[Lines]:
     """Advice for each host that declares its supplies, from its highest power."""
-    return listed("Power supplies", _host_lines(view), preformatted=True)
+    if power_cases(view.groups):
+        yield listed("Power supplies", _host_lines(view), preformatted=True)
 
 
 def _host_lines(view: Digest) -> list[str]:

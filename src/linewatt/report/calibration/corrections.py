@@ -10,8 +10,9 @@ from typing import Any
 
 from linewatt.analysis.power.totals import Total, as_read, system
 from linewatt.declare import COUNT, NUMBER, TEXT, Schema, keys_of, listing, maybe, of_class, record, said
+from linewatt.features.calibration.documents import CalibrationUsed
+from linewatt.features.calibration.stored import calibrations_used
 from linewatt.model import Case, EndResult, Trial
-from linewatt.records import CalibrationUsed
 from linewatt.report.printing.export import case_key_schema
 from linewatt.report.table import Note
 from linewatt.store.corrected import correction
@@ -60,7 +61,7 @@ def notes(result: Result, describe: Callable[[Case], str]) -> tuple[Note, ...]:
 
 
 def _notes(result: Result, describe: Callable[[Case], str]) -> Iterator[Note]:
-    for (host, source), by in result.manifest.asked.calibrations.items():
+    for (host, source), by in calibrations_used(result.manifest.asked).items():
         line = correction(by)
         if line is None:
             continue
@@ -91,7 +92,7 @@ def documents(result: Result) -> list[dict[str, Any]]:
                 for one in corrected_cases(result.trials, host, source)
             ],
         }
-        for (host, source), by in result.manifest.asked.calibrations.items()
+        for (host, source), by in calibrations_used(result.manifest.asked).items()
     ]
 
 

@@ -15,9 +15,9 @@ from linewatt.analysis.power.calibration.delay import Delay
 from linewatt.analysis.power.calibration.line import Figure, Line
 from linewatt.analysis.power.totals import least_sure
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter, ComparedStep
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import EndResult, PowerResult, Trial, Window
-from linewatt.records import Bounded, Calibration, ComparedMeter, ComparedStep
 from linewatt.store.read import Result
 from linewatt.store.samples import read_courses
 

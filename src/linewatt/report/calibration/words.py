@@ -4,14 +4,13 @@ not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from linewatt.analysis.power.calibration.compare import SIDES
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.records import Bounded, Calibration, ComparedMeter
+from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter
 from linewatt.report.provenance import words
 from linewatt.report.table import Note
-from linewatt.store.read import Result
 from linewatt.units import format_percent
 
 TITLE = "Two meters of one host"
@@ -21,13 +20,12 @@ _FINE = 0.05
 """What is as sure has a digit more."""
 
 
-def notes(result: Result) -> tuple[Note, ...]:
+def notes(calibrations: Iterable[Calibration]) -> tuple[Note, ...]:
     """All that is on record of a result's meters."""
-    every = (
+    return tuple(
         Note("doubt" if one.gain is None else "remark", "; ".join(lines(one)), one.host)
-        for one in result.calibrations
+        for one in calibrations
     )
-    return tuple(every)
 
 
 def lines(found: Calibration) -> list[str]:

@@ -21,10 +21,11 @@ from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.heat import end_of, heat_of, is_told, why_missing
+from linewatt.core.feature import result_keys
+from linewatt.core.third_party import load
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Flag, Role, Trial, document_of
 from linewatt.records import Host
-from linewatt.report.calibration.corrections import documents as correction_documents
 from linewatt.report.columns import power_reasons
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
@@ -186,10 +187,10 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     found = experiment(view.result)
     if found is not None:
         document["effects"] = effects_document(found)
-    if view.result.calibrations:
-        document["calibrations"] = [one.model_dump() for one in view.result.calibrations]
-    if used := correction_documents(view.result):
-        document["corrections"] = used
+    for key in result_keys():
+        value = load(key.document_path, f"{key.key} of show --json")(view)
+        if value is not None:
+            document[key.key] = value
     heats = [*_heats(view)]
     if heats:
         document["thermal"] = heats

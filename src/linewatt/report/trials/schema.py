@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import get_args
 
 from linewatt.analysis.power.heat import Heat
+from linewatt.core.feature import result_keys
+from linewatt.core.third_party import load
 from linewatt.declare import (
     BOOLEAN,
     COUNT,
@@ -26,8 +28,7 @@ from linewatt.declare import (
 from linewatt.findings import RANKS, Figure, Scope
 from linewatt.hosts.facts.cores import CoreKind
 from linewatt.model import OF_SOME, Trial
-from linewatt.records import Calibration, Repeats
-from linewatt.report.calibration import corrections
+from linewatt.records import Repeats
 from linewatt.report.printing.export import case_key_schema, case_schema, identity_schema
 from linewatt.report.trials import detail
 from linewatt.report.trials.answer.limits import export_limit_schema, limit_schema
@@ -57,8 +58,7 @@ def schema() -> Schema:
         "failed_trials": listing(record({"number": COUNT, **case_schema(), "reason": maybe(TEXT)})),
         "searches?": listing(one_of(searches.schema(), knees.schema())),
         "effects?": effects.schema(),
-        "calibrations?": listing(of_class(Calibration), "Meters that were compared over its load."),
-        "corrections?": corrections.schema(),
+        **{f"{key.key}?": load(key.schema_path, f"{key.key} of show --json")() for key in result_keys()},
         "thermal?": listing(_heat_schema(), "What stood beside the watts of each host in each trial."),
         "trials?": listing(of_class(Trial, sometimes=OF_SOME), "With `--trials`: as in `trial.json`."),
         "detail?": said(detail.schema(), "With `--detail`: each end of each case in full."),

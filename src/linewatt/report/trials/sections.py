@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.analysis.cases.flows import with_flows
-from linewatt.report.calibration import corrections
-from linewatt.report.calibration import words as calibration
 from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.machine.environment import core_words
@@ -183,10 +181,8 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
         ),
         tuple(drawn(charts, "power-figure")),
         notes=(
-            *(feature_power_notes(view) if cases else ()),
             Lines("Idle power", idle_notes(view.result)),
-            Lines(calibration.TITLE, calibration.notes(view.result)),
-            Lines(corrections.TITLE, corrections.notes(view.result, view.describe)),
+            *feature_power_notes(view),
         ),
         intro=chosen.words,
         elsewhere=True,

@@ -16,8 +16,6 @@ from linewatt.analysis.findings import counted
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
-from linewatt.report.calibration import corrections
-from linewatt.report.calibration import words as calibration
 from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.connections import TITLE as SLOW_HOSTS
 from linewatt.report.machine.connections import connection_lines
@@ -82,20 +80,14 @@ def show(
     power = power_cases(view.groups)
     parts += [render(power_table(cases, marks), width) for cases in power]
     parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
-    parts += [_titled_lines(lines) for lines in (feature_power_notes(view) if power else ())]
     parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
     parts += [render(table, width) for table in search_tables(view.searches, view.result)]
     parts += [render(table, width) for table in knee_tables(view.knees)]
     idle = idle_notes(view.result)
     if idle:
-        parts.append(Group(Text("Idle power", style="bold"), *map(note_text, idle)))
+        parts.append(_titled_lines(Lines("Idle power", idle)))
     parts += [render(table, width) for table in thermal_tables(view)]
-    meters = calibration.notes(view.result)
-    if meters:
-        parts.append(Group(Text(calibration.TITLE, style="bold"), *map(note_text, meters)))
-    made = corrections.notes(view.result, view.describe)
-    if made:
-        parts.append(Group(Text(corrections.TITLE, style="bold"), *map(note_text, made)))
+    parts += [_titled_lines(lines) for lines in feature_power_notes(view)]
     parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
     parts += [render(table, width) for table in (thermal_tables(view, trials=True) if detail else ())]
     if view.notes:
@@ -108,7 +100,7 @@ def show(
 
 
 def _titled_lines(lines: Lines) -> Group:
-    return Group(Text(lines.title, style="bold"), *(Text(one_line(note.text)) for note in lines.notes))
+    return Group(Text(lines.title, style="bold"), *map(note_text, lines.notes))
 
 
 def _ran(view: Digest) -> list[RenderableType]:

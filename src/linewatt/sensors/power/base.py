@@ -124,11 +124,6 @@ class PowerConfig(Part):
         le=600,
         description="Seconds that each of its readings is the mean of, where known; left out: learned.",
     )
-    calibration: FilePath | None = Field(  # type: ignore[valid-type]  # made at run time
-        default=None,
-        description="A result of `linewatt calibrate`, or a calibration.json in one, relative to the file "
-        "that names it: watts of this source are corrected by it, and stored as read beside that.",
-    )
     simulated: bool = Field(
         default=False,
         description="Readings come from a simulator, and are marked so wherever they are shown.",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from linewatt.core.feature import feature_functions
 from linewatt.foreign import one_line
-from linewatt.report.calibration import words as calibration
 from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import Block, Line, Screen, hosts_words
 from linewatt.report.trials.answer.answer import answer, failed_entries
@@ -46,7 +46,7 @@ def first_screen(view: Digest) -> Screen | None:
     of_cases = any(one.of_cases for one in subjects)
     costing = (found.result, found.cost)[of_cases:] if found else ()
     blocks += (*costing, doubts)
-    blocks = [*_meters(view), *blocks]
+    blocks = [*(block for made in feature_functions("first_blocks") for block in made(view)), *blocks]
     failed = failed_entries(view)
     blocks[0] = replace(blocks[0], entries=(*blocks[0].entries, *failed))
     of_page = [one for each in subjects for one in (each.blocks if each.lists is None else each.lists)]
@@ -70,13 +70,6 @@ def first_screen(view: Digest) -> Screen | None:
         tables=(found.series,) if found else (),
         lists=tuple(of_page),
     )
-
-
-def _meters(view: Digest) -> list[Block]:
-    """What one meter of a host reads above another, which such a campaign was run for."""
-    known = view.result.calibrations
-    entries = tuple((Line(one.host, prose=calibration.headline(one)),) for one in known)
-    return [Block(calibration.TITLE, entries)] if entries else []
 
 
 def _over_ports(view: Digest) -> str:

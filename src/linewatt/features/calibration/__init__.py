@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One meter of a host held against another, and watts corrected by that (docs/calibrate.md)."""
+
+from linewatt.core.feature import (
+    Feature,
+    FeatureCommand,
+    FeatureDocument,
+    FeatureFindings,
+    PowerSourceKey,
+    ResultKey,
+)
+
+_CAMPAIGN_KEY = "linewatt.campaign.reading.calibrations"
+_PRINTED = "linewatt.features.calibration.result"
+_CORRECTIONS = "linewatt.report.calibration.corrections"
+
+FEATURE = Feature(
+    name="calibration",
+    summary="one meter of a host against another, and watts corrected by that",
+    commands=(FeatureCommand("calibrate", "linewatt.cli.commands.calibrate:calibrate", "Measure"),),
+    documents=(
+        FeatureDocument(
+            "calibration",
+            "`calibration.json` …",
+            "One meter of a host against another.",
+            1,
+            "linewatt.features.calibration.documents:schema",
+        ),
+    ),
+    findings=(FeatureFindings("Calibrations of meters", "linewatt.features.calibration.findings:KINDS"),),
+    result_keys=(
+        ResultKey("calibrations", f"{_PRINTED}:calibration_documents", f"{_PRINTED}:calibrations_schema"),
+        ResultKey(
+            "corrections",
+            f"{_PRINTED}:correction_documents",
+            f"{_CORRECTIONS}:schema",
+        ),
+    ),
+    power_source_keys=(
+        PowerSourceKey(
+            key="calibration",
+            field_path="linewatt.features.calibration.field:FIELD",
+            problems_path=f"{_CAMPAIGN_KEY}:check_calibrations",
+            read_path=f"{_CAMPAIGN_KEY}:calibration_of",
+            document_path="linewatt.features.calibration.documents:CalibrationUsed",
+            correct_path="linewatt.store.corrected:corrected",
+        ),
+    ),
+    power_notes=f"{_PRINTED}:power_notes",
+    first_blocks=f"{_PRINTED}:first_blocks",
+    differences="linewatt.features.calibration.differences:corrections_differ",
+)
