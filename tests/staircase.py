@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linewatt.analysis.power.calibration.compare import Compared, Load, compare
+from linewatt.features.calibration.comparison import Compared, Load, compare
 from linewatt.model import Case, Channel, EndResult, PowerResult, Sample, Trial, Window
 from linewatt.store import write
 from linewatt.store.samples import Series

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.unit.conftest import Run
 
-from linewatt.campaign.calibration import LEVELS, staircase
 from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.errors import InvalidInput
+from linewatt.features.calibration.staircase import LEVELS, staircase
 
 METER = {"driver": "estimate", "idle_w": 60, "max_w": 180}
 FILE: dict[str, Any] = {

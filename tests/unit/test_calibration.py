@@ -11,8 +11,8 @@ from tests.documents import valid
 from tests.staircase import Meter, Staircase, compared, stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.power.calibration.delay import Delay
-from linewatt.analysis.power.calibration.line import Line
+from linewatt.features.calibration.delay import Delay
+from linewatt.features.calibration.line import Line
 from linewatt.features.calibration.stored import calibrations
 from linewatt.store.verify import verify
 

@@ -28,6 +28,7 @@ from linewatt.campaign.reading.file import load
 from linewatt.engine.rederive import run as again
 from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
+from linewatt.features.calibration.correction import CODES, corrected
 from linewatt.features.calibration.documents import (
     Bounded,
     Calibration,
@@ -36,11 +37,10 @@ from linewatt.features.calibration.documents import (
     ComparedStep,
 )
 from linewatt.features.calibration.stored import calibrations
+from linewatt.features.calibration.trial_comparison import Pair, compared
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, EndResult, PowerResult, Trial
-from linewatt.report.calibration.measured import Pair, compared
 from linewatt.store import read
-from linewatt.store.corrected import CODES, corrected
 from linewatt.store.write import write_json
 
 GAIN, OFFSET_W = 0.04, 6.0

@@ -84,7 +84,7 @@ class PowerResult:
 
     @property
     def is_corrected(self) -> bool:
-        """Whether no meter read this, but it was made of what one read (``store/corrected.py``)."""
+        """Whether no meter read this, but a feature made it of what one read."""
         return self.method.startswith(self.CORRECTED)
 
 

@@ -22,7 +22,7 @@ OF_THE_ANSWER = (
     "linewatt.report.table",
     "linewatt.report.section",
     "linewatt.report.printing.screen",
-    "linewatt.report.calibration.words",
+    "linewatt.features.calibration.comparison_notes",
     "linewatt.analysis.flags.case",
     "linewatt.analysis.cases.summary",
     "linewatt.report.columns",

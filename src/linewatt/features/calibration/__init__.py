@@ -10,14 +10,14 @@ from linewatt.core.feature import (
     ResultKey,
 )
 
-_CAMPAIGN_KEY = "linewatt.campaign.reading.calibrations"
+_CAMPAIGN_KEY = "linewatt.features.calibration.campaign_key"
 _PRINTED = "linewatt.features.calibration.result"
-_CORRECTIONS = "linewatt.report.calibration.corrections"
+_CORRECTIONS = "linewatt.features.calibration.correction_notes"
 
 FEATURE = Feature(
     name="calibration",
     summary="one meter of a host against another, and watts corrected by that",
-    commands=(FeatureCommand("calibrate", "linewatt.cli.commands.calibrate:calibrate", "Measure"),),
+    commands=(FeatureCommand("calibrate", "linewatt.features.calibration.command:calibrate", "Measure"),),
     documents=(
         FeatureDocument(
             "calibration",
@@ -43,7 +43,7 @@ FEATURE = Feature(
             problems_path=f"{_CAMPAIGN_KEY}:check_calibrations",
             read_path=f"{_CAMPAIGN_KEY}:calibration_of",
             document_path="linewatt.features.calibration.documents:CalibrationUsed",
-            correct_path="linewatt.store.corrected:corrected",
+            correct_path="linewatt.features.calibration.correction:corrected",
         ),
     ),
     power_notes=f"{_PRINTED}:power_notes",

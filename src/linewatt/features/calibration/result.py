@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from linewatt.declare import Schema, listing, of_class
+from linewatt.features.calibration import comparison_notes as words
+from linewatt.features.calibration import correction_notes as corrections
 from linewatt.features.calibration.documents import Calibration
 from linewatt.features.calibration.stored import calibrations
-from linewatt.report.calibration import corrections, words
 from linewatt.report.printing.screen import Block, Line
 from linewatt.report.section import Lines
 from linewatt.report.trials.digest import Digest

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.calibration import line as lines
-from linewatt.analysis.power.calibration.course import Course
-from linewatt.analysis.power.calibration.delay import Delay, delay
-from linewatt.analysis.power.calibration.line import Line, Step
 from linewatt.analysis.power.meters import Points
+from linewatt.features.calibration import line as lines
+from linewatt.features.calibration.course import Course
+from linewatt.features.calibration.delay import Delay, delay
+from linewatt.features.calibration.line import Line, Step
 
 SIDES: Mapping[str, str] = {
     "wall": "AC in",

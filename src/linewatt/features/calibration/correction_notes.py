@@ -10,12 +10,12 @@ from typing import Any
 
 from linewatt.analysis.power.totals import Total, as_read, system
 from linewatt.declare import COUNT, NUMBER, TEXT, Schema, keys_of, listing, maybe, of_class, record, said
+from linewatt.features.calibration.correction import correction
 from linewatt.features.calibration.documents import CalibrationUsed
 from linewatt.features.calibration.stored import calibrations_used
 from linewatt.model import Case, EndResult, Trial
 from linewatt.report.printing.export import case_key_schema
 from linewatt.report.table import Note
-from linewatt.store.corrected import correction
 from linewatt.store.read import Result
 
 TITLE = "Power corrected"

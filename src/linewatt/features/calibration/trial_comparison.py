@@ -10,12 +10,12 @@ from itertools import product
 from typing import Any
 
 from linewatt import __version__
-from linewatt.analysis.power.calibration.compare import SIDES, Compared, Load, compare
-from linewatt.analysis.power.calibration.delay import Delay
-from linewatt.analysis.power.calibration.line import Figure, Line
 from linewatt.analysis.power.totals import least_sure
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.features.calibration.comparison import SIDES, Compared, Load, compare
+from linewatt.features.calibration.delay import Delay
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter, ComparedStep
+from linewatt.features.calibration.line import Figure, Line
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import EndResult, PowerResult, Trial, Window
 from linewatt.store.read import Result

@@ -16,7 +16,7 @@ from linewatt.errors import InvalidInput
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
     from linewatt.features.calibration.documents import Calibration
-    from linewatt.report.calibration.measured import Pair
+    from linewatt.features.calibration.trial_comparison import Pair
     from linewatt.store.read import Result
 
 NOT_ENOUGH = 4
@@ -84,7 +84,7 @@ def calibrate(  # noqa: PLR0913  one parameter an option
     if as_json:
         print_json({"id": result.id, **found.model_dump()})
     else:
-        from linewatt.report.calibration.words import lines
+        from linewatt.features.calibration.comparison_notes import lines
 
         put("\n".join([f"{result.id} · {found.host}", *lines(found)]))
     if found.gain is None:
@@ -110,11 +110,11 @@ def _run(
     file: Path, hosts: Path | None, results: Path, asked: _Asked, wait: bool, allow_commands: bool
 ) -> tuple[Result, Pair]:
     """Run the file's staircase. Raises InvalidInput before any host is touched."""
-    from linewatt.campaign.calibration import staircase
     from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.planning.programs import refuse_listed
     from linewatt.campaign.reading.file import load
     from linewatt.cli.commands.run import can_be_stored, execute
+    from linewatt.features.calibration.staircase import staircase
     from linewatt.store.read import load as load_result
     from linewatt.units import format_seconds
 
@@ -171,7 +171,7 @@ def _sources_of(result: Result) -> dict[str, list[str]]:
 
 def _pair(sources: dict[str, list[str]], asked: _Asked, where: str) -> Pair:
     """Which two meters of which host. Raises InvalidInput."""
-    from linewatt.report.calibration.measured import Pair
+    from linewatt.features.calibration.trial_comparison import Pair
 
     host, meter, reference = asked
     named = {one.partition(":")[0] for one in (meter, reference) if one is not None}
@@ -205,7 +205,7 @@ def _pair(sources: dict[str, list[str]], asked: _Asked, where: str) -> Pair:
 def _compared(result: Result, pair: Pair, tolerance_ratio: float) -> Calibration:
     """Compare, and have it on record beside what it is from. Raises StoreError."""
     from linewatt.features.calibration.stored import calibrations
-    from linewatt.report.calibration.measured import compared
+    from linewatt.features.calibration.trial_comparison import compared
     from linewatt.store.read import numbered_files
     from linewatt.store.write import write_json
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from linewatt.analysis.power.calibration.compare import SIDES
 from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.features.calibration.comparison import SIDES
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter
 from linewatt.report.provenance import words
 from linewatt.report.table import Note
