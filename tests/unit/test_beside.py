@@ -19,7 +19,7 @@ from tests.unit.test_many_hosts import campaign_of
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan
 from linewatt.cli.commands import run as command
-from linewatt.cli.commands.show import OF_THE_ANSWER
+from linewatt.cli.commands.show import answer_modules
 from linewatt.engine.beside import Beside, importing
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live.session import Session
@@ -169,7 +169,7 @@ def test_run_hands_over_what_its_answer_is_made_with_and_json_needs_none(
     monkeypatch.setattr(CampaignRun, "start", start)
     for as_json in (False, True):
         command.execute(campaign, plan(campaign, 1), None, tmp_path, as_json, state=tmp_path)
-    assert handed == [OF_THE_ANSWER, ()]
+    assert handed == [answer_modules(), ()]
 
 
 def test_what_is_wanted_later_is_imported_while_hosts_are_connected_to(
@@ -266,7 +266,7 @@ from linewatt.analysis.statistics import steadiness
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
-from linewatt.cli.commands.show import OF_THE_ANSWER
+from linewatt.cli.commands.show import answer_modules
 from linewatt.engine import run
 from linewatt.engine.beside import importing
 from linewatt.engine.campaign import CampaignRun
@@ -274,7 +274,7 @@ from linewatt.engine.campaign import CampaignRun
 folder = Path(sys.argv[1])
 campaign = load(folder / "two.yaml")
 one = CampaignRun(campaign, plan(campaign, 1), run.Places(folder, folder), print)
-for step in [*one._needed(), run._warm_up, *importing(OF_THE_ANSWER)]:
+for step in [*one._needed(), run._warm_up, *importing(answer_modules())]:
     step()
 there = set(sys.modules)
 series = [10.0, 10.1] * 8 + [7.0, 7.1] * 8

@@ -73,8 +73,8 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
 
 def test_what_a_run_makes_ready_for_its_answer_is_all_that_the_answer_is_made_with() -> None:
     tell = (
-        "import atexit, importlib; from linewatt.cli.commands.show import OF_THE_ANSWER; "
-        "import linewatt.store.read; [importlib.import_module(name) for name in OF_THE_ANSWER]; "
+        "import atexit, importlib; from linewatt.cli.commands.show import answer_modules; "
+        "import linewatt.store.read; [importlib.import_module(name) for name in answer_modules()]; "
         "there = set(sys.modules); "
         "atexit.register(lambda: print(*(sys.modules.keys() - there), file=sys.stderr))"
     )

@@ -193,6 +193,12 @@ def feature_functions(field: str) -> list[Any]:
     ]
 
 
+def feature_modules(field: str) -> list[str]:
+    """Modules that the paths of one field of all features lead to, which this does not import."""
+    paths = (getattr(item.feature, field) for item in installed_features())
+    return [path.partition(":")[0] for path in paths if path]
+
+
 def result_keys() -> list[ResultKey]:
     """Keys of ``show --json`` of all features."""
     return [key for item in installed_features() for key in item.feature.result_keys]

@@ -274,7 +274,7 @@ def execute(
     How it ended, and whether hosts were left changed. ``state``: where the undo journal is, if not in the
     user's own directory.
     """
-    from linewatt.cli.commands.show import OF_THE_ANSWER
+    from linewatt.cli.commands.show import answer_modules
     from linewatt.cli.progress import chosen
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.live.secrets import open_files
@@ -288,7 +288,7 @@ def execute(
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
         heard = _Heard(progress, passing=campaign.is_passing)
         places = Places(results, state or state_dir())
-        later = () if as_json else OF_THE_ANSWER
+        later = () if as_json else answer_modules()
         one = CampaignRun(campaign, planned, places, heard, ask, waits=wait, later=later)
         ended = heard.until_done(one.start() if result is None else one.resume(result))
         return ended, heard.left_changed

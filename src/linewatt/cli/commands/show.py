@@ -11,6 +11,7 @@ import typer
 
 from linewatt.cli.options import Json, Read, Results, Wanted
 from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near, say
+from linewatt.core.feature import feature_modules
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ OF_THE_ANSWER = (
     "linewatt.report.table",
     "linewatt.report.section",
     "linewatt.report.printing.screen",
-    "linewatt.features.calibration.comparison_notes",
     "linewatt.analysis.flags.case",
     "linewatt.analysis.cases.summary",
     "linewatt.report.columns",
@@ -34,8 +34,12 @@ OF_THE_ANSWER = (
     "linewatt.report.trials.subject",
     "linewatt.report.trials.answer.first_screen",
 )
-"""modules that the answer of a campaign is made with, those first that others of them import: a run imports
-them while it waits for its hosts"""
+"""modules of the core that the answer of a campaign is made with, those first that others of them import"""
+
+
+def answer_modules() -> tuple[str, ...]:
+    """Modules that the answer of a campaign is made with: a run imports them while it waits for its hosts."""
+    return (*OF_THE_ANSWER, *feature_modules("first_blocks"))
 
 
 def list_results(results: Read = Path("results"), as_json: Json = False) -> None:

@@ -47,6 +47,6 @@ FEATURE = Feature(
         ),
     ),
     power_notes=f"{_PRINTED}:power_notes",
-    first_blocks=f"{_PRINTED}:first_blocks",
+    first_blocks="linewatt.features.calibration.comparison_notes:first_blocks",
     differences="linewatt.features.calibration.differences:corrections_differ",
 )

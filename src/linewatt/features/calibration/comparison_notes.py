@@ -9,8 +9,11 @@ from collections.abc import Iterable, Iterator
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.features.calibration.comparison import SIDES
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter
+from linewatt.features.calibration.stored import calibrations
+from linewatt.report.printing.screen import Block, Line
 from linewatt.report.provenance import words
 from linewatt.report.table import Note
+from linewatt.report.trials.digest import Digest
 from linewatt.units import format_percent
 
 TITLE = "Two meters of one host"
@@ -20,11 +23,20 @@ _FINE = 0.05
 """What is as sure has a digit more."""
 
 
-def notes(calibrations: Iterable[Calibration]) -> tuple[Note, ...]:
+def first_blocks(view: Digest) -> Iterator[Block]:
+    """What one meter of a host reads above another, which such a campaign was run for."""
+    entries = tuple(
+        (Line(calibration.host, prose=headline(calibration)),)
+        for calibration in calibrations(view.result.path)
+    )
+    if entries:
+        yield Block(TITLE, entries)
+
+
+def notes(compared: Iterable[Calibration]) -> tuple[Note, ...]:
     """All that is on record of a result's meters."""
     return tuple(
-        Note("doubt" if one.gain is None else "remark", "; ".join(lines(one)), one.host)
-        for one in calibrations
+        Note("doubt" if one.gain is None else "remark", "; ".join(lines(one)), one.host) for one in compared
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a result of trials says of calibrations, in ``show --json``, below its power and first of all."""
+"""What a result of trials says of calibrations, in ``show --json`` and below its power."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from linewatt.features.calibration import comparison_notes as words
 from linewatt.features.calibration import correction_notes as corrections
 from linewatt.features.calibration.documents import Calibration
 from linewatt.features.calibration.stored import calibrations
-from linewatt.report.printing.screen import Block, Line
 from linewatt.report.section import Lines
 from linewatt.report.trials.digest import Digest
 
@@ -20,16 +19,6 @@ def power_notes(view: Digest) -> Iterator[Lines]:
     """What one meter of a host reads above another, then what was corrected by such a calibration."""
     yield Lines(words.TITLE, words.notes(calibrations(view.result.path)))
     yield Lines(corrections.TITLE, corrections.notes(view.result, view.describe))
-
-
-def first_blocks(view: Digest) -> Iterator[Block]:
-    """What one meter of a host reads above another, which such a campaign was run for."""
-    entries = tuple(
-        (Line(calibration.host, prose=words.headline(calibration)),)
-        for calibration in calibrations(view.result.path)
-    )
-    if entries:
-        yield Block(words.TITLE, entries)
 
 
 def calibration_documents(view: Digest) -> list[dict[str, Any]] | None:
