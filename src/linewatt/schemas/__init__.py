@@ -13,9 +13,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from linewatt.core.feature import installed_features
+from linewatt.core.feature import installed_features, power_source_keys
 from linewatt.core.third_party import load
-from linewatt.declare import Schema, finished, of_class, one_of
+from linewatt.declare import Schema, finished, maybe, of_class, one_of
 from linewatt.errors import InvalidInput
 
 CAMPAIGN = "campaign"
@@ -67,12 +67,25 @@ def _stored(name: str) -> Schema:
 
 
 def _manifest() -> Schema:
-    """The manifest without what its reader makes of it."""
+    """The manifest without what its reader makes of it, with what features store of a source of power."""
     found = _stored("Manifest")
     for name, made in (("Campaign", "written"), ("Host", "said")):
         del found["$defs"][name]["properties"][made]
         found["$defs"][name]["required"].remove(made)
+    sources = found["$defs"]["Campaign"]["properties"]["power"]["additionalProperties"]
+    sources["additionalProperties"] = _stored_source(found["$defs"])
     return found
+
+
+def _stored_source(definitions: dict[str, Schema]) -> Schema:
+    """What a manifest has of a source of power: keys of features by their documents, which are added to
+    ``definitions``, and any others."""
+    properties: dict[str, Schema] = {}
+    for key in power_source_keys():
+        document = of_class(key.load(key.document_path), sometimes=None, closed=False)
+        definitions |= document.pop("$defs", {})
+        properties[key.key] = maybe(document)
+    return {"type": "object", "properties": properties}
 
 
 def _beside_trials(kind: str, of: str, meaning: str) -> Declared:
