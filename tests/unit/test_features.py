@@ -165,6 +165,39 @@ def _check_core(path: Path, name: str) -> None:
         assert refused.stderr.startswith(f"linewatt: No such command '{word}'")
 
 
+def test_a_campaign_that_uses_a_feature_that_is_not_there_is_one_line(
+    source_copy: Path, tmp_path: Path
+) -> None:
+    campaign = tmp_path / "campaign.yaml"
+    campaign.write_text(
+        "name: corrected\npairs: [a -> b]\ntests: [tcp]\nhosts:\n"
+        "  a: {address: 192.0.2.1, data: eth0, power: {bmc: {driver: rapl, calibration: results/r}}}\n"
+        "  b: {address: 192.0.2.2, data: eth0}\n"
+    )
+    features = source_copy / "linewatt" / "features"
+    (features / "calibration").rename(tmp_path / "calibration")
+    try:
+        refused = linewatt("plan", str(campaign), path=source_copy)
+    finally:
+        (tmp_path / "calibration").rename(features / "calibration")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.count("\n") == 1
+    where = f"linewatt: {campaign}:5:67: hosts.a.power.bmc.calibration: unknown key; known here: "
+    assert refused.stderr.startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("key", "what"),
+    [("calibration", "'calibration' of power sources"), ("corrections", "'corrections' of show --json")],
+)
+def test_two_features_never_add_one_key(tmp_path: Path, key: str, what: str) -> None:
+    source = FEATURE_WITH_KEYS.replace("KEY", key)
+    install(tmp_path, {"linewatt.features": "keys = thirdparty:FEATURE"}, source)
+    refused = linewatt("hello", path=tmp_path)
+    message = f"linewatt: key {what} is in two packages, linewatt and thirdparty; uninstall one of them\n"
+    assert (refused.returncode, refused.stderr) == (2, message)
+
+
 def test_a_command_whose_path_leads_nowhere_is_named() -> None:
     command = FeatureCommand("hello", "linewatt.features:hello", "Tools")
     with pytest.raises(InvalidInput, match=r"command 'hello': linewatt.features:hello cannot be imported"):
@@ -174,6 +207,20 @@ def test_a_command_whose_path_leads_nowhere_is_named() -> None:
 def test_a_feature_adds_nothing_that_it_does_not_name() -> None:
     assert Feature(name="x", summary="y").commands == ()
 
+
+FEATURE_WITH_KEYS = """
+from linewatt.core.feature import Feature, PowerSourceKey, ResultKey
+FEATURE = Feature(
+    name="keys",
+    summary="adds keys",
+    power_source_keys=(
+        PowerSourceKey(
+            key="KEY", field_path="", problems_path="", read_path="", document_path="", correct_path=""
+        ),
+    ),
+    result_keys=(ResultKey("KEY", "", ""),),
+)
+"""
 
 NAMED = """
 from linewatt.core.feature import Feature, FeatureDocument, ResultName

@@ -109,7 +109,7 @@ class PowerSourceKey:
     a function of the ``CampaignFile``, its hosts by name and the directory that files are relative to, which
     yields problems as ``linewatt.campaign.reading.checks`` does; ``read_path`` to a function of the name of a
     host, its ``HostEntry``, the name of a source and that directory, which returns what is stored with the
-    campaign (None where the key is not written).
+    campaign. Neither is called where the key is not written.
 
     ``document_path`` leads to the pydantic class of what is stored. ``correct_path`` leads to a function of a
     ``Trial`` and of what is stored by host and source that returns the trial as it is to be shown: it is
@@ -175,6 +175,14 @@ def installed_features() -> tuple[InstalledFeature, ...]:
     _refuse_duplicates((f"feature {item.feature.name!r}", item) for item in installed)
     _refuse_duplicates(
         (f"command {command.word!r}", item) for item in installed for command in item.feature.commands
+    )
+    _refuse_duplicates(
+        (f"key {key.key!r} of power sources", item)
+        for item in installed
+        for key in item.feature.power_source_keys
+    )
+    _refuse_duplicates(
+        (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
     )
     return installed
 

@@ -171,8 +171,10 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     yield from checks.check_sensors(entry)
     yield from _check_possible(entry, tests)
     yield from check_network_files(entry.networks, base)
+    sources = [source for host in used.values() for source in host.power.values()]
     for key in power_source_keys():
-        yield from key.load(key.problems_path)(entry, used, hosts.base)
+        if any(getattr(source, key.key) is not None for source in sources):
+            yield from key.load(key.problems_path)(entry, used, hosts.base)
     yield from check_host_files(used, hosts.base, secrets=will_connect)
     if will_connect:
         yield from check_ssh_files(used, hosts.base)

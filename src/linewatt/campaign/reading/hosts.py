@@ -104,15 +104,14 @@ def power_of(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSou
     for name, written in entry.power.items():
         settings = written.model_dump(mode="json", exclude_unset=True)
         driver = settings.pop("driver")
-        feature_values = {}
-        for key in power_source_keys():
-            settings.pop(key.key, None)
-            value = key.load(key.read_path)(spec.name, entry, name, base)
-            if value is not None:
-                feature_values[key.key] = value
-        for key in ("password_file", "ca_file"):
-            if settings.get(key) is not None:
-                settings[key] = path_text(base, settings[key])
+        feature_values = {
+            key.key: key.load(key.read_path)(spec.name, entry, name, base)
+            for key in power_source_keys()
+            if settings.pop(key.key, None) is not None
+        }
+        for file_key in ("password_file", "ca_file"):
+            if settings.get(file_key) is not None:
+                settings[file_key] = path_text(base, settings[file_key])
         if spec.lab is not None:
             settings["simulated"] = True
         sources[name] = PowerSource(driver, power_config(driver, settings), feature_values)

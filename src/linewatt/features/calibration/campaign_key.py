@@ -52,12 +52,10 @@ def check_calibrations(entry: CampaignFile, hosts: Mapping[str, HostEntry], base
                 yield at, str(error)
 
 
-def calibration_of(host: str, entry: HostEntry, source: str, base: Path) -> CalibrationUsed | None:
-    """By what a source is corrected; ``None`` where it names nothing. Raises InvalidInput."""
+def calibration_of(host: str, entry: HostEntry, source: str, base: Path) -> CalibrationUsed:
+    """By what a source is corrected whose key ``calibration`` is written. Raises InvalidInput."""
     settings = entry.power[source].model_dump(mode="json", exclude_unset=True)
-    named = settings.pop("calibration", None)
-    if named is None:
-        return None
+    named = settings.pop("calibration")
     path = resolve(base, named).absolute()
     result = path if path.is_dir() else path.parent
     found = [one for one in _files(path) if (one[1].host, one[1].meter.source) == (host, source)]
