@@ -382,7 +382,7 @@ def test_a_single_file_needs_the_names_of_its_ends(tmp_path: Path, run: Run) -> 
     file = tmp_path / "tcp.txt"
     file.write_text(FIRST)
     said = refusal(file)
-    assert "does not say of which host it is" in said
+    assert "netperf does not say of which host it is" in said
     assert "or name both ends (--sender, --receiver)" in said
     (made,) = imported(file, sender="gen", receiver="sut").trials
     assert (made.trial.case.sender, made.trial.case.receiver) == ("gen", "sut")
