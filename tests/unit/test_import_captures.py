@@ -715,7 +715,9 @@ def test_readings_of_a_bmc_without_a_stamp_are_refused_with_what_to_do(tmp_path:
 
 
 def test_readings_of_a_bmc_that_say_no_host_need_one(tmp_path: Path) -> None:
-    assert "ipmitool does not say of which host it is" in refusal(folder(tmp_path, *LOAD, "sdr.log", of=WATTS))
+    assert "ipmitool does not say of which host it is" in refusal(
+        folder(tmp_path, *LOAD, "sdr.log", of=WATTS)
+    )
     assert end_of(imported(tmp_path, hosts={"sdr.log": "dut"}), "receiver").power
 
 

@@ -24,10 +24,9 @@ from linewatt.analysis.soak.ledger import CLIENTS, SERVER
 from linewatt.cli import whole
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
-from linewatt.report import listing
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.printing.screen import text as first_screen_text
-from linewatt.report.soak import still
+from linewatt.report.soak import listed, still
 from linewatt.report.soak.charts import figures
 from linewatt.report.soak.cpus import CpusUsed
 from linewatt.report.soak.diagram import soak_diagram
@@ -449,7 +448,7 @@ def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp
     assert listed.exit_code == 0, listed.output
     assert listed.stdout.splitlines()[2].split()[6:8] == ["8", "all"], listed.stdout
     refused = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path), "--csv"])
-    assert "a soak has no cases and trials" in str(refused.exception or refused.output)
+    assert "is a soak, without cases and trials" in str(refused.exception or refused.output)
 
 
 def test_json_has_every_figure_with_its_unit_in_the_key_and_missing_as_null_with_a_reason(
@@ -473,7 +472,7 @@ def test_a_soak_that_cannot_be_counted_in_a_list_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, replace(CALM, duration_s=60))
-    monkeypatch.setattr(listing, "MOST_BYTES", 1000)
+    monkeypatch.setattr(listed, "MOST_BYTES", 1000)
     done = CliRunner().invoke(whole(), ["list", "--results", str(tmp_path)])
     assert done.exit_code == 0
     assert "of samples are not read for a list; see its show" in done.stdout

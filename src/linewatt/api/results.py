@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from linewatt.api.samples import Samples
 from linewatt.errors import InvalidInput, StoreError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from linewatt.report.trials.digest import Digest
 
 __all__ = ["Finding", "Result", "Results", "open_results"]
-Kind = Literal["trials", "soak", "published"]
 
 
 def open_results(path: str | PathLike[str] = "results") -> Results:
@@ -108,11 +107,15 @@ class Result:
         return tuple(self._manifest.hosts)
 
     @property
-    def kind(self) -> Kind:
-        """``trials`` has cases; a ``soak`` is one long load, ``published`` a table that was imported."""
-        if self._manifest.imported_kind:
-            return "published"
-        return "soak" if self._manifest.asked.soak is not None else "trials"
+    def kind(self) -> str:
+        """``trials`` has cases; a ``soak`` is one long load, ``published`` a table that was imported.
+
+        Other packages may add kinds of their own.
+        """
+        from linewatt.report.kinds import result_kind
+
+        kind = result_kind(self._manifest)
+        return "trials" if kind is None else kind.name
 
     @property
     def is_complete(self) -> bool:
@@ -152,18 +155,9 @@ class Result:
     def document(self, *, trials: bool = False) -> dict[str, Any]:
         """The document of ``show --json``; ``trials``: with every trial."""
         with self._reading():
-            if self.kind == "soak":
-                from linewatt.report.soak import digest as soak
-                from linewatt.report.soak import document as of_soak
+            from linewatt.report.whole import document_of
 
-                return of_soak.as_json(soak.digest(self._result))
-            if self.kind == "published":
-                from linewatt.report.published import printers, view
-
-                return printers.document(view.view(self._result))
-            from linewatt.report.trials.digest import as_json
-
-            return as_json(self._digest, trials=trials)
+            return document_of(self._result, trials=trials and self.kind == "trials")
 
     @cached_property
     def _manifest(self) -> Manifest:

@@ -141,6 +141,8 @@ class Feature:
     result_names: tuple[ResultName, ...] = ()
     result_keys: tuple[ResultKey, ...] = ()
     power_source_keys: tuple[PowerSourceKey, ...] = ()
+    result_kind: str = ""
+    """path to a ``linewatt.report.kinds.ResultKind``, for results of this feature that hold no trials"""
     power_notes: str = ""
     """path to a function of a ``linewatt.report.trials.digest.Digest`` that yields lists of
     ``linewatt.report.section.Lines`` to stand below the tables of power"""

@@ -11,7 +11,6 @@ from linewatt.units import format_rate
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
-    from linewatt.report.soak.digest import Soak
     from linewatt.report.trials.digest import Digest
 
 MOST_VALUES = 60
@@ -60,14 +59,6 @@ def of_trials(view: Digest, best: CaseSummary) -> Glance | None:
         return None
     chosen = _spread(runs)
     return Glance("trials", tuple(bps for _, bps in chosen), tuple(number for number, _ in chosen))
-
-
-def of_soak(soak: Soak) -> Glance | None:
-    """Of all its time, slices of one length."""
-    from linewatt.analysis.soak.figures import downsample
-
-    values = tuple(point.mean for point in downsample(soak.payload, MOST_VALUES))
-    return Glance("time", values) if sum(value is not None for value in values) > 1 else None
 
 
 def _spread(runs: Sequence[tuple[int, float]]) -> Sequence[tuple[int, float]]:

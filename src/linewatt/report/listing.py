@@ -27,24 +27,19 @@ from linewatt.declare import (
     table,
     version,
 )
-from linewatt.errors import StoreError
 from linewatt.foreign import one_line
 from linewatt.model import Provenance
-from linewatt.report.glance import Glance, of_soak, of_trials
-from linewatt.store import read, sums
+from linewatt.report.glance import Glance, of_trials
+from linewatt.report.kinds import result_kind
+from linewatt.store import read
 from linewatt.store.read import Damaged, Result
 from linewatt.store.remembered import remembered
-from linewatt.store.soak.soak import FOLDER
-from linewatt.units import MISSING, first_of, format_rate, when
+from linewatt.units import MISSING, format_rate, when
 
 if TYPE_CHECKING:
-    from linewatt.report.soak.digest import Soak
     from linewatt.report.table import Cell, Lack, Row, Table
     from linewatt.report.trials.digest import Digest
 
-MOST_BYTES = 64 << 20
-"""of a soak's samples that are read for a list; days of many hosts take tens of seconds"""
-MOST_NAMED = 4
 SCHEMA_VERSION = 1
 
 
@@ -99,33 +94,10 @@ def listed(result: Result, view: Digest | None = None) -> Listed:
 
     view = view or digest(result)
     about = heading(view)
-    if result.imported_kind:
-        from linewatt.report.published.view import view as published
-
-        found = published(result)
-        bps, why = found.throughput_bps, found.answer
-        if found.findings is None:
-            why += " No check applies to a published table without trials."
-        best = None if bps is None else Best("soak", bps, reason="no watts in the table")
-        return Listed(about, found.findings, why, best=best, shown=found.findings)
-    if not result.is_soak:
-        best, glance = _best_case(view)
-        return Listed(about, len(view.findings.every), best=best, shown=len(view.notes), glance=glance)
-    size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
-    if size > MOST_BYTES:
-        why = f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show"
-        return Listed(about, None, why, _lacks_of_names(result))
-    from linewatt.report.soak.digest import digest as read_soak
-    from linewatt.report.soak.flags import findings, flags
-
-    try:
-        soak = read_soak(result)
-        lacks = [one.evidence for one in flags(soak) if one.code in ("chunk-damaged", "chunk-missing")]
-        count = len(findings(soak).every)
-        lacking = "; ".join(lacks) or None
-        return Listed(about, count, lacks=lacking, best=_of_soak(soak), shown=count, glance=of_soak(soak))
-    except StoreError as error:
-        return Listed(about, None, str(error))
+    if kind := result_kind(result.manifest):
+        return kind.listed(result, about)
+    best, glance = _best_case(view)
+    return Listed(about, len(view.findings.every), best=best, shown=len(view.notes), glance=glance)
 
 
 def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
@@ -163,35 +135,6 @@ def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
         any(goal.state != "found" for goal in of_search),
     )
     return best, of_trials(view, fastest)
-
-
-def _of_soak(soak: Soak) -> Best | None:
-    from linewatt.report.soak.flags import findings
-
-    if soak.mean_bps is None:
-        return None
-    server, every = soak.roles.ends.server, findings(soak).every
-    doubted = any(one.doubts_on(None, soak.hosts, "throughput") for one in every)
-    power = next((one for one in soak.power if one.host == server), None)
-    total = None if power is None else power.total
-    if total is None or not total.power_w > 0:
-        why = None if power is None else power.reason
-        reason = why or "no watts of its server"
-        return Best("soak", soak.mean_bps, reason=reason, doubtful_throughput=doubted)
-    return Best(
-        "soak",
-        soak.mean_bps,
-        soak.mean_bps / total.power_w,
-        total.provenance,
-        doubtful_throughput=doubted,
-        doubtful_watts=any(one.doubts_on(server, soak.hosts, "power") for one in every),
-    )
-
-
-def _lacks_of_names(result: Result) -> str | None:
-    """What can be told of a soak that is not read."""
-    gone = [name for name in sums.gone(result.path) if name.startswith(f"{FOLDER}/")]
-    return f"not there: {first_of(gone, MOST_NAMED, between=', ')}" if gone else None
 
 
 def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:

@@ -22,7 +22,8 @@ def list_features(as_json: Json = False) -> None:
     for item in installed:
         feature = item.feature
         adds = ", ".join(command.word for command in feature.commands)
-        put(f"{feature.name:<{name_width}}  {_package(item):<{package_width}}  {feature.summary} ({adds})")
+        commands = f" ({adds})" if adds else ""
+        put(f"{feature.name:<{name_width}}  {_package(item):<{package_width}}  {feature.summary}{commands}")
 
 
 def _package(item: InstalledFeature) -> str:

@@ -149,14 +149,15 @@ def _throughput(text: str) -> float:
 
 
 def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> None:
+    from linewatt.report.kinds import result_kind
     from linewatt.report.printing.text_table import render
     from linewatt.report.trials.digest import as_json as document
     from linewatt.report.trials.digest import digest
     from linewatt.report.trials.searches.watts_at import as_documents, watts_table
 
-    if result.is_soak or result.imported_kind:
-        kind = "a soak" if result.is_soak else "a published table"
-        raise InvalidInput(f"--at: {result.id} is {kind}, without cases at several rates or load levels")
+    if kind := result_kind(result.manifest):
+        noun = kind.noun(result.manifest)
+        raise InvalidInput(f"--at: {result.id} is {noun}, without cases at several rates or load levels")
     view = digest(result)
     if as_json:
         print_json(document(view) | {"watts_at": as_documents(view, asked)})
@@ -168,13 +169,14 @@ def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> Non
 
 
 def _show_profiles(result: Result, *, as_json: bool) -> None:
+    from linewatt.report.kinds import result_kind
     from linewatt.report.trials.digest import as_json as document
     from linewatt.report.trials.digest import digest
     from linewatt.report.trials.profiles import view as profiles
 
-    if result.is_soak or result.imported_kind:
-        kind = "a soak" if result.is_soak else "a published table"
-        raise InvalidInput(f"--profile: {result.id} is {kind}, and profiles are of cases")
+    if kind := result_kind(result.manifest):
+        noun = kind.noun(result.manifest)
+        raise InvalidInput(f"--profile: {result.id} is {noun}, and profiles are of cases")
     view = digest(result)
     if as_json:
         print_json(document(view) | {"profiles": profiles.documents(profiles.profiles_of(view))})
@@ -191,29 +193,26 @@ def _show_markdown(result: Result, *, full: bool) -> None:
 
 def _show_first(result: Result) -> None:
     """The answer; of a result without any number all there is."""
+    from linewatt.report.kinds import result_kind
     from linewatt.report.printing.screen import text
 
-    if result.is_soak:
-        from linewatt.report.soak.digest import digest as read_soak
-        from linewatt.report.soak.first_screen import first_screen as of_soak
+    if kind := result_kind(result.manifest):
+        screen = kind.first_screen(result)
+    else:
+        from linewatt.report.trials.answer.first_screen import first_screen
+        from linewatt.report.trials.digest import digest
 
-        screen = of_soak(read_soak(result))
-        print_rich(lambda width: text(screen, width))
-        return
-    from linewatt.report.trials.answer.first_screen import first_screen
-    from linewatt.report.trials.digest import digest
-
-    found = first_screen(digest(result))
-    if found is None:
+        screen = first_screen(digest(result))
+    if screen is None:
         _show(result, as_json=False, as_csv=False, trials=False, effects=False, detail=False)
     else:
-        print_rich(lambda width: text(found, width))
+        print_rich(lambda width: text(screen, width))
 
 
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
     from linewatt.report.whole import document_of, rows_of
 
-    _refuse(result, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
+    _refuse(result, trials=trials, effects=effects, detail=detail)
     if as_json:
         print_json(document_of(result, trials=trials) | _detail(result, wanted=detail))
     elif effects:
@@ -226,31 +225,23 @@ def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects:
         _print(result, trials=trials, detail=detail)
 
 
-def _refuse(result: Result, *, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
+def _refuse(result: Result, *, trials: bool, effects: bool, detail: bool) -> None:
     """Raises InvalidInput for what a result does not have."""
-    if result.is_soak and (as_csv or trials or detail):
-        raise InvalidInput("--csv, --trials, --detail: a soak has no cases and trials; --json has all of it")
-    if result.imported_kind and (trials or detail or effects):
+    from linewatt.report.kinds import result_kind
+
+    kind = result_kind(result.manifest)
+    if kind is not None and (trials or detail or effects):
         raise InvalidInput(
-            f"--trials, --detail, --effects: {result.id} is a published table ({result.imported_kind}) "
-            "without trials"
+            f"--trials, --detail, --effects: {result.id} is {kind.noun(result.manifest)} without trials"
         )
 
 
 def _print(result: Result, *, trials: bool, detail: bool) -> None:
     """All tables and findings."""
-    if result.is_soak:
-        from linewatt.report.soak import terminal as soak_terminal
-        from linewatt.report.soak.digest import digest as read_soak
+    from linewatt.report.kinds import result_kind
 
-        soak = read_soak(result)
-        print_rich(lambda width: soak_terminal.show(soak, width))
-    elif result.imported_kind:
-        from linewatt.report.published import printers
-        from linewatt.report.published.view import view as published
-
-        found = published(result)
-        print_rich(lambda width: printers.show(found, width))
+    if kind := result_kind(result.manifest):
+        print_rich(lambda width: kind.terminal(result, width))
     else:
         from linewatt.report.trials import terminal
         from linewatt.report.trials.digest import digest

@@ -22,6 +22,7 @@ from linewatt.errors import InvalidInput
 from linewatt.findings import Figure
 from linewatt.model import ENDS, Case, Role
 from linewatt.report.columns import provenance_of
+from linewatt.report.kinds import result_kind
 from linewatt.report.series import setting_text
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.report.trials.searches.searches import certain, goal_name
@@ -106,9 +107,11 @@ def _escaped(text: str) -> str:
 
 def text(result: Result) -> str:
     """The whole. Raises InvalidInput for what has no cases."""
-    if result.is_soak or result.imported_kind:
-        kind = "a soak" if result.is_soak else f"a published table ({result.imported_kind})"
-        raise InvalidInput(f"--format openmetrics: {result.id} is {kind}, without cases; JSON has all of it")
+    if kind := result_kind(result.manifest):
+        raise InvalidInput(
+            f"--format openmetrics: {result.id} is {kind.noun(result.manifest)}, without cases; "
+            "JSON has all of it"
+        )
     view, found = digest(result), _Families()
     about = {"result": result.id, "campaign": result.manifest.name or ""}
     _add_result(found, view, about)

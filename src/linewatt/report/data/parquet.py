@@ -11,6 +11,7 @@ from linewatt.errors import InvalidInput
 from linewatt.report.data import database
 from linewatt.report.data.column import SCHEMA_VERSION
 from linewatt.report.data.views import VIEWS, Source
+from linewatt.report.kinds import result_kind
 from linewatt.store.read import Result
 
 
@@ -19,9 +20,10 @@ def table(result: Result, *, trials: bool = False) -> bytes:
 
     Raises InvalidInput for what has neither.
     """
-    if result.is_soak or result.imported_kind:
-        kind = "a soak" if result.is_soak else f"a published table ({result.imported_kind})"
-        raise InvalidInput(f"--format parquet: {result.id} is {kind}, without cases and trials")
+    if kind := result_kind(result.manifest):
+        raise InvalidInput(
+            f"--format parquet: {result.id} is {kind.noun(result.manifest)}, without cases and trials"
+        )
     view = VIEWS["trials" if trials else "cases"]
     about = {"schema_version": SCHEMA_VERSION, "view": view.name, "result": result.id}
     connection = database.opened()

@@ -10,6 +10,7 @@ from linewatt.analysis.findings import Findings
 from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.report.data.case_columns import RESULT
 from linewatt.report.data.column import Column
+from linewatt.report.kinds import result_kind
 from linewatt.report.listing import Best, listed
 from linewatt.report.trials.digest import Digest
 from linewatt.store.read import Result
@@ -58,11 +59,11 @@ def result_columns() -> tuple[Column, ...]:
 def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
     """The row of a result, whatever it is of: what ``list`` says of it, and its hosts. Raises StoreError."""
     found = listed(result, view)
-    about, hosts = found.heading, result.manifest.hosts
+    about, hosts, kind = found.heading, result.manifest.hosts, result_kind(result.manifest)
     lacks = [one for one in (found.reason if found.findings is None else None, found.lacks) if one]
     return {
         "result": result.id,
-        "kind": "soak" if result.is_soak else "published" if result.imported_kind else "trials",
+        "kind": "trials" if kind is None else kind.name,
         "name": result.manifest.name,
         "created_s": result.created_s,
         "linewatt_version": result.manifest.linewatt_version,

@@ -24,7 +24,7 @@ from linewatt.report.data.result_columns import (
     rows_of_findings,
 )
 from linewatt.report.data.trial_columns import end_columns, rows_of_ends, rows_of_trials, trial_columns
-from linewatt.report.listing import MOST_BYTES
+from linewatt.report.kinds import result_kind
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.store.read import Result, load
 from linewatt.store.remembered import remembered
@@ -85,13 +85,9 @@ def _shape() -> TypeAdapter[Rows]:
 
 def _findings(source: Source) -> Iterable[Mapping[str, Any]]:
     result = source.result
-    if result.is_soak:
-        from linewatt.report.soak.digest import digest as read_soak
-        from linewatt.report.soak.flags import findings
-
-        size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
-        return () if size > MOST_BYTES else rows_of_findings(result.id, findings(read_soak(result)))
-    return () if result.imported_kind else rows_of_findings(result.id, source.digest.findings)
+    kind = result_kind(result.manifest)
+    findings = source.digest.findings if kind is None else kind.findings(result)
+    return () if findings is None else rows_of_findings(result.id, findings)
 
 
 def _cases(source: Source) -> Iterable[Mapping[str, Any]]:
@@ -103,7 +99,7 @@ def _trials(source: Source) -> Iterable[Mapping[str, Any]]:
 
 
 def _without_trials(result: Result) -> bool:
-    return result.is_soak or result.imported_kind is not None
+    return result_kind(result.manifest) is not None
 
 
 def _sample_columns() -> tuple[Column, ...]:

@@ -3,23 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from linewatt import __version__
 from linewatt.report.campaign_text import campaign_text, campaign_title
+from linewatt.report.kinds import result_kind
 from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.printing import markdown
 from linewatt.report.printing.screen import Screen
-from linewatt.report.published.view import View
-from linewatt.report.published.view import view as published
 from linewatt.report.section import listed
-from linewatt.report.soak.digest import Soak
-from linewatt.report.soak.digest import digest as read_soak
-from linewatt.report.soak.first_screen import first_screen as screen_of_soak
-from linewatt.report.soak.flags import flags
-from linewatt.report.soak.page import summary_tables
-from linewatt.report.soak.table import event_line, interval_table, ledger_table, part_lines
 from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.report.trials.sections import page_sections
@@ -29,7 +22,8 @@ from linewatt.store.read import Result
 
 def first(result: Result) -> str | None:
     """The first screen alone; None where there is none."""
-    made = screen_of_soak(read_soak(result)) if result.is_soak else first_screen(digest(result))
+    kind = result_kind(result.manifest)
+    made = first_screen(digest(result)) if kind is None else kind.first_screen(result)
     if made is None:
         return None
     return markdown.document([*markdown.screen(made, rest=made.full), *markdown.more(made.more)])
@@ -41,20 +35,12 @@ def render(result: Result) -> str:
 
 
 def _parts(result: Result) -> Iterator[str]:
-    if result.is_soak:
-        return _of_soak(read_soak(result))
-    return _of_published(published(result)) if result.imported_kind else _of_trials(digest(result))
-
-
-def _of_published(view: View) -> Iterator[str]:
-    yield from _top(None, view.result, (view.caveat, view.answer))
-    for one in view.tables:
-        yield from markdown.table(one, 2)
-    yield from markdown.lines(listed("Notes", view.notes), 2)
+    kind = result_kind(result.manifest)
+    return _of_trials(digest(result)) if kind is None else kind.markdown(result)
 
 
 def _of_trials(view: Digest) -> Iterator[str]:
-    yield from _top(first_screen(view), view.result, caveats(view))
+    yield from top(first_screen(view), view.result, caveats(view))
     results, details, trials = page_sections(view)
     yield from chain.from_iterable(map(markdown.section, results))
     yield from markdown.findings(view.notes)
@@ -70,23 +56,13 @@ def _of_trials(view: Digest) -> Iterator[str]:
     yield from markdown.section(trials)
 
 
-def _of_soak(soak: Soak) -> Iterator[str]:
-    yield from _top(screen_of_soak(soak), soak.result, ())
-    for one in (*summary_tables(soak), ledger_table(soak.ledger), interval_table(soak)):
-        yield from markdown.table(one, 2)
-    findings = (f"{one.where} [{one.code}]: {one.evidence}; do: {one.advice}" for one in flags(soak))
-    yield from markdown.lines(listed("Flags", findings), 2)
-    yield from markdown.lines(listed("Events", (*part_lines(soak), *map(event_line, soak.events))), 2)
-    known = environment(soak.hosts, connections=soak.result.connections)
-    yield from markdown.section(environment_section(known, soak.hosts))
-
-
-def _top(screen: Screen | None, result: Result, said: tuple[str, ...] | list[str]) -> Iterator[str]:
+def top(screen: Screen | None, result: Result, caveats_of_result: Iterable[str]) -> Iterator[str]:
+    """How it begins: with its first screen, or else its name and what must be known before any number."""
     if screen is not None:
         yield from markdown.screen(screen, 1)
         return
     yield from (f"# {markdown.plain(str(result.manifest.name or result.id))}", "")
-    yield from (*(f"> {markdown.plain(one)}  " for one in said), "")
+    yield from (*(f"> {markdown.plain(one)}  " for one in caveats_of_result), "")
 
 
 def _campaign(result: Result) -> Iterator[str]:

@@ -143,8 +143,8 @@ def _host(one: Found, said: Mapping[str, str], unnamed: str | None) -> str:
     if not one.nodes:
         by_ends = ", or name both ends (--sender, --receiver)" if one.ends else ""
         raise InvalidInput(
-            f"{one.file.name}: {one.format} does not say of which host it is; put it into a folder of that name, or "
-            f"--host NAME={one.file.name}{by_ends}"
+            f"{one.file.name}: {one.format} does not say of which host it is; put it into a folder of that "
+            f"name, or --host NAME={one.file.name}{by_ends}"
         )
     return named(next(iter(one.nodes)))
 

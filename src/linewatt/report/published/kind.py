@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kind of results that published tables are; what makes them is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from rich.console import RenderableType
+
+    from linewatt.analysis.findings import Findings
+    from linewatt.records import Manifest
+    from linewatt.report.listing import Listed
+    from linewatt.report.printing.screen import Screen
+    from linewatt.store.read import Result
+
+
+class PublishedKind:
+    """A :class:`linewatt.report.kinds.ResultKind`."""
+
+    name = "published"
+
+    def is_of(self, manifest: Manifest) -> bool:
+        return bool(manifest.imported_kind)
+
+    def noun(self, manifest: Manifest) -> str:
+        return f"a published table ({manifest.imported_kind})"
+
+    def page(self, result: Result, pages: Environment | None) -> str:
+        from linewatt.report.published.printers import render_page
+        from linewatt.report.published.view import view
+
+        return render_page(view(result), pages)
+
+    def document(self, result: Result) -> dict[str, Any]:
+        from linewatt.report.published.printers import document
+        from linewatt.report.published.view import view
+
+        return document(view(result))
+
+    def rows(self, result: Result) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
+        from linewatt.report.published.view import view
+
+        rows = view(result).rows
+        return [*dict.fromkeys(name for row in rows for name in row)], rows
+
+    def first_screen(self, result: Result) -> Screen | None:
+        return None
+
+    def terminal(self, result: Result, width: int | None) -> RenderableType:
+        from linewatt.report.published.printers import show
+        from linewatt.report.published.view import view
+
+        return show(view(result), width)
+
+    def markdown(self, result: Result) -> Iterator[str]:
+        from linewatt.report.printing import markdown
+        from linewatt.report.printing.markdown_report import top
+        from linewatt.report.published.view import view
+        from linewatt.report.section import listed
+
+        table_view = view(result)
+        yield from top(None, result, (table_view.caveat, table_view.answer))
+        for table in table_view.tables:
+            yield from markdown.table(table, 2)
+        yield from markdown.lines(listed("Notes", table_view.notes), 2)
+
+    def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
+        from linewatt.report.listing import Best, Listed
+        from linewatt.report.published.view import view
+
+        table_view = view(result)
+        throughput_bps, reason = table_view.throughput_bps, table_view.answer
+        if table_view.findings is None:
+            reason += " No check applies to a published table without trials."
+        best = (
+            None if throughput_bps is None else Best("soak", throughput_bps, reason="no watts in the table")
+        )
+        return Listed(heading, table_view.findings, reason, best=best, shown=table_view.findings)
+
+    def findings(self, result: Result) -> Findings | None:
+        return None
+
+
+KIND = PublishedKind()

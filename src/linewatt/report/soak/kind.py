@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kind of results that soaks are; what makes them is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from rich.console import RenderableType
+
+    from linewatt.analysis.findings import Findings
+    from linewatt.records import Manifest
+    from linewatt.report.listing import Listed
+    from linewatt.report.printing.screen import Screen
+    from linewatt.store.read import Result
+
+
+class SoakKind:
+    """A :class:`linewatt.report.kinds.ResultKind`."""
+
+    name = "soak"
+
+    def is_of(self, manifest: Manifest) -> bool:
+        return manifest.asked.soak is not None
+
+    def noun(self, manifest: Manifest) -> str:
+        return "a soak"
+
+    def page(self, result: Result, pages: Environment | None) -> str:
+        from linewatt.report.soak.digest import digest
+        from linewatt.report.soak.page import render
+
+        return render(digest(result), pages)
+
+    def document(self, result: Result) -> dict[str, Any]:
+        from linewatt.report.soak.digest import digest
+        from linewatt.report.soak.document import as_json
+
+        return as_json(digest(result))
+
+    def rows(self, result: Result) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
+        raise InvalidInput(f"{result.id} is a soak, without cases and trials; JSON has all of it")
+
+    def first_screen(self, result: Result) -> Screen | None:
+        from linewatt.report.soak.digest import digest
+        from linewatt.report.soak.first_screen import first_screen
+
+        return first_screen(digest(result))
+
+    def terminal(self, result: Result, width: int | None) -> RenderableType:
+        from linewatt.report.soak.digest import digest
+        from linewatt.report.soak.terminal import show
+
+        return show(digest(result), width)
+
+    def markdown(self, result: Result) -> Iterator[str]:
+        from linewatt.report.soak.digest import digest
+        from linewatt.report.soak.markdown import markdown_lines
+
+        return markdown_lines(digest(result))
+
+    def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
+        from linewatt.report.soak.listed import listed_soak
+
+        return listed_soak(result, heading)
+
+    def findings(self, result: Result) -> Findings | None:
+        from linewatt.report.soak.digest import digest
+        from linewatt.report.soak.flags import findings
+        from linewatt.report.soak.listed import MOST_BYTES, samples_bytes
+
+        return None if samples_bytes(result) > MOST_BYTES else findings(digest(result))
+
+
+KIND = SoakKind()
