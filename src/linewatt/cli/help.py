@@ -14,9 +14,9 @@ from linewatt.cli.output import say
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "prepare", "run", "resume", "restore"),
-    "Read": ("list", "show", "report", "fit", "verify", "rederive", "export", "sql"),
+    "Read": ("list", "show", "report", "verify", "rederive", "export", "sql"),
     "Compare": ("compare",),
-    "Tools": ("derive", "analyze", "place", "schema", "features"),
+    "Tools": ("place", "schema", "features"),
 }
 """what commands are for → those of the core, in the order of the help; commands of features follow"""
 

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from linewatt.core.feature import feature_functions
+from linewatt.declare import Schema
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jinja2 import Environment
     from rich.console import RenderableType
 
@@ -56,8 +59,42 @@ class ResultKind(Protocol):
     def findings(self, result: Result) -> Findings | None:
         """Its findings; None where they are not made, or would take too long for a table of all results."""
 
+    def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
+        """What stored results, one of which is of this kind, are against each other.
+
+        ``plain``: neither options nor a format are asked for but JSON and CSV. None: they are compared as
+        results with trials are. Raises InvalidInput for results that cannot be compared.
+        """
+
+    def schema(self) -> Schema:
+        """Of :meth:`document`."""
+
+    def comparison_schemas(self) -> list[Schema]:
+        """Of the documents of comparisons that it makes."""
+
+
+class KindComparison(Protocol):
+    """Two results of a kind against each other."""
+
+    @property
+    def tested(self) -> bool:
+        """Whether every difference could be tested."""
+
+    def document(self) -> dict[str, Any]:
+        """The document of ``compare --json``."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``compare --csv``."""
+
+    def terminal(self, width: int | None) -> RenderableType:
+        """All of it for a terminal."""
+
+
+def result_kinds() -> list[ResultKind]:
+    """Those of all features."""
+    return feature_functions("result_kind")
+
 
 def result_kind(manifest: Manifest) -> ResultKind | None:
     """The kind of a result by its manifest; None: it holds trials."""
-    kinds: list[ResultKind] = feature_functions("result_kind")
-    return next((kind for kind in kinds if kind.is_of(manifest)), None)
+    return next((kind for kind in result_kinds() if kind.is_of(manifest)), None)

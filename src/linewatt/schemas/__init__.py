@@ -17,6 +17,7 @@ from linewatt.core.feature import installed_features, power_source_keys
 from linewatt.core.third_party import load
 from linewatt.declare import Schema, finished, maybe, of_class, one_of
 from linewatt.errors import InvalidInput
+from linewatt.report.kinds import result_kinds
 
 CAMPAIGN = "campaign"
 
@@ -44,11 +45,23 @@ def _beside(module: str) -> Schema:
     return found
 
 
-def _any_of(*modules: str) -> Schema:
-    """One document of several kinds, each with the schema of its module."""
+def _shown() -> Schema:
+    """A result of trials, or one of a kind that a feature adds."""
+    return _any_of(_beside("report.trials.schema"), *(kind.schema() for kind in result_kinds()))
+
+
+def _compared() -> Schema:
+    """Results with runs, their profiles, or results of a kind that a feature adds."""
+    modules = ("report.comparison.document", "report.comparison.profiles")
+    of_kinds = (schema for kind in result_kinds() for schema in kind.comparison_schemas())
+    return _any_of(*map(_beside, modules), *of_kinds)
+
+
+def _any_of(*schemas: Schema) -> Schema:
+    """One document of several kinds, some of which have several forms."""
     alternatives: list[Schema] = []
-    for one in map(_beside, modules):
-        alternatives += one["oneOf"] if one.keys() == {"oneOf"} else [one]
+    for schema in schemas:
+        alternatives += schema["oneOf"] if schema.keys() == {"oneOf"} else [schema]
     return one_of(*alternatives)
 
 
@@ -130,19 +143,14 @@ SCHEMAS: dict[str, Declared] = {
             "`show --json`",
             "A result of trials, a soak, or a published table.",
             1,
-            partial(_any_of, "report.trials.schema", "report.soak.document", "report.published.printers"),
+            _shown,
         ),
         Declared(
             "compare",
             "`compare --json`",
             "Two results, or levels of one; their profiles; two published tables.",
             1,
-            partial(
-                _any_of,
-                "report.comparison.document",
-                "report.comparison.profiles",
-                "report.published.comparison",
-            ),
+            _compared,
         ),
         Declared("trial", "`trials/*/trial.json`", "One repetition of a case.", 1, _trial),
         Declared(

@@ -16,6 +16,7 @@ from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.report.comparison.sides import Kept
+    from linewatt.report.kinds import KindComparison
 
 NOTHING = "nothing"
 
@@ -123,7 +124,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.commands.show import checked_target
     from linewatt.report.comparison.factor import parse_factor
-    from linewatt.report.comparison.of_results import compared, of_published, of_soaks
+    from linewatt.report.comparison.of_results import compared, compared_by_kind, of_soaks
     from linewatt.report.comparison.sides import kept
     from linewatt.store.read import readable
 
@@ -135,10 +136,9 @@ def compare(  # noqa: PLR0913 - one parameter an option
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
     with readable(*(path for side in paths for path in side)):
-        if of_published(
-            paths, plain=not (by or base or factor or fail_on or metric or allow or output or form in CI)
-        ):
-            _compare_means(paths[0][0], paths[1][0], as_json=as_json, as_csv=as_csv)
+        plain = not (by or base or factor or fail_on or metric or allow or output or form in CI)
+        if comparison := compared_by_kind(paths, plain=plain):
+            _print_kind_comparison(comparison, as_json=as_json, as_csv=as_csv)
             return
         loaded = [[(path, kept(path)) for path in side] for side in paths]
         soaks = of_soaks(loaded, by)
@@ -256,22 +256,16 @@ def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | Non
     return paths
 
 
-def _compare_means(a: Path, b: Path, *, as_json: bool, as_csv: bool) -> None:
-    """Two tables of published means. Raises Exit where not every difference could be tested."""
-    from linewatt.analysis.comparison.published_means import compare_means
-    from linewatt.report.published import comparison
-    from linewatt.report.published.view import means_of
-    from linewatt.store.read import load
-
-    found = compare_means(means_of(load(a)), means_of(load(b)))
+def _print_kind_comparison(comparison: KindComparison, *, as_json: bool, as_csv: bool) -> None:
+    """Two results without trials. Raises Exit where not every difference could be tested."""
     if as_json:
-        print_json(comparison.document(found, a.name, b.name))
+        print_json(comparison.document())
     elif as_csv:
-        rows = comparison.rows(found)
+        rows = comparison.rows()
         print_csv([*dict.fromkeys(name for row in rows for name in row)], rows)
     else:
-        print_rich(lambda width: comparison.show(found, a.name, b.name, width))
-    if not found.tested:
+        print_rich(comparison.terminal)
+    if not comparison.tested:
         raise typer.Exit(4)
 
 

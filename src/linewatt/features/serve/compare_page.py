@@ -22,7 +22,7 @@ from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import Site, site_of
 from linewatt.report.comparison.first_screen import first_screen
-from linewatt.report.comparison.of_results import compared, of_published
+from linewatt.report.comparison.of_results import compared, compared_by_kind
 from linewatt.report.comparison.page import render
 from linewatt.report.comparison.sides import kept
 from linewatt.store.read import readable
@@ -98,7 +98,7 @@ def _compare(paths: Sequence[Path], criteria: Criteria) -> Comparison:
     for path in paths:
         refuse_links(path)
     with readable(*paths):
-        if of_published([[path] for path in paths], plain=True):
+        if compared_by_kind([[path] for path in paths], plain=True):
             raise InvalidInput("published means are compared by 'linewatt compare', not on a page")
         options = Options(by or None, _parse_ratio(factor), tuple(METRICS), ())
         return compared([[(path, kept(path))] for path in paths], options, base or None)

@@ -21,32 +21,26 @@ from linewatt.analysis.comparison.matching import (
 )
 from linewatt.analysis.comparison.rows import Options
 from linewatt.analysis.comparison.within import match_hosts
-from linewatt.analysis.tables.published import MEANS
 from linewatt.errors import InvalidInput
 from linewatt.report.comparison.sides import Kept, side_of
+from linewatt.report.kinds import KindComparison, result_kind
 from linewatt.store.read import load_manifest
 
 Loaded = Sequence[Sequence[tuple[Path, Kept]]]
 """the results of one side or two"""
 
 
-def of_published(paths: Sequence[Sequence[Path]], *, plain: bool) -> bool:
-    """Whether two tables of published means are compared. Raises InvalidInput for what else holds no runs."""
-    every = [path for side in paths for path in side]
-    kinds = {path.name: load_manifest(path).imported_kind for path in every}
-    tables = {name: kind for name, kind in kinds.items() if kind}
-    if not tables:
-        return False
-    means = [len(side) for side in paths] == [1, 1] and set(tables.values()) == {MEANS}
-    if means and len(tables) == len(every):
-        if not plain:
-            raise InvalidInput(f"{every[0].name}: of published means only --json and --csv may be asked for")
-        return True
-    name, kind = next(iter(tables.items()))
-    raise InvalidInput(
-        f"{name}: is a published table ({kind}) without runs, so that no difference can be tested; "
-        f"'linewatt show' has its figures, and two tables of {MEANS} are compared"
-    )
+def compared_by_kind(sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
+    """What results of a kind that holds no trials are against each other; None: they have runs.
+
+    Raises InvalidInput for what cannot be compared.
+    """
+    for path in (path for side in sides for path in side):
+        kind = result_kind(load_manifest(path))
+        comparison = None if kind is None else kind.comparison(sides, plain=plain)
+        if comparison is not None:
+            return comparison
+    return None
 
 
 def of_soaks(loaded: Loaded, by: str | None) -> bool:

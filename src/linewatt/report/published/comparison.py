@@ -3,20 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, get_args
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.comparison.published_means import Kind, MeanChange, MeansCompared
+from linewatt.analysis.comparison.published_means import Kind, MeanChange, MeansCompared, compare_means
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.statistics.contrasts import ALPHA
+from linewatt.analysis.tables.published import MEANS
 from linewatt.declare import NUMBER, TEXT, Schema, choice, listing, maybe, record, said, table, version
+from linewatt.errors import InvalidInput
 from linewatt.foreign import one_line
 from linewatt.report.printing.text_table import render
+from linewatt.report.published.view import means_of
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.store.read import load, load_manifest
 from linewatt.units import MISSING, first_of
 
 SCHEMA_VERSION = 1
@@ -29,6 +35,49 @@ _WORDS: dict[Kind, str] = {
     "same": "no difference shown",
     "untested": "not tested",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class MeansComparison:
+    """A :class:`linewatt.report.kinds.KindComparison` of two results, by their ids."""
+
+    means: MeansCompared
+    base_id: str
+    other_id: str
+
+    @property
+    def tested(self) -> bool:
+        return self.means.tested
+
+    def document(self) -> dict[str, Any]:
+        return document(self.means, self.base_id, self.other_id)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return rows(self.means)
+
+    def terminal(self, width: int | None) -> RenderableType:
+        return show(self.means, self.base_id, self.other_id, width)
+
+
+def compared(sides: Sequence[Sequence[Path]], *, plain: bool) -> MeansComparison:
+    """Two tables of published means against each other.
+
+    Raises InvalidInput for what else holds no runs, and where more than JSON and CSV is asked for.
+    """
+    paths = [path for side in sides for path in side]
+    kinds = {path.name: load_manifest(path).imported_kind for path in paths}
+    tables = {name: kind for name, kind in kinds.items() if kind}
+    pair = [len(side) for side in sides] == [1, 1] and len(tables) == len(paths)
+    if not pair or set(tables.values()) != {MEANS}:
+        name, kind = next(iter(tables.items()))
+        raise InvalidInput(
+            f"{name}: is a published table ({kind}) without runs, so that no difference can be tested; "
+            f"'linewatt show' has its figures, and two tables of {MEANS} are compared"
+        )
+    if not plain:
+        raise InvalidInput(f"{paths[0].name}: of published means only --json and --csv may be asked for")
+    base, other = (load(path) for path in paths)
+    return MeansComparison(compare_means(means_of(base), means_of(other)), base.id, other.id)
 
 
 def show(found: MeansCompared, a: str, b: str, width: int | None) -> RenderableType:

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jinja2 import Environment
     from rich.console import RenderableType
 
     from linewatt.analysis.findings import Findings
+    from linewatt.declare import Schema
     from linewatt.records import Manifest
+    from linewatt.report.kinds import KindComparison
     from linewatt.report.listing import Listed
     from linewatt.report.printing.screen import Screen
     from linewatt.store.read import Result
@@ -82,6 +86,21 @@ class PublishedKind:
 
     def findings(self, result: Result) -> Findings | None:
         return None
+
+    def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
+        from linewatt.report.published.comparison import compared
+
+        return compared(sides, plain=plain)
+
+    def schema(self) -> Schema:
+        from linewatt.report.published.printers import schema
+
+        return schema()
+
+    def comparison_schemas(self) -> list[Schema]:
+        from linewatt.report.published.comparison import schema
+
+        return [schema()]
 
 
 KIND = PublishedKind()

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jinja2 import Environment
     from rich.console import RenderableType
 
     from linewatt.analysis.findings import Findings
+    from linewatt.declare import Schema
     from linewatt.records import Manifest
+    from linewatt.report.kinds import KindComparison
     from linewatt.report.listing import Listed
     from linewatt.report.printing.screen import Screen
     from linewatt.store.read import Result
@@ -74,6 +78,17 @@ class SoakKind:
         from linewatt.report.soak.listed import MOST_BYTES, samples_bytes
 
         return None if samples_bytes(result) > MOST_BYTES else findings(digest(result))
+
+    def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
+        return None
+
+    def schema(self) -> Schema:
+        from linewatt.report.soak.document import schema
+
+        return schema()
+
+    def comparison_schemas(self) -> list[Schema]:
+        return []
 
 
 KIND = SoakKind()
