@@ -11,15 +11,15 @@ from typing import Any
 from scripts.gallery.values import Line, Status, Study, Value, absent, compared, shown
 
 from linewatt.analysis.cases.analyse import analyse
-from linewatt.analysis.tables import published
-from linewatt.analysis.tables.derive import derive
-from linewatt.analysis.tables.inputs import RECOGNISED
-from linewatt.analysis.tables.kinds import import_any
-from linewatt.analysis.tables.published import MeanRow
-from linewatt.analysis.tables.quantities import published as soak_summary
-from linewatt.analysis.tables.table import Table, read_table
+from linewatt.analysis.soak.published_summary import published as soak_summary
+from linewatt.delimited import Table, read_table
+from linewatt.features.tables import published
+from linewatt.features.tables.derive import derive
+from linewatt.features.tables.inputs import RECOGNISED
+from linewatt.features.tables.kinds import import_any
+from linewatt.features.tables.published import MeanRow
+from linewatt.features.tables.view import view
 from linewatt.report.charts.figure import Figure
-from linewatt.report.published.view import view
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.sections import page_sections
 from linewatt.store.read import Result, load

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from linewatt.analysis.tables.table import parse_number
+from linewatt.delimited import parse_number
 from linewatt.report.charts.figure import Figure
 from linewatt.units import format_cut
 

@@ -26,8 +26,8 @@ from tests.report_factories import (
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
-from linewatt.analysis.tables.table import read_table
+from linewatt.delimited import read_table
+from linewatt.features.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.model import Case, Flag, TestName, Trial
 from linewatt.report.printing.markdown import screen as markdown
 from linewatt.report.printing.screen import Block, Line, Screen, fitted

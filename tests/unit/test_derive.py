@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.analysis.tables.columns import COLUMNS
-from linewatt.analysis.tables.derive import DerivedTable, derive
-from linewatt.analysis.tables.groups import CASE_COLUMNS, OUTCOME_COLUMNS
-from linewatt.analysis.tables.inputs import RECOGNISED
-from linewatt.analysis.tables.table import read_table
+from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.columns import COLUMNS
+from linewatt.features.tables.derive import DerivedTable, derive
+from linewatt.features.tables.groups import CASE_COLUMNS, OUTCOME_COLUMNS
+from linewatt.features.tables.inputs import RECOGNISED
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "captures" / "derive"

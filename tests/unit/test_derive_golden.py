@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.analysis.tables.derive import derive
-from linewatt.analysis.tables.inputs import RECOGNISED
-from linewatt.analysis.tables.table import read_table
+from linewatt.delimited import read_table
+from linewatt.features.tables.derive import derive
+from linewatt.features.tables.inputs import RECOGNISED
 
 SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published"

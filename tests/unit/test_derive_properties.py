@@ -11,11 +11,11 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.tables.columns import COLUMNS
-from linewatt.analysis.tables.derive import DerivedTable, derive
-from linewatt.analysis.tables.inputs import RECOGNISED
-from linewatt.analysis.tables.table import read_table
-from linewatt.cli.commands.derive import csv_rows, format_figure, json_rows
+from linewatt.delimited import read_table
+from linewatt.features.tables.columns import COLUMNS
+from linewatt.features.tables.derive import DerivedTable, derive
+from linewatt.features.tables.derive_command import csv_rows, format_figure, json_rows
+from linewatt.features.tables.inputs import RECOGNISED
 
 cells = st.one_of(
     st.floats(min_value=0.001, max_value=1e6).map(repr),

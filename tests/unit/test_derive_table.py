@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.tables.inputs import RECOGNISED
-from linewatt.analysis.tables.table import Table, parse_number, read_table
+from linewatt.delimited import Table, parse_number, read_table
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.inputs import RECOGNISED
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures" / "derive"
 

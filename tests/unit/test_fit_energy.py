@@ -19,8 +19,8 @@ from tests.unit.conftest import Run
 from linewatt.analysis.power.energy_design import Row
 from linewatt.analysis.power.energy_fit import BASE, BIT, KINDS, PACKET, EnergyFit, energy_fit
 from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
-from linewatt.analysis.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
-from linewatt.analysis.tables.table import read_table
+from linewatt.delimited import read_table
+from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
 
 SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published" / "router_power_8201.csv"
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "published" / SHIPPED.name

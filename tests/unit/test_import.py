@@ -15,9 +15,9 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.analysis.cases.detail import detail_blocks
-from linewatt.analysis.tables.imported import NOT_SAID, import_table
-from linewatt.analysis.tables.table import read_table
+from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.imported import NOT_SAID, import_table
 from linewatt.report.trials.detail import layout
 from linewatt.store.read import load
 

@@ -14,14 +14,14 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.analysis.power.packet_energy import Reading, packet_energy
-from linewatt.analysis.tables import published
-from linewatt.analysis.tables.kinds import KINDS, import_any
-from linewatt.analysis.tables.quantities import published as soak_summary
-from linewatt.analysis.tables.table import read_table
+from linewatt.analysis.soak.published_summary import published as soak_summary
+from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
+from linewatt.features.tables import published
+from linewatt.features.tables.charts import of_means
+from linewatt.features.tables.kinds import KINDS, import_any
+from linewatt.features.tables.view import View, view
 from linewatt.report.charts.figure import render_svg
-from linewatt.report.published.charts import of_means
-from linewatt.report.published.view import View, view
 from linewatt.report.soak.diagram import published_diagram
 from linewatt.store.read import load
 

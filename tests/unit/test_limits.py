@@ -23,8 +23,8 @@ from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.ranking import candidates
 from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.analysis.limits.words import NAMES
-from linewatt.analysis.tables.imported import import_table
-from linewatt.analysis.tables.table import read_table
+from linewatt.delimited import read_table
+from linewatt.features.tables.imported import import_table
 from linewatt.findings.limits import TIE
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, TcpState, Trial
 from linewatt.report.printing import html

@@ -172,7 +172,7 @@ def test_the_mean_lies_within_the_values_and_the_deviation_within_their_range(va
 
 def test_importing_the_analysis_does_not_import_scipy_or_numpy() -> None:
     code = (
-        "import sys, linewatt.analysis.cases.summary, linewatt.analysis.tables.derive; "
+        "import sys, linewatt.analysis.cases.summary, linewatt.features.tables.derive; "
         "sys.exit(bool({'scipy', 'numpy', 'pandas'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

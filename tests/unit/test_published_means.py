@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.published_means import MeansCompared, compare_means
-from linewatt.analysis.tables.published import Means, means
-from linewatt.analysis.tables.table import read_table
+from linewatt.delimited import read_table
+from linewatt.features.tables.means_comparison import MeansCompared, compare_means
+from linewatt.features.tables.published import Means, means
 
 SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published" / "vxlan_eln.csv"
 HEAD = "kernel,test,runs,cpu_pct,cpu_pct_sd"

@@ -18,10 +18,10 @@ from tests.unit.test_plan_order import campaign, spec
 from tests.unit.test_proof import answers, rounds, session
 from tests.unit.test_readiness import answer, every, only
 
-from linewatt.analysis.tables.imported import test_of as of_table
 from linewatt.campaign.planning.plan import plan
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.imported import test_of as of_table
 from linewatt.loads.base import LoadJob
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Family, Trial, document_of

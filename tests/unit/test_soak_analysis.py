@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from linewatt.analysis.soak import figures
-from linewatt.analysis.tables.quantities import is_quantities, published
-from linewatt.analysis.tables.table import read_table
+from linewatt.analysis.soak.published_summary import is_quantities, published
 from linewatt.cli import whole
+from linewatt.delimited import read_table
 
 PUBLISHED = """quantity,value,unit
 duration,48,hours

@@ -10,8 +10,8 @@ import typer
 
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_json, print_rich
-from linewatt.cli.sources import is_table, stored_result, trials_of_table
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.sources import is_table, stored_result, trials_of_table
 from linewatt.units import bps_from_gbps, ratio_from_percent
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from linewatt.cli.options import Results
-from linewatt.cli.sources import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.features.importing.captures_command import Given, import_captures, is_captures
+from linewatt.features.tables.sources import read_bytes
 
 if TYPE_CHECKING:
-    from linewatt.analysis.tables.imported import Imported
-    from linewatt.analysis.tables.kinds import Kind
+    from linewatt.features.tables.imported import Imported
+    from linewatt.features.tables.kinds import Kind
 
 SCHEMA_VERSION = 1
 _PANEL = "Files measured by hand"
@@ -126,9 +126,9 @@ def import_command(  # noqa: PLR0913  each is an option
 
 def _import_table(table: str, name: str | None, results: Path, *, as_json: bool) -> None:
     """A published table, of whichever kind its columns tell. Raises InvalidInput, StoreError."""
-    from linewatt.analysis.tables.kinds import RECOGNISED, import_any
-    from linewatt.analysis.tables.table import read_table
     from linewatt.cli.output import print_json, put, say
+    from linewatt.delimited import read_table
+    from linewatt.features.tables.kinds import RECOGNISED, import_any
 
     source, data = read_bytes(table)
     called = _name(name, table)

@@ -7,9 +7,9 @@ FEATURE = Feature(
     name="tables",
     summary="tables that others published, and figures made of tables",
     commands=(
-        FeatureCommand("fit", "linewatt.cli.commands.fit:fit_app", "Read"),
-        FeatureCommand("derive", "linewatt.cli.commands.derive:derive_command", "Tools"),
-        FeatureCommand("analyze", "linewatt.cli.commands.analyze:analyze", "Tools"),
+        FeatureCommand("fit", "linewatt.features.tables.fit_command:fit_app", "Read"),
+        FeatureCommand("derive", "linewatt.features.tables.derive_command:derive_command", "Tools"),
+        FeatureCommand("analyze", "linewatt.features.tables.analyze_command:analyze", "Tools"),
     ),
-    result_kind="linewatt.report.published.kind:KIND",
+    result_kind="linewatt.features.tables.result_kind:KIND",
 )

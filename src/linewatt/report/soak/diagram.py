@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.tables.quantities import Published
+from linewatt.analysis.soak.published_summary import Published
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure

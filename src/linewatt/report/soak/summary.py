@@ -10,7 +10,7 @@ from linewatt.analysis.metrics.of_soak import J_PER_GB
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure, Ledger
-from linewatt.analysis.tables.quantities import Published
+from linewatt.analysis.soak.published_summary import Published
 from linewatt.model import Provenance
 from linewatt.report.provenance import mark
 from linewatt.report.soak.digest import HostPower, Soak

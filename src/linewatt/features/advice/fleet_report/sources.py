@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
-from linewatt.analysis.tables.analysed import case_words
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.fleet.points import OperatingPoint, operating_points, why_no_point
+from linewatt.features.tables.analysed import case_words
 from linewatt.model import Role, Trial
 from linewatt.records import Supplies
 from linewatt.report.series import plural, series_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from linewatt.analysis.tables.table import Row, parse_number, quoted, read_table, why_no_number
+from linewatt.delimited import Row, parse_number, quoted, read_table, why_no_number
 from linewatt.errors import InvalidInput
 from linewatt.units import percent_from_ratio, ratio_from_percent
 

@@ -14,12 +14,12 @@ from linewatt.analysis.power.energy_fit import BASE, BIT, PACKET, EnergyFit, Fig
 from linewatt.analysis.power.energy_rows import EndEnergy, end_energies
 from linewatt.analysis.power.idle_drift import IdleDrift
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.tables.published import PACKET_POWER, packet_energy_fit
 from linewatt.energy_model import MOST_CONDITION
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.published import PACKET_POWER, packet_energy_fit
+from linewatt.features.tables.view import from_table
 from linewatt.model import Provenance
 from linewatt.report.provenance import mark, words
-from linewatt.report.published.view import from_table
 from linewatt.report.series import case_names, plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.store.read import Result

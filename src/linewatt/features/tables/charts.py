@@ -10,8 +10,8 @@ from statistics import fmean
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.power.components import Breakdown
 from linewatt.analysis.power.packet_energy import PacketEnergy
-from linewatt.analysis.tables.published import Components, MeanRow, Means, PacketPower
-from linewatt.analysis.tables.table import parse_number
+from linewatt.delimited import parse_number
+from linewatt.features.tables.published import Components, MeanRow, Means, PacketPower
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure

@@ -15,8 +15,8 @@ from linewatt.errors import InvalidInput, StoreError
 from linewatt.units import number_ranges
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.analysis.tables.analysed import AnalysedTable
-    from linewatt.analysis.tables.table import TableWarning
+    from linewatt.delimited import TableWarning
+    from linewatt.features.tables.analysed import AnalysedTable
     from linewatt.store.read import Result
 
 MOST_BYTES = 256 * 2**20
@@ -69,10 +69,10 @@ def trials_of_table(wanted: str, *, figures: bool = False) -> tuple[str, Analyse
 
     ``figures``: also for a number of which nothing can be made.
     """
-    from linewatt.analysis.tables.analysed import EXTRA, trials_of
-    from linewatt.analysis.tables.inputs import RECOGNISED
-    from linewatt.analysis.tables.published import refuse_no_figures
-    from linewatt.analysis.tables.table import read_table
+    from linewatt.delimited import read_table
+    from linewatt.features.tables.analysed import EXTRA, trials_of
+    from linewatt.features.tables.inputs import RECOGNISED
+    from linewatt.features.tables.published import refuse_no_figures
 
     source, data = read_bytes(wanted)
     table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))

@@ -10,10 +10,10 @@ import typer
 
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json, Results
-from linewatt.cli.sources import TableOrId, is_table, read_bytes, stored_result
+from linewatt.features.tables.sources import TableOrId, is_table, read_bytes, stored_result
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.report.energy import Fitted
+    from linewatt.features.tables.energy_report import Fitted
 
 fit_app = typer.Typer(
     cls=Group, help="Fit a model to readings: what a bit and a packet cost.", no_args_is_help=True
@@ -41,7 +41,7 @@ def energy_command(
     method.
     """
     from linewatt.cli.output import print_json, print_rich
-    from linewatt.report.energy import document, rendered
+    from linewatt.features.tables.energy_report import document, rendered
 
     found = _of_table(wanted) if is_table(wanted) else _of_result(results, wanted)
     if as_json:
@@ -51,9 +51,9 @@ def energy_command(
 
 
 def _of_table(wanted: str) -> list[Fitted]:
-    from linewatt.analysis.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
-    from linewatt.analysis.tables.table import read_table
-    from linewatt.report.energy import Fitted
+    from linewatt.delimited import read_table
+    from linewatt.features.tables.energy_report import Fitted
+    from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
 
     source, data = read_bytes(wanted)
     table, _ = read_table(data, source, known=PACKET_POWER_COLUMNS)
@@ -61,7 +61,7 @@ def _of_table(wanted: str) -> list[Fitted]:
 
 
 def _of_result(results: Path, wanted: str) -> list[Fitted]:
-    from linewatt.report.energy import of_result
+    from linewatt.features.tables.energy_report import of_result
 
     with stored_result(results, wanted) as result:
         return of_result(result)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linewatt.cli.options import Json, Results
-from linewatt.cli.sources import TableOrId, is_table, stored_result, trials_of_table
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.sources import TableOrId, is_table, stored_result, trials_of_table
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
@@ -48,8 +48,8 @@ def analyze(
 def _of_table(wanted: str) -> list[Analysis]:
     from linewatt.analysis.cases.analyse import analyse
     from linewatt.analysis.cases.summary import summarise
-    from linewatt.analysis.tables.analysed import FAN, case_words
     from linewatt.cli.output import say
+    from linewatt.features.tables.analysed import FAN, case_words
     from linewatt.report.series import series_of
 
     _, read, lines = trials_of_table(wanted)

@@ -18,7 +18,7 @@ from linewatt.analysis.comparison.verdicts import MATTERS_RATIO
 from linewatt.analysis.statistics.contrasts import ALPHA, holm
 from linewatt.analysis.statistics.stats import LEVEL
 from linewatt.analysis.statistics.student import critical_t, two_sided_p
-from linewatt.analysis.tables.published import Mean, MeanRow, Means
+from linewatt.features.tables.published import Mean, MeanRow, Means
 
 Kind = Literal["higher", "lower", "small", "same", "untested"]
 NO_RUNS = "not tested: how many runs is not in the table"

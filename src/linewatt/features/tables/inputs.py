@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from linewatt import units
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.tables.table import parse_number, quoted, why_no_number
+from linewatt.delimited import parse_number, quoted, why_no_number
 
 MAX_INSTANCES = 10**9
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from linewatt import units
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.tables import groups, inputs
-from linewatt.analysis.tables.columns import COLUMNS, DerivedColumn, Readings
-from linewatt.analysis.tables.inputs import Source
-from linewatt.analysis.tables.table import Row, Table, TableWarning
+from linewatt.delimited import Row, Table, TableWarning
 from linewatt.errors import InvalidInput
+from linewatt.features.tables import groups, inputs
+from linewatt.features.tables.columns import COLUMNS, DerivedColumn, Readings
+from linewatt.features.tables.inputs import Source
 
 SIGNIFICANT_DIGITS = 12
 """Derived figures are rounded to this many digits, so that 197.01 is not shown as 197.01000000000002."""

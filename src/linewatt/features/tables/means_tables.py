@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linewatt.analysis.metrics.unit import significant
-from linewatt.analysis.tables.published import Mean, MeanRow, Means
-from linewatt.report.published.charts import parts_of
+from linewatt.features.tables.charts import parts_of
+from linewatt.features.tables.published import Mean, MeanRow, Means
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, texts
 from linewatt.units import MISSING

@@ -12,10 +12,7 @@ from typing import Any, TypeVar, get_args
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.power.packet_energy import PacketEnergy
-from linewatt.analysis.tables import published
-from linewatt.analysis.tables.quantities import published as soak_summary
-from linewatt.analysis.tables.table import Table as RawTable
-from linewatt.analysis.tables.table import read_table
+from linewatt.analysis.soak.published_summary import published as soak_summary
 from linewatt.declare import (
     COUNT,
     NUMBER,
@@ -29,11 +26,14 @@ from linewatt.declare import (
     said,
     table,
 )
+from linewatt.delimited import Table as RawTable
+from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.features.tables import charts, published
+from linewatt.features.tables import means_tables as means
 from linewatt.model import Flag, Provenance
 from linewatt.report.charts.figure import Figure
 from linewatt.report.provenance import words as sources
-from linewatt.report.published import charts, means
 from linewatt.report.series import plural
 from linewatt.report.soak.diagram import published_diagram
 from linewatt.report.soak.summary import quantity_facts

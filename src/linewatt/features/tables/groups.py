@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.tables.table import Row, Table, parse_number
+from linewatt.delimited import Row, Table, parse_number
 
 CASE_COLUMNS = frozenset(
     {

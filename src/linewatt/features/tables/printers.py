@@ -10,12 +10,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.declare import TEXT, Schema, listing, one_of, record
+from linewatt.features.tables.view import View, view_schemas
 from linewatt.foreign import one_line
 from linewatt.report.charts.figure import drawn
 from linewatt.report.printing.export import identity, identity_schema, when
 from linewatt.report.printing.html import page
 from linewatt.report.printing.text_table import render
-from linewatt.report.published.view import View, view_schemas
 from linewatt.report.section import Section, listed
 
 

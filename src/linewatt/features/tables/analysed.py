@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Anybody's table of a series as trials, so that tables and results are judged by one finder. Pure.
 
-Columns are those of ``derive`` (analysis/tables/inputs.py) and those of EXTRA. Rows that agree in what
+Columns are those of ``derive`` (features/tables/inputs.py) and those of EXTRA. Rows that agree in what
 describes a case are trials of it. Nothing is guessed: what the table lacks is unknown.
 """
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from linewatt.analysis.power.totals import SYSTEM_SCOPES
-from linewatt.analysis.tables import groups, inputs
-from linewatt.analysis.tables.columns import COLUMNS
-from linewatt.analysis.tables.imported import one_of, same_words, test_of
-from linewatt.analysis.tables.inputs import Source
-from linewatt.analysis.tables.table import Row, Table, TableWarning
+from linewatt.delimited import Row, Table, TableWarning
 from linewatt.errors import InvalidInput
+from linewatt.features.tables import groups, inputs
+from linewatt.features.tables.columns import COLUMNS
+from linewatt.features.tables.imported import one_of, same_words, test_of
+from linewatt.features.tables.inputs import Source
 from linewatt.model import Case, CpuShares, EndResult, PowerResult, Provenance, Trial
 from linewatt.network.framing import Framing, goodput_bps
 from linewatt.units import bps_from_gbps

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linewatt import units
-from linewatt.cli.sources import folded, read_bytes
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.sources import folded, read_bytes
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
 
-    from linewatt.analysis.tables.derive import DerivedTable
-    from linewatt.analysis.tables.quantities import Published
-    from linewatt.analysis.tables.table import Table, TableWarning
+    from linewatt.analysis.soak.published_summary import Published
+    from linewatt.delimited import Table, TableWarning
+    from linewatt.features.tables.derive import DerivedTable
     from linewatt.report.table import Table as Shown
 
 SCHEMA_VERSION = 1
@@ -39,11 +39,11 @@ def derive_command(
     leaves what is derived from it empty, with a warning on stderr. docs/metrics.md defines every column.
     A table of quantity, value and unit is the summary of a soak: docs/soak.md.
     """
-    from linewatt.analysis.tables.derive import derive
-    from linewatt.analysis.tables.inputs import RECOGNISED
-    from linewatt.analysis.tables.quantities import is_quantities
-    from linewatt.analysis.tables.table import read_table
+    from linewatt.analysis.soak.published_summary import is_quantities
     from linewatt.cli.output import print_csv, print_json, say
+    from linewatt.delimited import read_table
+    from linewatt.features.tables.derive import derive
+    from linewatt.features.tables.inputs import RECOGNISED
 
     if as_json and as_csv:
         raise InvalidInput("--json and --csv exclude each other: choose one")
@@ -70,7 +70,7 @@ def derive_command(
 
 def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
     """A table with a row a quantity: a soak's summary."""
-    from linewatt.analysis.tables.quantities import published
+    from linewatt.analysis.soak.published_summary import published
     from linewatt.cli.output import print_csv, print_json, say
 
     summary = published(raw)
@@ -104,8 +104,8 @@ def json_rows(derived: DerivedTable) -> list[dict[str, Any]]:
     A column that linewatt reads as numbers holds numbers or ``None``. Any other column of the input holds
     numbers when every filled cell is one, and its text as found otherwise; names stay text.
     """
-    from linewatt.analysis.tables.groups import CASE_COLUMNS
-    from linewatt.analysis.tables.inputs import NUMERIC
+    from linewatt.features.tables.groups import CASE_COLUMNS
+    from linewatt.features.tables.inputs import NUMERIC
 
     rows: list[dict[str, Any]] = [{} for _ in derived.table.rows]
     for column in derived.table.columns:
@@ -125,7 +125,7 @@ def _json_number(cell: str, *, exact: bool) -> int | float | None:
 
     With ``exact`` also for digits that are a name (007), and for more of them than a double holds.
     """
-    from linewatt.analysis.tables.table import parse_number
+    from linewatt.delimited import parse_number
 
     value = parse_number(cell)
     digits = cell.lstrip("+-")
@@ -172,8 +172,8 @@ def _print_table(derived: DerivedTable) -> None:
 
 def naming_columns(derived: DerivedTable) -> list[str]:
     """The columns of the input that say what a row is, for a terminal too narrow for all."""
-    from linewatt.analysis.tables.groups import group_columns
-    from linewatt.analysis.tables.inputs import NUMERIC
+    from linewatt.features.tables.groups import group_columns
+    from linewatt.features.tables.inputs import NUMERIC
 
     names = {"instances", *group_columns(derived.table, NUMERIC)}
     return [column for column in derived.table.columns if column in names]
@@ -181,7 +181,7 @@ def naming_columns(derived: DerivedTable) -> list[str]:
 
 def _table(derived: DerivedTable, keys: Sequence[str], heads: Sequence[str]) -> Shown:
     """These columns, of which ``keys`` are repeated where the table is split."""
-    from linewatt.analysis.tables.table import parse_number
+    from linewatt.delimited import parse_number
     from linewatt.report import table as shown
 
     def head(column: str) -> shown.Head:

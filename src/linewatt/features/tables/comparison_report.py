@@ -11,15 +11,15 @@ from typing import Any, get_args
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.comparison.published_means import Kind, MeanChange, MeansCompared, compare_means
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.statistics.contrasts import ALPHA
-from linewatt.analysis.tables.published import MEANS
 from linewatt.declare import NUMBER, TEXT, Schema, choice, listing, maybe, record, said, table, version
 from linewatt.errors import InvalidInput
+from linewatt.features.tables.means_comparison import Kind, MeanChange, MeansCompared, compare_means
+from linewatt.features.tables.published import MEANS
+from linewatt.features.tables.view import means_of
 from linewatt.foreign import one_line
 from linewatt.report.printing.text_table import render
-from linewatt.report.published.view import means_of
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.store.read import load, load_manifest

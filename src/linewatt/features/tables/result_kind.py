@@ -33,19 +33,19 @@ class PublishedKind:
         return f"a published table ({manifest.imported_kind})"
 
     def page(self, result: Result, pages: Environment | None) -> str:
-        from linewatt.report.published.printers import render_page
-        from linewatt.report.published.view import view
+        from linewatt.features.tables.printers import render_page
+        from linewatt.features.tables.view import view
 
         return render_page(view(result), pages)
 
     def document(self, result: Result) -> dict[str, Any]:
-        from linewatt.report.published.printers import document
-        from linewatt.report.published.view import view
+        from linewatt.features.tables.printers import document
+        from linewatt.features.tables.view import view
 
         return document(view(result))
 
     def rows(self, result: Result) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
-        from linewatt.report.published.view import view
+        from linewatt.features.tables.view import view
 
         rows = view(result).rows
         return [*dict.fromkeys(name for row in rows for name in row)], rows
@@ -54,15 +54,15 @@ class PublishedKind:
         return None
 
     def terminal(self, result: Result, width: int | None) -> RenderableType:
-        from linewatt.report.published.printers import show
-        from linewatt.report.published.view import view
+        from linewatt.features.tables.printers import show
+        from linewatt.features.tables.view import view
 
         return show(view(result), width)
 
     def markdown(self, result: Result) -> Iterator[str]:
+        from linewatt.features.tables.view import view
         from linewatt.report.printing import markdown
         from linewatt.report.printing.markdown_report import top
-        from linewatt.report.published.view import view
         from linewatt.report.section import listed
 
         table_view = view(result)
@@ -72,8 +72,8 @@ class PublishedKind:
         yield from markdown.lines(listed("Notes", table_view.notes), 2)
 
     def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
+        from linewatt.features.tables.view import view
         from linewatt.report.listing import Best, Listed
-        from linewatt.report.published.view import view
 
         table_view = view(result)
         throughput_bps, reason = table_view.throughput_bps, table_view.answer
@@ -88,17 +88,17 @@ class PublishedKind:
         return None
 
     def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
-        from linewatt.report.published.comparison import compared
+        from linewatt.features.tables.comparison_report import compared
 
         return compared(sides, plain=plain)
 
     def schema(self) -> Schema:
-        from linewatt.report.published.printers import schema
+        from linewatt.features.tables.printers import schema
 
         return schema()
 
     def comparison_schemas(self) -> list[Schema]:
-        from linewatt.report.published.comparison import schema
+        from linewatt.features.tables.comparison_report import schema
 
         return [schema()]
 

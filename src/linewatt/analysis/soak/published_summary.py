@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from linewatt import units
 from linewatt.analysis.soak.figures import Disagreement, rate_disagrees
-from linewatt.analysis.tables.table import Row, Table, TableWarning, parse_number, quoted, why_no_number
+from linewatt.delimited import Row, Table, TableWarning, parse_number, quoted, why_no_number
 from linewatt.model import Flag
 
 COLUMNS = frozenset({"quantity", "value", "unit"})

@@ -14,10 +14,10 @@ from typing import Any, TypeVar, get_args
 
 from linewatt.analysis.cases.shares import SHARES
 from linewatt.analysis.power.totals import SYSTEM_SCOPES
-from linewatt.analysis.tables import inputs
-from linewatt.analysis.tables.inputs import BadCell
-from linewatt.analysis.tables.table import Row, Table, quoted
+from linewatt.delimited import Row, Table, quoted
 from linewatt.errors import InvalidInput
+from linewatt.features.tables import inputs
+from linewatt.features.tables.inputs import BadCell
 from linewatt.model import (
     Case,
     CpuShares,

@@ -15,12 +15,12 @@ from linewatt.analysis.power import energy_design
 from linewatt.analysis.power.components import Part
 from linewatt.analysis.power.energy_fit import BASE, EnergyFit, energy_fit
 from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
-from linewatt.analysis.tables import inputs
-from linewatt.analysis.tables.derive import derive
-from linewatt.analysis.tables.groups import CASE_COLUMNS
-from linewatt.analysis.tables.imported import Reader, aligned, one_of, same_words
-from linewatt.analysis.tables.table import Row, Table, TableWarning, parse_number
+from linewatt.delimited import Row, Table, TableWarning, parse_number
 from linewatt.errors import InvalidInput
+from linewatt.features.tables import inputs
+from linewatt.features.tables.derive import derive
+from linewatt.features.tables.groups import CASE_COLUMNS
+from linewatt.features.tables.imported import Reader, aligned, one_of, same_words
 from linewatt.model import Provenance
 from linewatt.units import bps_from_gbps, format_rate
 
