@@ -15,10 +15,10 @@ from linewatt.hosts.base import HostSpec, goes_with_its_command
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, Shape, TestName
 from linewatt.network.description import HostNetwork
+from linewatt.power_source_keys import SourceValues
 from linewatt.records import Component, Supplies
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import PowerConfig
-from linewatt.sensors.power.source_keys import SourceValues
 from linewatt.sensors.registry import POWER
 
 Order = Literal["interleaved", "mirrored", "sequential", "random"]

@@ -16,7 +16,7 @@ from linewatt.campaign.campaign import Campaign, PowerSource, power_config
 from linewatt.document import show_value
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
-from linewatt.sensors.power.source_keys import stored_values, values_of
+from linewatt.power_source_keys import stored_values, values_of
 from linewatt.sensors.registry import SENSORS
 
 

@@ -37,7 +37,7 @@ from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts.cores import core_groups
 from linewatt.hosts.facts.read import Facts
 from linewatt.model import Trial
-from linewatt.sensors.power.source_keys import correct_trial
+from linewatt.power_source_keys import correct_trial
 from linewatt.store import read, samples
 from linewatt.store.write import write_trial
 

@@ -21,6 +21,7 @@ from linewatt.core.feature import named_result
 from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
+from linewatt.power_source_keys import SourceValues, correct_trial, values_of
 from linewatt.records import (
     SCHEMA_VERSION,
     Connection,
@@ -34,7 +35,6 @@ from linewatt.records import (
     Repeats,
     Searches,
 )
-from linewatt.sensors.power.source_keys import SourceValues, correct_trial, values_of
 from linewatt.store import derived, sums
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters

@@ -36,8 +36,8 @@ from linewatt.campaign.entries.users import SoakField, UsersEntry
 from linewatt.document import Part
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Direction, Family
+from linewatt.power_source_keys import key_fields
 from linewatt.sensors.base import Sensor, SensorConfig
-from linewatt.sensors.power.source_keys import key_fields
 from linewatt.sensors.registry import POWER, SENSORS
 from linewatt.tuning.factors import FACTORS
 from linewatt.tuning.factors import Factor as HostFactor

@@ -22,8 +22,8 @@ from linewatt.foreign import STORED, contained, read_json, understood
 from linewatt.hosts.clock import now_s
 from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
+from linewatt.power_source_keys import correct_trial
 from linewatt.sensors.power.dynamics import Dynamics
-from linewatt.sensors.power.source_keys import correct_trial
 from linewatt.store import derived, raw, read
 from linewatt.store.meters import CODE, Key, known_of, looked_slow, refuting
 from linewatt.store.write import ORIGINALS, RAW
