@@ -6,5 +6,5 @@ from linewatt.core.feature import Feature
 FEATURE = Feature(
     name="soak",
     summary="one long load, its steadiness and its ledger of bytes",
-    result_kind="linewatt.report.soak.kind:KIND",
+    result_kind="linewatt.features.soak.result_kind:KIND",
 )
