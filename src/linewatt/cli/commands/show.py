@@ -22,6 +22,7 @@ OF_THE_ANSWER = (
     "rich.console",
     "linewatt.report.table",
     "linewatt.report.section",
+    "linewatt.report.kinds",
     "linewatt.report.printing.screen",
     "linewatt.analysis.flags.case",
     "linewatt.analysis.cases.summary",
