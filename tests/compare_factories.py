@@ -10,10 +10,10 @@ from typing import Any
 
 from tests.report_factories import CREATED_S, FACTS, host, result, trial
 
+from linewatt.analysis.comparison.case_runs import by_case
 from linewatt.analysis.comparison.compare import Comparison, compare
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
 from linewatt.analysis.comparison.rows import Options
-from linewatt.analysis.comparison.runs import by_case
 from linewatt.model import Case, Trial
 from linewatt.store.read import Result
 

@@ -21,8 +21,8 @@ from linewatt.analysis.cases import regimes
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.comparison.case_runs import CaseRuns, Measured, by_case
 from linewatt.analysis.comparison.matching import Side, match_two
-from linewatt.analysis.comparison.runs import CaseRuns, Measured, by_case
 from linewatt.analysis.flags.group import slower_pairs
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import Limit

@@ -25,7 +25,7 @@ from tests.unit.conftest import Run
 from linewatt.analysis.cases.rate_search import RateSearch, Rule, next_step, searches
 from linewatt.analysis.cases.search import FAILURES
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.comparison.runs import by_case
+from linewatt.analysis.comparison.case_runs import by_case
 from linewatt.analysis.flags.case import limit_flags
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign

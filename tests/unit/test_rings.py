@@ -19,7 +19,7 @@ from tests.wiring import Given, both, counters, cpu, story, without
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.comparison.runs import by_case
+from linewatt.analysis.comparison.case_runs import by_case
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.power.energy_rows import end_energies
 from linewatt.campaign import stored

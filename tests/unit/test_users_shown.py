@@ -11,8 +11,8 @@ from rich.console import Console
 from tests.report_factories import host, result
 from tests.unit.test_users_experiment import CASE, SETUP, SIZE, WHOLE, run_of
 
+from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.matching import Side, match_two
-from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.words import describe
 from linewatt.loads.registry import DEFAULT, LOADS

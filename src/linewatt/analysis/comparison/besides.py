@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_version
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
 from linewatt.core.feature import feature_functions
 from linewatt.hosts.facts.cores import core_is

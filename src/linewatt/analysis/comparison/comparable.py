@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
+from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.in_force import offload_shown
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.errors import ParseError
 from linewatt.loads.base import Load, Version
 from linewatt.loads.registry import LOADS, load_of

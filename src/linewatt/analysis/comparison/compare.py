@@ -10,6 +10,7 @@ from typing import Literal
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import FlagCount, count_flags
 from linewatt.analysis.comparison.besides import Beside, besides
+from linewatt.analysis.comparison.case_runs import CaseRuns, Measured
 from linewatt.analysis.comparison.comparable import Ends, Obstacle, Sides, obstacles
 from linewatt.analysis.comparison.differences import Difference, differences
 from linewatt.analysis.comparison.jobs import (
@@ -21,7 +22,6 @@ from linewatt.analysis.comparison.jobs import (
 )
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
 from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, overall
-from linewatt.analysis.comparison.runs import CaseRuns, Measured
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.power.totals import SCOPE_WORDS

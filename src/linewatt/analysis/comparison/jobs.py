@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from linewatt.analysis.comparison.case_runs import Measured
 from linewatt.analysis.comparison.comparable import (
     LOAD_CODES,
     OFFLOADS,
@@ -23,7 +24,6 @@ from linewatt.analysis.comparison.comparable import (
 )
 from linewatt.analysis.comparison.differences import Difference, differences, rank_of
 from linewatt.analysis.comparison.matching import Match, Matching, Side
-from linewatt.analysis.comparison.runs import Measured
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RESPONSES, Quantity, SoakRun
 from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from linewatt.analysis.comparison.case_runs import CaseRuns, Measured
 from linewatt.analysis.comparison.comparable import Ends, alike_runs, obstacles
 from linewatt.analysis.comparison.compare import watts_differ
 from linewatt.analysis.comparison.jobs import job_obstacles
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.runs import CaseRuns, Measured
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.soak.job import Job

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from linewatt.analysis.comparison.case_runs import CaseRuns, by_case
 from linewatt.analysis.comparison.differences import digest
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.runs import CaseRuns, by_case
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
 from linewatt.store.read import Result, load, load_manifest

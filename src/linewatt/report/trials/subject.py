@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from linewatt.analysis.cases.matrix import Matrix
 from linewatt.analysis.cases.summary import CaseSummary, mean_bps
+from linewatt.analysis.comparison.case_runs import by_case
 from linewatt.analysis.comparison.effects import GroupEffects, MainEffect, ResponseEffects, without_factors
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels
-from linewatt.analysis.comparison.runs import by_case
 from linewatt.analysis.metrics.metric import Response
 from linewatt.campaign.factors import is_of_clients_too
 from linewatt.findings import Figure
