@@ -141,6 +141,9 @@ class Feature:
     result_names: tuple[ResultName, ...] = ()
     result_keys: tuple[ResultKey, ...] = ()
     power_source_keys: tuple[PowerSourceKey, ...] = ()
+    stored_files: str = ""
+    """path to a function of a result's directory that yields what this feature stores beside trials: the path
+    of each, and a function without arguments that reads it and raises StoreError where it cannot"""
     result_kind: str = ""
     """path to a ``linewatt.report.kinds.ResultKind``, for results of this feature that hold no trials"""
     power_notes: str = ""

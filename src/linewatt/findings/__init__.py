@@ -18,7 +18,6 @@ from linewatt.findings import (
     paths,
     placement,
     power,
-    soak,
     steadiness,
     verdict,
     window,
@@ -43,7 +42,6 @@ CORE_ROOMS: dict[str, tuple[Kind, ...]] = {
     "Idle": idle.KINDS,
     "Limits": limits.KINDS,
     "Runs and verdicts": verdict.KINDS,
-    "Soaks": soak.KINDS,
 }
 """heading → kinds, in the order of the document; those of features follow"""
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from linewatt.core.feature import feature_functions
 from linewatt.errors import StoreError
 from linewatt.store import raw, read, samples, sums
-from linewatt.store.soak import soak
 from linewatt.store.sums import Problem
 
 
@@ -49,12 +49,8 @@ def _unreadable(result: Path) -> Iterator[Problem]:
         parquet = folder / "samples.parquet"
         readers.append((parquet, partial(samples.read_channels, parquet)))
     readers += [(pack, partial(raw.texts, raw.folder_of(pack))) for pack in raw.packs(result)]
-    if soak.is_soak(result):
-        readers.append((result / soak.FOLDER, partial(soak.parts, result)))
-        readers += [
-            (chunk, partial(samples.read_channels, chunk))
-            for chunk in sorted((result / soak.FOLDER).glob("part-*/chunk-*.parquet"))
-        ]
+    for stored_files in feature_functions("stored_files"):
+        readers += stored_files(result)
     with read.readable(result):
         for path, reader in readers:
             try:

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a soak, each with what reads it, for ``linewatt verify``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from linewatt.store import samples
+from linewatt.store.soak import soak
+
+
+def stored_files(result: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """Its parts, then each chunk of samples; nothing of a result that is none."""
+    if soak.is_soak(result):
+        yield result / soak.FOLDER, partial(soak.parts, result)
+        for chunk in sorted((result / soak.FOLDER).glob("part-*/chunk-*.parquet")):
+            yield chunk, partial(samples.read_channels, chunk)
