@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib import import_module
@@ -196,6 +197,38 @@ def test_two_features_never_add_one_key(tmp_path: Path, key: str, what: str) -> 
     refused = linewatt("hello", path=tmp_path)
     message = f"linewatt: key {what} is in two packages, linewatt and thirdparty; uninstall one of them\n"
     assert (refused.returncode, refused.stderr) == (2, message)
+
+
+def test_a_feature_is_there_only_with_what_it_needs(tmp_path: Path) -> None:
+    source = GREETING.replace('summary="says hello"', 'summary="says hello", needs=("absent",)')
+    install(tmp_path, {"linewatt.features": "greeting = thirdparty:FEATURE"}, source)
+    listed = linewatt("features", path=tmp_path)
+    assert listed.returncode == 0
+    assert "greeting" not in listed.stdout
+    source = GREETING.replace('summary="says hello"', 'summary="says hello", needs=("history",)')
+    (tmp_path / "other").mkdir()
+    install(tmp_path / "other", {"linewatt.features": "greeting = thirdparty:FEATURE"}, source)
+    assert "greeting" in linewatt("features", path=tmp_path / "other").stdout
+
+
+def test_pairs_of_features_are_those_that_one_needs() -> None:
+    """A feature that imports another names it under ``needs``, and import-linter's contract has the pair."""
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    (contract,) = (
+        contract
+        for contract in settings["tool"]["importlinter"]["contracts"]
+        if contract["name"] == "features never import each other"
+    )
+    pairs = re.findall(
+        r"features\.(\w+)\.\S+ -> linewatt\.features\.(\w+)", "\n".join(contract["ignore_imports"])
+    )
+    needed = [
+        (item.feature.name, name)
+        for item in installed_features()
+        if item.distribution == "linewatt"
+        for name in item.feature.needs
+    ]
+    assert sorted(pairs) == sorted(needed)
 
 
 def test_a_command_whose_path_leads_nowhere_is_named() -> None:

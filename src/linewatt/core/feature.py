@@ -135,6 +135,8 @@ class Feature:
     name: str
     summary: str
     """what it is for, in a few words without a full stop"""
+    needs: tuple[str, ...] = ()
+    """names of features that it uses: without one of them it is not there either"""
     commands: tuple[FeatureCommand, ...] = ()
     documents: tuple[FeatureDocument, ...] = ()
     findings: tuple[FeatureFindings, ...] = ()
@@ -176,7 +178,7 @@ def installed_features() -> tuple[InstalledFeature, ...]:
     Raises InvalidInput for a package whose feature cannot be imported, or whose name or command another
     feature has.
     """
-    installed = (*_shipped_features(), *_third_party_features())
+    installed = _with_what_they_need((*_shipped_features(), *_third_party_features()))
     _refuse_duplicates((f"feature {item.feature.name!r}", item) for item in installed)
     _refuse_duplicates(
         (f"command {command.word!r}", item) for item in installed for command in item.feature.commands
@@ -237,6 +239,12 @@ def named_result(root: Path, name: str) -> Path | None:
         if result_name.word == word
     ]
     return load(paths[0], f"result {name!r}")(root, name) if paths else None
+
+
+def _with_what_they_need(installed: tuple[InstalledFeature, ...]) -> tuple[InstalledFeature, ...]:
+    names = {item.feature.name for item in installed}
+    usable = tuple(item for item in installed if names.issuperset(item.feature.needs))
+    return usable if len(usable) == len(installed) else _with_what_they_need(usable)
 
 
 def _shipped_features() -> Iterator[InstalledFeature]:

@@ -7,6 +7,7 @@ from linewatt.core.feature import Feature, FeatureCommand
 FEATURE = Feature(
     name="advice",
     summary="how many servers a target takes, and which power supplies suit one",
+    needs=("tables",),
     commands=(FeatureCommand("advise", "linewatt.features.advice.command:advise_app", "Tools"),),
     power_notes="linewatt.features.advice.psu_report:power_notes",
 )

@@ -6,6 +6,7 @@ from linewatt.core.feature import Feature, FeatureCommand, FeatureFindings
 FEATURE = Feature(
     name="importing",
     summary="files of other tools, published tables and bundles as results",
+    needs=("tables",),
     commands=(FeatureCommand("import", "linewatt.features.importing.command:import_command", "Read"),),
     findings=(FeatureFindings("Imports", "linewatt.features.importing.findings:KINDS"),),
 )

@@ -6,5 +6,6 @@ from linewatt.core.feature import Feature, FeatureCommand
 FEATURE = Feature(
     name="rehearse",
     summary="a campaign's changes tried on guests shaped like its hosts",
+    needs=("lab",),
     commands=(FeatureCommand("rehearse", "linewatt.features.rehearse.command:rehearse", "Measure"),),
 )

@@ -10,6 +10,7 @@ from linewatt.core.feature import Feature, FeatureCommand
 FEATURE = Feature(
     name="serve",
     summary="results, and runs as they go on, in a browser",
+    needs=("history",),
     commands=(FeatureCommand("serve", "linewatt.features.serve.command:serve", "Read"),),
     run_observer="linewatt.features.serve.broadcast.broadcast:Broadcast",
 )
