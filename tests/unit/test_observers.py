@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import ClassVar
 
@@ -48,6 +48,15 @@ class Absent(Notes):
     async def during(self, result: Path, state: Path, *, resumable: bool) -> AsyncIterator[None]:
         raise OSError("no socket")
         yield
+
+
+class Late(Notes):
+    @asynccontextmanager
+    async def during(self, result: Path, state: Path, *, resumable: bool) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            raise OSError("disk full")
 
 
 class Broken(Notes):
@@ -113,6 +122,26 @@ def test_a_run_begins_without_an_observer_that_cannot(
     asyncio.run(run())
     assert shown == [events.Phase("feature 'absent' hears no more of this run: OSError: no socket"), PHASE]
     assert made[-1].notes == []
+
+
+@pytest.mark.parametrize("fault", [None, ValueError("of the run")])
+def test_an_observer_that_fails_at_its_end_is_shown_and_ends_no_run(
+    monkeypatch: pytest.MonkeyPatch, fault: ValueError | None
+) -> None:
+    feature = Feature(name="late", summary="", run_observer=f"{__name__}:Late")
+    installed = (InstalledFeature(feature, "x", "1"),)
+    monkeypatch.setattr("linewatt.engine.observers.installed_features", lambda: installed)
+    shown: list[events.Event] = []
+    observers = Observers(shown.append, lambda ends: [])
+
+    async def run() -> None:
+        async with observers.during(Path("result"), Path("state"), resumable=False):
+            if fault is not None:
+                raise fault
+
+    with nullcontext() if fault is None else pytest.raises(ValueError, match="of the run"):
+        asyncio.run(run())
+    assert shown == [events.Phase("feature 'late' hears no more of this run: OSError: disk full")]
 
 
 def test_serve_offers_each_run_to_watchers() -> None:

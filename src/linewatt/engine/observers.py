@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Protocol
 
 from linewatt.core.feature import installed_features
@@ -68,8 +70,26 @@ class Observers:
         """Around the part of the run that has a result."""
         async with AsyncExitStack() as stack:
             for name, observer in tuple(self._observers.items()):
+                context = observer.during(result, state, resumable=resumable)
                 try:
-                    await stack.enter_async_context(observer.during(result, state, resumable=resumable))
+                    await context.__aenter__()
                 except Exception as error:  # noqa: BLE001 - a watcher's fault is not the run's
                     self._drop(name, error)
+                else:
+                    stack.push_async_exit(partial(self._leave, name, context))
             yield
+
+    async def _leave(
+        self,
+        name: str,
+        context: AbstractAsyncContextManager[None],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let an observer end, whatever ended the run; its own fault is shown, and ends nothing."""
+        try:
+            await context.__aexit__(kind, error, trace)
+        except Exception as fault:  # noqa: BLE001 - a watcher's fault is not the run's
+            if fault is not error:
+                self._drop(name, fault)
