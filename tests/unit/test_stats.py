@@ -13,11 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.amounts import inputs
+from tests.report_factories import trial
 
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.metrics.of_power import POWER_METRICS
+from linewatt.analysis.metrics.of_trial import BY_NAME, METRICS
 from linewatt.analysis.statistics.repeats import Rule
-from linewatt.analysis.statistics.stats import Interval, estimate, t_quantile
-from linewatt.report.columns import COLUMNS
+from linewatt.analysis.statistics.stats import Interval, Quantity, estimate, t_quantile
+from linewatt.model import Case
+from linewatt.report.columns import COLUMNS, ci_text, export
 
+CASE = Case("tcp", "gen", "dut")
 MEAN_BPS, CV = 94e9, 0.02
 SHAPES = ("normal", "skewed")
 
@@ -155,3 +161,107 @@ def test_throughput_and_efficiency_are_exported_with_their_interval_and_its_meth
         "efficiency_receiver_bps_per_core",
         "efficiency_sender_bps_per_core",
     ]
+
+
+@given(
+    st.lists(st.floats(min_value=0, max_value=1e12), min_size=2, max_size=25),
+    st.sampled_from(["positive", "ratio"]),
+)
+@settings(deadline=None, max_examples=inputs(100))
+def test_no_interval_has_what_its_quantity_cannot_be(values: list[float], quantity: Quantity) -> None:
+    most = 1.0 if quantity == "ratio" else np.inf
+    one = estimate([min(most, value) for value in values], quantity)
+    assert one is not None
+    found = one.interval()
+    assert found is not None
+    assert 0 <= found.low <= one.mean * (1 + 1e-9)
+    assert one.mean * (1 - 1e-9) <= found.high <= most * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "quantity", "method"),
+    [
+        ([1.978, 2.756], "positive", "student-t-cut"),
+        ([1.2, 2.1, 3.4], "positive", "student-t-log"),
+        ([0.001, 0.0, 0.004], "ratio", "student-t-logit"),
+        ([0.0, 0.0, 0.003, 0.0], "ratio", "student-t-logit"),
+        ([0.9, 0.999, 0.95], "ratio", "student-t-logit"),
+        ([-1.0, 4.0, 2.0], "signed", "student-t"),
+    ],
+)
+def test_an_interval_that_would_cross_a_bound_says_how_it_was_kept_within(
+    values: list[float], quantity: Quantity, method: str
+) -> None:
+    found, plain = estimate(values, quantity), interval(values)
+    assert found is not None
+    assert plain is not None
+    assert plain.low < 0 or (quantity == "ratio" and plain.high > 1), "Student's crosses the bound"
+    bounded = found.interval()
+    assert bounded is not None
+    assert bounded.method == method
+    assert (bounded.low < 0) == (quantity == "signed")
+
+
+@pytest.mark.parametrize("quantity", ["positive", "ratio"])
+def test_an_interval_that_crosses_no_bound_is_students(quantity: Quantity) -> None:
+    values = [0.94, 0.93, 0.95, 0.945]
+    found = estimate(values, quantity)
+    assert found is not None
+    assert found.interval() == interval(values)
+
+
+def drawn_near_a_bound(shape: str, n: int) -> tuple[Any, float, Quantity]:
+    """Runs of which many intervals would cross a bound, with the mean they are drawn around."""
+    rng = np.random.default_rng(n)
+    cases = 3_000
+    if shape == "normal":
+        drawn = rng.normal(1, 0.3, size=(cases, n))
+        return drawn[(drawn > 0).all(axis=1)], 1.0, "positive"
+    if shape == "skewed":
+        sigma = np.sqrt(np.log(2))
+        return rng.lognormal(-(sigma**2) / 2, sigma, size=(cases, n)), 1.0, "positive"
+    return rng.beta(1, 99, size=(cases, n)), 0.01, "ratio"
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("shape", ["normal", "skewed", "loss"])
+def test_intervals_within_bounds_cover_at_least_as_much_as_students(shape: str, n: int) -> None:
+    drawn, mean, quantity = drawn_near_a_bound(shape, n)
+    within = plainly = crossed = of_crossed = 0
+    for values in drawn.tolist():
+        one = estimate(values, quantity)
+        assert one is not None
+        found, plain = one.interval(), interval(values)
+        assert found is not None
+        assert plain is not None
+        covers = found.low <= mean <= found.high
+        within += covers
+        plainly += plain.low <= mean <= plain.high
+        crossed += found.method != "student-t"
+        of_crossed += covers and found.method != "student-t"
+    assert within >= plainly - 0.003 * len(drawn)
+    assert of_crossed >= 0.95 * crossed
+    if shape == "normal":
+        assert 0.94 <= within / len(drawn) <= 0.96
+    elif n == 3:
+        assert within >= plainly + 0.02 * len(drawn), "skewed runs are covered more often"
+
+
+def test_metrics_say_what_they_cannot_be() -> None:
+    signed = {metric.name for metric in (*METRICS, *POWER_METRICS) if metric.quantity == "signed"}
+    assert signed == {
+        "target_deviation_ratio",
+        "idle_w",
+        "dynamic_w",
+        "dynamic_w_per_bps",
+        "dynamic_energy_j_per_bit",
+    }
+    assert BY_NAME["lost_ratio"].quantity == "ratio"
+
+
+def test_two_runs_far_apart_are_shown_with_what_was_cut() -> None:
+    (summary,) = summarise([trial(number, CASE, bps, 1.0) for number, bps in ((1, 1.978e9), (2, 2.756e9))])
+    speed = BY_NAME["throughput_bps"]
+    assert ci_text(speed, summary, speed.units[0]) == "0 to 7.310, cut at what is possible"
+    row = export(speed, summary)
+    assert (row["throughput_bps_ci95_low"], row["throughput_bps_ci95_method"]) == (0.0, "student-t-cut")

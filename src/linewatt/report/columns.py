@@ -31,6 +31,8 @@ from linewatt.report.table import Cell, Head
 from linewatt.units import MISSING
 
 Value = Estimate | float | int | None
+CUT = "cut at what is possible"
+"""behind an interval that Student's t would have reach below 0, or beyond 100 %"""
 
 
 def case_cell(metric: Metric, summary: CaseSummary, unit: Unit) -> Cell:
@@ -48,7 +50,8 @@ def ci_text(metric: Metric, summary: CaseSummary, unit: Unit) -> str | None:
     interval = value.interval() if metric.show_ci and isinstance(value, Estimate) else None
     if interval is None:
         return None
-    return " to ".join(unit.text(unit.from_si(end)) for end in (interval.low, interval.high))
+    ends = " to ".join(unit.text(unit.from_si(end)) for end in (interval.low, interval.high))
+    return f"{ends}, {CUT}" if interval.is_cut else ends
 
 
 def head(metric: Metric, unit: Unit) -> Head:

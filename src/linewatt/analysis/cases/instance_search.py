@@ -229,7 +229,9 @@ def _steps(trials: Sequence[Trial]) -> dict[int, Step]:
     for one in trials:
         own.setdefault(one.case.instances, []).append(one)
     return {
-        number: Step(found[0].case, tuple(found), estimate(one.throughput_bps for one in _done(found)))
+        number: Step(
+            found[0].case, tuple(found), estimate((one.throughput_bps for one in _done(found)), "positive")
+        )
         for number, found in own.items()
     }
 

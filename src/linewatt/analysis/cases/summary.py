@@ -149,7 +149,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
     done = [trial for trial in trials if trial.status == "done"]
     failed = [trial for trial in trials if trial.status == "failed"]
     reasons: dict[str, str] = {}
-    values = estimates(_reads_of(case, done), done, reasons)
+    values = estimates(_reads_of(case, done), done, reasons, _QUANTITIES)
     measured: dict[str, Any] = {}
     for role in _ROLES:
         for part in PARTS:
@@ -199,6 +199,7 @@ def _sent_segments(case: Case, done: Sequence[Trial]) -> float | None:
 
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
+_QUANTITIES = {metric.name: metric.quantity for metric in METRICS}
 
 
 def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:

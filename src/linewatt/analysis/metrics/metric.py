@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.analysis.statistics.stats import Estimate, Quantity, estimate
 from linewatt.findings import Figure
 from linewatt.model import Role, TestName, Trial, is_request_response, is_tcp
 from linewatt.units import BPS_PER_GBPS
@@ -79,6 +79,8 @@ class Metric:
     show_sd: bool = False
     show_ci: bool = False
     """whether JSON, CSV and the report have its 95 % CI"""
+    quantity: Quantity = "positive"
+    """which means are possible, so that its CI has no others"""
     rank: int = 0
     """of its column on a narrow terminal, as that of a :class:`linewatt.report.table.Head`"""
     figure: Figure | None = None
@@ -148,13 +150,20 @@ def means_something(loads: Loads, test: TestName) -> bool:
 
 
 def estimates(
-    reads: Mapping[str, Callable[[Trial], Value]], trials: Sequence[Trial], reasons: dict[str, str]
+    reads: Mapping[str, Callable[[Trial], Value]],
+    trials: Sequence[Trial],
+    reasons: dict[str, str],
+    quantities: Mapping[str, Quantity] | None = None,
 ) -> dict[str, Estimate | None]:
-    """Mean and spread over done trials by name; ``reasons`` gets why some or all of them have none."""
+    """Mean and spread over done trials by name; ``reasons`` gets why some or all of them have none.
+
+    ``quantities``: which means are possible, by name.
+    """
+    quantities = quantities or {}
     by_name: dict[str, Estimate | None] = {}
     for name, read in reads.items():
         values = [read(trial) for trial in trials]
-        by_name[name] = estimate(value for value, _ in values)
+        by_name[name] = estimate((value for value, _ in values), quantities.get(name, "signed"))
         note_missing(name, values, reasons)
     return by_name
 

@@ -12,6 +12,7 @@ from linewatt import units
 from linewatt.analysis.metrics import formulas
 from linewatt.analysis.metrics.unit import PERCENT_1, Unit, fixed, same, significant
 from linewatt.analysis.power import totals
+from linewatt.analysis.statistics.stats import Quantity
 from linewatt.findings import Figure
 
 Of = Literal["system", "cpu", "both"]
@@ -75,6 +76,8 @@ class PowerMetric:
     """whether only what counts packets has it; documents of the first two sizes are without it"""
     rank: int = 0
     """of its column on a narrow terminal, as that of a :class:`linewatt.report.table.Head`"""
+    quantity: Quantity = "positive"
+    """which means are possible: watts above idle may be below 0"""
     bound: str = ""
     """one of ``BOUNDS``, which then stands behind it as ±"""
 
@@ -93,7 +96,7 @@ BOUNDS: dict[str, Callable[[EndOfTrial], float | None]] = {
 }
 """bounds of the errors of others; the last is that of both costs above idle, W per bit/s, which is J/bit"""
 
-_above_idle = partial(PowerMetric, figure="above_idle", spread=False)
+_above_idle = partial(PowerMetric, figure="above_idle", spread=False, quantity="signed")
 
 W = Unit("W", same, fixed(1))
 PLUS_MINUS_W = Unit("± W", same, fixed(1))

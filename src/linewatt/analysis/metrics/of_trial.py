@@ -66,6 +66,7 @@ METRICS: tuple[Metric, ...] = (
         "Loss",
         (unit.PERCENT,),
         reading.udp_only("lost_ratio"),
+        quantity="ratio",
         loads="udp",
         figure="throughput",
         response=Response(
@@ -288,6 +289,7 @@ METRICS: tuple[Metric, ...] = (
         "Off\ntarget",
         unit.OFF,
         reading.target_deviation,
+        quantity="signed",
         tabled=False,
     ),
     Metric(

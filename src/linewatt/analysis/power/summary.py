@@ -69,6 +69,7 @@ class EndPower:
 
 _READS = {**{metric.name: metric.read for metric in POWER_METRICS}, **BOUNDS}
 _OF = {metric.name: metric.of for metric in POWER_METRICS}
+_QUANTITIES = {metric.name: metric.quantity for metric in POWER_METRICS}
 _ABOVE_IDLE = {metric.name for metric in POWER_METRICS if metric.figure == "above_idle"}
 _OF_PACKETS = {metric.name for metric in POWER_METRICS if metric.of_packets}
 _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
@@ -96,7 +97,7 @@ def end_power(
     ]
     counted = any(one.packets_per_s is not None for one in each)
     read = {name: [*map(_READS[name], each)] for name in names if counted or name not in _OF_PACKETS}
-    values = {name: estimate(found) for name, found in read.items()}
+    values = {name: estimate(found, _QUANTITIES.get(name, "positive")) for name, found in read.items()}
     reasons = _reasons(read, each, named)
     unclear = indistinct(values["dynamic_w"], values["dynamic_uncertainty_w"])
     if unclear is not None:

@@ -19,7 +19,14 @@ RESAMPLES = 2_000
 SEED = 20
 """of the bootstrap: the same runs have the same interval, today and in ten years"""
 
-Method = Literal["student-t", "bca-bootstrap"]
+FEWEST_TO_TRANSFORM = 3
+"""Runs from which an interval that would cross a bound is made on a scale that has none. Of two runs its
+upper end would be ten times their mean and more, and say less than the interval that is cut."""
+_MOST_LOG = 100.0
+
+Method = Literal["student-t", "bca-bootstrap", "student-t-log", "student-t-logit", "student-t-cut"]
+Quantity = Literal["signed", "positive", "ratio"]
+"""which means are possible: any, those from 0 on, those from 0 to 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +34,8 @@ class Interval:
     """A two-sided confidence interval of a mean, in its unit. ``level`` is 0..1.
 
     ``student-t`` is symmetrical; ``bca-bootstrap`` is bias-corrected and accelerated (B. Efron, JASA 82
-    (1987) 171–185) and follows the skew of the runs.
+    (1987) 171–185) and follows the skew of the runs. Where Student's would reach beyond what is possible,
+    ``student-t-log`` and ``student-t-logit`` are made on that scale; ``student-t-cut`` is cut at the bound.
     """
 
     low: float
@@ -39,6 +47,11 @@ class Interval:
     def half_width(self) -> float:
         """Half of its length, in the unit of the mean."""
         return (self.high - self.low) / 2
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether Student's interval reached beyond what is possible, and was cut there."""
+        return self.method == "student-t-cut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +66,13 @@ class Estimate:
     sd: float | None
     n: int
     values: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    quantity: Quantity = field(default="signed", compare=False, repr=False)
 
     def interval(self) -> Interval | None:
         """The 95 % CI of the mean; ``None`` at ``n`` = 1, where its spread is unknown.
 
-        Student's t below :data:`BCA_FROM` runs and where the runs are not known, else the BCa bootstrap.
+        Student's t below :data:`BCA_FROM` runs and where the runs are not known, else the BCa bootstrap. It
+        has no value that its quantity cannot have.
         """
         if self.sd is None:
             return None
@@ -65,10 +80,10 @@ class Estimate:
             expanded = _bca(self.values)
             if expanded is not None:
                 return expanded
-        return student(self.mean, self.sd, self.n)
+        return student_within(self.mean, self.sd, self.n, self.quantity)
 
 
-def estimate(values: Iterable[float | None]) -> Estimate | None:
+def estimate(values: Iterable[float | None], quantity: Quantity = "signed") -> Estimate | None:
     """Mean and sample SD (divisor n − 1) of the values that are there; ``None`` when none is.
 
     Missing (``None``) and non-finite values are left out and not counted in ``n``.
@@ -80,16 +95,39 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
     # dividing first keeps the sum of large values finite
     mean = math.fsum([value / n for value in present])
     if n == 1:
-        return Estimate(mean=present[0], sd=None, n=1, values=present)
+        return Estimate(mean=present[0], sd=None, n=1, values=present, quantity=quantity)
     # hypot scales by itself, so squares neither overflow nor vanish
     sd = math.hypot(*[value - mean for value in present]) / math.sqrt(n - 1)
-    return Estimate(mean=mean, sd=sd, n=n, values=present)
+    return Estimate(mean=mean, sd=sd, n=n, values=present, quantity=quantity)
 
 
 def student(mean: float, sd: float, n: int) -> Interval:
     """Student's interval of the mean of ``n`` ≥ 2 runs (Biometrika 6 (1908) 1–25)."""
     reach = t_quantile(n - 1) * sd / math.sqrt(n)
     return Interval(mean - reach, mean + reach, "student-t")
+
+
+def student_within(mean: float, sd: float, n: int, quantity: Quantity) -> Interval:
+    """Student's interval, and where it would cross a bound of the quantity one that does not.
+
+    From :data:`FEWEST_TO_TRANSFORM` runs on it is made of the logarithm, or the logit, of the mean, whose
+    standard error is that of the mean times the slope there (delta method): it covers as much as Student's
+    where runs are normal, and more where they are skewed. Of two runs, and of a mean at a bound, it is cut.
+    """
+    plain = student(mean, sd, n)
+    least = -math.inf if quantity == "signed" else 0.0
+    most = 1.0 if quantity == "ratio" else math.inf
+    if least <= plain.low and plain.high <= most:
+        return plain
+    if n < FEWEST_TO_TRANSFORM or not least < mean < most:
+        return Interval(max(least, plain.low), min(most, plain.high), "student-t-cut")
+    odds = mean if quantity == "positive" else mean / (1 - mean)
+    slope = 1 / mean if quantity == "positive" else 1 / (mean * (1 - mean))
+    factor = math.exp(min(_MOST_LOG, (plain.high - mean) * slope))
+    low, high = odds / factor, odds * factor
+    if quantity == "positive":
+        return Interval(low, high, "student-t-log")
+    return Interval(low / (1 + low), high / (1 + high), "student-t-logit")
 
 
 @cache

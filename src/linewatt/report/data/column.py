@@ -81,7 +81,13 @@ def mean_columns(key: str, meaning: str, reason: str, *, ci: bool = False) -> tu
             Column(f"{key}_ci95_{end}", "DOUBLE", f"{end} end of the mean's 95 % interval; NULL of one trial")
             for end in ("low", "high")
         ]
-        found.append(Column(f"{key}_ci95_method", "VARCHAR", "student-t or bca-bootstrap"))
+        found.append(
+            Column(
+                f"{key}_ci95_method",
+                "VARCHAR",
+                "student-t, bca-bootstrap, or Student's on a scale or cut",
+            )
+        )
     return tuple(found)
 
 

@@ -42,7 +42,7 @@ def _spec(search: InstanceSearch) -> Spec:
             row: Row = {"kind": "mean", "x": step.case.instances, "value": mbps_from_bps(mean.mean)}
             if mean.sd is not None:
                 row |= {
-                    "low": mbps_from_bps(mean.mean - mean.sd),
+                    "low": mbps_from_bps(max(0.0, mean.mean - mean.sd)),
                     "high": mbps_from_bps(mean.mean + mean.sd),
                 }
             rows.append(row)

@@ -26,6 +26,7 @@ from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.model import Case, Trial
 from linewatt.records import AskedTest
 from linewatt.records import InstanceSearch as Asked
+from linewatt.report.columns import CUT
 from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
@@ -164,6 +165,8 @@ def _row(step: Step, search: InstanceSearch) -> Row:
     mean = step.throughput_bps
     interval = mean.interval() if mean is not None else None
     ci = f"{format_rate(interval.low, 4)} to {format_rate(interval.high, 4)}" if interval else MISSING
+    if interval is not None and interval.is_cut:
+        ci = f"{ci}, {CUT}"
     doubled = next((one for one in search.doublings if one.more == step), None)
     cells = texts(
         MISSING if mean is None else format_rate(mean.mean, 4),
