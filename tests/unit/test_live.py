@@ -37,7 +37,7 @@ STARTED = events.Started("id", "results/id", 4, 1, 90.0)
 RUNS = events.TrialStarted(2, 4, CASE, 1, 10.0, 60.0)
 WATTS = (Watts("h1", 228.9, "simulated", "psu-out"), Watts("h2", 157.2, "measured", "psu-out"))
 DONE = trial(2, CASE, 9.1e9, 0.5)
-DOUBTFUL = [code for code in catalogue() if tells(code)]
+DOUBTFUL = [code for code in catalogue() if tells(Flag(code, "", "", ""))]
 NOTES = [code for code in catalogue() if kind_of(code).rank == "note"]
 
 

@@ -102,6 +102,7 @@ class _Seen:
     flag: Flag
     case: Case | None
     trials: tuple[int, ...]
+    is_light: bool = False
 
 
 def gather(
@@ -109,7 +110,13 @@ def gather(
 ) -> Findings:
     """What trials, failed ones too, cases as a whole and, with ``more``, the campaign as a whole have."""
     every = with_flows(trials)
-    seen = [_Seen(flag, trial.case, (trial.number,)) for trial in every for flag in trial.flags]
+    summaries = tuple(summaries)
+    light = {(summary.case, one.code) for summary in summaries for one in summary.flags if one.is_light}
+    seen = [
+        _Seen(flag, trial.case, (trial.number,), (trial.case, flag.code) in light)
+        for trial in every
+        for flag in trial.flags
+    ]
     done: dict[Case, list[int]] = {}
     for trial in every:
         if trial.status == "done":
@@ -155,8 +162,9 @@ def _finding(members: Sequence[_Seen], every_case: tuple[Case, ...]) -> Finding:
             host = one.flag.where.partition(":")[0]
             own = [case for case in every_case if host in case.hosts]
             cases |= dict.fromkeys(own or every_case)
+    kind = kind_of(members[0].flag.code)
     return Finding(
-        kind=kind_of(members[0].flag.code),
+        kind=kind.as_note() if all(one.is_light for one in members) else kind,
         sightings=merged(Sighting(one.flag.where, one.flag.evidence, one.trials) for one in members),
         trials=tuple(dict.fromkeys(number for one in members for number in one.trials)),
         cases=tuple(cases),

@@ -85,7 +85,7 @@ class Seen:
     def _find(self, trial: Trial) -> None:
         """What makes its figures doubtful: of the same kind the newest."""
         for flag in trial.flags:
-            if tells(flag.code):
+            if tells(flag):
                 title = kind_of(flag.code).title
                 self._add(
                     title, f"{title} ({describe(trial.case)}, trial {trial.repetition}): {flag.evidence}"

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from linewatt.analysis.flags.effects import is_light_in_trial
 from linewatt.findings import kind_of
-from linewatt.model import Case, Trial
+from linewatt.model import Case, Flag, Trial
 from linewatt.units import format_percent, format_rate
 
 
@@ -33,10 +34,10 @@ def describe(case: Case) -> str:
     return ", ".join(words)
 
 
-def tells(code: str) -> bool:
+def tells(flag: Flag) -> bool:
     """Whether a finding is worth a word at each trial: one that makes its figures doubtful, and only its."""
-    kind = kind_of(code)
-    return kind.rank != "note" and kind.scope in ("case", "trial")
+    kind = kind_of(flag.code)
+    return kind.rank != "note" and kind.scope in ("case", "trial") and not is_light_in_trial(flag)
 
 
 def outcome(trial: Trial) -> str:
@@ -51,7 +52,7 @@ def outcome(trial: Trial) -> str:
         unknown = f"not measured ({why})" if why else "not measured"
         cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
         words.append(f"{end.host if trial.flows else end.role} CPU {cores}")
-    doubts = dict.fromkeys(one.code for one in trial.flags if tells(one.code))
+    doubts = dict.fromkeys(one.code for one in trial.flags if tells(one))
     if doubts:
         words.append(f"doubtful: {', '.join(doubts)}")
     return ", ".join(words)

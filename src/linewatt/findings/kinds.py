@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Rank = Literal["withheld", "doubtful", "note"]
@@ -34,8 +34,14 @@ class Kind:
     means: str
     seen: str
     do: str
+    weighed: Figure | None = None
+    """the figure whose mean it must change by more than that is known by; below it is a note"""
     name: str = ""
     """its title, where the code's own words do not make one"""
+
+    def as_note(self) -> Kind:
+        """The same where it weighs too little to make its figures doubtful."""
+        return replace(self, rank="note", figures=())
 
     @property
     def title(self) -> str:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from linewatt.findings import Kind, rooms
+from linewatt.findings.kinds import percent
 from linewatt.findings.lies import LIES, Lie
+from linewatt.findings.steadiness import LIGHT, VISIBLE
 
 _HEAD = """\
 # Findings: what makes a figure doubtful, and what to do
@@ -51,7 +53,18 @@ def _entry(kind: Kind) -> str:
     figures = f", on {', '.join(kind.figures).replace('_', ' ')}" if kind.figures else ""
     return (
         f"### `{kind.code}`\n\n*{kind.rank.capitalize()}{figures}; told once a {kind.scope}.* {kind.means}\n\n"
-        f"- **Seen**: {kind.seen}\n- **Do**: {kind.do}\n"
+        f"- **Seen**: {kind.seen}\n{_weight(kind)}- **Do**: {kind.do}\n"
+    )
+
+
+def _weight(kind: Kind) -> str:
+    """When it is a note although it makes figures doubtful."""
+    if kind.weighed is None:
+        return ""
+    figure = "CPU use" if kind.weighed == "cpu" else kind.weighed
+    return (
+        f"- **Weight**: a note where all such findings change the mean {figure} of the case by less than half of its "
+        f"95 % CI (of one run: {percent(LIGHT)}), but never where they change it by {percent(VISIBLE)} or more.\n"
     )
 
 

@@ -12,6 +12,8 @@ DEPTH = 0.2
 """of the other intervals: how far below them the lowest must be to be told apart"""
 MATTERS = 0.01
 """of the mean: less than this a time apart or some lowest intervals may take from it untold"""
+LIGHT = 0.01
+"""of the figure of a single run: what changes less of it does not make it doubtful"""
 FEWEST_TO_DIFFER = 4
 """runs, the first among them"""
 LEAST_CORES = 0.05
@@ -31,6 +33,7 @@ KINDS = (
         f"A step of {percent(VISIBLE)} or more in the first third of the window that the noise of the intervals does "
         "not explain.",
         "Raise window.omit until it goes away.",
+        weighed="throughput",
     ),
     Kind(
         "throughput-drifts",
@@ -41,6 +44,7 @@ KINDS = (
         f"A step later than the first third, a rise for a while, or a slope, of {percent(VISIBLE)} or more that the "
         "noise does not explain.",
         "Raise window.omit if it is warm-up; else look at temperature, frequency (cpufreq) and other traffic.",
+        weighed="throughput",
     ),
     Kind(
         "throughput-dips",
@@ -53,6 +57,7 @@ KINDS = (
         f"intervals, wherever they are, {percent(DEPTH)} or more below all others with a gap between. Either takes "
         f"{percent(MATTERS)} or more from the mean.",
         "Look for other traffic, a shaper, temperature and frequency, and what else ran at that time.",
+        weighed="throughput",
     ),
     Kind(
         "throughput-oscillates",
@@ -73,6 +78,7 @@ KINDS = (
         f"A step, a stretch, lowest readings, an oscillation or a slope as of throughput, in ten or more records of "
         f"mpstat, by {LEAST_CORES:g} cores or more. Not told where throughput is unsteady itself.",
         "Look for what else ran (top, systemd timers), at frequency and at interrupts.",
+        weighed="cpu",
     ),
     Kind(
         "power-unsteady",

@@ -34,6 +34,7 @@ KINDS = (
         "empty. Throughput is of the load's own intervals, and not doubted.",
         "Find what delays the load's start or end at its client (a host whose CPUs are full), or make window.omit and "
         "window.tail longer than the evidence says.",
+        weighed="cpu",
     ),
     Kind(
         "clock-uncertain",
@@ -84,5 +85,6 @@ KINDS = (
         f"Readings are means over their interval; those at the edges put more than {percent(EDGE_ERROR)} of the window "
         "outside the load.",
         f"Make window.omit at least an interval of the slowest sensor, and window.tail as long and {ASKING_S:g} s more.",
+        weighed="cpu",
     ),
 )

@@ -62,10 +62,12 @@ class Flag:
     """Something that makes a number doubtful: what was seen (evidence) and what to do (advice).
 
     ``code`` is a stable kebab-case word, for example ``cpu-accounting-disagrees``; ``where`` names the
-    host, channel or instance it is about.
+    host, channel or instance it is about. ``effect_ratio`` is by what part of itself it changed a figure of
+    the trial, with its sign; ``None``: not known.
     """
 
     code: str
     where: str
     evidence: str
     advice: str
+    effect_ratio: float | None = None

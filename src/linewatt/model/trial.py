@@ -11,7 +11,7 @@ from linewatt.model.case import Case, Role
 from linewatt.model.ends import EndResult, FlowResult, InstanceResult, PortResult
 from linewatt.model.samples import Flag, Window
 
-METHOD = 4
+METHOD = 5
 """Counts up whenever the same raw output would make other figures or findings."""
 
 
@@ -115,6 +115,7 @@ OF_SOME = OF_FEW | {
     "package_limit_w",
     "other_processes",
     "shared_cpus",
+    "effect_ratio",
 }
 """the same, with what only some loads and cases have"""
 

@@ -19,6 +19,7 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import FlagCount as FlagCount
 from linewatt.analysis.flags.case import case_flags, case_modes, idle_flags, limit_flags
 from linewatt.analysis.flags.case import count_flags as count_flags
+from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.flags.group import slower_pairs
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import UNKNOWN, Limit
@@ -180,7 +181,8 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         trials_done=len(done),
         trials_failed=len(failed),
         failures=tuple(f"trial {trial.number}: {trial.reason or 'no reason recorded'}" for trial in failed),
-        flags=count_flags(trials) + tuple(FlagCount(one.code, 1, len(done), one) for one in own_flags),
+        flags=count_flags(trials, light_codes(done))
+        + tuple(FlagCount(one.code, 1, len(done), one) for one in own_flags),
         reasons=reasons,
         **measured,
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.responses import responses
 from linewatt.analysis.flags.case import FlagCount, count_flags
+from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.statistics.stats import estimate
@@ -83,7 +84,7 @@ def _runs(
         case=case,
         trials=len(trials),
         failed=len(trials) - len(done),
-        flags=count_flags(trials),
+        flags=count_flags(trials, light_codes(done)),
         measured={
             one.response.name: Measured(
                 tuple(value for value in one.values if value is not None), one.scope, one.provenance

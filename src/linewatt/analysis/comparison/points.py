@@ -138,7 +138,7 @@ def _doubts(runs: CaseRuns, response: Response) -> tuple[tuple[str, int], ...]:
     return tuple(
         (one.code, one.trials)
         for one in runs.flags
-        if (kind := kind_of(one.code)).rank != "note" and figure in kind.figures
+        if (kind := kind_of(one.code)).rank != "note" and figure in kind.figures and not one.is_light
     )
 
 

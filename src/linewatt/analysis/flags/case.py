@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
@@ -284,21 +284,25 @@ def _said(named: Sequence[Ranked]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlagCount:
-    """A flag's code, how often it was raised, in how many trials of the case, and its first occurrence."""
+    """A flag's code, how often it was raised, in how many trials of the case, and its first occurrence.
+
+    ``is_light``: what it changes in the means of the case is too little to make them doubtful.
+    """
 
     code: str
     count: int
     trials: int
     example: Flag
+    is_light: bool = False
 
 
-def count_flags(trials: Iterable[Trial | SoakRun]) -> tuple[FlagCount, ...]:
+def count_flags(trials: Iterable[Trial | SoakRun], light: Collection[str] = ()) -> tuple[FlagCount, ...]:
     """The flags of ``trials`` by code, in order of first appearance, with counts and the first example."""
     counts: dict[str, FlagCount] = {}
     for trial in trials:
         seen: set[str] = set()
         for flag in trial.flags:
-            known = counts.get(flag.code, FlagCount(flag.code, 0, 0, flag))
+            known = counts.get(flag.code, FlagCount(flag.code, 0, 0, flag, flag.code in light))
             first = flag.code not in seen
             counts[flag.code] = replace(known, count=known.count + 1, trials=known.trials + first)
             seen.add(flag.code)

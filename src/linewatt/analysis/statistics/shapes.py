@@ -86,6 +86,27 @@ def shape(values: Sequence[float]) -> Shape | None:
     return best[1] if best else slope(values)
 
 
+def effect_ratio(found: Shape, length: int) -> float | None:
+    """By what part the mean of ``length`` values differs from that of the longer part of a shape.
+
+    Of a slope, from either end. ``None`` for an oscillation, which changes no mean, and of a level that is 0.
+    """
+    match found:
+        case Step(at, first, last):
+            parts = (at, first), (length - at, last)
+        case Segment(start, end, inside, outside):
+            parts = (end - start, inside), (length - end + start, outside)
+        case Lows(count, _, _, low, others):
+            parts = (count, low), (length - count, others)
+        case Slope(first, last):
+            return abs(last - first) / (first + last) if first + last > 0 else None
+        case Wave():
+            return None
+    level = max(parts)[1]
+    mean = sum(count * value for count, value in parts) / length
+    return mean / level - 1 if level > 0 else None
+
+
 _Found = tuple[float, Shape] | None
 """what a shape leaves over (sum of squares), and the shape"""
 

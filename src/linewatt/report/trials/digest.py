@@ -338,7 +338,7 @@ def _note(note: FindingNote) -> dict[str, Any]:
         "code": note.code,
         "rank": note.rank,
         "scope": kind_of(note.code).scope,
-        "figures": list(kind_of(note.code).figures),
+        "figures": list(note.kind.figures),
         "count": note.count,
         "trials": list(note.trials),
         "cases": [case_keys(case) for case in note.cases],

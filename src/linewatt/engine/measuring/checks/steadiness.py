@@ -21,7 +21,7 @@ from linewatt.findings.power import FOLLOW_THE_CPU
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
 from linewatt.loads.base import SHORT_RATIO
 from linewatt.model import Case, EndResult, Flag, PowerResult, Window
-from linewatt.units import format_rate, format_significant
+from linewatt.units import format_change, format_rate, format_significant
 
 CLOSE = 0.05
 """polls come a little early and late"""
@@ -78,11 +78,12 @@ def _told(shape: shapes.Shape | None, length: int, window: Window) -> list[Flag]
     if shape is None:
         return []
     said = Words(format_rate, length, window)
+    effect = shapes.effect_ratio(shape, length)
     match shape:
         case steadiness.Step(at, before, after) if at <= WARM_UP_PART * length:
-            return [_warm_up(said, at, before, after)]
+            return [_warm_up(said, at, before, after, effect)]
         case shapes.Lows(count, 0, _, low, others) if shape.together and count <= WARM_UP_PART * length:
-            return [_warm_up(said, count, low, others)]
+            return [_warm_up(said, count, low, others, effect)]
         case shapes.Lows():
             code = "throughput-dips"
         case shapes.Segment(_, _, inside, outside) if inside < outside:
@@ -91,27 +92,30 @@ def _told(shape: shapes.Shape | None, length: int, window: Window) -> list[Flag]
             code = "throughput-oscillates"
         case _:
             code = "throughput-drifts"
-    return [_unsteady(code, said.of(shape))]
+    return [_unsteady(code, said.of(shape) + _changed(effect), effect)]
 
 
-def _warm_up(said: Words, at: int, before: float, after: float) -> Flag:
+def _changed(effect: float | None) -> str:
+    return "" if effect is None else f"; it changes the mean by {format_change(effect)}"
+
+
+def _warm_up(said: Words, at: int, before: float, after: float, effect: float | None) -> Flag:
     return Flag(
         "warm-up-in-window",
         "window",
         f"the first {at} of {said.length} intervals ({said.seconds(at)}) run at {format_rate(before)}, "
-        f"the rest at {format_rate(after)}",
+        f"the rest at {format_rate(after)}{_changed(effect)}",
         "raise window.omit until the flag goes away",
+        effect,
     )
 
 
-def _unsteady(code: str, evidence: str) -> Flag:
+def _unsteady(code: str, evidence: str, effect: float | None) -> Flag:
     if code == "throughput-drifts":
         advice = f"raise window.omit if it is warm-up; else {_ADVICE}"
-        return Flag("throughput-drifts", "window", f"throughput {evidence}", advice)
+        return Flag("throughput-drifts", "window", f"throughput {evidence}", advice, effect)
     if code == "throughput-dips":
-        return Flag(
-            "throughput-dips", "window", f"throughput {evidence}; the mean is of neither rate", _ADVICE
-        )
+        return Flag("throughput-dips", "window", f"throughput {evidence}", _ADVICE, effect)
     return Flag("throughput-oscillates", "window", f"throughput {evidence}", _ADVICE)
 
 
@@ -127,7 +131,8 @@ def cpu(
     advice = (
         "throughput was steady, so look for what else ran (top, systemd timers), frequency and interrupts"
     )
-    return [Flag("cpu-unsteady", end.host, f"CPU use {said.of(shape)}", advice)]
+    effect = shapes.effect_ratio(shape, len(used))
+    return [Flag("cpu-unsteady", end.host, f"CPU use {said.of(shape)}{_changed(effect)}", advice, effect)]
 
 
 def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window) -> list[float]:

@@ -80,6 +80,7 @@ def misplaced(where: str, ends: Sequence[EndRun], window: Window) -> Iterator[Fl
         f"the load may have begun up to {uncertain_s:.1f} s earlier or later than it is placed: up to "
         f"{100 * min(1.0, worst_s / window.seconds):.0f} % of the window may be of a time without it",
         f"find what delays the load's start or end there, or window: omit and tail {uncertain_s:.1f} or more",
+        -min(1.0, worst_s / window.seconds),
     )
 
 
@@ -178,6 +179,7 @@ def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) 
         f"a reading of {reading.source} at the window's edge {' and one '.join(sides)} the load: figures of "
         f"this window may be up to {100 * sum(worst) / window.seconds:.1f} % too low",
         f"window: omit {interval_s:.1f} or more, tail {interval_s + ASKING_S:.1f} or more",
+        -sum(worst) / window.seconds,
     )
 
 

@@ -87,7 +87,7 @@ def _document_of_other(event: events.Event) -> Document:
 
 def row(trial: Trial) -> Document:
     """The row of a stored trial: case, figures and findings."""
-    flags = [flag for flag in trial.flags if tells(flag.code)]
+    flags = [flag for flag in trial.flags if tells(flag)]
     return {
         "number": trial.number,
         "repetition": trial.repetition,

@@ -159,9 +159,11 @@ def _doubts(view: Digest, told: Iterable[CaseSummary]) -> Iterator[Entry]:
     """The gravest reasons not to trust a figure shown, each with what to do; then what else was found."""
     cases = {one.case for one in told}
     here = [note for note in view.notes if cases & set(note.cases)]
-    grave = [note for note in here if note.rank != "note"]
+    graves = [one for one in view.findings.every if one.kind.rank != "note" and cases & set(one.cases)]
+    codes = {one.code for one in graves}
+    grave = [note for note in here if note.code in codes]
     for note in grave:
-        found = [one for one in view.findings.every if one.code == note.code and cases & set(one.cases)]
+        found = [one for one in graves if one.code == note.code]
         yield tuple(Line(f"({note.mark})", prose=said, style="yellow") for said in _doubt(note.title, found))
     for lead, others in (
         ("also found" if grave else "found", [note for note in here if note not in grave]),
