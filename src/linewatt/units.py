@@ -183,6 +183,14 @@ def format_rate(rate_bps: float | None, digits: int = 3) -> str:
     return f"{format_significant(rate_bps, digits)} bit/s"
 
 
+def format_rates(rates_bps: Sequence[float], digits: int = 4) -> str:
+    """Rates in the unit and with the decimals of the largest: ``2.380, 2.402, 2.951 Gbps``."""
+    largest, unit = format_rate(max(rates_bps), digits).rsplit(" ", 1)
+    scale = {"Gbps": BPS_PER_GBPS, "Mbps": BPS_PER_MBPS, "kbps": BPS_PER_KBPS}.get(unit, 1)
+    decimals = len(largest.partition(".")[2])
+    return f"{', '.join(f'{rate / scale:,.{decimals}f}' for rate in rates_bps)} {unit}"
+
+
 def format_packets(rate_pps: float) -> str:
     """Packets a second for people: ``1.49 Mpps``, ``14.9 kpps``, ``149 packets/s``."""
     for convert, unit in ((mpps_from_pps, "Mpps"), (kpps_from_pps, "kpps")):

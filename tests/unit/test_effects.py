@@ -104,6 +104,7 @@ def test_comparisons_doubt_what_summaries_doubt() -> None:
         (summary,) = summarise(trials)
         runs_of_case = by_case(trials)[CASE]
         (flag,) = runs_of_case.flags
+        assert THROUGHPUT is not None
         doubts = points._doubts(runs_of_case, THROUGHPUT)
         assert doubts == (() if is_light else (("throughput-dips", 1),))
         assert flag.is_light == is_light

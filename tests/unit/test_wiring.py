@@ -498,6 +498,8 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
         _with_congestion(one, "cubic" if one.number > 3 else "bbr") for one in runs(*STEADY)
     ],
     "two-modes": lambda: runs(*(value * (0.6 if at % 3 == 0 else 1) for at, value in enumerate(STEADY))),
+    "modes-unresolved": lambda: [replace(one, throughput_se_bps=1e7) for one in runs(9.4e9, 7.2e9, 7.3e9)],
+    "modes-unresolved: in turn": lambda: runs(*[9.4e9, 7.2e9] * 3),
     "above-line-rate": lambda: changed(line_goodput_bps=9e9),
     "tcp-retransmits": lambda: changed(retransmits=66_182, window=Window(0.0, 5.0)),
     "rate-not-reached": lambda: changed(case=replace(CASE, rate_bps=14e9)),

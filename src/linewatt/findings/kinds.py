@@ -34,10 +34,10 @@ class Kind:
     means: str
     seen: str
     do: str
-    weighed: Figure | None = None
-    """the figure whose mean it must change by more than that is known by; below it is a note"""
     name: str = ""
     """its title, where the code's own words do not make one"""
+    weighed: Figure | None = None
+    """the figure whose mean it must change by more than that is known by; below it is a note"""
 
     def as_note(self) -> Kind:
         """The same where it weighs too little to make its figures doubtful."""

@@ -103,7 +103,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
     "Placement": (
         Lie("Interrupts not where they were pinned", ("interrupts-elsewhere",)),
         Lie("irqbalance undid it", ("setting-changed",)),
-        Lie("RSS collisions: two modes averaged", ("two-modes",)),
+        Lie("RSS collisions: two modes averaged", ("two-modes", "modes-unresolved")),
         Lie("Automatic NUMA balancing moved it", ("process-moved", "process-migrated")),
         Lie(
             "A process or a setting moved and put back inside the window",

@@ -7,6 +7,10 @@ from linewatt.findings.kinds import Kind, percent
 from linewatt.findings.limits import LITTLE_GAIN
 
 VISIBLE_DRIFT = 0.02
+FAR_PART = 0.12
+"""of the mean: the range of few runs that may be of two modes; healthy runs have a CV of 2 %"""
+FAR_ERRORS = 5.0
+"""times the standard error of a run by itself: a spread of runs that noise within a run does not explain"""
 SEARCH_DRIFT = LITTLE_GAIN / 2
 """of throughput over a search: a doubling that brings LITTLE_GAIN more ends none"""
 
@@ -20,6 +24,18 @@ KINDS = (
         "neither.",
         "A gap in the sorted runs, or Hartigan's dip; see docs/metrics.md, Statistics.",
         "Give each stream a queue (steer: true), spread them over more streams, or pin them; look at each mode apart.",
+    ),
+    Kind(
+        "modes-unresolved",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "Fewer than 10 runs of a case differ by more than noise within a run explains: they may be of two modes, and the "
+        "mean of neither. So few runs cannot tell.",
+        f"Runs whose standard deviation is more than {FAR_ERRORS:g} times the standard error of a run (from its intervals, "
+        f"with their autocorrelation) and that are {percent(FAR_PART)} of the mean apart, or on two levels; or runs that change "
+        "between two levels in turn. Not raised where the first run, or a drift, explains it. See docs/metrics.md, Statistics.",
+        "Run the case 10 times or more (trials: 10), and read each run until then.",
     ),
     Kind(
         "drifts-over-trials",

@@ -34,6 +34,8 @@ class Trial:
     reason: str | None = None
     window: Window | None = None
     throughput_bps: float | None = None
+    throughput_se_bps: float | None = None
+    """standard error of it as a mean of the intervals of its window; None: too few intervals, or not known"""
     offered_bps: float | None = None
     target_bps: float | None = None
     """what a load level asked for, all instances together"""
@@ -116,6 +118,7 @@ OF_SOME = OF_FEW | {
     "other_processes",
     "shared_cpus",
     "effect_ratio",
+    "throughput_se_bps",
 }
 """the same, with what only some loads and cases have"""
 

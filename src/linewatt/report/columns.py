@@ -39,8 +39,13 @@ def case_cell(metric: Metric, summary: CaseSummary, unit: Unit) -> Cell:
     """Text of one case in ``unit``."""
     reason = summary.reasons.get(metric.name, "not recorded")
     cell = cell_of(metric.value(summary), unit, summary.trials_done, reason)
-    if metric.name == "throughput_bps" and summary.modes is not None:
+    if metric.name != "throughput_bps":
+        return cell
+    if summary.modes is not None:
         return replace(cell, note="; ".join(filter(None, (cell.note, "two modes"))))
+    if summary.unresolved is not None:
+        ends = (unit.text(unit.from_si(summary.unresolved.values[at])) for at in (0, -1))
+        return replace(cell, note="; ".join(filter(None, (cell.note, f"runs {' to '.join(ends)}"))))
     return cell
 
 

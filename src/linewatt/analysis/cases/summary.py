@@ -17,7 +17,7 @@ from linewatt.analysis.cases.regimes import RowRegime, unscaled
 from linewatt.analysis.cases.series import with_series
 from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import FlagCount as FlagCount
-from linewatt.analysis.flags.case import case_flags, case_modes, idle_flags, limit_flags
+from linewatt.analysis.flags.case import case_flags, case_modes, case_unresolved, idle_flags, limit_flags
 from linewatt.analysis.flags.case import count_flags as count_flags
 from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.flags.group import slower_pairs
@@ -27,6 +27,7 @@ from linewatt.analysis.metrics.cpu_shares import PARTS, no_end, shares_of
 from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power.summary import EndPower, end_power
+from linewatt.analysis.statistics.few_runs import Unresolved
 from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, Flag, Role, Trial
@@ -77,6 +78,8 @@ class CaseSummary:
     reasons: dict[str, str] = field(default_factory=dict)
     modes: Modes | None = None
     """of throughput, where its runs fall into two groups: the mean is of neither"""
+    unresolved: Unresolved | None = None
+    """of throughput, where its runs may fall into two groups, and are too few to tell"""
     case_flags: tuple[Flag, ...] = ()
     """those of ``flags`` that are about the case as a whole, not about one trial"""
     limit: Limit = UNKNOWN
@@ -162,10 +165,10 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
             reasons[f"{role}_power"] = (
                 no_end(done[0], role) if elsewhere else "no source of power is named for this host"
             )
-    modes = case_modes(done)
+    modes, unclear = case_modes(done), case_unresolved(done)
     of_idle = idle_flags(measured[f"{role}_power"] for role in _ROLES)
     own_flags = (
-        *case_flags(case, done, modes),
+        *case_flags(case, done, modes, unclear),
         *limit_flags(case, done, limit, of_group),
         *of_idle,
         *slower_pairs(case, done),
@@ -174,6 +177,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         case=case,
         values=values,
         modes=modes,
+        unresolved=unclear,
         case_flags=own_flags,
         limit=limit,
         window_s=_window_s(done),

@@ -17,13 +17,14 @@ from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.power.beside import beside_of, evidence
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
-from linewatt.analysis.statistics.modes import Modes, modes
+from linewatt.analysis.statistics.few_runs import Unresolved, unresolved
+from linewatt.analysis.statistics.modes import FEWEST_RUNS, Modes, modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.analysis.statistics.steadiness import drift, unlike
 from linewatt.findings.limits import EXCEEDED, FULL, IMPOSSIBLE, REACHED
 from linewatt.findings.power import FEWEST_OF_CASE, MIN_OUTLIER, MIN_OUTLIER_W, SAME_CORES
 from linewatt.model import Case, EndResult, Flag, Trial
-from linewatt.units import format_change, format_percent, format_rate, format_seconds
+from linewatt.units import format_change, format_percent, format_rate, format_rates, format_seconds
 
 
 def case_modes(trials: Sequence[Trial]) -> Modes | None:
@@ -31,9 +32,36 @@ def case_modes(trials: Sequence[Trial]) -> Modes | None:
     return modes([trial.throughput_bps for trial in trials if trial.throughput_bps is not None])
 
 
-def case_flags(case: Case, trials: Sequence[Trial], found: Modes | None) -> Iterator[Flag]:
-    """Flags of a case as a whole, from its done ``trials`` and the modes they have."""
+def case_unresolved(trials: Sequence[Trial]) -> Unresolved | None:
+    """Runs of a case that may be of two modes and are too few to tell.
+
+    ``None`` also where another finding tells why they differ: a first run unlike the others, or a drift.
+    """
+    ordered = sorted(
+        (trial for trial in trials if trial.throughput_bps is not None), key=lambda trial: trial.started_s
+    )
+    rates = [trial.throughput_bps for trial in ordered if trial.throughput_bps is not None]
+    found = unresolved(rates, [trial.throughput_se_bps for trial in ordered])
+    if found is None or unlike(rates[0], rates[1:]):
+        return None
+    return None if drift([trial.started_s for trial in ordered], rates) else found
+
+
+def case_flags(
+    case: Case, trials: Sequence[Trial], found: Modes | None, unclear: Unresolved | None = None
+) -> Iterator[Flag]:
+    """Flags of a case as a whole, from its done ``trials``, and the modes that they have or may have."""
     where = case.way
+    if unclear is not None:
+        yield Flag(
+            "modes-unresolved",
+            where,
+            f"throughput of {len(unclear.values)} runs: {format_rates(unclear.values)}, "
+            f"{format_percent(unclear.range_ratio, 0)} of the mean apart{_why(unclear)}: they may be of two "
+            f"modes, which fewer than {FEWEST_RUNS} runs do not tell apart",
+            f"run it {FEWEST_RUNS} times or more (trials: {FEWEST_RUNS}); streams may share a receive queue "
+            "in some runs (steer: true, streams: 8), or processes and interrupts may move (placement)",
+        )
     if found is not None:
         yield Flag(
             "two-modes",
@@ -110,6 +138,15 @@ _FIGURES: tuple[tuple[str, Callable[[Trial], float | None], Callable[[float], st
     ("sender's CPU use", lambda one: _cores(one.sender), lambda cores: f"{cores:.2f} cores"),
     ("receiver's CPU use", lambda one: _cores(one.receiver), lambda cores: f"{cores:.2f} cores"),
 )
+
+
+def _why(unclear: Unresolved) -> str:
+    levels = {"far apart": "", "two levels": ", on two levels", "in turn": ", on two levels in turn"}[
+        unclear.by
+    ]
+    if unclear.error is None:
+        return levels
+    return f"{levels}, where a run by itself is known to ± {format_rate(unclear.error)}"
 
 
 def _mode(mode: Estimate) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FEWEST = 10
 """values below which no step or slope within a window is told"""
+FEWEST_FOR_ERROR = 5
+"""values below which the error of their mean is not told"""
 STEP_CHANCE = 1e-5
 SLOPE_CHANCE = 3e-5
 """Two-sided p (Student's t) that it must be below. It is that strict because autocorrelation is hardly known,
@@ -170,6 +172,18 @@ def unlike(first: float, rest: Sequence[float]) -> bool:
     if abs(first - mean) < VISIBLE_DRIFT * mean:
         return False
     return _student_p(first - mean, variance, n - 1) < FIRST_CHANCE
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Of the mean of a series of equal intervals, with its autocorrelation; ``None`` below five of them."""
+    import numpy as np
+
+    n = len(values)
+    if n < FEWEST_FOR_ERROR:
+        return None
+    rest = np.asarray(values, float) - fmean(values)
+    variance = float(rest @ rest) / (n - 1)
+    return math.sqrt(variance / n * inflation(rest, parameters=1))
 
 
 def warm_up() -> None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.analysis.cases.totals import totals, whole_sum
+from linewatt.analysis.statistics.steadiness import standard_error
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
@@ -22,8 +23,8 @@ from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_ar
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.thermal import with_thermal
-from linewatt.engine.measuring.users import done_in, users_flags, users_series, users_window
-from linewatt.engine.measuring.window import EndRun, common_window, count, place
+from linewatt.engine.measuring.users import done_in, users_flags, users_rates, users_series, users_window
+from linewatt.engine.measuring.window import EndRun, common_window, count, place, total_rates
 from linewatt.errors import ParseError
 from linewatt.foreign import understood
 from linewatt.hosts.base import Ended
@@ -126,6 +127,7 @@ def _of_users(
     return window, replace(
         trial,
         throughput_bps=done.payload_bps,
+        throughput_se_bps=standard_error(users_rates(run.users, window)),
         offered_bps=None,
         flows=tuple(replace(one, users_bps=done.client_bps.get(one.sender)) for one in trial.flows),
         retransmits=None if again is None else round(again),
@@ -191,6 +193,7 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
         started_s=run.started_s,
         window=cut.window,
         **totals(instances),
+        throughput_se_bps=standard_error(total_rates([one.receiver for one in cut.runs], cut.window)),
         target_bps=run.target_bps,
         line_goodput_bps=run.line_goodput_bps,
         line_kind=run.line_kind,

@@ -8,7 +8,7 @@ the middle is taken, and half the gap is the uncertainty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.cases.totals import whole_sum
@@ -135,6 +135,13 @@ def mean_over(samples: Iterable[Sample], window: Window) -> Mean | None:
     if covered_s <= 0:
         return None
     return Mean(weighted / covered_s, covered_s / window.seconds)
+
+
+def total_rates(receivers: Sequence[EndRun], window: Window) -> list[float]:
+    """Rates in bit/s of all instances together, interval by interval."""
+    series = [rates_over(run, window) for run in receivers]
+    length = min((len(rates) for rates in series), default=0)
+    return [sum(rates[i] for rates in series) for i in range(length)]
 
 
 def rates_over(run: EndRun, window: Window) -> list[float]:

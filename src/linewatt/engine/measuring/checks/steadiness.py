@@ -16,7 +16,7 @@ from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.users import users_rates
-from linewatt.engine.measuring.window import EndRun, rates_over
+from linewatt.engine.measuring.window import EndRun, total_rates
 from linewatt.findings.power import FOLLOW_THE_CPU
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
 from linewatt.loads.base import SHORT_RATIO
@@ -62,10 +62,8 @@ def _of_pairs(seen: Seen) -> list[Flag]:
 
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     """What the receivers' intervals say together; nothing below ten of them."""
-    series = [rates_over(run, window) for run in receivers]
-    length = min((len(rates) for rates in series), default=0)
-    total = [sum(rates[i] for rates in series) for i in range(length)]
-    return _told(shapes.shape(total), length, window)
+    total = total_rates(receivers, window)
+    return _told(shapes.shape(total), len(total), window)
 
 
 def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:

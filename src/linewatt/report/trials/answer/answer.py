@@ -123,11 +123,14 @@ def _throughput(best: Best) -> float:
 def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
     """``9.154 Gbps (a)``, with what makes it doubtful, and ``(8.895 to 9.414)``, the 95 % CI of its mean.
 
-    Why there is none stands in its place.
+    Why there is none stands in its place. Runs that may be of two modes stand beside their mean.
     """
     speed = BY_NAME["throughput_bps"]
     unit = speed.unit([summary])
     cell = case_cell(speed, summary, unit)
+    if summary.unresolved is not None:
+        runs = ", ".join(unit.text(unit.from_si(bps)) for bps in summary.unresolved.values)
+        cell = replace(cell, note=f"runs {runs}")
     ci = ci_text(speed, summary, unit)
     unknown = "one trial: its spread is not known" if view.result.imported_table is None else "CI not known"
     value = figure(cell, unit.name, view.marks.cell(summary.case, "throughput"))

@@ -24,9 +24,9 @@ from linewatt.report.columns import (
 )
 from linewatt.report.findings import Marks
 from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
-from linewatt.report.series import OF_RING, TestGroup, count_noun, count_text
+from linewatt.report.series import OF_RING, TestGroup, count_noun, count_text, instances_words
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
-from linewatt.units import MISSING
+from linewatt.units import MISSING, format_rate, format_rates
 
 
 def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False) -> Table:
@@ -47,6 +47,7 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
             *absences(_lacks(group), len(group.summaries), count_noun(group.test)),
             *regime_notes(group),
             *ring_notes(group),
+            *run_notes(group),
         ),
     )
 
@@ -60,6 +61,26 @@ def regime_notes(group: TestGroup) -> tuple[Note, ...]:
         for label, series in group.labelled
         if len(series.summaries) > 1
     )
+
+
+def run_notes(group: TestGroup) -> tuple[Note, ...]:
+    """Each run of cases whose runs may be of two modes and are too few to tell, sorted."""
+    return tuple(
+        Note(
+            "doubt",
+            f"{format_rates(summary.unresolved.values)}, {format_rate(summary.unresolved.range)} apart: "
+            "perhaps of two modes",
+            ", ".join(filter(None, (_runs_of(summary.case), label))),
+        )
+        for label, series in group.labelled
+        for summary in series.summaries
+        if summary.unresolved is not None
+    )
+
+
+def _runs_of(case: Case) -> str:
+    count = f"{count_text(case)} users" if case.of_users else instances_words(case)
+    return f"Runs of {count}"
 
 
 def ring_notes(group: TestGroup) -> tuple[Note, ...]:
