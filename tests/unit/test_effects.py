@@ -13,7 +13,7 @@ from tests.wiring import GOODPUT_BPS, rates, told
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison import points
-from linewatt.analysis.comparison.runs import by_case
+from linewatt.analysis.comparison.case_runs import by_case
 from linewatt.analysis.findings import Finding, gather
 from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.metrics.of_trial import BY_NAME
