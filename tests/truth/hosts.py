@@ -13,11 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ruamel.yaml import YAML
+from tests import cpu_weights
 
 from linewatt.features.lab.api import HostLayout, Lab
 from linewatt.features.lab.recipe import shape_batch
@@ -102,6 +104,65 @@ def sysctl(host: HostLayout, name: str, value: str) -> Iterator[None]:
         yield
     finally:
         run(host.namespace, "sysctl", "-qw", f"{name}={before}")
+
+
+def _quota_group() -> Path | None:
+    """The control group of :func:`cpu_quota`, where there is one."""
+    name = f"linewatt-quota-{os.getpid()}"
+    groups = (cpu_weights.V1 / name, cpu_weights.V2 / name)
+    return next((group for group in groups if group.exists()), None)
+
+
+@contextmanager
+def cpu_quota(host: HostLayout, cores: float) -> Iterator[None]:
+    """A control group that may use so much CPU, and its tree where the host's logins look, while this lasts.
+
+    A host of a lab has a /sys of its own, in which no control groups are mounted, as they are on real hosts.
+    """
+    name, period_us = f"linewatt-quota-{os.getpid()}", 100_000
+    roots = (cpu_weights.V1, cpu_weights.V2)
+    groups = (cpu_weights.make_group(root / name, cpu_weights.TESTS) for root in roots)
+    group = next((made for made in groups if made is not None), None)
+    if group is None:
+        pytest.skip("needs control groups with the controller cpu that can be written below /sys/fs/cgroup")
+    quota_us = round(cores * period_us)
+    inside = ["nsenter", "--mount", "--target", str(_sshd(host))]
+    controllers = group.parent.resolve().name
+    is_v2 = (group / "cpu.max").exists()
+    kind = ["cgroup2"] if is_v2 else ["cgroup", "-o", controllers]
+    with ExitStack() as back:
+        back.callback(cpu_weights.remove_group, group)
+        if is_v2:
+            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+        else:
+            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+        subprocess.run([*inside, "mount", "-t", *kind, "none", "/sys/fs/cgroup"], check=True)
+        back.callback(subprocess.run, [*inside, "umount", "/sys/fs/cgroup"], check=True)
+        yield
+
+
+def _sshd(host: HostLayout) -> int:
+    """The process that listens for the host's logins, as this machine numbers it."""
+    listening = run(host.namespace, "ss", "-Hltnp", "( sport = :22 )")
+    return int(listening.partition("pid=")[2].partition(",")[0])
+
+
+def _process_name(pid: str) -> str | None:
+    """``None``: it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return None
+
+
+def add_to_group(host: HostLayout, name: str) -> None:
+    """Move the processes of this name on a host into the group of :func:`cpu_quota`."""
+    group = _quota_group()
+    assert group is not None
+    pids = run(host.namespace, "ip", "netns", "pids", host.namespace).split()
+    named = [pid for pid in pids if _process_name(pid) == name]
+    assert named, f"no process {name} runs on {host.namespace}"
+    for pid in named:
+        (group / "cgroup.procs").write_text(pid)
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from tests.truth.hosts import (
     Data,
     Ground,
+    add_to_group,
+    cpu_quota,
     delayed,
     helper,
     moved_bytes,
@@ -31,6 +33,7 @@ DIP_S = 2.0
 PROCESS_S = 5.0
 NEIGHBOUR_BPS = 1.5e9
 FLOW_LIMIT_S = 10.0
+QUOTA_CORES = 0.1
 
 Planting = Callable[[Ground], AbstractContextManager[Data]]
 """Plants a truth while it lasts; gives keys of the campaign that only the ground knows."""
@@ -149,6 +152,19 @@ def _neighbour(ground: Ground) -> Iterator[Data]:
         yield {}
 
 
+@contextmanager
+def _quota(ground: Ground) -> Iterator[Data]:
+    """A control group with a tenth of a CPU, for the sender's load."""
+    with cpu_quota(ground.h1, QUOTA_CORES):
+        yield {}
+
+
+def _into_quota(ground: Ground) -> None:
+    """The sender's load alone, as in a service or container of its own: neither sensors nor sshd."""
+    _until_it_flows(ground)
+    add_to_group(ground.h1, "iperf3")
+
+
 def _words(*words: str) -> frozenset[str]:
     return frozenset(words)
 
@@ -256,6 +272,17 @@ PLANTS = (
         findings=_words("foreign-load"),
         during=_foreign,
         says=("h2",),
+    ),
+    Plant(
+        "cpu-quota",
+        "the control group of the sender's load may use a tenth of a CPU",
+        {"window": {"seconds": 3, "omit": 3, "tail": 3.3}},  # the load is in it before the window begins
+        limits=_words("sender-cpu-quota"),
+        findings=_words("cpu-quota-throttled"),
+        planting=_quota,
+        during=_into_quota,
+        says=("h1", "/linewatt-quota-", "a quota of 0.1 CPUs"),
+        idle_machine=False,
     ),
     Plant(
         "neighbour",

@@ -64,7 +64,17 @@ from linewatt.engine.measuring import flags as registry
 from linewatt.findings import catalogue
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
-from linewatt.model import Case, Channel, Flag, InstanceResult, OtherProcess, Trial, Window
+from linewatt.model import (
+    Case,
+    CgroupThrottling,
+    Channel,
+    Flag,
+    InstanceResult,
+    OtherProcess,
+    OutsideLimits,
+    Trial,
+    Window,
+)
 from linewatt.records import Supplies
 from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
@@ -179,6 +189,9 @@ LIES: dict[str, Change] = {
         setup(idle_cores={"h2": 0.5}),
         cpu("h2", IRQ, sys=0.5, soft=0.48),
         readback("h2", other_processes=(OtherProcess("kworker/1:2", 63, (IRQ,), 0.5, kernel=True),)),
+    ),
+    "cpu-quota-throttled": readback(
+        "h1", outside_limits=OutsideLimits(22.0, (CgroupThrottling("/load", 220, 220, 19.8, 0.1, 0.1),))
     ),
     "frequency-dropped: below base": story(hertz=2.1e9),
     "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),
@@ -322,6 +335,9 @@ HEALTHY: dict[str, Change] = {
     "steered": both(setup(steer=True), readback("h2", settings=(SettingRead("ntuple", "eth0", "x", "x"),))),
     "paced": both(PACED, rates(5e9)),
     "unpinned": story(placed=((None, None),)),
+    "a CPU quota that is not used up": readback(
+        "h1", outside_limits=OutsideLimits(22.0, (CgroupThrottling("/load", 220, 1, 0.05, 1.5, 0.1),))
+    ),
     "two threads a core": setup(cores=dict.fromkeys(("h1", "h2"), ((APP, 2), (IRQ, 3)))),
 }
 """runs that raise nothing"""

@@ -19,6 +19,8 @@ FOREIGN_CORES, FOREIGN_RATIO = 0.1, 0.05
 """what others used beyond idle: cores, and part of what the load used"""
 STOLEN_CORES, STOLEN_RATIO = 0.02, 0.02
 """what a hypervisor took: cores, and part of what was wanted"""
+THROTTLED_CORES, THROTTLED_RATIO = 0.02, 0.02
+"""what a CPU quota kept the load from: cores, and part of what was used and kept from it together"""
 FREQUENCY_DIFFERENCE = 0.05
 FREQUENCY_SDS = 3.0
 SIBLING_BUSY = 0.1
@@ -104,6 +106,21 @@ KINDS = (
         f"mpstat's steal: {STOLEN_CORES:g} cores and {percent(STOLEN_RATIO)} of what was used and stolen together. Stolen "
         "time is no CPU use.",
         "Give the virtual machine CPUs of its own, or measure on the metal.",
+    ),
+    Kind(
+        "cpu-quota-throttled",
+        "doubtful",
+        "case",
+        ("throughput", "cpu", "power", "above_idle"),
+        "A CPU quota of a control group kept the load from running: throughput is what the quota lets through, not what the "
+        "host can do.",
+        "`cpu.stat` of the control groups that the load's processes are in and of all their parents (version 2, or the "
+        f"controller cpu of version 1), just before and just after the window: throttled for {THROTTLED_CORES:g} cores and "
+        f"{percent(THROTTLED_RATIO)} of what was used and throttled together. Where window.omit leaves no time to read before "
+        "the window, it is not known.",
+        "Raise the quota (`systemctl set-property UNIT CPUQuota=`, `cpu.max`; of containers `--cpus`) or take it away, and "
+        "measure again; or say in the result's name that it is in force.",
+        name="CPU quota used up",
     ),
     Kind(
         "cpu-throttled",

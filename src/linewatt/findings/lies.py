@@ -92,6 +92,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("A foreign process in the window", ("foreign-load", "host-not-idle")),
         Lie("A foreign process on the CPU that limits, and throughput called sure", ("limiting-cpu-shared",)),
         Lie("Steal by a hypervisor", ("cpu-stolen",)),
+        Lie("A CPU quota of a container or service holds the load", ("cpu-quota-throttled",)),
         Lie(
             "A share of CPUs of which some are offline",
             ("cpus-assumed",),

@@ -13,6 +13,9 @@ than its part of whatever they share."""
 WAITED = 0.4
 """of the time that TCP had data to send: who waits for a buffer that long would else be faster by two thirds. A
 buffer that limits is not full all the time: what is let through is sent first, and paced (BBR)"""
+THROTTLED = 0.5
+"""of the periods of a CPU quota: it was used up in so many that the load would be faster without it, though a TCP
+that waits for the other end, or for what it queued meanwhile, does not use it up in each"""
 TIE = 0.02
 """Candidates as near to full as this are named together."""
 REACHED = 0.98

@@ -20,12 +20,14 @@ from linewatt.model.case import (
 )
 from linewatt.model.dealing import dealt, lowest_terms
 from linewatt.model.ends import (
+    CgroupThrottling,
     Counters,
     CpuShares,
     EndResult,
     FlowResult,
     InstanceResult,
     OtherProcess,
+    OutsideLimits,
     PortResult,
     PowerResult,
     SharedCpu,
@@ -43,6 +45,7 @@ __all__ = [
     "OF_SOME",
     "TOGETHER",
     "Case",
+    "CgroupThrottling",
     "Channel",
     "ChannelKind",
     "Counters",
@@ -54,6 +57,7 @@ __all__ = [
     "FlowResult",
     "InstanceResult",
     "OtherProcess",
+    "OutsideLimits",
     "PortResult",
     "PowerResult",
     "Provenance",

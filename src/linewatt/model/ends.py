@@ -162,6 +162,37 @@ class SharedCpu:
 
 
 @dataclass(frozen=True, slots=True)
+class CgroupThrottling:
+    """What the CPU quota of a control group did to the load in it, or below it, between two readings of its
+    host: one just before the window and one just after it.
+
+    Of ``periods`` in which it ran, it had used up its quota in ``throttled_periods``. ``throttled_s`` is how
+    long it was kept from running, the sum over CPUs.
+    """
+
+    path: str
+    periods: int
+    throttled_periods: int
+    throttled_s: float
+    quota_cores: float | None = None
+    """None: it is not known, or was taken away meanwhile"""
+    period_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideLimits:
+    """What may have kept a load from its CPUs between two readings of its host, ``between_s`` apart.
+
+    ``cgroups`` are those of its processes and their parents that have a quota, the most throttled first;
+    ``pressure_s`` how long tasks of the host waited (``cpu some``, ``memory full``: /proc/pressure).
+    """
+
+    between_s: float
+    cgroups: tuple[CgroupThrottling, ...] = ()
+    pressure_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class EndResult:
     """One end of a trial: what it cost the host and what the host's counters saw.
 
@@ -208,6 +239,11 @@ class EndResult:
 
     shared_cpus: tuple[SharedCpu, ...] = ()
     """full CPUs of its roles that others used a part of"""
+    outside_limits: OutsideLimits | None = None
+    """quotas and pressure between the two reads of the load's threads; None: not read"""
+    load_waited_ratio: float | None = None
+    """part of the time between the two reads that the load's thread which waited most waited for a CPU, by
+    the scheduler's account; None: not known"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,8 @@ OF_SOME = OF_FEW | {
     "shared_cpus",
     "effect_ratio",
     "throughput_se_bps",
+    "outside_limits",
+    "load_waited_ratio",
 }
 """the same, with what only some loads and cases have"""
 

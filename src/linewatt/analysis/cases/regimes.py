@@ -93,8 +93,8 @@ def _is_ceiling(summary: CaseSummary, more: CaseSummary | None) -> bool:
 
 
 def _is_shared(one: Ranked) -> bool:
-    """Line, shaper, slot: there is one, however many instances."""
-    return one.unit == "bit/s"
+    """Line, shaper, slot, quota of a control group: there is one, however many instances."""
+    return one.unit == "bit/s" or one.cgroup is not None
 
 
 def _is_crowded(one: Ranked, case: Case) -> bool:

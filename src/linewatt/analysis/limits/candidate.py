@@ -20,6 +20,8 @@ Kind = Literal[
     "sender-app-cpu",
     "sender-irq-cpu",
     "sender-cpu",
+    "sender-cpu-quota",
+    "receiver-cpu-quota",
     "receive-window",
     "send-buffer",
     "sender-queue",
@@ -73,6 +75,14 @@ class Candidate:
     """of a CPU, who used how much of it, where others than the load used a part"""
     processes: tuple[OtherProcess, ...] = ()
     """those that were seen there"""
+    cgroup: str | None = None
+    """the control group whose quota it is"""
+    throttled_s: float | None = None
+    """of a quota: how long it kept the load from running between two reads, the sum over CPUs"""
+    between_s: float | None = None
+    """how far apart the two reads were"""
+    waited_ratio: float | None = None
+    """of app CPUs: how long the load's thread that waited most for a CPU did, as a part of the time"""
     port: str | None = None
     """the one of several data ports that it is about"""
     two_roles: bool = False

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.findings.limits import FULL
@@ -64,7 +65,8 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         notes = (*_squeezed(end), *_slowed(trial, end))
         yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes)
     if end.app_cpu is not None:
-        yield _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end))
+        app_cpu = _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end))
+        yield replace(app_cpu, waited_ratio=end.load_waited_ratio)
 
 
 def processes_on(processes: Iterable[OtherProcess], cpus: Collection[int]) -> tuple[OtherProcess, ...]:
@@ -127,7 +129,8 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     """A load that may run anywhere: the busiest CPU of the host, or the thread of a process."""
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     if end.hottest is not None:
-        yield _candidate(kind, end, end.hottest, end.hottest, _slowed(trial, end))
+        busiest = _candidate(kind, end, end.hottest, end.hottest, _slowed(trial, end))
+        yield replace(busiest, waited_ratio=end.load_waited_ratio)
     thread = _busiest_thread(trial, end)
     if thread is not None:
         yield Candidate(

@@ -21,6 +21,8 @@ _TURNED: dict[Kind, Kind] = {
     "receiver-app-cpu": "sender-app-cpu",
     "receiver-irq-cpu": "sender-irq-cpu",
     "receiver-cpu": "sender-cpu",
+    "sender-cpu-quota": "receiver-cpu-quota",
+    "receiver-cpu-quota": "sender-cpu-quota",
 }
 """what a host's limit is in a pair where it has the other role"""
 

@@ -11,7 +11,8 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
-from linewatt.findings.limits import FULL, FULL_ALONE, LOSS, REACHED, WAITED
+from linewatt.analysis.limits.quotas import quota_candidates
+from linewatt.findings.limits import FULL, FULL_ALONE, LOSS, REACHED, THROTTLED, WAITED
 from linewatt.model import Role, SharedCpu, Trial
 
 _WINDOWS: tuple[Kind, ...] = ("receive-window", "send-buffer")
@@ -37,6 +38,8 @@ class Ranked(Candidate):
         """The share from which on it counts as full."""
         if self.port is not None:
             return FULL_ALONE
+        if self.cgroup is not None:
+            return THROTTLED
         return REACHED if self.kind == "paced" else WAITED if self.kind in _WINDOWS else FULL
 
     @property
@@ -66,7 +69,7 @@ def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
 
 def candidates(trial: Trial) -> tuple[Candidate, ...]:
     """Everything known that may limit one trial, in no order."""
-    found = (*path_candidates(trial), *cpu_candidates(trial))
+    found = (*path_candidates(trial), *cpu_candidates(trial), *quota_candidates(trial))
     if trial.case.is_both_ways:  # both ends send, so none is spared as a receiver
         return tuple(replace(one, two_roles=one.end is not None) for one in found)
     lost = lost_ratio(trial)
@@ -91,6 +94,10 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
         end=first.end,
         host=first.host,
         port=first.port,
+        cgroup=first.cgroup,
+        throttled_s=_mean([one.throttled_s for one in known]),
+        between_s=_mean([one.between_s for one in known]),
+        waited_ratio=_mean([one.waited_ratio for one in known]),
         two_roles=first.two_roles,
         share=fmean(one.share for one in known),
         shares=tuple(None if one is None else one.share for one in found),

@@ -21,6 +21,7 @@ from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
 
 _LINES: tuple[Kind, ...] = ("line-rate", "shaper")
+MEMORY_PRESSURE, PRESSURE_FILE = "memory some", "/proc/pressure/memory"
 SHARED = ", shared with other processes"
 """behind the names of limits that are all CPUs which others use, too"""
 
@@ -88,7 +89,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     if added:  # what a path with it carries is no figure of the line
         named = tuple(one for one in named if one.kind not in _LINES)
     if not named:
-        return _not_found(case, ranked, unknown, added)
+        return _not_found(case, ranked, unknown, [*added, *_memory_pressure(done)])
     several = len(named) > 1
     first = {(one.host, one.shared): one for one in reversed(named)}  # a CPU can have two roles
     parts = [words.evidence(one, named=several, users=first[one.host, one.shared] is one) for one in named]
@@ -170,6 +171,20 @@ def _added(done: Sequence[Trial]) -> list[str]:
     )
 
 
+def _memory_pressure(done: Sequence[Trial]) -> list[str]:
+    """That tasks of a host waited for memory: reclaim and swap slow a load without any CPU being full."""
+    ratios: dict[str, list[float]] = {}
+    for limits, host in ((end.outside_limits, end.host) for trial in done for end in trial.ends):
+        waited_s = None if limits is None else limits.pressure_s.get(MEMORY_PRESSURE)
+        if limits is not None and waited_s is not None:
+            ratios.setdefault(host, []).append(waited_s / limits.between_s)
+    return [
+        f"tasks on {host} waited for memory {format_percent(fmean(of_host))} of the time ({PRESSURE_FILE})"
+        for host, of_host in ratios.items()
+        if fmean(of_host) >= words.WAIT_TOLD
+    ]
+
+
 def _not_found(
     case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequence[str] = ()
 ) -> Limit:
@@ -180,6 +195,13 @@ def _not_found(
     parts += [f"{words.name(one)} full in {one.full_in} of {len(one.shares)} trials" for one in now_and_then]
     cpus = [one for one in rest if one.cpu is not None and one not in now_and_then]
     parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []
+    waited = [(words.owner(one), words.waited_words(one.waited_ratio)) for one in cpus]
+    parts += [f"{owner.removeprefix('the ')} host: {said}" for owner, texts in waited for said in texts]
+    parts += [
+        words.evidence(one, named=True)
+        for one in rest
+        if one.throttled_s and one not in now_and_then and not one.ruled_out
+    ]
     parts += [line_words(one.share) for one in rest if one.kind in _LINES and one.port is None]
     ports = [one for one in rest if one.port is not None and not one.ruled_out and one not in now_and_then]
     parts += [f"fullest port: {words.short(ports[0])}"] if ports else []

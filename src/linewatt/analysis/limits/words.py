@@ -16,6 +16,8 @@ from linewatt.model import CpuShares, OtherProcess
 from linewatt.units import format_percent, format_rate
 
 STEAL_TOLD = 0.02
+WAIT_TOLD = 0.05
+"""of the time: whoever shares a CPU with interrupts in threads waits for less"""
 NAMED = 0.05
 """of what others used: a process that used less is not named"""
 MOST_NAMED = 3
@@ -31,6 +33,8 @@ NAMES: dict[Kind, str] = {
     "receiver-pcie": "the receiver's PCI Express slot",
     "sender-cpu": "a CPU of the sender",
     "receiver-cpu": "a CPU of the receiver",
+    "sender-cpu-quota": "the CPU quota of the sender's cgroup",
+    "receiver-cpu-quota": "the CPU quota of the receiver's cgroup",
     "receive-window": "the receiver's TCP window",
     "send-buffer": "the sender's socket buffer",
     "sender-queue": "the sender's queueing discipline",
@@ -44,6 +48,7 @@ NAMES: dict[Kind, str] = {
 def name(one: Ranked) -> str:
     """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
     base = at_host(NAMES[one.kind], one.host if one.two_roles else None)
+    base += f" {one.cgroup}" if one.cgroup else ""
     base += f" of data port {one.port} alone" if one.port else ""
     if one.role is None or count(one.role) == 1:
         return base
@@ -87,7 +92,13 @@ def evidence(one: Ranked, *, named: bool, users: bool = True) -> str:
     """How full, and with what; ``named``: which of several limits it is about, ``users``: who filled it."""
     which = f"{name(one).removeprefix('the ')} " if named else ""
     return "; ".join(
-        (which + _measure(one), *(filled(one) if users else ()), *_stolen(one.cpu), *one.evidence)
+        (
+            which + _measure(one),
+            *(filled(one) if users else ()),
+            *_stolen(one.cpu),
+            *waited_words(one.waited_ratio),
+            *one.evidence,
+        )
     )
 
 
@@ -137,7 +148,22 @@ def _stolen(cpu: CpuShares | None) -> tuple[str, ...]:
     )
 
 
+def waited_words(waited_ratio: float | None) -> tuple[str, ...]:
+    """That the load was ready to run and had no CPU, where it was for long."""
+    if waited_ratio is None or waited_ratio < WAIT_TOLD:
+        return ()
+    return (f"a thread of the load waited for a CPU {format_percent(waited_ratio)} of the time",)
+
+
+def throttled_words(throttled_s: float, between_s: float) -> str:
+    """``throttled 4.3 s of 10.0 s``; on several CPUs the sum may be more than the time."""
+    return f"throttled {throttled_s:.1f} s of {between_s:.1f} s"
+
+
 def _measure(one: Ranked) -> str:
+    if one.throttled_s is not None and one.between_s is not None:
+        throttled = throttled_words(one.throttled_s, one.between_s)
+        return f"{throttled}, in {format_percent(one.share)} of its periods"
     if one.cpu is not None and one.role is not None:
         return _cpu(one, one.cpu, one.role)
     if one.kind in ("line-rate", "shaper"):
@@ -168,6 +194,8 @@ def _cpu(one: Ranked, cpu: CpuShares, role: CpuShares) -> str:
 
 def short(one: Ranked) -> str:
     """For a list of what is not the limit: ``the receiver's app CPU, 55.0 %``."""
+    if one.cgroup is not None:
+        return f"{name(one)}, used up in {format_percent(one.share)} of its periods"
     if one.kind == "paced" and one.capacity is not None:
         return f"{format_percent(one.share)} of the {format_rate(one.capacity)} asked for"
     return f"{name(one)}, {format_percent(one.share)}"

@@ -16,6 +16,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.engine.live.processes import busiest
 from linewatt.engine.live.readback import Difference, ReadBack, read_back
 from linewatt.engine.live.session import Session
+from linewatt.engine.live.throttling import outside_limits
 from linewatt.engine.live.trial import Live
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
@@ -125,11 +126,17 @@ class Asking:
 
 
 def compared(late: ReadBack, early: ReadBack | None) -> ReadBack:
-    """The reads of a host with what other processes used between them, in place of their times."""
+    """The reads of a host with what lies between them, in place of the totals of both."""
     if early is None:
-        return replace(late, processes=None)
-    others = busiest(early.processes, late.processes)
-    return replace(late, before=replace(early, processes=None), processes=None, other_processes=others)
+        return replace(late, processes=None, outside=None)
+    return replace(
+        late,
+        before=replace(early, processes=None, outside=None),
+        processes=None,
+        other_processes=busiest(early.processes, late.processes),
+        outside=None,
+        outside_limits=outside_limits(early.outside, late.outside),
+    )
 
 
 def _tcp_ports(lives: Iterable[Live]) -> dict[str, list[int]]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.engine.live import processes
+from linewatt.engine.live import processes, throttling
 from linewatt.engine.live.processes import ProcessTimes
+from linewatt.engine.live.throttling import OutsideTotals
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
 from linewatt.foreign import understood
 from linewatt.hosts.base import Completed, Host
@@ -22,22 +23,23 @@ from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.hosts.ssh import sockets
-from linewatt.model import OtherProcess
+from linewatt.model import OtherProcess, OutsideLimits
 from linewatt.tuning import apply
 from linewatt.tuning.base import Knob
 
 LIMIT_S = 10.0
 
 # A line a thread: process, thread, the CPU it ran on last, its CPU time in ticks, the CPUs it may run on,
-# when it was asked (µs), its CPU time by the scheduler (ns), migrations, switches that it wanted and did not;
-# - is not known. Fields behind the name in parentheses are those of proc(5), which may itself hold blanks and
+# when it was asked (µs), its CPU time by the scheduler (ns), migrations, switches that it wanted and did not,
+# how long it waited for a CPU (ns); - is not known.
+# Fields behind the name in parentheses are those of proc(5), which may itself hold blanks and
 # parentheses; schedstat is of CONFIG_SCHED_INFO, sched of CONFIG_SCHED_DEBUG. A file is taken as a whole: to
 # read lines bash seeks back behind each, the kernel then makes the text anew, and a state that has another
 # length by now ("running", "sleeping") moves what follows. A thread that ends meanwhile is none.
 _THREADS = r"""for pid; do for task in /proc/"$pid"/task/*; do
   read -r stat <"$task/stat" || continue
-  field=(${stat##*) }) allowed= wanted=- unwanted=- run=- migrations=- at=${EPOCHREALTIME:--} lines=()
-  read -r run _ <"$task/schedstat" || run=-
+  field=(${stat##*) }) allowed= wanted=- unwanted=- run=- wait=- migrations=- at=${EPOCHREALTIME:--} lines=()
+  read -r run wait _ <"$task/schedstat" || run=- wait=-
   mapfile -t lines <"$task/status"
   for line in "${lines[@]}"; do case $line in
     Cpus_allowed_list:*) allowed=${line##*[[:blank:]]} ;;
@@ -49,8 +51,8 @@ _THREADS = r"""for pid; do for task in /proc/"$pid"/task/*; do
   for line in "${lines[@]}"; do
     case $line in se.nr_migrations*) migrations=${line##*[[:blank:]]}; break ;; esac
   done
-  printf '%s %s %s %s %s %s %s %s %s %s\n' "$pid" "${task##*/}" "${field[36]}" \
-    "$(( field[11] + field[12] ))" "$allowed" "${at/[.,]/}" "$run" "$migrations" "$wanted" "$unwanted"
+  printf '%s %s %s %s %s %s %s %s %s %s %s\n' "$pid" "${task##*/}" "${field[36]}" \
+    "$(( field[11] + field[12] ))" "$allowed" "${at/[.,]/}" "$run" "$migrations" "$wanted" "$unwanted" "$wait"
 done; done 2>/dev/null; exit 0"""
 
 
@@ -60,7 +62,8 @@ class Thread:
 
     ``read_s`` is when it was asked, on the host's clock; ``run_s`` its CPU time by the scheduler's account;
     ``migrations`` how often it changed its CPU, ``switches`` and ``preemptions`` how often it gave its CPU
-    away by itself and not: all since it began. None: the kernel does not tell.
+    away by itself and not, ``wait_s`` how long it was ready to run and had no CPU: all since it began. None:
+    the kernel does not tell.
     """
 
     pid: int
@@ -73,6 +76,7 @@ class Thread:
     migrations: int | None = None
     switches: int | None = None
     preemptions: int | None = None
+    wait_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,10 @@ class ReadBack:
     """what every process had used by then, until the two reads are compared; None: not read"""
     other_processes: tuple[OtherProcess, ...] = ()
     """the busiest that are neither the load's nor linewatt's, from the read before the window to this one"""
+    outside: OutsideTotals | None = None
+    """quotas of the load's control groups and pressure, until the two reads are compared; None: not read"""
+    outside_limits: OutsideLimits | None = None
+    """what they did from the read before the window to this one"""
 
     def of(self, pid: int | None) -> tuple[Thread, ...]:
         """The threads of one process."""
@@ -149,14 +157,16 @@ async def read_back(
         *([Short(tuple(sockets.command(ports)))] if ports else []),
     ]
     try:
-        last = [] if ours is None else [Short(processes.command(ours))]
+        last = [Short(throttling.command(pids))] if pids else []
+        last += [] if ours is None else [Short(processes.command(ours))]
         questions = [apply.question(host.spec.name, knobs[knob], target) for knob, target, _ in settings]
         found = await run_all(host, [*first, *questions, *last], limit_s=LIMIT_S)
     except (HostError, WaitTimeout, ChangeError) as error:
         unread = (SettingRead(*setting, found=None, problem=str(error)) for setting in settings)
         return ReadBack(asked_s, (), tuple(unread), str(error))
     (threads, known, *said), answers = found[: len(first)], found[len(first) : len(first) + len(settings)]
-    times = _times(found[-1].stdout) if last else None
+    times = None if ours is None else _times(found[-1].stdout)
+    outside = _outside(found[-len(last)].stdout) if pids else None
     shown = tuple(
         _setting(host.spec.name, knobs[setting[0]], setting, one)
         for setting, one in zip(settings, answers, strict=True)
@@ -164,7 +174,13 @@ async def read_back(
     nics = {name: one.stdout for name, one in zip(further, said, strict=False)}
     text = "".join(one.stdout for one in said[len(further) :])
     answer = ReadBack(
-        asked_s, (), shown, facts=facts.parse_again(known.stdout, nics), sockets=text, processes=times
+        asked_s,
+        (),
+        shown,
+        facts=facts.parse_again(known.stdout, nics),
+        sockets=text,
+        processes=times,
+        outside=outside,
     )
     try:
         return replace(
@@ -178,6 +194,14 @@ def _times(text: str) -> ProcessTimes | None:
     """A host without awk, or that shows nothing of others' processes, does not tell them."""
     try:
         return understood(lambda: processes.parse(text), "times of processes")
+    except ParseError:
+        return None
+
+
+def _outside(text: str) -> OutsideTotals | None:
+    """A host without bash 4 does not tell them."""
+    try:
+        return understood(lambda: throttling.parse(text), "limits from outside the load")
     except ParseError:
         return None
 
@@ -197,12 +221,13 @@ def parse_threads(text: str) -> tuple[Thread, ...]:
         try:
             pid, tid, cpu, ticks = map(int, words[:4])
             allowed = parse_cpulist(words[4])
-            rest = [None if word == "-" else int(word) for word in words[5:10]]
-            read_us, run_ns, migrations, wanted, unwanted = rest or [None] * 5
+            counts = [None if word == "-" else int(word) for word in words[5:11]]
+            read_us, run_ns, migrations, wanted, unwanted, wait_ns = counts + [None] * (6 - len(counts))
         except (ValueError, IndexError, LinewattError) as error:
             raise ParseError(f"threads of the load: {line[:60]!r} cannot be read") from error
         times = _scaled(read_us, 1e-6), _scaled(run_ns, 1e-9)
-        threads.append(Thread(pid, tid, cpu, ticks, allowed, *times, migrations, wanted, unwanted))
+        switches = migrations, wanted, unwanted
+        threads.append(Thread(pid, tid, cpu, ticks, allowed, *times, *switches, _scaled(wait_ns, 1e-9)))
     return tuple(threads)
 
 

@@ -244,10 +244,29 @@ def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | str
     return total if pids else "no load process was read"
 
 
+def waited_ratio(readback: ReadBack | None, pids: Sequence[int]) -> float | None:
+    """Which part of the time between the reads the thread that waited most for a CPU did so."""
+    if readback is None:
+        return None
+    ratios = [
+        (after.wait_s - before.wait_s) / (after.read_s - before.read_s)
+        for pid in pids
+        for before, after in at_both_reads(readback, pid)
+        if before.wait_s is not None and after.wait_s is not None and _has_scheduler_times(after)
+        if before.read_s is not None and after.read_s is not None and after.read_s > before.read_s
+    ]
+    return max(ratios, default=None)
+
+
+def _has_scheduler_times(thread: Thread) -> bool:
+    """A kernel without CONFIG_SCHED_INFO shows 0 for all of them."""
+    return thread.run_s is not None and (thread.run_s > 0 or thread.ticks == 0)
+
+
 def _ran(before: Mapping[int, Thread], after: Thread) -> float | None:
     """Seconds of one thread; one that began between the reads has all of its time in it."""
     earlier = before.get(after.tid)
     began_s = earlier.run_s if earlier else 0.0
-    if began_s is None or after.run_s is None or (after.run_s == 0 and after.ticks > 0):
+    if began_s is None or after.run_s is None or not _has_scheduler_times(after):
         return None
     return after.run_s - began_s

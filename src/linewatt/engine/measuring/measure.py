@@ -15,7 +15,7 @@ from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.accounts import cores_between, with_foreign
+from linewatt.engine.measuring.accounts import cores_between, waited_ratio, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import Check, flags
@@ -347,6 +347,7 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         settings=settings,
         pcie_goodput_bps=pcie_bps,
         other_processes=readback.other_processes if readback else (),
+        outside_limits=readback.outside_limits if readback else None,
         **_between_reads(cut, host, end.reasons),
     )
     setup = cut.setup
@@ -357,10 +358,12 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
 def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str, Any]:
     """The load's CPU use between the two reads of its threads, or why it is not known."""
     pids = [output.pids.get(host) for output in cut.run.outputs]
-    found = cores_between(cut.readback(host), [pid for pid in pids if pid is not None])
+    known = [pid for pid in pids if pid is not None]
+    waited = {"load_waited_ratio": waited_ratio(cut.readback(host), known)}
+    found = cores_between(cut.readback(host), known)
     if isinstance(found, str):
-        return {"reasons": {**reasons, "load_window_cores": found}} if pids else {}
-    return {"load_window_cores": found}
+        return waited | ({"reasons": {**reasons, "load_window_cores": found}} if pids else {})
+    return waited | {"load_window_cores": found}
 
 
 def _failed(run: TrialRun, reason: str) -> Trial:

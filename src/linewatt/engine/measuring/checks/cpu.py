@@ -12,8 +12,9 @@ import math
 from collections.abc import Iterable, Iterator
 
 from linewatt.analysis.limits.cpus import processes_on
-from linewatt.analysis.limits.words import process_names
-from linewatt.engine.measuring.accounts import Account, account, load_by_cpus, on_one_machine
+from linewatt.analysis.limits.quotas import quota_words, throttled_ratio
+from linewatt.analysis.limits.words import process_names, throttled_words, waited_words
+from linewatt.engine.measuring.accounts import Account, account, load_by_cpus, load_cores, on_one_machine
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.cpu import (
@@ -29,10 +30,12 @@ from linewatt.findings.cpu import (
     HIDDEN_SDS,
     STOLEN_CORES,
     STOLEN_RATIO,
+    THROTTLED_CORES,
+    THROTTLED_RATIO,
     TICKS_HZ,
 )
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.model import CpuShares, EndResult, Flag, SharedCpu
+from linewatt.model import CgroupThrottling, CpuShares, EndResult, Flag, OutsideLimits, SharedCpu
 from linewatt.units import format_percent
 
 _HIDDEN_ADVICE = (
@@ -52,6 +55,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         if end.host not in told:
             yield from foreign(seen, end)
         yield from on_full(end)
+        yield from out_of_quota(end)
         told |= {one.host for one in on_one_machine(seen.cut, seen.ends, end)}
         yield from stolen(end)
         yield from background(end, seen.setup.idle_cores.get(end.host), len(shares))
@@ -144,9 +148,45 @@ def on_full(end: EndResult) -> Iterator[Flag]:
         yield Flag(
             "limiting-cpu-shared",
             end.host,
-            "; ".join(_shared_words(end, one) for one in end.shared_cpus),
+            "; ".join(
+                [
+                    *(_shared_words(end, shared) for shared in end.shared_cpus),
+                    *waited_words(end.load_waited_ratio),
+                ]
+            ),
             "find what runs there (ps -eLo psr,pcpu,comm), stop it or move it, and measure again",
         )
+
+
+def out_of_quota(end: EndResult) -> Iterator[Flag]:
+    """A CPU quota of the load's control group, or of a parent, that kept the load from running."""
+    limits = end.outside_limits
+    cgroups = (
+        [] if limits is None else [cgroup for cgroup in limits.cgroups if _is_material(cgroup, limits, end)]
+    )
+    if limits is None or not cgroups:
+        return
+    yield Flag(
+        "cpu-quota-throttled",
+        end.host,
+        "; ".join(_throttled_words(cgroup, limits) for cgroup in cgroups),
+        "raise the quota (cpu.max, systemctl set-property, docker --cpus) and measure again, or say in the "
+        "result's name that it is in force",
+    )
+
+
+def _is_material(cgroup: CgroupThrottling, limits: OutsideLimits, end: EndResult) -> bool:
+    throttled_cores = cgroup.throttled_s / limits.between_s
+    wanted_cores = (load_cores(end) or 0.0) + throttled_cores
+    return throttled_cores >= max(THROTTLED_CORES, THROTTLED_RATIO * wanted_cores)
+
+
+def _throttled_words(cgroup: CgroupThrottling, limits: OutsideLimits) -> str:
+    """``cgroup /a, which the load is in, was throttled 9.0 s of 10.0 s, in 100.0 % of its periods: …``."""
+    throttled = throttled_words(cgroup.throttled_s, limits.between_s)
+    part = format_percent(throttled_ratio(cgroup, limits))
+    quota = "".join(f": {words}" for words in quota_words(cgroup))
+    return f"cgroup {cgroup.path}, which the load is in, was {throttled}, in {part} of its periods{quota}"
 
 
 def _shared_words(end: EndResult, shared: SharedCpu) -> str:

@@ -132,7 +132,12 @@ def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
         "cpus": list(one.cpu.cpus) if one.cpu else None,
         "role_used_mean": used(one.role) if one.role else None,
         **({} if one.port is None else {"port": one.port}),
+        **({} if one.cgroup is None else _quota(one)),
     }
+
+
+def _quota(limit: Ranked) -> dict[str, Any]:
+    return {"cgroup": limit.cgroup, "throttled_s": limit.throttled_s, "between_s": limit.between_s}
 
 
 def limit_schema() -> Schema:
@@ -160,6 +165,9 @@ def limit_schema() -> Schema:
         "cpus": maybe(listing(COUNT)),
         "role_used_mean": maybe(NUMBER),
         "port?": said(TEXT, "The one of several data ports that it is about."),
+        "cgroup?": said(TEXT, "The control group whose CPU quota it is."),
+        "throttled_s?": said(NUMBER, "How long it kept the load from running, the sum over CPUs."),
+        "between_s?": said(NUMBER, "Of how long: the time between the reads before and after the window."),
     }
     return record(
         {
