@@ -9,7 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.groups import group
 from tests.wiring import (
+    DATAGRAM,
     FRAME,
     MSS,
     OMIT_S,
@@ -25,9 +27,12 @@ from tests.wiring import (
     told,
 )
 
+from linewatt.analysis.cases.flows import flow_trials
+from linewatt.analysis.cases.summary import summarise
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks import network
-from linewatt.model import Role
+from linewatt.engine.words import outcome
+from linewatt.model import Flag, Role
 from linewatt.network.framing import BARE
 from linewatt.units import format_rate
 
@@ -249,6 +254,50 @@ def test_more_goodput_than_the_interface_received_is_told(load_bps: float) -> No
     assert f"its data interface received {format_rate(load_bps / 1.25)} in all" in said
 
 
-def test_of_a_host_that_only_sends_nothing_is_compared() -> None:
-    flags = told(counters("h1", "nic.tx_bytes", -2e9 / 8 * WINDOW_S)).trial().flags
-    assert "goodput-above-interface" not in {flag.code for flag in flags}
+def withheld(change: Change) -> tuple[float | None, str]:
+    """The throughput of a trial, and its reason."""
+    trial = told(change).trial()
+    assert trial.status == "done"
+    return trial.throughput_bps, trial.reason or ""
+
+
+def test_goodput_that_did_not_arrive_is_withheld_with_its_reason() -> None:
+    headers = FRAME / MSS
+    load_bps = 9.4e9
+    less = counters("h2", "nic.rx_bytes", -(headers - 1 / 1.25) * load_bps / 8 * WINDOW_S)
+    throughput_bps, reason = withheld(both(rates(load_bps), less))
+    assert throughput_bps is None
+    assert reason.startswith("throughput withheld: h2: the load counted 9.40 Gbps of payload, ")
+    (summary,) = summarise([told(both(rates(load_bps), less)).trial()])
+    assert summary.throughput_bps is None
+    assert "throughput withheld" in summary.reasons["throughput_bps"]
+    assert "throughput withheld" in summary.reasons["efficiency_receiver_bps_per_core"]
+    assert summary.cpu_cores("receiver") is not None, "CPU use is not of the load's count"
+    assert outcome(told(both(rates(load_bps), less)).trial()).startswith("throughput withheld: h2: ")
+    assert withheld(rates(load_bps)) == (pytest.approx(load_bps, rel=1e-3), "")
+
+
+def test_goodput_that_was_not_sent_is_withheld_too() -> None:
+    throughput_bps, reason = withheld(counters("h1", "nic.tx_bytes", -3e9 / 8 * WINDOW_S))
+    assert throughput_bps is None
+    assert reason.startswith("throughput withheld: h1: the load counted 9.37 Gbps of payload, ")
+    assert "its data interface sent 6.8" in reason
+
+
+@pytest.mark.parametrize(("received_ratio", "is_withheld"), [(1500 / 1472, False), (0.985, True)])
+def test_headers_of_datagrams_are_no_payload(received_ratio: float, is_withheld: bool) -> None:
+    """Each datagram that was counted came with headers of IP and UDP, of 1500 bytes 28."""
+    load_bps = 5e9
+    less = counters("h2", "nic.rx_bytes", (received_ratio - FRAME / DATAGRAM) * load_bps / 8 * WINDOW_S)
+    throughput_bps, _ = withheld(both(story(udp=True), rates(load_bps), less))
+    assert (throughput_bps is None) == is_withheld
+
+
+def test_of_pairs_at_once_only_the_throughput_of_those_that_end_at_that_host_is_withheld() -> None:
+    flag = Flag("goodput-above-interface", "g2", "the load counted too much", "")
+    whole = replace(group(shape="one-to-many").trial(), flags=(flag,), throughput_bps=None, reason="withheld")
+    by_receiver = {pair.case.receiver: pair for pair in flow_trials(whole)}
+    assert by_receiver["g2"].throughput_bps is None
+    assert by_receiver["g2"].reason == "withheld"
+    assert by_receiver["g1"].throughput_bps is not None
+    assert by_receiver["g1"].reason is None

@@ -18,6 +18,11 @@ class Since:
 
 CHANGED = (
     Since(
+        5,
+        r"throughput_bps|reason",
+        "more payload than the data interface of an end carried is impossible: throughput is withheld",
+    ),
+    Since(
         2,
         r"(sender|receiver)\.(cpu_cores|reasons\.cpu_cores)",
         "time that a hypervisor took, and waiting for disks, are not counted as CPU used",

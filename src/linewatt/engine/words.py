@@ -42,9 +42,10 @@ def tells(flag: Flag) -> bool:
 
 def outcome(trial: Trial) -> str:
     """A stored trial in a line."""
-    if trial.status == "failed" or trial.throughput_bps is None:
+    if trial.status == "failed":
         return f"FAILED: {trial.reason}"
-    words = [format_rate(trial.throughput_bps)]
+    unknown = trial.reason or "throughput not known"
+    words = [unknown if trial.throughput_bps is None else format_rate(trial.throughput_bps)]
     if trial.lost_ratio is not None:
         words.append(f"{100 * trial.lost_ratio:.2f} % lost")
     for end in trial.ends:

@@ -97,15 +97,17 @@ KINDS = (
     ),
     Kind(
         "goodput-above-interface",
-        "doubtful",
+        "withheld",
         "case",
-        ("throughput", "cpu", "power"),
-        "The receiver counted more bytes than its data interface received: the load counts too much, or a part of it took "
-        "another path. Throughput, and all that is divided by it, are too high for that interface.",
-        f"Payload that the receiving processes counted in the window, against bytes that the interface received in it, which "
-        f"include headers: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more, and as much as an uneven load and rarely "
-        f"written counters allow. An interface that received less than {percent(LEAST_OF_LOAD)} of the payload is not compared.",
+        ("throughput",),
+        "The receiver counted more bytes than its data interface received, or than that of the sender sent, which is impossible: "
+        "the load counts too much, or a part of it took another path. Throughput, and all that is divided by it, is withheld in "
+        "such trials.",
+        f"Payload that the receiving processes counted in the window, of datagrams with their headers of IP and UDP, against bytes "
+        f"that the interface of either end carried in it: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more, and as much as "
+        f"an uneven load and rarely written counters allow. An interface that carried less than {percent(LEAST_OF_LOAD)} of the "
+        "payload is not compared: the load takes another one.",
         "Compare the load with another one, look for a second path (`ip route get`), and repeat the measurement.",
-        "Goodput above what the interface received",
+        "Goodput above what the interface carried",
     ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from linewatt.analysis.cases.totals import totals
+from linewatt.analysis.cases.totals import totals, withholds_throughput
 from linewatt.findings import kind_of
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.model import ENDS, Case, EndResult, Flag, FlowResult, InstanceResult, Role, Trial
@@ -72,11 +72,19 @@ def _flow(trial: Trial, pair: Case, flow: FlowResult, own: tuple[InstanceResult,
     if trial.status != "done":
         return replace(trial, case=pair, case_key=pair.key, flags=())
     end = flow.end
+    hosts = {flag.where for flag in trial.flags if withholds_throughput(flag)}
+    is_withheld = trial.throughput_bps is None and not hosts.isdisjoint(pair.hosts)
+    figures = totals(own)
+    if pair.of_users:
+        figures |= {"throughput_bps": flow.users_bps, "offered_bps": None}
+    if is_withheld:
+        figures["throughput_bps"] = None
     return replace(
         trial,
+        reason=trial.reason if is_withheld or not hosts else None,
         case=pair,
         case_key=pair.key,
-        **(totals(own) | ({"throughput_bps": flow.users_bps, "offered_bps": None} if pair.of_users else {})),
+        **figures,
         throughput_se_bps=None,
         line_goodput_bps=flow.line_goodput_bps,
         line_kind=flow.line_kind,

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from linewatt.model import InstanceResult
+from linewatt.findings import kind_of
+from linewatt.model import Flag, InstanceResult
 
 N = TypeVar("N", int, float)
 
@@ -16,6 +17,12 @@ def whole_sum(values: Iterable[N | None]) -> N | None:
     every = list(values)
     known = [value for value in every if value is not None]
     return sum(known[1:], known[0]) if known and len(known) == len(every) else None
+
+
+def withholds_throughput(flag: Flag) -> bool:
+    """Whether what was counted as throughput cannot be, so that no figure of it is shown."""
+    kind = kind_of(flag.code)
+    return kind.rank == "withheld" and "throughput" in kind.figures
 
 
 def totals(instances: Sequence[InstanceResult]) -> dict[str, Any]:

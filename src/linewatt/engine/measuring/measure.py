@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.analysis.cases.totals import totals, whole_sum
+from linewatt.analysis.cases.totals import totals, whole_sum, withholds_throughput
 from linewatt.analysis.statistics.steadiness import standard_error
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
@@ -184,7 +184,7 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
     instances = tuple(_instance_result(one, cut) for one in cut.runs)
     ends = with_foreign(cut, instances, [_end(cut, host, role) for host, role in case.ends])
     sender, receiver = (next((one for one in ends if _is_whole(one, case, role)), None) for role in _ROLES)
-    return Trial(
+    trial = Trial(
         number=run.planned.number,
         repetition=run.planned.repetition,
         case=case,
@@ -212,6 +212,10 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
         overhead_s=overhead_s,
         method=METHOD,
     )
+    why = [f"{flag.where}: {flag.evidence}" for flag in trial.flags if withholds_throughput(flag)]
+    if not why:
+        return trial
+    return replace(trial, throughput_bps=None, reason=f"throughput withheld: {'; '.join(why)}")
 
 
 def _start_skew_s(cut: Cut) -> float | None:

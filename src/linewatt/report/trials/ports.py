@@ -44,7 +44,7 @@ def port_table(group: TestGroup, trials: Sequence[Trial]) -> Table | None:
 
 
 def _rows(summary: CaseSummary, trials: Sequence[Trial]) -> Iterator[Row]:
-    of_case = [trial for trial in trials if trial.case == summary.case]
+    of_case = [one for one in trials if one.case == summary.case and one.throughput_bps is not None]
     for number in range(min((len(trial.data_ports) for trial in of_case), default=0)):
         yield _row(summary.case.instances, [(trial, trial.data_ports[number]) for trial in of_case])
 

@@ -30,6 +30,7 @@ from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
+from linewatt.sizes import IP_BYTES, UDP_BYTES
 from linewatt.units import format_packets, format_rate
 
 
@@ -116,25 +117,51 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
 
 
 def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
-    """More payload counted by the receiving processes of a host than its data interface received."""
-    reading, found = seen.reading(end, "netcounters"), end.counters.get("nic.rx_bytes")
+    """More payload counted by the receiving processes than the data interface of either end carried."""
+    reading = seen.reading(end, "netcounters")
     if is_request_response(seen.case.test) or not seen.instances or end.host not in seen.cut.run.framings:
         return
-    if reading is None or found is None:
+    if reading is None or not _under_load(reading, seen):
         return
-    seconds = seen.window.seconds
-    counted = sum(one.throughput_bps for one, role in seen.processes(end) if role == "receiver") / 8 * seconds
-    if found < LEAST_OF_LOAD * counted or not _under_load(reading, seen):
-        return
-    edges = _late_s(reading, "nic.rx_bytes", seen) / seconds + _uneven_ratio(seen)
-    if counted > found * (1 + SLACK_RATIO + edges) + FLOOR_BPS / 8 * seconds:
-        rates = [format_rate(8 * one / seconds) for one in (counted, found)]
-        yield Flag(
-            "goodput-above-interface",
-            end.host,
-            f"the load counted {rates[0]} of payload, its data interface received {rates[1]} in all",
-            "compare with another load, look for a second path (ip route get), and measure again",
-        )
+    ways: tuple[tuple[str, Role], ...] = (("rx", "receiver"), ("tx", "sender"))
+    for way, role in ways:
+        evidence = _above_interface(seen, end, reading, way, role)
+        if evidence is not None:
+            yield Flag(
+                "goodput-above-interface",
+                end.host,
+                evidence,
+                "compare with another load, look for a second path (ip route get), and measure again",
+            )
+
+
+def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, role: Role) -> str | None:
+    """By how much goodput of the processes in a role is more than the interface can have carried."""
+    carried_bytes, seconds = end.counters.get(f"nic.{way}_bytes"), seen.window.seconds
+    goodput_bps = sum(instance.throughput_bps for instance, its in seen.processes(end) if its == role)
+    counted_bytes = goodput_bps / 8 * seconds
+    if carried_bytes is None or carried_bytes < LEAST_OF_LOAD * counted_bytes:
+        return None
+    edges = _late_s(reading, f"nic.{way}_bytes", seen) / seconds + _uneven_ratio(seen)
+    least_bytes = counted_bytes * _least_ratio(seen.case, seen.cut.run.framings[end.host])
+    if least_bytes <= carried_bytes * (1 + SLACK_RATIO + edges) + FLOOR_BPS / 8 * seconds:
+        return None
+    verb = "received" if way == "rx" else "sent"
+    headers = (
+        "" if least_bytes == counted_bytes else f" ({format_rate(8 * least_bytes / seconds)} with headers)"
+    )
+    carried = format_rate(8 * carried_bytes / seconds)
+    counted = f"{format_rate(goodput_bps)} of payload{headers}"
+    return f"the load counted {counted}, its data interface {verb} {carried} in all"
+
+
+def _least_ratio(case: Case, framing: Framing) -> float:
+    """Bytes that any interface counts at least for one of payload: headers of IP and UDP with each datagram.
+    Of TCP it is 1, because virtual interfaces count one header for many segments."""
+    if case.is_tcp:
+        return 1.0
+    payload, _ = frame_sizes(case.test, case.family, framing)
+    return (payload + IP_BYTES[case.family] + UDP_BYTES) / payload
 
 
 def _beside(seen: Seen, end: EndResult, framing: Framing, reading: Reading) -> Iterator[str]:
