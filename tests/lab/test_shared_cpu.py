@@ -65,6 +65,8 @@ def test_a_process_that_always_has_half_of_the_receivers_cpu_is_named_and_throug
     assert trial["receiver"]["app_cpu"]["cpus"] == [RECEIVERS_CPU]
     shared = {flag["where"]: flag for flag in trial["flags"] if flag["code"] == "limiting-cpu-shared"}
     assert NAME in shared["h2"]["evidence"]
+    assert "a thread of the load waited for a CPU " in shared["h2"]["evidence"]
+    assert trial["receiver"]["load_waited_ratio"] > 0.1, "the intruder has half of its CPU, at will"
     assert "host-not-idle" in {flag["code"] for flag in trial["flags"]}, "it was there in idle, too"
     (process,) = [one for one in trial["receiver"]["other_processes"] if one["name"] == NAME]
     assert process["cpus"] == [RECEIVERS_CPU]

@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report_factories import end, shares
+from tests.report_factories import end, result, shares
 from tests.stream_helpers import needs_bash, records
 from tests.topology_factories import NIC, machine
 from tests.unit.conftest import Run
@@ -60,6 +60,8 @@ from linewatt.model import (
 from linewatt.network.framing import Framing
 from linewatt.report.series import instances_words
 from linewatt.report.trials.answer.limits import limit_document, limit_words
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.ports import port_table
 from linewatt.sensors.netcounters import Netcounters, command
 from linewatt.sensors.qdisc import SENSOR as QDISC
 from linewatt.store.plain import decoded, encoded
@@ -547,6 +549,18 @@ def runs_of(instances: int, of_line: Sequence[float], *, total_bps: float | None
         for at, share in enumerate(of_line)
         for second in [4e9 if total_bps is None else total_bps - share * 1e9]
     ]
+
+
+def test_ports_of_a_trial_whose_throughput_is_withheld_have_no_row() -> None:
+    trials = runs_of(2, [0.5, 0.7])
+    for shown in (trials, [trials[0], replace(trials[1], throughput_bps=None)]):
+        (text_group,) = digest(result(shown)).groups
+        table = port_table(text_group, shown)
+        assert table is not None
+        first = table.groups[0].rows[0].cells[1].text
+        assert first == ("600 Mbps" if shown is trials else "500 Mbps"), "the mean of those that are shown"
+    (text_group,) = digest(result(trials)).groups
+    assert port_table(text_group, [replace(one, throughput_bps=None) for one in trials]) is None
 
 
 def cases_of_instances(of_line: Sequence[float], *instances: int) -> tuple[CaseSummary, ...]:

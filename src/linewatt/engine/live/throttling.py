@@ -114,7 +114,7 @@ def parse(text: str) -> OutsideTotals:
                 cgroups += _parse_cgroup(values)
             elif word == "pressure":
                 resource, kind, total_us = values.split()
-                pressure_s[f"{resource} {kind}"] = int(total_us) * 1e-6
+                pressure_s[f"{resource} {kind}"] = int(total_us) / 1e6
             else:
                 raise ValueError(word)
         except ValueError as error:
@@ -133,9 +133,9 @@ def _parse_cgroup(values: str) -> tuple[CgroupTotals, ...]:
             path=one_line(path)[:LONGEST_PATH],
             periods=int(periods),
             throttled_periods=int(throttled),
-            throttled_s=int(throttled_us) * 1e-6,
-            quota_s=None if unlimited else int(quota) * 1e-6,
-            period_s=None if period == "-" else int(period) * 1e-6,
+            throttled_s=int(throttled_us) / 1e6,
+            quota_s=None if unlimited else int(quota) / 1e6,
+            period_s=None if period == "-" else int(period) / 1e6,
         ),
     )
 
