@@ -272,6 +272,8 @@ def test_goodput_that_did_not_arrive_is_withheld_with_its_reason() -> None:
     assert summary.throughput_bps is None
     assert "throughput withheld" in summary.reasons["throughput_bps"]
     assert "throughput withheld" in summary.reasons["efficiency_receiver_bps_per_core"]
+    assert "throughput withheld" in summary.reasons["line_rate_ratio"]
+    assert summary.limit.unknown == ("how much of the line was used",)
     assert summary.cpu_cores("receiver") is not None, "CPU use is not of the load's count"
     assert outcome(told(both(rates(load_bps), less)).trial()).startswith("throughput withheld: h2: ")
     throughput_bps, reason = withheld(rates(load_bps))

@@ -81,7 +81,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     if all(trial.throughput_bps is None and trial.offered_bps is None for trial in done):
         return UNKNOWN
     case, ranked = done[0].case, rank(done)
-    unknown = _unknown(case, ranked)
+    unknown = _unknown(case, ranked, has_line=any(trial.line_goodput_bps for trial in done))
     asked = next((one for one in ranked if one.kind == "paced"), None)
     if asked is not None and asked.holds and asked.share <= EXCEEDED:
         return _paced(asked, ranked, unknown)
@@ -214,7 +214,7 @@ def _not_found(
     return Limit(("not-found",), "no limit found", "; ".join(parts), margin, (), ranked, unknown)
 
 
-def _unknown(case: Case, ranked: Sequence[Ranked]) -> tuple[str, ...]:
+def _unknown(case: Case, ranked: Sequence[Ranked], *, has_line: bool) -> tuple[str, ...]:
     """What a limit may hide in because nothing is known of it; one message at a time fills no line."""
     kinds = {one.kind for one in ranked}
     judged = case.shape == "ring" and case.flow_of is not None  # with both of its ends
@@ -224,7 +224,7 @@ def _unknown(case: Case, ranked: Sequence[Ranked]) -> tuple[str, ...]:
     missing = [words.at_host(said, hosts["sender" if "sender" in said else "receiver"]) for said in missing]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
     if not is_request_response(case.test) and not kinds & set(_LINES):
-        parts = ["the line rate", *parts]
+        parts = ["how much of the line was used" if has_line else "the line rate", *parts]
     blurred = [
         f"single ones of {words.owner(one)} {count(one.role)} CPUs"
         for one in ranked
