@@ -282,7 +282,6 @@ PLANTS = (
         planting=_quota,
         during=_into_quota,
         says=("h1", "/linewatt-quota-", "a quota of 0.1 CPUs"),
-        idle_machine=False,
     ),
     Plant(
         "neighbour",
