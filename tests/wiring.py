@@ -434,7 +434,7 @@ def _readback(one: Story, host: str) -> ReadBack:
         for time_s, read in zip((late_s, early_s), own, strict=True)
     )
     early = replace(early, **one.early.get(host, {}))
-    return replace(late, before=early, **one.readbacks.get(host, {}))
+    return replace(late, **{"before": early, **one.readbacks.get(host, {})})
 
 
 def _counted(threads: Sequence[Thread], time_s: float, run_s: float) -> tuple[Thread, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -92,6 +93,23 @@ def test_a_process_moved_by_hand_and_a_setting_undone_by_hand_are_flagged(bench:
     assert changed["evidence"] == "reads 'rx-0=1' in the trial, was set to 'rx-0=2'"
 
 
+def test_a_process_moved_and_put_back_behind_a_short_omit_is_flagged(bench: Bench) -> None:
+    """There is no time to read threads before the window: the count of their start is enough."""
+    running = bench.start("run", placed(bench, window={"seconds": 3, "omit": 0.3, "tail": 3}))
+    await_event(running, "trial_started")
+    server = _server_of(bench)
+    for cpu in ("1", "0"):
+        subprocess.run(["taskset", "-acp", cpu, server], check=True, capture_output=True)
+    end(running, 0)
+    (trial,) = bench.trials()
+    (directory,) = bench.result.glob("trials/*")
+    assert json.loads(texts(directory / "raw")["h2/readback.json"])["before"] is None
+    migrated = flags(trial)["process-migrated"]
+    assert migrated["where"] == "h2: instance 0"
+    assert re.search(r"since it was put there the kernel moved process \d+ 2 times", migrated["evidence"])
+    assert "placement-not-verified" not in flags(trial)
+
+
 def _server_of(bench: Bench) -> str:
     """The process of the iperf3 server on h2, as the machine numbers it."""
     found: list[str] = []
@@ -121,10 +139,10 @@ def test_policies_choose_on_the_host_as_it_is_found(make_lab: Callable[..., Any]
     rps = {}
     for trial in bench.trials():
         policy, count = dict(trial["case"]["factors"])["placement"], trial["case"]["instances"]
-        ran_on = sorted(one["receiver_ran_on"] for one in trial["instances"])
         rps[policy, count] = trial["receiver"]["settings"].get("rps_cpus data0")
         assert not {"process-moved", "setting-changed"} & flags(trial).keys()
         if policy == "auto":
+            ran_on = sorted(instance["receiver_ran_on"] for instance in trial["instances"])
             assert ran_on == [str(cpu) for cpu in range(count)]
     assert rps == {("auto", 1): "rx-0=2", ("auto", 2): "rx-0=3", ("none", 1): None, ("none", 2): None}
     places = json.loads((bench.result / "manifest.json").read_text())["places"]

@@ -282,6 +282,22 @@ def test_a_leashed_command_is_known_by_its_process_id(held: bool) -> None:
     asyncio.run(scene())
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_a_command_that_was_put_on_its_cpus_tells_how_often_it_had_been_moved(held: bool) -> None:
+    """From then on it is only moved by others: its count stays, also behind the exec."""
+
+    async def scene() -> None:
+        process = await HOST.start(["cat", "/proc/self/sched"], wrapper=["taskset", "-c", "0"], held=held)
+        await process.ready()
+        process.release()
+        ended = await process.wait(5, "sched")
+        (line,) = (line for line in ended.stdout.splitlines() if line.startswith("se.nr_migrations"))
+        assert process.start_migrations == int(line.split()[-1])
+        assert ended.stderr == ""
+
+    asyncio.run(scene())
+
+
 def test_the_clock_offset_comes_from_the_quickest_exchange() -> None:
     slow, quick = Exchange(0.0, 105.0, 4.0), Exchange(10.0, 110.06, 10.1)
     offset = best_offset([slow, quick])

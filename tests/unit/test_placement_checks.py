@@ -7,6 +7,7 @@ import pytest
 
 from linewatt.engine.live.readback import ReadBack, SettingRead, Thread, parse_threads
 from linewatt.engine.measuring.checks import placement as checks
+from linewatt.engine.measuring.cut import PlacedProcess
 from linewatt.errors import ParseError
 from linewatt.model import CpuShares
 
@@ -23,11 +24,11 @@ def seen(*threads: Thread, settings: tuple[SettingRead, ...] = (), problem: str 
 
 
 def on(cpu: int, allowed: tuple[int, ...], pid: int = 7, ticks: int = 50) -> Thread:
-    return Thread(pid, pid, cpu, ticks, allowed)
+    return Thread(pid, pid, cpu, ticks, allowed, migrations=0)
 
 
 def moved(readback: ReadBack | None, cpus: str | None = "2", pid: int | None = 7) -> list[str]:
-    return [flag.code for flag in checks.processes("h1", readback, [(0, cpus, pid)])]
+    return [flag.code for flag in checks.processes("h1", readback, [PlacedProcess(0, cpus, pid, 0)])]
 
 
 def test_threads_of_a_host_are_read() -> None:
@@ -62,11 +63,19 @@ def test_a_process_elsewhere_is_flagged() -> None:
 
 def test_a_placement_that_could_not_be_read_is_not_taken_for_proven() -> None:
     for readback in (None, seen(), seen(problem="the connection ended"), seen(on(2, (2,), pid=8))):
-        (flag,) = checks.processes("h1", readback, [(0, "2", 7)])
+        (flag,) = checks.processes("h1", readback, [PlacedProcess(0, "2", 7)])
         assert flag.code == "placement-not-read"
         assert flag.evidence
-    (flag,) = checks.processes("h1", seen(problem="the connection ended"), [(0, "2", 7)])
+    (flag,) = checks.processes("h1", seen(problem="the connection ended"), [PlacedProcess(0, "2", 7)])
     assert flag.evidence == "the connection ended"
+
+
+def test_a_process_of_several_that_was_gone_is_not_taken_for_proven() -> None:
+    placed = [PlacedProcess(0, "2", 7, 0), PlacedProcess(1, "3", 8, 0), PlacedProcess(2, "4", 9, 0)]
+    (flag,) = checks.processes("h1", seen(on(2, (2,))), placed)
+    assert (flag.code, flag.where) == ("placement-not-verified", "h1: instances 1-2")
+    assert flag.evidence.startswith("placement not verified: its process was not there any more")
+    assert "window.tail" in flag.advice
 
 
 def test_a_setting_that_somebody_undid_is_flagged() -> None:
@@ -79,6 +88,13 @@ def test_a_setting_that_somebody_undid_is_flagged() -> None:
     assert "irqbalance" in found[0].advice
     assert found[1].evidence == "h1: cannot read mtu eth0: gone"
     assert list(checks.settings("h1", None)) == []
+
+
+def test_receive_work_on_cpus_that_were_not_measured_is_not_taken_for_proven() -> None:
+    (flag,) = checks.receive_work_unseen("h1", (0, 1), shares(0.6, None), "mpstat ended")
+    assert (flag.code, flag.where) == ("placement-not-verified", "h1")
+    assert "IRQ CPUs 0-1 is not known, as the use of CPU 1 is not: mpstat ended" in flag.evidence
+    assert list(checks.receive_work_unseen("h1", (0,), shares(0.6, None), "mpstat ended")) == []
 
 
 def shares(*soft: float | None) -> dict[int, CpuShares | None]:

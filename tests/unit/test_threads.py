@@ -17,6 +17,7 @@ from linewatt.engine.live.asking import Configuration
 from linewatt.engine.live.readback import _THREADS, Difference, ReadBack, Thread, parse_threads, read_back
 from linewatt.engine.measuring.accounts import cores_between
 from linewatt.engine.measuring.checks import configuration, placement
+from linewatt.engine.measuring.cut import PlacedProcess
 from linewatt.engine.measuring.kept import readbacks
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
@@ -84,8 +85,9 @@ def test_cpu_use_that_is_not_known_is_a_reason() -> None:
     assert "not there" in str(cores_between(seen((), (thread(1.0),)), [7]))
 
 
-def moved(readback: ReadBack, cpus: str | None = "0") -> list[str]:
-    return [flag.code for flag in placement.processes("h1", readback, [(0, cpus, 7)])]
+def moved(readback: ReadBack, cpus: str | None = "0", start_migrations: int | None = None) -> list[str]:
+    placed = PlacedProcess(0, cpus, 7, start_migrations)
+    return [flag.code for flag in placement.processes("h1", readback, [placed])]
 
 
 def test_migrations_give_away_a_process_that_was_put_back() -> None:
@@ -97,9 +99,39 @@ def test_migrations_give_away_a_process_that_was_put_back() -> None:
     assert moved(wide, "0-1") == [], "on several CPUs the scheduler itself moves it"
 
 
+def test_a_process_that_was_put_back_is_seen_without_a_read_before_the_window() -> None:
+    """Measured: moved and put back within a window behind a short omit, 2 migrations on record."""
+    once = ReadBack(110.0, (thread(2.0, migrations=3),))
+    (flag,) = placement.processes("h1", once, [PlacedProcess(0, "0", 7, 1)])
+    assert (flag.code, flag.where) == ("process-migrated", "h1: instance 0")
+    assert "since it was put there the kernel moved process 7 2 times" in flag.evidence
+    assert moved(once, start_migrations=3) == [], "all of them put it there"
+    worker = replace(once, threads=(thread(2.0, migrations=1), thread(2.0, tid=8, migrations=2)))
+    assert moved(worker, start_migrations=1) == ["process-migrated"], "a thread begins with none"
+
+
+def test_a_move_and_back_before_the_window_counts_too() -> None:
+    twice = seen((thread(1.0, migrations=3),), (thread(2.0, migrations=3),))
+    assert moved(twice, start_migrations=1) == ["process-migrated"]
+    assert moved(twice) == [], "of what was before the first read nothing is known"
+
+
+def test_a_check_of_migrations_that_could_not_be_made_is_told() -> None:
+    once = ReadBack(110.0, (thread(2.0, migrations=2),))
+    (flag,) = placement.processes("h1", once, [PlacedProcess(0, "0", 7)])
+    assert (flag.code, flag.where) == ("placement-not-verified", "h1: instance 0")
+    assert "moved process 7 2 times since it began" in flag.evidence
+    assert "window.omit" in flag.advice
+    uncounted = ReadBack(110.0, (replace(thread(2.0), migrations=None),))
+    (flag,) = placement.processes("h1", uncounted, [PlacedProcess(0, "0", 7, 1), PlacedProcess(1, "0", 7, 1)])
+    assert (flag.code, flag.where) == ("placement-not-verified", "h1: instances 0-1")
+    assert "CONFIG_SCHED_DEBUG" in flag.evidence
+    assert moved(replace(uncounted, threads=(replace(uncounted.threads[0], allowed=(0, 1)),)), "0-1") == []
+
+
 def test_a_process_elsewhere_before_the_window_is_told() -> None:
     early = replace(thread(1.0), cpu=3, allowed=(3,))
-    (flag,) = placement.processes("h1", seen((early,), (thread(2.0),)), [(0, "0", 7)])
+    (flag,) = placement.processes("h1", seen((early,), (thread(2.0),)), [PlacedProcess(0, "0", 7)])
     assert flag.code == "process-moved"
     assert "before the window may run on 3" in flag.evidence
 

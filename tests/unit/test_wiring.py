@@ -239,6 +239,8 @@ LIES: dict[str, Change] = {
         watts("h2", "package0", 120.0, scope="package:0"), setup(package_limit_w={"h2": 120.0})
     ),
     "placement-not-read": readback("h1", threads=()),
+    "placement-not-verified": readback("h1", before=None),
+    "placement-not-verified: receive work": sensor("h2", "mpstat", lambda one: replace(one, records=())),
     "packets-dropped: in a queue": counters("h1", "nstat.IpOutDiscards", 500_000),
     "power-few-updates": sensor("h2", "bmc", lambda one: replace(one, records=one.records[::8])),
     "power-frozen: as idle": watts("h2", "PSU1 Power In", 120.0, step=None),

@@ -108,7 +108,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("Automatic NUMA balancing moved it", ("process-moved", "process-migrated")),
         Lie(
             "A process or a setting moved and put back inside the window",
-            ("process-migrated", "setting-changed"),
+            ("process-migrated", "placement-not-verified", "setting-changed"),
         ),
     ),
     "Network": (

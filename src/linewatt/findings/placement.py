@@ -21,6 +21,18 @@ KINDS = (
         "Lengthen window.tail.",
     ),
     Kind(
+        "placement-not-verified",
+        "note",
+        "trial",
+        (),
+        "A check of placement could not be made: it is not known that a process, or receive work, stayed where it was "
+        "put.",
+        "A process on one CPU was not there in the tail while others of its host were; or the kernel does not count "
+        "migrations (CONFIG_SCHED_DEBUG); or the count of neither its start nor the time before the window is known; or "
+        "the use of a CPU that takes receive work is not known. The evidence says which.",
+        "As the evidence says: lengthen window.tail or window.omit, or see what is said of mpstat.",
+    ),
+    Kind(
         "process-moved",
         "doubtful",
         "trial",
@@ -36,8 +48,8 @@ KINDS = (
         ("throughput", "cpu"),
         "A load process that was put on one CPU ran on another meanwhile and was put back: figures by role are of other "
         "CPUs for part of the time.",
-        "The kernel counted migrations of its threads between the reads before and after the window "
-        "(se.nr_migrations); on one CPU there can be none.",
+        "The kernel counted migrations of its threads (se.nr_migrations) after it had been put there, or after the read "
+        "before the window where the first count is not known; on one CPU there can be none.",
         "Find out what moved it (taskset, a cgroup, numad).",
     ),
     Kind(

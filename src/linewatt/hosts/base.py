@@ -146,6 +146,10 @@ class Process(Protocol):
     def pid(self) -> int | None:
         """Its process id on the host, once it is known."""
 
+    @property
+    def start_migrations(self) -> int | None:
+        """How often the kernel had moved it when its wrapper had put it on its CPUs; None: not known."""
+
     async def ready(self, timeout_s: float = 5.0) -> None:
         """Wait until it is started, or held. Raises WaitTimeout, HostLost."""
 

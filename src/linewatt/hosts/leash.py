@@ -109,6 +109,14 @@ exit "$status"
 # Between the leash and a held command: the leash writes a line to descriptor 5 when the barrier opens.
 _GATE = f"""printf '{MARK} pid %s\\n' "$$" >&2; IFS= read -r go <&5 && exec "$@" 5<&-"""
 
+# How often the kernel has moved this process to another CPU by now (CONFIG_SCHED_DEBUG). exec keeps the
+# count, so that of a command which was put on its CPUs before, only what comes later is a move.
+_MIGRATIONS = rf"""mapfile -t lines 2>/dev/null <"/proc/$$/sched"
+for line in "${{lines[@]}}"; do case $line in se.nr_migrations*)
+  printf '{MARK} migrations %s\n' "${{line##*[[:blank:]]}}" >&2; break ;; esac; done
+"""
+_COUNTED = _MIGRATIONS + 'exec "$@"'
+
 # bash 5.2 can be hit by its own alarm just after a read with a limit: let it be ignored then.
 # The parent is asked for at the end: bash's PPID may be a number given anew by then. Once the connection's
 # process has ended the parent is the first process, which in a container can be the sshd that listens.
@@ -138,7 +146,8 @@ class Marks:
     """What a leash wrote about its command, host clock; and the command's own stderr without it.
 
     ``pid`` is that of the command itself, which the words before it (``taskset``) become. ``late``: it was
-    ended because it did not end by itself within its limit.
+    ended because it did not end by itself within its limit. ``migrations``: how often the kernel had moved
+    it when the wrapper had put it where it runs.
     """
 
     started_s: float | None
@@ -146,6 +155,7 @@ class Marks:
     stderr: str
     pid: int | None = None
     late: bool = False
+    migrations: int | None = None
 
 
 def leashed(argv: Sequence[str], *, held: bool, root: bool, wrapper: Sequence[str] = ()) -> list[str]:
@@ -154,7 +164,9 @@ def leashed(argv: Sequence[str], *, held: bool, root: bool, wrapper: Sequence[st
     ``wrapper`` is a command that runs the one after it (``taskset -c 3``); a held command waits inside it.
     """
     prefix = ["sudo", "-n", "--"] if root else []
-    gate = ["bash", "-c", _GATE, "linewatt"] if held else []
+    gate = ["bash", "-c", (_MIGRATIONS if wrapper else "") + _GATE, "linewatt"] if held else []
+    if wrapper and not held:
+        gate = ["bash", "-c", _COUNTED, "linewatt"]
     leash = ["bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(GRACE_S)]
     return [*prefix, *leash, *wrapper, *gate, *argv]
 
@@ -200,11 +212,16 @@ def read_marks(stderr: str) -> Marks:
             unmarked.append(before_mark)
         except (ParseError, ValueError):  # what the command wrote itself
             unmarked.append(line)
-    pid = stamps.get("pid")
+    pid, migrations = (_count(stamps.get(name)) for name in ("pid", "migrations"))
     return Marks(
         stamps.get("start"),
         stamps.get("end"),
         "".join(unmarked),
-        None if pid is None else int(pid),
+        pid,
         late="late" in stamps,
+        migrations=migrations,
     )
+
+
+def _count(stamp: float | None) -> int | None:
+    return None if stamp is None else int(stamp)

@@ -135,6 +135,11 @@ class LeashedProcess:
         """Its process id on the host, once it is known."""
         return self._marks().pid
 
+    @property
+    def start_migrations(self) -> int | None:
+        """How often the kernel had moved it when its wrapper had put it on its CPUs; None: not known."""
+        return self._marks().migrations
+
     def _marks(self) -> leash.Marks:
         return leash.read_marks(self._stderr.text)
 

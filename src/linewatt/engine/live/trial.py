@@ -260,20 +260,19 @@ class LiveTrial:
         """The answer for a trial that never got to its load."""
         return self._run(now_s(), reason)
 
-    def _run(self, ended_s: float, failure: str | None) -> TrialRun:
-        outputs = tuple(
-            InstanceOutput(
-                one.planned,
-                {role: [*command.pin, *command.argv] for role, command in one.commands.items()},
-                one.client.so_far() if one.client else None,
-                one.server.so_far() if one.server else None,
-                {
-                    self.case.client: one.client.pid if one.client else None,
-                    self.case.server: one.server.pid if one.server else None,
-                },
-            )
-            for one in self._instances
+    def _output(self, instance: Instance) -> InstanceOutput:
+        processes = {self.case.client: instance.client, self.case.server: instance.server}
+        return InstanceOutput(
+            instance.planned,
+            {role: [*command.pin, *command.argv] for role, command in instance.commands.items()},
+            instance.client.so_far() if instance.client else None,
+            instance.server.so_far() if instance.server else None,
+            {host: process.pid if process else None for host, process in processes.items()},
+            {host: process.start_migrations if process else None for host, process in processes.items()},
         )
+
+    def _run(self, ended_s: float, failure: str | None) -> TrialRun:
+        outputs = tuple(self._output(one) for one in self._instances)
         clocks = {}
         with suppress(HostError):
             clocks = self._session.clocks(self.case)

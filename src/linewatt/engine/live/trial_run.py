@@ -25,6 +25,8 @@ class InstanceOutput:
     server: Ended | None
     pids: dict[str, int | None] = field(default_factory=dict)
     """host → process id"""
+    start_migrations: dict[str, int | None] = field(default_factory=dict)
+    """host → how often the kernel had moved its process when it had just been put on its CPUs"""
 
 
 @dataclass(frozen=True, slots=True)

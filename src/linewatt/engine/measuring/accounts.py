@@ -219,14 +219,6 @@ def _placed(
     return frozenset[int]().union(*known) if len(known) == len(every) else None
 
 
-def at_both_reads(readback: ReadBack, pid: int | None) -> list[tuple[Thread, Thread]]:
-    """Threads of a process that were there at both reads: before the window, and in the tail."""
-    if readback.before is None:
-        return []
-    earlier = {thread.tid: thread for thread in readback.before.of(pid)}
-    return [(earlier[one.tid], one) for one in readback.of(pid) if one.tid in earlier]
-
-
 def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | str:
     """CPU use of these processes between the reads, in cores; a text says why it is not known."""
     if readback is None or readback.before is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from linewatt.campaign.factors import shown
 from linewatt.engine.live.feed import Reading
@@ -96,6 +96,18 @@ class Cut:
         return self.run.readback.get(host)
 
 
+class PlacedProcess(NamedTuple):
+    """A load process: its instance, the CPUs it was put on (a CPU list; None: it may run anywhere), its id.
+
+    ``start_migrations``: how often the kernel had moved it when it had just been put there.
+    """
+
+    instance: int
+    cpus: str | None
+    pid: int | None
+    start_migrations: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """One measured trial with all its evidence; ``ends`` are its hosts, those that send first."""
@@ -156,13 +168,14 @@ class Seen:
         for one in self.instances:
             yield from ((one, role) for role in self.case.roles_at(one.instance, end.host))
 
-    def placed(self, end: EndResult) -> list[tuple[int, str | None, int | None]]:
-        """Each instance at an end: its number, the CPUs it was put on, and its process id."""
+    def placed(self, end: EndResult) -> list[PlacedProcess]:
+        """The load process of each instance at an end."""
         return [
-            (
+            PlacedProcess(
                 output.planned.instance,
                 output.planned.sender_cpu if role == "sender" else output.planned.receiver_cpu,
                 output.pids.get(end.host),
+                output.start_migrations.get(end.host),
             )
             for output in self.cut.run.outputs
             for role in self.case.roles_at(output.planned.instance, end.host)

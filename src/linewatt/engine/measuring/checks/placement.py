@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Literal
 
 from linewatt.engine.live.readback import ReadBack, Thread
-from linewatt.engine.measuring.accounts import at_both_reads
-from linewatt.engine.measuring.cut import Seen
+from linewatt.engine.measuring.cut import PlacedProcess, Seen
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
@@ -15,6 +15,7 @@ from linewatt.model import CpuShares, Flag, InstanceResult
 from linewatt.tuning.words import apart, brief
 
 STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
+MOVED_ADVICE = "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs"
 
 
 def check(seen: Seen) -> Iterator[Flag]:
@@ -29,16 +30,15 @@ def check(seen: Seen) -> Iterator[Flag]:
         spec = seen.spec(end)
         shares = cpu_shares(spec, seen.readings(end), seen.window)
         yield from receive_work(end.host, spec.irq_cpus or (), shares, end.counters)
+        yield from receive_work_unseen(end.host, spec.irq_cpus or (), shares, end.reasons.get("cpu_cores"))
 
 
-def processes(
-    host: str, readback: ReadBack | None, placed: Sequence[tuple[int, str | None, int | None]]
-) -> Iterator[Flag]:
-    """Load processes that do not run where they were put; ``placed``: instance, its CPUs, process id."""
-    pinned = [(number, cpus, pid) for number, cpus, pid in placed if cpus is not None]
+def processes(host: str, readback: ReadBack | None, placed: Sequence[PlacedProcess]) -> Iterator[Flag]:
+    """Load processes that do not run where they were put, and those of which that cannot be said."""
+    pinned = [process for process in placed if process.cpus is not None]
     if not pinned:
         return
-    if not any(readback.of(pid) for _, _, pid in pinned if readback):
+    if readback is None or not any(readback.of(process.pid) for process in pinned):
         why = readback.problem if readback else "the host was not asked"
         yield Flag(
             "placement-not-read",
@@ -47,47 +47,114 @@ def processes(
             "lengthen window.tail; until then it is not known that the load ran where it was put",
         )
         return
-    for number, cpus, pid in pinned:
-        yield from _moved(host, readback, number, set(parse_cpulist(cpus)), pid)
+    unverified: dict[Unverified, list[PlacedProcess]] = {}
+    for process in pinned:
+        flag = _stray(host, readback, process) or _migrated(host, readback, process)
+        if flag is not None:
+            yield flag
+            continue
+        reason = _unverified(readback, process)
+        if reason is not None:
+            unverified.setdefault(reason, []).append(process)
+    for reason, some in unverified.items():
+        yield _not_verified(host, readback, reason, some)
 
 
-def _moved(
-    host: str, readback: ReadBack | None, number: int, placed: set[int], pid: int | None
-) -> Iterator[Flag]:
-    """One process that strayed, as seen after the window, else before it, else by its migrations."""
-    where = f"{host}: instance {number}"
-    advice = "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs"
-    reads = [(one, when) for one, when in ((readback, ""), (_before(readback), " before the window")) if one]
-    for one, when in reads:
-        strays = [thread for thread in one.of(pid) if _strayed(thread, placed)]
+def _stray(host: str, readback: ReadBack, process: PlacedProcess) -> Flag | None:
+    """A process of which a thread was elsewhere, or might be, after the window, else before it."""
+    placed = set(parse_cpulist(process.cpus or ""))
+    reads = [(readback, ""), *([(readback.before, " before the window")] if readback.before else [])]
+    for read, when in reads:
+        strays = [thread for thread in read.of(process.pid) if _strayed(thread, placed)]
         if strays:
             worst = max(strays, key=lambda thread: thread.ticks)
             evidence = (
-                f"placed on CPU {format_cpulist(placed)}; process {pid}{when} may run on "
+                f"placed on CPU {format_cpulist(placed)}; process {process.pid}{when} may run on "
                 f"{format_cpulist(worst.allowed)} and ran last on CPU {worst.cpu}"
             )
-            yield Flag("process-moved", where, evidence, advice)
-            return
-    count = _migrations(readback, pid) if readback is not None else 0
-    if count and len(placed) == 1:
-        evidence = (
-            f"placed on CPU {format_cpulist(placed)}, where it was seen before and after the window; between "
-            f"the two process {pid} changed its CPU {count} times"
-        )
-        yield Flag("process-migrated", where, evidence, advice)
+            return Flag("process-moved", _instance_at(host, process), evidence, MOVED_ADVICE)
+    return None
 
 
-def _before(readback: ReadBack | None) -> ReadBack | None:
-    return readback.before if readback is not None else None
-
-
-def _migrations(readback: ReadBack, pid: int | None) -> int:
-    """How often threads of a process changed their CPU between the two reads."""
-    return sum(
-        after.migrations - before.migrations
-        for before, after in at_both_reads(readback, pid)
-        if before.migrations is not None and after.migrations is not None
+def _migrated(host: str, readback: ReadBack, process: PlacedProcess) -> Flag | None:
+    """A process that may run on one CPU, and that the kernel moved after it had been put there."""
+    placed = parse_cpulist(process.cpus or "")
+    counts = [_migrations(readback, process, thread) for thread in readback.of(process.pid)]
+    count = sum(moves for moves in counts if moves is not None)
+    if len(placed) != 1 or not count:
+        return None
+    since = "the read before the window" if process.start_migrations is None else "it was put there"
+    evidence = (
+        f"placed on CPU {format_cpulist(placed)}, where it was seen; since {since} the kernel moved process "
+        f"{process.pid} {count} times to another CPU (se.nr_migrations)"
     )
+    return Flag("process-migrated", _instance_at(host, process), evidence, MOVED_ADVICE)
+
+
+def _instance_at(host: str, process: PlacedProcess) -> str:
+    return f"{host}: instance {process.instance}"
+
+
+def _migrations(readback: ReadBack, process: PlacedProcess, thread: Thread) -> int | None:
+    """How often the kernel moved a thread since its process was put on its CPUs; None: not known.
+
+    Threads begin with a count of 0 (kernel/sched/core.c, __sched_fork), and those of a process that was put
+    on its CPUs begin there. The process itself had been moved before, so that its count at that time is
+    needed, or at least that before the window.
+    """
+    if thread.migrations is None:
+        return None
+    if process.start_migrations is not None or thread.tid != process.pid:
+        return thread.migrations - (process.start_migrations or 0 if thread.tid == process.pid else 0)
+    earlier = readback.before.of(process.pid) if readback.before else ()
+    counts = [read.migrations for read in earlier if read.tid == thread.tid and read.migrations is not None]
+    return thread.migrations - counts[0] if counts else None
+
+
+Unverified = Literal["gone", "not counted", "read once"]
+"""why it is not known whether a process stayed where it was put"""
+
+
+def _unverified(readback: ReadBack, process: PlacedProcess) -> Unverified | None:
+    """Why it is not known whether a process that was seen nowhere else ran there all the time.
+
+    On several CPUs the scheduler itself moves it: what its threads may run on, at the two reads, is all that
+    can be seen of it.
+    """
+    threads = readback.of(process.pid)
+    if not threads:
+        return "gone"
+    if len(parse_cpulist(process.cpus or "")) != 1:
+        return None
+    if any(thread.migrations is None for thread in threads):
+        return "not counted"
+    if any(_migrations(readback, process, thread) is None for thread in threads):
+        return "read once"
+    return None
+
+
+def _not_verified(
+    host: str, readback: ReadBack, reason: Unverified, processes: Sequence[PlacedProcess]
+) -> Flag:
+    numbers = [process.instance for process in processes]
+    where = f"{host}: instance{'s' if len(numbers) > 1 else ''} {format_cpulist(numbers)}"
+    if reason == "gone":
+        why = readback.problem or "its process was not there any more in the tail of the load"
+        advice = "lengthen window.tail, or find out why it ended before the others"
+    elif reason == "not counted":
+        why = "this kernel does not count migrations (CONFIG_SCHED_DEBUG): a process that was moved and put back is not seen"
+        advice = (
+            "measure on a kernel that counts them, or keep others from moving it (taskset, cgroups, numad)"
+        )
+    else:
+        first = processes[0]
+        total = sum(thread.migrations or 0 for thread in readback.of(first.pid))
+        why = (
+            "its threads were not read before the window, as window.omit leaves no time for it; the kernel "
+            f"moved process {first.pid} {total} times since it began, with its being put on CPU {first.cpus}"
+        )
+        advice = "lengthen window.omit by a second"
+    return Flag("placement-not-verified", where, f"placement not verified: {why}", advice)
 
 
 def thread_counts(receiver: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
@@ -110,7 +177,8 @@ def _strayed(thread: Thread, placed: set[int]) -> bool:
 
 def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
     """Settings that were made and do not read so during the trial, after the window or before it."""
-    early, late = (one.settings if one else () for one in (_before(readback), readback))
+    before = readback.before if readback is not None else None
+    early, late = (read.settings if read else () for read in (before, readback))
     earlier = {(one.knob, one.target): one for one in early}
     for last in late:
         one, when = last, "in the trial"
@@ -159,6 +227,21 @@ def receive_work(
             f"{100 * strayed / total:.0f} % of {total:.2f} cores of interrupt time was not on IRQ CPUs "
             f"{format_cpulist(irq_cpus)}; most of it on CPU {most}",
             "look at /proc/interrupts and RPS; figures of the IRQ CPUs are not all of the receive work",
+        )
+
+
+def receive_work_unseen(
+    host: str, irq_cpus: Sequence[int], shares: Mapping[int, CpuShares | None], reason: str | None
+) -> Iterator[Flag]:
+    """CPUs that receive work was steered to, and whose use is not known: where it ran is not seen."""
+    unseen = [cpu for cpu in irq_cpus if shares.get(cpu) is None]
+    if unseen:
+        yield Flag(
+            "placement-not-verified",
+            host,
+            f"placement not verified: whether receive work ran on IRQ CPUs {format_cpulist(irq_cpus)} is not "
+            f"known, as the use of CPU {format_cpulist(unseen)} is not{': ' + reason if reason else ''}",
+            "see what is said of mpstat on this host, and measure again",
         )
 
 
