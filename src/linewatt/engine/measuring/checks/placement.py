@@ -142,7 +142,10 @@ def _not_verified(
         why = readback.problem or "its process was not there any more in the tail of the load"
         advice = "lengthen window.tail, or find out why it ended before the others"
     elif reason == "not counted":
-        why = "this kernel does not count migrations (CONFIG_SCHED_DEBUG): a process that was moved and put back is not seen"
+        why = (
+            "this kernel does not count migrations (CONFIG_SCHED_DEBUG), so that a process which was moved and "
+            "put back is not seen"
+        )
         advice = (
             "measure on a kernel that counts them, or keep others from moving it (taskset, cgroups, numad)"
         )
