@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -19,6 +20,7 @@ BEFORE_S = 40.0
 """idle, before a load"""
 OMIT_S, TAIL_S = 5.0, 2.0
 IDLE_W = 100.0
+W_PER_CORE = 50.0
 
 Floats = Any
 
@@ -32,6 +34,7 @@ class Simulated:
     shape: Literal["window", "exponential"] = "window"
     step_w: float = 1.0
     read_every_s: float = 1.0
+    delay_s: float = 0.0
 
     def readings(self, rng: np.random.Generator, power_w: Floats) -> list[tuple[float, float]]:
         """What whoever polls it gets."""
@@ -42,7 +45,8 @@ class Simulated:
         times = times[times < seconds - GRID_S]
         phase = rng.uniform(0, self.refresh_s)
         taken = np.floor((times - phase) / self.refresh_s) * self.refresh_s + phase
-        values = shown[np.clip((taken / GRID_S).astype(int), 0, len(shown) - 1)]
+        at = np.clip(((taken - self.delay_s) / GRID_S).astype(int), 0, len(shown) - 1)
+        values = shown[at]
         return list(zip(times.tolist(), (np.round(values / self.step_w) * self.step_w).tolist(), strict=True))
 
     def _averaged(self, power_w: Floats) -> Floats:
@@ -93,6 +97,31 @@ def learned(
         step = meters.fit_step(own, BEFORE_S, refresh_s, meter.step_w)
         steps += [step] if step else []
     return meters.dynamics(distances, meter.read_every_s, steps)
+
+
+def in_a_row(
+    rng: np.random.Generator,
+    meter: Simulated,
+    loads_w: Sequence[float],
+    load_s: float,
+    rest_s: float,
+    course: Course = Course(),
+) -> tuple[list[tuple[float, float]], list[meters.Load]]:
+    """Readings of idle and then loads with a rest behind each, and when these loads ran."""
+    loads = [
+        meters.Load(start_s, start_s + load_s, (load_w - IDLE_W) / W_PER_CORE)
+        for load_w, start_s in (
+            (load_w, BEFORE_S + number * (load_s + rest_s)) for number, load_w in enumerate(loads_w)
+        )
+    ]
+    seconds = loads[-1].end_s - BEFORE_S
+    vary_w = course.power(rng, seconds, IDLE_W) - IDLE_W
+    times = np.arange(len(vary_w)) * GRID_S
+    power_w = IDLE_W + 0.4 * vary_w
+    for load, load_w in zip(loads, loads_w, strict=True):
+        loaded = (times >= load.start_s) & (times < load.end_s)
+        power_w = np.where(loaded, load_w + vary_w, power_w)
+    return meter.readings(rng, power_w), loads
 
 
 @dataclass(frozen=True)

@@ -379,6 +379,8 @@ class Meter(Document):
     read_every_s: float | None = None
     distances: Count = 0
     steps: Count = 0
+    late_loads: Count = 0
+    """of how many loads in a row the course shows that it is late; 0: it does not"""
 
     @property
     def dynamics(self) -> Dynamics:

@@ -126,6 +126,21 @@ def test_the_bound_of_a_slow_bmc_holds_what_was_drawn_or_it_is_named(
     assert_bounds_hold(measured(Bench(built, tmp_path), truth, trials=1), truth)
 
 
+@pytest.mark.full
+def test_a_bmc_that_is_as_late_as_a_load_is_long_has_no_power(
+    make_lab: Callable[..., lab.Lab], tmp_path: Path
+) -> None:
+    """No trial shows its own load: the mean of two was half the truth."""
+    built = make_lab(bmc_delay_s=20.0)
+    truth = Truth(values_of(built))
+    result = measured(Bench(built, tmp_path), truth, trials=1)
+    assert_bounds_hold(result, truth)
+    late = [meter for meter in result.meters if meter.channel.startswith("PSU1 Power Out")]
+    assert [meter.delay_s for meter in late] == pytest.approx([20.0] * len(late), abs=5.5)
+    assert withheld(result)
+    assert all("s late" in reason for reason in withheld(result))
+
+
 @pytest.mark.measures
 @pytest.mark.idle_machine
 def test_how_long_a_bmc_averages_is_learned(make_lab: Callable[..., lab.Lab], tmp_path: Path) -> None:

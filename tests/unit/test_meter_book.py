@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from tests.meter_simulation import BEFORE_S, Course, Simulated
+from tests.meter_simulation import BEFORE_S, IDLE_W, Course, Simulated, in_a_row
 from tests.unit.test_wiring import HEALTHY
 from tests.wiring import OMIT_S, WINDOW_S, told
 
@@ -20,6 +21,7 @@ from linewatt.campaign.campaign import PowerSource
 from linewatt.campaign.reading.file import load
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.meter_book import MeterBook
+from linewatt.engine.measuring.measure import measure
 from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
 from linewatt.findings.meters import LONGER
@@ -45,7 +47,8 @@ def learn(book: MeterBook, meter: Simulated, loads: int = 2, window_s: float = 1
         values = meter.readings(rng, power_w)
         records = tuple(Record(begin_s + time_s, 1.0, "", {"out": value}) for time_s, value in values)
         book.take([Reading("h1", "bmc", records, {"out": OUT}, optional=True)])
-        book.load(["h1"], begin_s + BEFORE_S, begin_s + BEFORE_S + window_s)
+        end_s = begin_s + BEFORE_S + window_s
+        book.load({"h1": None}, begin_s + BEFORE_S, end_s, end_s)
         begin_s += BEFORE_S + window_s + 1.2
 
 
@@ -60,10 +63,71 @@ def test_a_book_learns_what_its_meters_do_and_a_result_keeps_it(tmp_path: Path) 
     assert known_of(read.meters(tmp_path))[KEY].dynamics == found
 
 
+def learn_in_a_row(book: MeterBook, meter: Simulated, loads_w: list[float], load_s: float, seed: int) -> None:
+    """A campaign of loads with hardly a rest between them, each stored when it is over."""
+    readings, loads = in_a_row(np.random.default_rng(seed), meter, loads_w, load_s, rest_s=1.5)
+    records = tuple(Record(time_s, 1.0, "", {"out": value}) for time_s, value in readings)
+    for start_s, end_s, cores in loads:
+        until = tuple(record for record in records if record.received_s <= end_s)
+        book.take([Reading("h1", "bmc", until, {"out": OUT}, optional=True)])
+        book.load({"h1": cores}, start_s, end_s - 2, end_s)
+
+
+@pytest.mark.parametrize("delay_s", [12.0, 20.0, 25.0])
+@pytest.mark.parametrize("load_s", [15.0, 28.0, 60.0])
+@pytest.mark.parametrize("loads_w", [[200.0, 200.0, 200.0], [160.0, 300.0, 180.0]], ids=["alike", "unlike"])
+def test_a_meter_that_is_later_than_a_load_is_long_is_known_to_be_late(
+    tmp_path: Path, delay_s: float, load_s: float, loads_w: list[float]
+) -> None:
+    """Measured: 20 s late, and half the truth as the mean of two trials, as no trial shows its own load."""
+    for seed in range(2):
+        book = MeterBook(tmp_path, {})
+        learn_in_a_row(book, Simulated(1.0, 0.0, delay_s=delay_s), loads_w, load_s, seed)
+        known = book.of("h1")[KEY[1:]]
+        assert known.delay_s is not None
+        assert known.settle_s is not None
+        assert known.age_s == pytest.approx(delay_s, rel=0.25)
+        assert known.settle_s >= delay_s - 1
+
+
+def test_what_a_late_meter_says_of_a_short_window_is_withheld_with_its_delay(tmp_path: Path) -> None:
+    """And where only the first of two trials had been measured with what it said."""
+    book = MeterBook(tmp_path, {})
+    learn_in_a_row(book, Simulated(1.0, 0.0, delay_s=20.0), [200.0, 200.0], 28.0, 1)
+    book.write()
+    stored = replace(measured(power_w=IDLE_W + 30, idle_w=IDLE_W), window=Window(102.0, 126.0))
+    (trial,) = with_meters([stored], known_of(read.meters(tmp_path)))
+    assert [flag.code for flag in trial.flags] == [CODE]
+    assert re.search(r"too short for this meter \(it is (20|19\.\d) s late\)", trial.flags[0].evidence)
+    assert trial.receiver is not None
+    assert trial.receiver.power[0].power_w is None
+    (late,) = (flag for flag in meter_flags(read.meters(tmp_path), [], []) if flag.code == "meter-late")
+    assert late.where == "h1: bmc out"
+    assert late.evidence == "shows a load only 20 s after it began, as 2 loads say"
+
+
+@pytest.mark.parametrize("averaging_s", [0.0, 3.0, 10.0])
+@pytest.mark.parametrize("load_s", [15.0, 28.0, 60.0])
+def test_a_meter_that_is_not_late_is_never_called_so(
+    tmp_path: Path, averaging_s: float, load_s: float
+) -> None:
+    for seed in range(4):
+        book = MeterBook(tmp_path, {})
+        learn_in_a_row(book, Simulated(1.0, averaging_s), [200.0, 240.0, 180.0], load_s, seed)
+        known = book.of("h1")[KEY[1:]]
+        assert known.delay_s is None or known.delay_s < 5
+        assert "meter-late" not in [flag.code for flag in meter_flags([learned(known)], [], [])]
+
+
 def test_a_book_learns_from_a_load_up_to_the_end_of_its_window(tmp_path: Path) -> None:
     """Behind it hosts are asked and the next round is made ready."""
     given, loads = told(HEALTHY["udp"]), []
-    book = SimpleNamespace(take=lambda _: None, load=lambda *span: loads.append(span), of=lambda _: {})
+    book = SimpleNamespace(
+        take=lambda _: None,
+        load=lambda *span: loads.append(span),
+        of=lambda _: {},
+        has_course_to_come=lambda host: host == "h1",
+    )
     idle = SimpleNamespace(cores=lambda *_: {}, power=lambda *_: {})
     rounds = cast(Any, object.__new__(RoundRunner))
     for name, value in {
@@ -76,7 +140,12 @@ def test_a_book_learns_from_a_load_up_to_the_end_of_its_window(tmp_path: Path) -
         setattr(rounds, name, value)
     rounds._write(given.run, given.readings, (), 0.05)
     begun_s = given.run.started_s
-    assert loads == [(given.run.planned.case.hosts, begun_s, begun_s + OMIT_S + WINDOW_S)]
+    ended_s = min(given.run.ended_s, begun_s + given.run.load_s)
+    ((cores, *span),) = loads
+    assert span == [begun_s, begun_s + OMIT_S + WINDOW_S, ended_s]
+    used = measure(given.run, given.readings, given.setup, Iperf3(), 0.05).trial.sender
+    assert used is not None
+    assert cores == {"h1": pytest.approx(used.cpu_cores), "h2": None}
     assert begun_s + OMIT_S + WINDOW_S < given.run.ended_s
 
 
@@ -286,7 +355,7 @@ def still(
         ([still(at, 1.0 + 0.1 * at, step_w=0.1) for at in range(1, 5)], False),  # of a fine meter, too
         ([still(1, 1.0), still(2, 2.0), still(3, 3.0, power_w=212.0)], False),
         ([still(1, 1.0), still(2, 2.0), still(3, 3.0, spread_w=2.0)], False),
-        ([still(1, 1.0), still(2, 2.0)], False),
+        ([still(1, 1.0), still(2, 1.7)], False),  # two windows, and not much
         ([still(at, float(at), step_w=10.0) for at in range(1, 4)], False),  # steps of 10 W hide 2 cores
     ],
 )
@@ -307,6 +376,58 @@ def test_a_meter_that_hung_under_load_and_stays_so_idle_is_seen() -> None:
     flags = list(meter_flags([], [idle], [still(1, 1.5), still(2, 1.5)]))
     assert [one.code for one in flags] == ["meter-hangs"]
     assert "trial 1 to idle, with 0.00 to 1.50 cores" in flags[0].evidence
+
+
+def still_idle(cores: float, power_w: float = 210.0, seconds: float = 30.0, **fields: Any) -> Idle:
+    """An idle window behind two trials in which a meter stands at a value."""
+    end = still(1, cores, power_w, **fields).receiver
+    assert end is not None
+    values = IdleHost(cpu_cores=cores, power=end.power)
+    return Idle(after=True, window=Times(start_s=900.0, end_s=900.0 + seconds), hosts={end.host: values})
+
+
+@pytest.mark.parametrize(
+    ("idle", "trials", "meters", "hangs"),
+    [
+        (still_idle(0.02), [still(1, 1.5)], [], True),
+        (still_idle(0.02, step_w=10.0), [still(1, 7.0, step_w=10.0)], [], False),  # of which 40 W are 4 steps
+        (still_idle(0.02, step_w=10.0), [still(1, 9.0, step_w=10.0)], [], True),
+        (still_idle(0.02), [still(1, 0.7)], [], False),
+        (still_idle(0.02, 209.0), [still(1, 1.5)], [], False),
+        (still_idle(0.02, spread_w=1.0), [still(1, 1.5)], [], False),
+        (still_idle(0.02, seconds=10.0), [still(1, 1.5)], [], False),  # may be refreshed every 30 s
+        (still_idle(0.02, seconds=10.0), [still(1, 1.5)], [Dynamics(2.0, 0.0, 0.0, 1.0)], True),
+        (still_idle(0.02), [still(1, 1.5)], [Dynamics(2.0, 30.0, 0.0, 45.0)], False),
+        (still_idle(0.02), [still(1, 1.5), still(2, 1.5, power_w=212.0)], [], False),
+    ],
+    ids=[
+        "two windows",
+        "steps as large as the change",
+        "steps smaller than it",
+        "hardly more CPU use",
+        "other value",
+        "it moves",
+        "too short to tell",
+        "long enough for this meter",
+        "it averages for longer",
+        "it moved meanwhile",
+    ],
+)
+def test_one_value_under_load_and_idle_is_a_meter_that_hangs(
+    idle: Idle, trials: list[Trial], meters: list[Dynamics], hangs: bool
+) -> None:
+    """Measured: 128 W printed, 163 W drawn, at a value that is not idle's."""
+    known = [learned(dynamics) for dynamics in meters]
+    flags = [flag for flag in meter_flags(known, [idle], trials) if flag.code == "meter-hangs"]
+    assert bool(flags) == hangs
+    assert all("reads 210 W all through trial 1 to idle, with 0.02 to" in flag.evidence for flag in flags)
+
+
+def test_a_trial_without_power_is_no_move_of_a_meter() -> None:
+    withheld = measured(power_w=None, spread_w=None, reason=TOO_SLOW)
+    trials = [still(1, 1.5), replace(withheld, number=2, started_s=240.0)]
+    flags = meter_flags([], [still_idle(0.02)], trials)
+    assert [flag.code for flag in flags] == ["meter-hangs"]
 
 
 def campaign(tmp_path: Path, window: str, meter: str) -> Path:

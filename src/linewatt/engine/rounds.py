@@ -30,13 +30,14 @@ from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime
 from linewatt.engine.live.trial_run import TrialRun, together
 from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.engine.stage import Stage
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts.cores import core_groups
 from linewatt.hosts.facts.read import Facts
-from linewatt.model import Trial
+from linewatt.model import Trial, Window
 from linewatt.power_source_keys import correct_trial
 from linewatt.store import read, samples
 from linewatt.store.write import write_trial
@@ -284,7 +285,15 @@ class RoundRunner:
         if (
             run.failure is None
         ):  # behind its window hosts are asked, and the next round is made ready: no load's power
-            book.load(hosts, self._begun_s(run), min(run.ended_s, self._window_end_s(run)))
+            begun_s, window_end_s = self._begun_s(run), min(run.ended_s, self._window_end_s(run))
+            is_sudden = bool(run.planned.instances)  # users come one after the other
+            ended_s = min(run.ended_s, begun_s + run.load_s) if is_sudden else None
+            window = Window(begun_s + self._campaign.omit_s, window_end_s)
+            cores = {
+                name: self._cores(name, readings, window) if book.has_course_to_come(name) else None
+                for name in hosts
+            }
+            book.load(cores, begun_s, window_end_s, ended_s)
         setting = setting_of_hosts(run.planned.case)
         idle = self._stage.idle
         setup = replace(
@@ -297,6 +306,12 @@ class RoundRunner:
         trial = correct_trial(measured.trial, feature_values_of(self._campaign))
         write_trial(self._result, trial, measured.series, measured.raw)
         return trial
+
+    def _cores(self, name: str, readings: Mapping[str, list[Reading]], window: Window) -> float | None:
+        """How many cores of a host were in use; None: not known."""
+        shares = cpu_shares(self._setup.hosts[name], readings.get(name, ()), window).values()
+        known = [share.busy_ratio for share in shares if share is not None]
+        return sum(known) if known and len(known) == len(shares) else None
 
     async def close(self) -> None:
         """Stop what was made ready for a round that will not come."""

@@ -13,10 +13,16 @@ LEAST_SEEN_RATIO = 0.5
 SLOW_REFRESH_S = 5.0
 LONG_AVERAGING_S = 3.0
 """Meters that are slower than this are told of: readers of single readings should know."""
+LATE_S = 5.0
+"""A meter that shows nothing of a load for so long is late: no model with a smaller delay explains its course."""
 STANDS_WINDOWS = 3
 """Windows in a row, of trials or idle, that one and the same value is read in, for a meter to be called hung."""
 HUNG_CORES, LEAST_W_PER_CORE = 0.4, 5.0
 """CPU use must differ by so much between them, and by what makes two steps of the meter at so few watts."""
+HUNG_TWO_CORES, HUNG_TWO_STEPS = 0.8, 4.0
+"""Between two windows alone, CPU use must differ by so much, and by what makes so many steps of the meter."""
+SLOWEST_REFRESH_S = 30.0
+"""A meter of which nothing is known may hold its value for so long, and does not hang yet."""
 ENERGY_STEPS = 3.0
 """of the meter, that what bits or packets add must span, for their energy to be told"""
 LONGER = "lengthen window.seconds to what the evidence says, or use a meter that is quicker"
@@ -52,13 +58,26 @@ KINDS: tuple[Kind, ...] = (
         "Nothing where omit is as long or windows are much longer; the bound of the energy has what is left of it.",
     ),
     Kind(
+        "meter-late",
+        "note",
+        "host",
+        (),
+        "A meter shows the power of some time ago: a short window may have readings of what was before it, or of another "
+        "trial.",
+        f"Readings follow the loads of the campaign {LATE_S:g} s or more late, and no smaller delay explains them.",
+        "Let omit be longer than the delay, or windows much longer; a window that is too short for it has no power.",
+    ),
+    Kind(
         "meter-hangs",
         "doubtful",
         "host",
         ("power", "above_idle"),
         "A meter stood at one value over several windows although the CPUs' use changed: it hangs.",
         f"One value all through {STANDS_WINDOWS} or more windows in a row, of trials or idle, whose CPU use differs by more "
-        f"than {HUNG_CORES:g} cores, and by two steps of the meter at {LEAST_W_PER_CORE:g} W a core.",
+        f"than {HUNG_CORES:g} cores, and by two steps of the meter at {LEAST_W_PER_CORE:g} W a core; or through two windows "
+        f"whose CPU use differs by more than {HUNG_TWO_CORES:g} cores and {HUNG_TWO_STEPS:g} steps, the later one ending "
+        f"after the meter had time to follow: its refresh and what it needs after a step, {SLOWEST_REFRESH_S:g} s where that "
+        "is not known.",
         "Do not use figures of it; restart the BMC or meter, and see whether it follows a load.",
     ),
 )

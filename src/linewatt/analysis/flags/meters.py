@@ -5,25 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from linewatt.findings.meters import (
     HUNG_CORES,
+    HUNG_TWO_CORES,
+    HUNG_TWO_STEPS,
     LEAST_W_PER_CORE,
     LONG_AVERAGING_S,
     SLOW_REFRESH_S,
+    SLOWEST_REFRESH_S,
     STANDS_WINDOWS,
 )
 from linewatt.findings.power import FOLLOW_THE_CPU
-from linewatt.model import Flag, Trial
+from linewatt.model import Flag, PowerResult, Trial
 from linewatt.records import Idle, Meter
 from linewatt.sensors.power.dynamics import POLL_LIMITED
 
 
 def meter_flags(meters: Iterable[Meter], idle: Iterable[Idle], trials: Sequence[Trial]) -> Iterator[Flag]:
     """Flags of the meters of a result; ``where`` begins with their host."""
-    for one in meters:
+    learned = list(meters)
+    for one in learned:
         yield from _slow(one)
-    yield from _hung(trials, idle)
+    yield from _hung(learned, trials, idle)
 
 
 def _slow(one: Meter) -> Iterator[Flag]:
@@ -46,29 +51,43 @@ def _slow(one: Meter) -> Iterator[Flag]:
             "let omit be as long, or windows much longer",
         )
 
+    if one.late_loads and one.dynamics.is_late:
+        yield Flag(
+            "meter-late",
+            where,
+            f"shows a load only {one.delay_s:.3g} s after it began, as {one.late_loads} loads say",
+            "let omit be longer than that, or windows much longer",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Still:
-    """A window all through which a meter showed one value."""
+    """A window all through which a meter showed one value; ``since_s``: how long its load ran at its end."""
 
     what: str
-    start_s: float
+    since_s: float
     power_w: float
     cores: float
     step_w: float
 
 
-def _hung(trials: Sequence[Trial], idle: Iterable[Idle]) -> Iterator[Flag]:
+_Moved = tuple[float, "_Still | None"]
+"""when a window began, and what stood still in it"""
+
+
+def _hung(meters: Sequence[Meter], trials: Sequence[Trial], idle: Iterable[Idle]) -> Iterator[Flag]:
     """One value over several windows although the CPUs' use changed between them."""
-    courses: dict[str, list[_Window]] = {}
+    follows_after_s = {
+        f"{meter.host}: {meter.source} {meter.channel}": _follows_after_s(meter) for meter in meters
+    }
+    courses: dict[str, list[_Moved]] = {}
     for where, window in [*_of_trials(trials), *_of_idle(idle)]:
         courses.setdefault(where, []).append(window)
     for where, course in courses.items():
-        ordered = sorted(course, key=lambda one: one[0])
+        ordered = sorted(course, key=lambda moved: moved[0])
         for run in _runs([still for _, still in ordered]):
-            cores = [one.cores for one in run]
-            needed = max(HUNG_CORES, 2 * run[0].step_w / LEAST_W_PER_CORE)
-            if len(run) >= STANDS_WINDOWS and max(cores) - min(cores) > needed:
+            if _differ(run) or _differ_much(run, follows_after_s.get(where, SLOWEST_REFRESH_S)):
+                cores = [still.cores for still in run]
                 yield Flag(
                     "meter-hangs",
                     where,
@@ -78,45 +97,64 @@ def _hung(trials: Sequence[Trial], idle: Iterable[Idle]) -> Iterator[Flag]:
                 )
 
 
-_Window = tuple[float, _Still | None]
-"""when a window began, and what stood still in it"""
+def _follows_after_s(meter: Meter) -> float:
+    """How long after a change of the power a meter shows it."""
+    if meter.refresh_s is None:
+        return max(SLOWEST_REFRESH_S, meter.settle_s or 0.0)
+    return meter.refresh_s + (meter.settle_s or 0.0)
 
 
-def _of_trials(trials: Iterable[Trial]) -> Iterator[tuple[str, _Window]]:
+def _differ(run: Sequence[_Still]) -> bool:
+    cores = [still.cores for still in run]
+    needed = max(HUNG_CORES, 2 * run[0].step_w / LEAST_W_PER_CORE)
+    return len(run) >= STANDS_WINDOWS and max(cores) - min(cores) > needed
+
+
+def _differ_much(run: Sequence[_Still], follows_after_s: float) -> bool:
+    """Whether the CPU use of two windows differs by much, and the meter had time to show the later one's."""
+    needed = max(HUNG_TWO_CORES, HUNG_TWO_STEPS * run[0].step_w / LEAST_W_PER_CORE)
+    return any(
+        abs(later.cores - earlier.cores) > needed and later.since_s >= follows_after_s
+        for earlier, later in combinations(run, 2)
+    )
+
+
+def _of_trials(trials: Iterable[Trial]) -> Iterator[tuple[str, _Moved]]:
     for trial in trials:
+        if trial.window is None:
+            continue
+        since_s = trial.window.end_s - trial.started_s
         for end in trial.ends:
-            for one in end.power:
-                if _follows(one.scope) and not one.is_corrected:
-                    known = (one.spread_w, one.power_w, end.cpu_cores, one.step_w)
-                    still = _still(f"trial {trial.number}", trial.started_s, *known)
-                    yield f"{end.host}: {one.source} {one.channel}", (trial.started_s, still)
+            for channel in end.power:
+                if _follows(channel.scope) and not channel.is_corrected and _is_known(channel, end.cpu_cores):
+                    still = _still(f"trial {trial.number}", since_s, channel, end.cpu_cores)
+                    yield f"{end.host}: {channel.source} {channel.channel}", (trial.started_s, still)
 
 
-def _of_idle(windows: Iterable[Idle]) -> Iterator[tuple[str, _Window]]:
-    for window in windows:
-        start_s = window.window.start_s
-        for host, values in window.hosts.items():
-            for one in values.power:
-                if _follows(one.scope):
-                    known = (one.spread_w, one.power_w, values.cpu_cores, one.step_w)
-                    yield f"{host}: {one.source} {one.channel}", (start_s, _still("idle", start_s, *known))
+def _of_idle(windows: Iterable[Idle]) -> Iterator[tuple[str, _Moved]]:
+    for idle in windows:
+        start_s, end_s = idle.window.start_s, idle.window.end_s
+        for host, values in idle.hosts.items():
+            for channel in values.power:
+                if _follows(channel.scope) and _is_known(channel, values.cpu_cores):
+                    still = _still("idle", end_s - start_s, channel, values.cpu_cores)
+                    yield f"{host}: {channel.source} {channel.channel}", (start_s, still)
 
 
 def _follows(scope: str) -> bool:
     return scope.partition(":")[0] in FOLLOW_THE_CPU
 
 
-def _still(
-    what: str,
-    start_s: float,
-    spread_w: float | None,
-    power_w: float | None,
-    cores: float | None,
-    step_w: float | None,
-) -> _Still | None:
-    if spread_w != 0 or not power_w or power_w < 0 or cores is None:
+def _is_known(channel: PowerResult, cores: float | None) -> bool:
+    """A window without power, or of unknown CPU use, says neither that a meter stood nor that it moved."""
+    return channel.power_w is not None and channel.spread_w is not None and cores is not None
+
+
+def _still(what: str, since_s: float, channel: PowerResult, cores: float | None) -> _Still | None:
+    """A window in which a meter stood at a power; None: it moved, or shows no power."""
+    if channel.spread_w != 0 or not channel.power_w or channel.power_w < 0 or cores is None:
         return None
-    return _Still(what, start_s, power_w, cores, step_w or 0.0)
+    return _Still(what, since_s, channel.power_w, cores, channel.step_w or 0.0)
 
 
 def _runs(course: Sequence[_Still | None]) -> Iterator[list[_Still]]:

@@ -18,10 +18,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, permutations
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
+from linewatt.findings.meters import LATE_S
 from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics
 
 Points = Sequence[tuple[float, float]]
@@ -35,7 +36,7 @@ CLUSTER_SHARE = 0.4
 """so many of all distances must be one refresh long, for it to be the usual one"""
 
 AVERAGING_S = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
-DELAY_S = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
+DELAY_S = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 MIN_STEPS_OF_METER = 4
 """A step of the power must be so many of the meter's steps high, and of the noise, to be fitted."""
 MIN_STEP_RATIO = 0.06
@@ -47,6 +48,14 @@ LIKELY = 8.0
 """Models whose squared errors (in units of the noise) exceed the best one's by no more may be true."""
 MOST_PER_STEP = 60.0
 """One odd step, such as a fan's that sped up later, does not outvote all others."""
+FEWEST_BEFORE_LOADS = 3
+EXPLAINED_RATIO = 0.8
+"""of how readings vary over a course, for it to be taken for that of its loads"""
+MAX_COURSE_SAMPLES = 200
+HALF_SHOWN = 0.5
+"""Of a load that shows less its height is not known."""
+CONCAVE_RATIO = 0.5
+"""What a load draws, to what its CPU use allows at least: other parts of a host draw power, too."""
 SETTLED_RATIO = 0.05
 """An exponential response has settled when so little of the step is missing."""
 
@@ -201,6 +210,94 @@ def fit_step(
     return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors), response[-1][0])
 
 
+class Load(NamedTuple):
+    """When a load ran, s, and how many cores its host used meanwhile; None: not known."""
+
+    start_s: float
+    end_s: float
+    cores: float | None
+
+
+def fit_course(
+    readings: Points, loads: Sequence[Load], refresh_s: float | None, step_w: float | None = None
+) -> Step | None:
+    """The errors of all models over a course of loads, with idle before the first.
+
+    A meter that is later than a load is long shows that load when it is over: no single step tells that. Of
+    each load the height of its power is free, as far as its CPU use allows. ``None``: the loads do not
+    explain how the readings vary.
+    """
+    import numpy as np
+
+    taken = samples(readings, refresh_s)
+    taken = taken[:: math.ceil(len(taken) / MAX_COURSE_SAMPLES) or 1]
+    first_s = loads[0].start_s
+    if sum(time_s <= first_s for time_s, _ in taken) < FEWEST_BEFORE_LOADS:
+        return None
+    times_s, values_w = np.array(taken).T
+    read_every_s = interval_s([time_s for time_s, _ in readings])
+    level_w, range_w = float(np.median(values_w[times_s <= first_s])), float(np.ptp(values_w))
+    jumps_w = float(np.median(np.abs(np.diff(values_w))))
+    noise_w = max(jumps_w, (step_w or 0.0) / 2, 1e-3 * abs(level_w), 1e-6)
+    if range_w < max(MIN_STEPS_OF_METER * noise_w, MIN_STEP_RATIO * abs(level_w)):
+        return None
+    noise_w = math.hypot(noise_w, 0.02 * range_w)
+    low, high = (_pulses(times_s - late_s, loads) for late_s in (read_every_s, 0.0))
+    middle, rises_w = (low + high) / 2, values_w - level_w
+    squares = middle.swapaxes(1, 2) @ middle + 1e-6 * np.eye(len(loads))
+    heights_w = np.linalg.solve(squares, middle.swapaxes(1, 2) @ rises_w[:, None])
+    ends_w = (low @ heights_w)[..., 0], (high @ heights_w)[..., 0]
+    beyond_w = np.maximum(np.minimum(*ends_w) - rises_w, rises_w - np.maximum(*ends_w))
+    errors = ((np.maximum(beyond_w, 0.0) / noise_w) ** 2).sum(axis=1)
+    errors[~_possible(heights_w[..., 0], middle.max(axis=1) > HALF_SHOWN, loads, noise_w)] = math.inf
+    least = float(errors.min())
+    if not least * noise_w**2 / len(taken) <= (1 - EXPLAINED_RATIO) * values_w.var():
+        return None
+    scale = max(1.0, least / len(taken))
+    scaled = np.minimum((errors - least) / scale, MOST_PER_STEP)
+    return Step(tuple(scaled.tolist()), float(times_s[-1]) - first_s)
+
+
+def _pulses(times_s: Any, loads: Sequence[Load]) -> Any:
+    """[model, time, load] → the part of a load's power that shows at a time."""
+    import numpy as np
+
+    parts = [
+        shown(models(), times_s - load.start_s) * 1.0 - shown(models(), times_s - load.end_s)
+        for load in loads
+    ]
+    return np.stack(parts, axis=-1)
+
+
+def _possible(heights_w: Any, are_shown: Any, loads: Sequence[Load], noise_w: float) -> Any:
+    """[model] → whether loads can have drawn this.
+
+    No load takes power away. Power rises with CPU use, and the more slowly the more is used: a load of half
+    the cores draws half of what the other does, or more.
+    """
+    import numpy as np
+
+    unsure_w = MIN_STEPS_OF_METER * noise_w
+    possible = ~(are_shown & (heights_w < -unsure_w)).any(axis=1)
+    cores = [math.nan if load.cores is None else max(load.cores, 1e-3) for load in loads]
+    for smaller, larger in permutations(range(len(loads)), 2):
+        ratio = min(1.0, cores[smaller] / cores[larger])
+        if not math.isnan(ratio):
+            needed_w = CONCAVE_RATIO * ratio * heights_w[:, larger] - unsure_w
+            both = are_shown[:, smaller] & are_shown[:, larger]
+            possible &= ~(both & (heights_w[:, smaller] < needed_w))
+    return np.asarray(possible)
+
+
+def is_late(course: Step) -> bool:
+    """Whether a course over loads excludes every meter that is not late."""
+    return all(
+        model.delay_s >= LATE_S
+        for model, error in zip(models(), course.errors, strict=True)
+        if error <= LIKELY
+    )
+
+
 def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """The first ones all, later ones at most so many."""
     head, rest = points[: MAX_FIT_SAMPLES // 2], points[MAX_FIT_SAMPLES // 2 :]
@@ -258,6 +355,10 @@ def _best(totals: Sequence[float], likely: Sequence[Model], watched_s: float) ->
     return min(settled or likely, key=lambda one: (errors[one], one.settle_s))
 
 
-def dynamics(distances_s: Sequence[float], read_every_s: float, steps: Sequence[Step]) -> Dynamics:
-    """All that is known of a meter."""
+def dynamics(
+    distances_s: Sequence[float], read_every_s: float, steps: Sequence[Step], course: Step | None = None
+) -> Dynamics:
+    """All that is known of a meter. Of a late one, steps are of other loads than it shows."""
+    if course is not None and is_late(course):
+        steps = [course]
     return follow(steps, refresh(distances_s, read_every_s))

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from linewatt.analysis.power import meters
-from linewatt.analysis.power.meters import Step
+from linewatt.analysis.power.meters import Load, Step
 from linewatt.campaign.campaign import PowerSource
 from linewatt.engine.live.feed import Reading
 from linewatt.records import SCHEMA_VERSION, Meter, Meters
@@ -30,6 +30,8 @@ MOST_STEPS = 40
 KEPT_S = 90.0
 """readings before a step that are kept to know what was before it"""
 GAP_READINGS = 3.0
+COURSE_S, COURSE_LOADS = 600.0, 6
+"""The beginning of a campaign that is looked at as a whole, for meters that are later than a load is long."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,9 @@ class _Channel:
     steps: deque[Step] = field(default_factory=lambda: deque(maxlen=MOST_STEPS))
     fitted_s: float = 0.0
     every_s: float = 1.0
+    first_readings: list[tuple[float, float]] = field(default_factory=list)
+    first_loads: list[Load] = field(default_factory=list)
+    course: Step | None = None
 
     def take(self, values: Sequence[tuple[float, float | None]]) -> None:
         """Readings later than those it has; a gap between them hides refreshes."""
@@ -59,6 +64,31 @@ class _Channel:
                     self.distances_s.append(after[0] - self.changed_s)
                 self.changed_s = after[0]
         self.readings += new
+        if self.has_course_to_come:
+            self.first_readings += new
+
+    @property
+    def has_course_to_come(self) -> bool:
+        """Whether a further load is to be part of the course."""
+        if not self.first_loads:
+            return True
+        return (
+            len(self.first_loads) < COURSE_LOADS
+            and self.first_loads[-1].end_s - self.first_loads[0].start_s < COURSE_S
+        )
+
+    def follow(self, load: Load) -> None:
+        """What readings did over all loads so far, this one among them."""
+        if not self.has_course_to_come or any(load.start_s < earlier.end_s for earlier in self.first_loads):
+            return
+        if not self.first_loads:
+            self.first_readings = [point for point in self.first_readings if point[0] > load.start_s - KEPT_S]
+        self.first_loads.append(load)
+        readings = [point for point in self.first_readings if point[0] <= load.end_s]
+        if readings:
+            self.course = meters.fit_course(readings, self.first_loads, self.refresh_s, self.step_w)
+        if not self.has_course_to_come:
+            self.first_readings = []
 
     def fit(self, started_s: float, ended_s: float) -> None:
         """What readings did after a load began."""
@@ -74,8 +104,13 @@ class _Channel:
     def refresh_s(self) -> float | None:
         return meters.refresh(self.distances_s, self.every_s)
 
+    @property
+    def late_loads(self) -> int:
+        """Of how many loads the course shows that this meter is late."""
+        return len(self.first_loads) if self.course is not None and meters.is_late(self.course) else 0
+
     def dynamics(self) -> Dynamics:
-        return meters.dynamics(self.distances_s, self.every_s, self.steps)
+        return meters.dynamics(self.distances_s, self.every_s, self.steps, self.course)
 
 
 class MeterBook:
@@ -115,12 +150,28 @@ class MeterBook:
                         )
                         one.take(reading.values(name))
 
-    def load(self, hosts: Sequence[str], started_s: float, ended_s: float) -> None:
-        """A load ran on hosts, and its readings were taken."""
+    def load(
+        self,
+        cores: Mapping[str, float | None],
+        started_s: float,
+        window_end_s: float,
+        ended_s: float | None = None,
+    ) -> None:
+        """A load ran on hosts, of which each used so many cores, and its readings were taken.
+
+        ``ended_s``: when it ended, of a load that is all there from its start on.
+        """
         with self._lock:
-            for host in hosts:
-                for one in self._channels.get(host, {}).values():
-                    one.fit(started_s, ended_s)
+            for host, used in cores.items():
+                for channel in self._channels.get(host, {}).values():
+                    channel.fit(started_s, window_end_s)
+                    if ended_s is not None:
+                        channel.follow(Load(started_s, ended_s, used))
+
+    def has_course_to_come(self, host: str) -> bool:
+        """Whether a further load would say more of how late a meter of this host is."""
+        with self._lock:
+            return any(channel.has_course_to_come for channel in self._channels.get(host, {}).values())
 
     def of(self, host: str) -> dict[tuple[str, str], Dynamics]:
         """(source, channel) → what is known now of a host's meters."""
@@ -153,7 +204,7 @@ class MeterBook:
 
     def _record(self, host: str, key: tuple[str, str]) -> Meter:
         channel = self._channels.get(host, {}).get(key) or _Channel()
-        known = self._known(host, key)
+        known, earlier = self._known(host, key), self._before.get(host, {}).get(key)
         return Meter(
             host=host,
             source=key[0],
@@ -163,4 +214,5 @@ class MeterBook:
             read_every_s=channel.every_s,
             distances=len(channel.distances_s),
             steps=len(channel.steps),
+            late_loads=channel.late_loads or (earlier.late_loads if earlier else 0),
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from linewatt.findings.meters import FEWEST_SAMPLES, LEAST_SEEN_RATIO
+from linewatt.findings.meters import FEWEST_SAMPLES, LATE_S, LEAST_SEEN_RATIO
 
 POLL_LIMITED = 1.6
 """A refresh that is not longer than this many readings cannot be told from one at every reading."""
@@ -31,6 +31,11 @@ class Dynamics:
     averaging_s: float | None = None
     delay_s: float | None = None
     settle_s: float | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it shows nothing of a load for so long, beyond its refresh, that readers should know."""
+        return (self.delay_s or 0.0) >= max(LATE_S, self.refresh_s or 0.0)
 
     @property
     def age_s(self) -> float:
@@ -82,7 +87,9 @@ def too_short(
     parts = [f"refreshed every {refresh_s:.3g} s"] if slow else []
     if dynamics.averaging_s:
         parts.append(f"averages over {dynamics.averaging_s:.3g} s")
-    elif cut_s:
+    if dynamics.is_late:
+        parts.append(f"it is {dynamics.delay_s:.3g} s late")
+    elif cut_s and not dynamics.averaging_s:
         parts.append(f"shows a load only {cut_s:.3g} s into the window")
     what = ", ".join(parts)
     return (

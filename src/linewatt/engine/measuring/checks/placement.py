@@ -143,8 +143,8 @@ def _not_verified(
         advice = "lengthen window.tail, or find out why it ended before the others"
     elif reason == "not counted":
         why = (
-            "this kernel does not count migrations (CONFIG_SCHED_DEBUG), so that a process which was moved and "
-            "put back is not seen"
+            "this kernel does not count migrations (CONFIG_SCHED_DEBUG), so that a process which was moved "
+            "and put back is not seen"
         )
         advice = (
             "measure on a kernel that counts them, or keep others from moving it (taskset, cgroups, numad)"
