@@ -633,7 +633,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "meter-averages": ("test_meter_book.py", "test_slow_meters_are_told_of_once"),
     "meter-hangs": (
         "test_meter_book.py",
-        "test_one_value_over_trials_of_different_loads_is_a_meter_that_hangs",
+        "test_one_value_under_load_and_idle_is_a_meter_that_hangs",
     ),
     "meter-refreshes-slowly": ("test_meter_book.py", "test_slow_meters_are_told_of_once"),
     "components-exceed-system": (
