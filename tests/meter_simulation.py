@@ -35,6 +35,8 @@ class Simulated:
     step_w: float = 1.0
     read_every_s: float = 1.0
     delay_s: float = 0.0
+    peak_s: float = 0.0
+    """it shows the highest power of so long"""
 
     def readings(self, rng: np.random.Generator, power_w: Floats) -> list[tuple[float, float]]:
         """What whoever polls it gets."""
@@ -50,6 +52,10 @@ class Simulated:
         return list(zip(times.tolist(), (np.round(values / self.step_w) * self.step_w).tolist(), strict=True))
 
     def _averaged(self, power_w: Floats) -> Floats:
+        if self.peak_s:
+            held = round(self.peak_s / GRID_S)
+            padded = np.concatenate([np.full(held, power_w[0]), power_w])
+            return np.lib.stride_tricks.sliding_window_view(padded, held + 1).max(axis=1)
         span = round(self.averaging_s / GRID_S)
         if span < 1:
             return power_w
@@ -106,15 +112,16 @@ def in_a_row(
     load_s: float,
     rest_s: float,
     course: Course = Course(),
+    after_s: float = 0.0,
 ) -> tuple[list[tuple[float, float]], list[meters.Load]]:
-    """Readings of idle and then loads with a rest behind each, and when these loads ran."""
+    """Readings of idle, then loads with a rest behind each, then idle again; and when these loads ran."""
     loads = [
         meters.Load(start_s, start_s + load_s, (load_w - IDLE_W) / W_PER_CORE)
         for load_w, start_s in (
             (load_w, BEFORE_S + number * (load_s + rest_s)) for number, load_w in enumerate(loads_w)
         )
     ]
-    seconds = loads[-1].end_s - BEFORE_S
+    seconds = loads[-1].end_s - BEFORE_S + after_s
     vary_w = course.power(rng, seconds, IDLE_W) - IDLE_W
     times = np.arange(len(vary_w)) * GRID_S
     power_w = IDLE_W + 0.4 * vary_w

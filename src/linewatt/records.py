@@ -381,6 +381,8 @@ class Meter(Document):
     steps: Count = 0
     late_loads: Count = 0
     """of how many loads in a row the course shows that it is late; 0: it does not"""
+    peak_s: float | None = None
+    """it shows the highest power of so long; None: it is not known to do so"""
 
     @property
     def dynamics(self) -> Dynamics:

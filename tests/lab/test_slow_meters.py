@@ -87,6 +87,19 @@ def measured(bench: Bench, truth: Truth, trials: int) -> read.Result:
     return read.load(read.result_dirs(bench.results)[-1])
 
 
+def on_a_quiet_machine(built: lab.Lab, tmp_path: Path, trials: int) -> tuple[Bench, Truth]:
+    """A campaign that nothing disturbed, and what its hosts drew."""
+
+    def measure(attempt: int) -> tuple[Bench, Truth]:
+        place = tmp_path / f"try-{attempt + 1}"
+        place.mkdir()
+        bench, truth = Bench(built, place), Truth(values_of(built))
+        measured(bench, truth, trials)
+        return bench, truth
+
+    return undisturbed(measure)
+
+
 def supplies(result: read.Result) -> Iterator[tuple[Any, str, list[Any]]]:
     """Each end of each trial with what its supplies gave."""
     for trial in result.trials:
@@ -126,14 +139,14 @@ def test_the_bound_of_a_slow_bmc_holds_what_was_drawn_or_it_is_named(
     assert_bounds_hold(measured(Bench(built, tmp_path), truth, trials=1), truth)
 
 
-@pytest.mark.full
+@pytest.mark.measures
+@pytest.mark.idle_machine
 def test_a_bmc_that_is_as_late_as_a_load_is_long_has_no_power(
     make_lab: Callable[..., lab.Lab], tmp_path: Path
 ) -> None:
     """No trial shows its own load: the mean of two was half the truth."""
-    built = make_lab(bmc_delay_s=20.0)
-    truth = Truth(values_of(built))
-    result = measured(Bench(built, tmp_path), truth, trials=1)
+    bench, truth = on_a_quiet_machine(make_lab(bmc_delay_s=20.0), tmp_path, trials=1)
+    result = read.load(bench.result)
     assert_bounds_hold(result, truth)
     late = [meter for meter in result.meters if meter.channel.startswith("PSU1 Power Out")]
     assert [meter.delay_s for meter in late] == pytest.approx([20.0] * len(late), abs=5.5)
@@ -144,16 +157,7 @@ def test_a_bmc_that_is_as_late_as_a_load_is_long_has_no_power(
 @pytest.mark.measures
 @pytest.mark.idle_machine
 def test_how_long_a_bmc_averages_is_learned(make_lab: Callable[..., lab.Lab], tmp_path: Path) -> None:
-    built = make_lab(bmc_average_s=AVERAGE_S)
-
-    def measure(attempt: int) -> tuple[Bench, Truth]:
-        place = tmp_path / f"try-{attempt + 1}"
-        place.mkdir()
-        bench, truth = Bench(built, place), Truth(values_of(built))
-        measured(bench, truth, trials=2)
-        return bench, truth
-
-    bench, truth = undisturbed(measure)
+    bench, truth = on_a_quiet_machine(make_lab(bmc_average_s=AVERAGE_S), tmp_path, trials=2)
     result = read.load(bench.result)
     assert_bounds_hold(result, truth)
     assert LOOKED_SLOW not in withheld(result)

@@ -287,7 +287,7 @@ def test_a_trial_looks_at_the_meters_of_its_own_hosts_only(tmp_path: Path) -> No
         for name in names[:2]:
             assert book.seen_s(name, "bmc") == 1.0
             assert list(book.of(name)) == [("bmc", "in")]
-        book.load(names[:2], 0.0, 2.0)
+        book.load(dict.fromkeys(names[:2]), 0.0, 2.0)
 
     assert comparisons(trial) < 20
 

@@ -63,14 +63,18 @@ def test_a_book_learns_what_its_meters_do_and_a_result_keeps_it(tmp_path: Path) 
     assert known_of(read.meters(tmp_path))[KEY].dynamics == found
 
 
-def learn_in_a_row(book: MeterBook, meter: Simulated, loads_w: list[float], load_s: float, seed: int) -> None:
-    """A campaign of loads with hardly a rest between them, each stored when it is over."""
-    readings, loads = in_a_row(np.random.default_rng(seed), meter, loads_w, load_s, rest_s=1.5)
+def learn_in_a_row(
+    book: MeterBook, meter: Simulated, loads_w: list[float], load_s: float, seed: int, after_s: float = 0.0
+) -> None:
+    """A campaign of loads with hardly a rest between them, each stored when it is over, and idle behind."""
+    readings, loads = in_a_row(np.random.default_rng(seed), meter, loads_w, load_s, 1.5, after_s=after_s)
     records = tuple(Record(time_s, 1.0, "", {"out": value}) for time_s, value in readings)
     for start_s, end_s, cores in loads:
         until = tuple(record for record in records if record.received_s <= end_s)
         book.take([Reading("h1", "bmc", until, {"out": OUT}, optional=True)])
         book.load({"h1": cores}, start_s, end_s - 2, end_s)
+    if after_s:
+        book.take([Reading("h1", "bmc", records, {"out": OUT}, optional=True)])
 
 
 @pytest.mark.parametrize("delay_s", [12.0, 20.0, 25.0])
@@ -117,6 +121,48 @@ def test_a_meter_that_is_not_late_is_never_called_so(
         known = book.of("h1")[KEY[1:]]
         assert known.delay_s is None or known.delay_s < 5
         assert "meter-late" not in [flag.code for flag in meter_flags([learned(known)], [], [])]
+
+
+@pytest.mark.parametrize("peak_s", [4.0, 10.0])
+@pytest.mark.parametrize("loads_w", [[200.0], [200.0, 240.0, 180.0]], ids=["one load", "three loads"])
+def test_a_meter_that_shows_peaks_is_not_called_an_averaging_one(
+    tmp_path: Path, peak_s: float, loads_w: list[float]
+) -> None:
+    for seed in range(3):
+        path = tmp_path / str(seed)
+        path.mkdir()
+        book = MeterBook(path, {})
+        learn_in_a_row(book, Simulated(1.0, 0.0, peak_s=peak_s), loads_w, 28.0, seed, after_s=30.0)
+        book.write()
+        (known,) = read.meters(path)
+        assert known.peak_s == pytest.approx(peak_s, abs=1.5)
+        assert known.averaging_s == 0.0
+        (flag,) = meter_flags([known], [], [])
+        assert flag.code == "meter-shows-peaks"
+        assert "stays up for" in flag.evidence
+
+
+@pytest.mark.parametrize(
+    "meter",
+    [
+        Simulated(1.0, 0.0),
+        Simulated(1.0, 4.0),
+        Simulated(1.0, 10.0, "exponential"),
+        Simulated(5.0, 0.0),
+        Simulated(10.0, 0.0),
+        Simulated(1.0, 0.0, delay_s=4.0),
+        Simulated(1.0, 0.0, delay_s=20.0),
+    ],
+    ids=str,
+)
+def test_a_meter_that_shows_means_is_never_said_to_show_peaks(tmp_path: Path, meter: Simulated) -> None:
+    for seed in range(4):
+        path = tmp_path / str(seed)
+        path.mkdir()
+        book = MeterBook(path, {})
+        learn_in_a_row(book, meter, [200.0, 240.0, 180.0], 28.0, seed, after_s=30.0)
+        book.write()
+        assert [known.peak_s for known in read.meters(path)] == [None]
 
 
 def test_a_book_learns_from_a_load_up_to_the_end_of_its_window(tmp_path: Path) -> None:

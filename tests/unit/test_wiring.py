@@ -626,6 +626,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_readiness.py",
         "test_a_host_that_was_not_ready_makes_throughput_doubtful_on_the_first_screen",
     ),
+    "meter-shows-peaks": (
+        "test_meter_book.py",
+        "test_a_meter_that_shows_peaks_is_not_called_an_averaging_one",
+    ),
     "meter-late": (
         "test_meter_book.py",
         "test_what_a_late_meter_says_of_a_short_window_is_withheld_with_its_delay",

@@ -165,10 +165,11 @@ class CampaignRun(Run[events.Ended]):
                     left = min(len(rounds) - position, remaining.to_run)
                     to_come = partial(_to_come, remaining, rounds[position:])
                     await self._round(runner, stage, round_, following, left, to_come)
+            await completed(runner.close())
+            await stage.end(self._gone)
         finally:
             await completed(runner.close())
             stage.meters.write()
-        await stage.end(self._gone)
 
     def _unprofiled(self, path: Path) -> list[Round]:
         """The profiles that a result lacks."""

@@ -219,11 +219,18 @@ class Stage:
         except (HostError, WaitTimeout) as error:
             self._say(events.Warned(f"no idle window after the load: {error}"))
             return
+        self._take_meters(there)
         for one in measured:
             self._tell(one.moving)
             self.idle.add(one, after=True)
             for name, what in self.idle.drifted(one.setting, one.window.hosts).items():
                 self._say(events.Warned(f"{name}: {what}; nothing is told above idle with this setting"))
+
+    def _take_meters(self, names: Iterable[str]) -> None:
+        """What meters showed behind the last load."""
+        for name in names:
+            feeds = [feed for feed in self._session.feeds[name] if not feed.essential]
+            self.meters.take([feed.later(self.meters.seen_s(feed.host, feed.source)) for feed in feeds])
 
     def _meters(self, names: Iterable[str]) -> dict[str, Meters]:
         """What is known of the meters of hosts: how long to wait for quiet, and what their readings say."""

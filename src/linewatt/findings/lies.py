@@ -140,7 +140,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         ),
         Lie(
             "An averaging sensor",
-            ("meter-averages", "meter-late", "power-window-too-short"),
+            ("meter-averages", "meter-late", "meter-shows-peaks", "power-window-too-short"),
             "its averaging time and delay are learned from the edges of loads; windows that are too short for it have no number, with its name in the reason",
         ),
         Lie("A saturated sensor", ("power-saturated",)),

@@ -68,6 +68,15 @@ KINDS: tuple[Kind, ...] = (
         "Let omit be longer than the delay, or windows much longer; a window that is too short for it has no power.",
     ),
     Kind(
+        "meter-shows-peaks",
+        "doubtful",
+        "host",
+        ("power", "above_idle"),
+        "A meter shows the highest power of some time past, not its mean: its watts are too high where power varies.",
+        "Readings rise when a load begins and stay up for a fixed time after its end; no average and no delay explains both.",
+        "Take its watts for an upper limit; set the meter to averages, or use another one.",
+    ),
+    Kind(
         "meter-hangs",
         "doubtful",
         "host",

@@ -51,6 +51,13 @@ def _slow(one: Meter) -> Iterator[Flag]:
             "let omit be as long, or windows much longer",
         )
 
+    if one.peak_s is not None:
+        yield Flag(
+            "meter-shows-peaks",
+            where,
+            f"rises when a load begins, and stays up for {one.peak_s:.3g} s after its end",
+            "take its watts for an upper limit; set the meter to averages, or use another one",
+        )
     if one.late_loads and one.dynamics.is_late:
         yield Flag(
             "meter-late",

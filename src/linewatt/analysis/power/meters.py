@@ -52,6 +52,10 @@ FEWEST_BEFORE_LOADS = 3
 EXPLAINED_RATIO = 0.8
 """of how readings vary over a course, for it to be taken for that of its loads"""
 MAX_COURSE_SAMPLES = 200
+PEAK_S = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
+MIN_PEAK_S = 2.0
+PEAK_LIKELY = 3 * 8.0
+"""By so much more than a peak every average and delay must fail to explain a course."""
 HALF_SHOWN = 0.5
 """Of a load that shows less its height is not known."""
 CONCAVE_RATIO = 0.5
@@ -218,6 +222,38 @@ class Load(NamedTuple):
     cores: float | None
 
 
+class _Course(NamedTuple):
+    """What a meter took from before the first load on, and by how much that varies by itself."""
+
+    times_s: Any
+    values_w: Any
+    level_w: float
+    """before the first load"""
+    noise_w: float
+    read_every_s: float
+
+
+def _course(
+    readings: Points, loads: Sequence[Load], refresh_s: float | None, step_w: float | None
+) -> _Course | None:
+    """``None``: nothing was read before the loads, or the readings vary too little."""
+    import numpy as np
+
+    taken = samples(readings, refresh_s)
+    taken = taken[:: math.ceil(len(taken) / MAX_COURSE_SAMPLES) or 1]
+    first_s = loads[0].start_s
+    if sum(time_s <= first_s for time_s, _ in taken) < FEWEST_BEFORE_LOADS:
+        return None
+    times_s, values_w = np.array(taken).T
+    level_w, range_w = float(np.median(values_w[times_s <= first_s])), float(np.ptp(values_w))
+    jumps_w = float(np.median(np.abs(np.diff(values_w))))
+    noise_w = max(jumps_w, (step_w or 0.0) / 2, 1e-3 * abs(level_w), 1e-6)
+    if range_w < max(MIN_STEPS_OF_METER * noise_w, MIN_STEP_RATIO * abs(level_w)):
+        return None
+    noise_w = math.hypot(noise_w, 0.02 * range_w)
+    return _Course(times_s, values_w, level_w, noise_w, interval_s([time_s for time_s, _ in readings]))
+
+
 def fit_course(
     readings: Points, loads: Sequence[Load], refresh_s: float | None, step_w: float | None = None
 ) -> Step | None:
@@ -229,33 +265,83 @@ def fit_course(
     """
     import numpy as np
 
-    taken = samples(readings, refresh_s)
-    taken = taken[:: math.ceil(len(taken) / MAX_COURSE_SAMPLES) or 1]
-    first_s = loads[0].start_s
-    if sum(time_s <= first_s for time_s, _ in taken) < FEWEST_BEFORE_LOADS:
+    course = _course(readings, loads, refresh_s, step_w)
+    if course is None:
         return None
-    times_s, values_w = np.array(taken).T
-    read_every_s = interval_s([time_s for time_s, _ in readings])
-    level_w, range_w = float(np.median(values_w[times_s <= first_s])), float(np.ptp(values_w))
-    jumps_w = float(np.median(np.abs(np.diff(values_w))))
-    noise_w = max(jumps_w, (step_w or 0.0) / 2, 1e-3 * abs(level_w), 1e-6)
-    if range_w < max(MIN_STEPS_OF_METER * noise_w, MIN_STEP_RATIO * abs(level_w)):
+    errors = _course_errors(course, loads)
+    least, number = float(errors.min()), len(course.times_s)
+    if not _explains(course, least):
         return None
-    noise_w = math.hypot(noise_w, 0.02 * range_w)
-    low, high = (_pulses(times_s - late_s, loads) for late_s in (read_every_s, 0.0))
-    middle, rises_w = (low + high) / 2, values_w - level_w
+    scaled = np.minimum((errors - least) / max(1.0, least / number), MOST_PER_STEP)
+    return Step(tuple(scaled.tolist()), float(course.times_s[-1]) - loads[0].start_s)
+
+
+def _explains(course: _Course, error: float) -> bool:
+    left_w2 = error * course.noise_w**2 / len(course.times_s)
+    return left_w2 <= (1 - EXPLAINED_RATIO) * float(course.values_w.var())
+
+
+def _course_errors(course: _Course, loads: Sequence[Load]) -> Any:
+    """Of each model the squared errors, in units of the noise; infinite for one that is impossible."""
+    import numpy as np
+
+    low, high = (_pulses(course.times_s - late_s, loads) for late_s in (course.read_every_s, 0.0))
+    middle, rises_w = (low + high) / 2, course.values_w - course.level_w
     squares = middle.swapaxes(1, 2) @ middle + 1e-6 * np.eye(len(loads))
     heights_w = np.linalg.solve(squares, middle.swapaxes(1, 2) @ rises_w[:, None])
-    ends_w = (low @ heights_w)[..., 0], (high @ heights_w)[..., 0]
-    beyond_w = np.maximum(np.minimum(*ends_w) - rises_w, rises_w - np.maximum(*ends_w))
-    errors = ((np.maximum(beyond_w, 0.0) / noise_w) ** 2).sum(axis=1)
-    errors[~_possible(heights_w[..., 0], middle.max(axis=1) > HALF_SHOWN, loads, noise_w)] = math.inf
-    least = float(errors.min())
-    if not least * noise_w**2 / len(taken) <= (1 - EXPLAINED_RATIO) * values_w.var():
+    errors = _beyond(course, rises_w, (low @ heights_w)[..., 0], (high @ heights_w)[..., 0])
+    are_shown = middle.max(axis=1) > HALF_SHOWN
+    errors[~_possible(heights_w[..., 0], are_shown, loads, course.noise_w)] = math.inf
+    return errors
+
+
+def _beyond(course: _Course, rises_w: Any, some_w: Any, others_w: Any) -> Any:
+    """The squared errors beyond what not knowing a sample's time to the interval of readings explains."""
+    import numpy as np
+
+    beyond_w = np.maximum(np.minimum(some_w, others_w) - rises_w, rises_w - np.maximum(some_w, others_w))
+    return ((np.maximum(beyond_w, 0.0) / course.noise_w) ** 2).sum(axis=-1)
+
+
+def fit_peak(
+    readings: Points, loads: Sequence[Load], refresh_s: float | None, step_w: float | None = None
+) -> float | None:
+    """Of a meter that shows the highest power of some time past, that time in s; ``None``: it does not.
+
+    It rises as soon as a load begins, and shows the load for that time after its end: no average and no
+    delay does both.
+    """
+    course = _course(readings, loads, refresh_s, step_w)
+    if course is None:
         return None
-    scale = max(1.0, least / len(taken))
-    scaled = np.minimum((errors - least) / scale, MOST_PER_STEP)
-    return Step(tuple(scaled.tolist()), float(times_s[-1]) - first_s)
+    shortest_s = max(MIN_PEAK_S, 2 * course.read_every_s, (refresh_s or 0.0) + course.read_every_s)
+    behind_s = float(course.times_s[-1]) - loads[-1].end_s - FEWEST_AFTER_STEP * course.read_every_s
+    errors = {
+        hold_s: _peak_error(course, loads, hold_s) for hold_s in PEAK_S if shortest_s <= hold_s <= behind_s
+    }
+    if not errors:
+        return None
+    hold_s, error = min(errors.items(), key=lambda pair: pair[1])
+    scale = max(1.0, error / len(course.times_s))
+    others = float(_course_errors(course, loads).min())
+    return hold_s if _explains(course, error) and (others - error) / scale > PEAK_LIKELY else None
+
+
+def _peak_error(course: _Course, loads: Sequence[Load], hold_s: float) -> float:
+    import numpy as np
+
+    rises_w = course.values_w - course.level_w
+    shown_w = []
+    for times_s in (course.times_s - course.read_every_s, course.times_s):
+        highest_w = np.zeros_like(rises_w)
+        for load in loads:
+            during = (course.times_s > load.start_s + course.read_every_s) & (course.times_s <= load.end_s)
+            if during.any():
+                is_shown = (times_s > load.start_s) & (times_s <= load.end_s + hold_s)
+                height_w = float(np.median(rises_w[during]))
+                highest_w = np.where(is_shown, np.maximum(highest_w, height_w), highest_w)
+        shown_w.append(highest_w)
+    return float(_beyond(course, rises_w, *shown_w))
 
 
 def _pulses(times_s: Any, loads: Sequence[Load]) -> Any:
@@ -356,9 +442,18 @@ def _best(totals: Sequence[float], likely: Sequence[Model], watched_s: float) ->
 
 
 def dynamics(
-    distances_s: Sequence[float], read_every_s: float, steps: Sequence[Step], course: Step | None = None
+    distances_s: Sequence[float],
+    read_every_s: float,
+    steps: Sequence[Step],
+    course: Step | None = None,
+    peak_s: float | None = None,
 ) -> Dynamics:
-    """All that is known of a meter. Of a late one, steps are of other loads than it shows."""
+    """All that is known of a meter. Of a late one, steps are of other loads than it shows.
+
+    One that shows peaks follows a load at once, and may show a higher one before it for ``peak_s``.
+    """
+    if peak_s is not None:
+        return Dynamics(refresh(distances_s, read_every_s), averaging_s=0.0, delay_s=0.0, settle_s=peak_s)
     if course is not None and is_late(course):
         steps = [course]
     return follow(steps, refresh(distances_s, read_every_s))

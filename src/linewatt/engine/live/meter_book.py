@@ -49,6 +49,7 @@ class _Channel:
     first_readings: list[tuple[float, float]] = field(default_factory=list)
     first_loads: list[Load] = field(default_factory=list)
     course: Step | None = None
+    peak_s: float | None = None
 
     def take(self, values: Sequence[tuple[float, float | None]]) -> None:
         """Readings later than those it has; a gap between them hides refreshes."""
@@ -87,8 +88,19 @@ class _Channel:
         readings = [point for point in self.first_readings if point[0] <= load.end_s]
         if readings:
             self.course = meters.fit_course(readings, self.first_loads, self.refresh_s, self.step_w)
+        self.look_for_peaks()
         if not self.has_course_to_come:
             self.first_readings = []
+
+    def look_for_peaks(self) -> None:
+        """Whether it shows the highest power of some time past, from all readings by now.
+
+        Those behind the last load are before the next one, as none is stored before it has ended.
+        """
+        loads = self.first_loads
+        if loads and self.first_readings and self.has_course_to_come:
+            peak_s = meters.fit_peak(self.first_readings, loads, self.refresh_s, self.step_w)
+            self.peak_s = self.peak_s if peak_s is None else peak_s
 
     def fit(self, started_s: float, ended_s: float) -> None:
         """What readings did after a load began."""
@@ -110,7 +122,7 @@ class _Channel:
         return len(self.first_loads) if self.course is not None and meters.is_late(self.course) else 0
 
     def dynamics(self) -> Dynamics:
-        return meters.dynamics(self.distances_s, self.every_s, self.steps, self.course)
+        return meters.dynamics(self.distances_s, self.every_s, self.steps, self.course, self.peak_s)
 
 
 class MeterBook:
@@ -182,6 +194,9 @@ class MeterBook:
         """What is known now, beside what a first part of the result had known. Raises StoreError."""
         with self._lock:
             hosts = dict.fromkeys([*self._before, *self._channels])
+            for channels in self._channels.values():
+                for channel in channels.values():
+                    channel.look_for_peaks()
             meters = [self._record(host, key) for host in hosts for key in self._keys(host)]
         if meters:
             file = next(one for one in numbered_files(self._path, "meters") if not one.exists())
@@ -214,5 +229,6 @@ class MeterBook:
             read_every_s=channel.every_s,
             distances=len(channel.distances_s),
             steps=len(channel.steps),
+            peak_s=channel.peak_s or (earlier.peak_s if earlier else None),
             late_loads=channel.late_loads or (earlier.late_loads if earlier else 0),
         )
