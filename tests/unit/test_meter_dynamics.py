@@ -346,3 +346,11 @@ def test_a_response_is_between_nothing_and_all() -> None:
     assert part(Model("window", 0.0, 2.0), 2.1) == 1.0
     assert part(Model("exponential", 10.0, 0.0), 30.0) == pytest.approx(0.95, abs=0.01)
     assert Model("exponential", 10.0, 0.0).settle_s == pytest.approx(30.0, abs=0.1)
+
+
+def test_what_looks_like_an_average_is_not_stated_of_a_meter_that_shows_peaks() -> None:
+    """The highest of noise creeps up after a load began."""
+    slow = meters.Step(tuple(0.0 if model.averaging_s == 5.0 else 60.0 for model in meters.models()))
+    assert meters.dynamics([], 1.0, [slow]).averaging_s == pytest.approx(5.0, rel=1)
+    of_peaks = meters.dynamics([], 1.0, [slow], peak_s=4.0)
+    assert (of_peaks.averaging_s, of_peaks.delay_s, of_peaks.settle_s) == (0.0, 0.0, 4.0)
