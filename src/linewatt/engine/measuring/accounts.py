@@ -219,6 +219,14 @@ def _placed(
     return frozenset[int]().union(*known) if len(known) == len(every) else None
 
 
+def _at_both_reads(readback: ReadBack, pid: int) -> list[tuple[Thread, Thread]]:
+    """Threads of a process that were there at both reads: before the window, and in the tail."""
+    if readback.before is None:
+        return []
+    earlier = {thread.tid: thread for thread in readback.before.of(pid)}
+    return [(earlier[thread.tid], thread) for thread in readback.of(pid) if thread.tid in earlier]
+
+
 def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | str:
     """CPU use of these processes between the reads, in cores; a text says why it is not known."""
     if readback is None or readback.before is None:
@@ -243,7 +251,7 @@ def waited_ratio(readback: ReadBack | None, pids: Sequence[int]) -> float | None
     ratios = [
         (after.wait_s - before.wait_s) / (after.read_s - before.read_s)
         for pid in pids
-        for before, after in at_both_reads(readback, pid)
+        for before, after in _at_both_reads(readback, pid)
         if before.wait_s is not None and after.wait_s is not None and _has_scheduler_times(after)
         if before.read_s is not None and after.read_s is not None and after.read_s > before.read_s
     ]
