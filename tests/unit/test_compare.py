@@ -157,7 +157,7 @@ def test_every_case_counts_as_looked_at() -> None:
     assert not any(row.outcome in ("better", "worse") for row in rows)
     doubtful = next(row for row in rows if row.verdict.change and row.verdict.change.p < 0.05)
     assert doubtful.outcome == "same"
-    assert doubtful.verdict.words.endswith("not significant among 20 comparisons")
+    assert doubtful.verdict.words.endswith("not significant among 60 comparisons")  # in three responses
 
 
 def bimodal(low: int, ratio: float = 1.0, seed: int = 1) -> tuple[Trial, ...]:

@@ -18,7 +18,7 @@ from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.compare import FAIL_ON
 from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.rows import METRICS, Draft, Options, judged
+from linewatt.analysis.comparison.rows import METRICS, Draft, Options, Row, judged, measure
 from linewatt.analysis.metrics.of_soak import RESPONSES
 from linewatt.analysis.soak.job import ASKED, Job, host_pairs, job_of
 from linewatt.report.soak.digest import digest
@@ -407,15 +407,20 @@ def figures_of(draw: random.Random, runs: int, slower: float = 0.0) -> list[Draf
     return drafts
 
 
+def rows_of(drafts: list[Draft]) -> tuple[Row, ...]:
+    measure(drafts)
+    return judged(drafts, Options())[0]
+
+
 def test_of_many_figures_of_soaks_that_do_not_differ_seldom_one_is_said_to() -> None:
     draw = random.Random(5)  # noqa: S311
-    found = [judged(figures_of(draw, 8), Options()) for _ in range(100)]
+    found = [rows_of(figures_of(draw, 8)) for _ in range(100)]
     told = sum(any(row.outcome in ("better", "worse") for row in each) for each in found)
     assert told <= 11  # 5 are expected at most
 
 
 def test_a_figure_of_soaks_is_judged_among_all_of_its_metric() -> None:
-    alone, *_ = judged(figures_of(random.Random(5), 8, slower=0.12), Options())  # noqa: S311
+    alone, *_ = rows_of(figures_of(random.Random(5), 8, slower=0.12))  # noqa: S311
     assert alone.outcome == "worse"
     change = alone.verdict.change
     assert change is not None

@@ -27,7 +27,8 @@ class Verdict:
 
     ``change`` is relative (0.031 is + 3.1 %), or of shares and counts a difference; ``ci95`` its interval.
     Both are ``None`` where runs are too few or the two are not comparable: ``words`` say why. ``p_holm`` is
-    among all cases of this response. ``case``: ``None`` for soaks.
+    among all cases of this response, ``p_all`` among all verdicts of the comparison: it decides. ``case``:
+    ``None`` for soaks.
     """
 
     case: Case | None
@@ -43,6 +44,7 @@ class Verdict:
     p_holm: float | None
     scope: str | None
     provenance: Provenance | None
+    p_all: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,4 +138,5 @@ def _verdict(row: Row) -> Verdict:
         p_holm=None if change is None else change.p_holm,
         scope=row.scope,
         provenance=row.provenance,
+        p_all=None if change is None else change.p_all,
     )

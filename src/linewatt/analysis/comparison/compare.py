@@ -21,7 +21,7 @@ from linewatt.analysis.comparison.jobs import (
     soaks,
 )
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
-from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, overall
+from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, measure, overall
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.power.totals import SCOPE_WORDS
@@ -94,13 +94,15 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
     for one in matching.unlike:
         drafts.append(Draft(one.match, THROUGHPUT, refusal=one.what))
         pairs.append(Pair(one.match, (), (), (one.what,), ()))
+    measure(drafts)
+    rows, overall = judged(drafts, options)
     return Comparison(
         base=base,
         other=other,
         options=options,
         pairs=tuple(pairs),
-        rows=judged(drafts, options),
-        overall=overall(drafts, options),
+        rows=rows,
+        overall=overall,
         left_over=matching.left_over,
         differences=differences(base, other, matching.matches, options.by, matching.hosts)
         if base.soak is None

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matched responses become rows with a verdict each. Pure.
 
-Ratios by Welch's t on logarithms with a 95 % CI; what counts must be beyond chance among all cases (Holm, a
-family for each response, of soaks for each metric), must not be contradicted by shuffled runs, and must be
-beyond the stated factor. The run is the unit.
+Ratios by Welch's t on logarithms with a 95 % CI; what counts must be beyond chance among all rows of the
+comparison (Holm: every case, response and mean over pairs of hosts), must not be contradicted by shuffled
+runs, and must be beyond the stated factor. The run is the unit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -88,35 +88,81 @@ class Draft:
     besides: Sequence[Beside] = ()
 
 
-def judged(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
-    """Each response is a family of its own: every case that has a verdict counts as looked at. Soaks are one
-    case, of which many figures are looked at: those of a metric are a family."""
-    asked = [draft for draft in drafts if not draft.refusal]
-    for draft in asked:
+def measure(drafts: Sequence[Draft]) -> None:
+    """Set the contrast of each draft that is not refused, its p of shuffled runs included."""
+    comparable = [draft for draft in drafts if not draft.refusal]
+    for draft in comparable:
         draft.contrast = _contrast(draft)
-    _shuffle([draft for draft in asked if isinstance(draft.contrast, Contrast) and not draft.contrast.doubt])
-    rows: list[Row] = []
-    said: dict[Match, str] = {}  # of throughput, which all that is made of it shares
-    for response, own in _families(drafts):
-        family = [draft for draft in own if not draft.refusal]
+    _shuffle(
+        [draft for draft in comparable if isinstance(draft.contrast, Contrast) and not draft.contrast.doubt]
+    )
+
+
+def judged(drafts: Sequence[Draft], options: Options) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """Rows of measured drafts, and a row for cases that differ in their hosts alone: the mean change over
+    these pairs of hosts.
+
+    All rows are looked at together, so that chance is excluded among all of them. ``p_holm`` is among the
+    cases of a response alone; of soaks, which are one case, among the figures of a metric.
+    """
+    comparable = [draft for draft in drafts if not draft.refusal]
+    pools = [
+        (response, group, _over_pairs(group))
+        for response, family in _families(drafts)
+        for group in _groups_of_pairs(family)
+    ]
+    return (
+        tuple(_judged_rows(drafts, comparable, [contrast for _, _, contrast in pools], options)),
+        tuple(_judged_pools(pools, [draft.contrast for draft in comparable], options)),
+    )
+
+
+def _judged_rows(
+    drafts: Sequence[Draft], comparable: Sequence[Draft], pooled: Sequence[Contrast | str], options: Options
+) -> Iterator[Row]:
+    mode_words: dict[Match, str] = {}  # of throughput, which all that is made of it shares
+    for response, drafts_of_response in _families(drafts):
+        family = [draft.contrast for draft in drafts_of_response if not draft.refusal]
+        others = [draft.contrast for draft in comparable if draft.response != response]
         matters = options.matters if response.relative else None
-        contrasts, beside = [draft.contrast for draft in family], _beside(response, asked)
-        found = iter(verdicts(response, contrasts, matters, COMPARISON, beside))
-        for draft in own:
-            if draft.match not in said and response.relative:
-                said[draft.match] = _modes_of(draft)
-            verdict = None if draft.refusal else _with_modes(draft, next(found), said.get(draft.match, ""))
-            if verdict is not None:
+        beside = _beside(response, comparable)
+        verdict_of_family = iter(
+            verdicts(response, family, matters, COMPARISON, beside, (*others, *pooled)),
+        )
+        for draft in drafts_of_response:
+            if draft.match not in mode_words and response.relative:
+                mode_words[draft.match] = _modes_of(draft)
+            verdict = None
+            if not draft.refusal:
+                verdict = _with_modes(draft, next(verdict_of_family), mode_words.get(draft.match, ""))
                 verdict = replace(verdict, words=with_besides(verdict.words, draft.besides))
-            rows.append(_row(draft, verdict))
-    return tuple(rows)
+            yield _row(draft, verdict)
 
 
-def _beside(response: Response, asked: Sequence[Draft]) -> list[Contrast | str]:
-    """What else of soaks is looked at together with a response: the other figures of its metric."""
+def _judged_pools(
+    pools: Sequence[tuple[Response, Sequence[Draft], Contrast | str]],
+    single: Sequence[Contrast | str],
+    options: Options,
+) -> Iterator[Row]:
+    for response in dict.fromkeys(response for response, _, _ in pools):
+        family = [(group, contrast) for of, group, contrast in pools if of == response]
+        others = [contrast for of, _, contrast in pools if of != response]
+        verdict_of_family = verdicts(
+            response,
+            [contrast for _, contrast in family],
+            options.matters if response.relative else None,
+            COMPARISON,
+            elsewhere=(*others, *single),
+        )
+        for (group, _), verdict in zip(family, verdict_of_family, strict=True):
+            yield _overall_row(group, verdict)
+
+
+def _beside(response: Response, comparable: Sequence[Draft]) -> list[Contrast | str]:
+    """What else of soaks is of the family of a response: the other figures of its metric."""
     return [
         draft.contrast
-        for draft in asked
+        for draft in comparable
         if isinstance(draft.match.base, Job)
         and draft.response.group == response.group
         and draft.response != response
@@ -124,37 +170,29 @@ def _beside(response: Response, asked: Sequence[Draft]) -> list[Contrast | str]:
 
 
 def _families(drafts: Sequence[Draft]) -> list[tuple[Response, list[Draft]]]:
-    """What is looked at together, in the order of responses."""
-    found: dict[Response, list[Draft]] = {}
+    """Drafts by response, in the order of responses."""
+    drafts_by_response: dict[Response, list[Draft]] = {}
     for draft in drafts:
-        found.setdefault(draft.response, []).append(draft)
-    return [(one, found[one]) for each in METRICS.values() for one in each if one in found]
+        drafts_by_response.setdefault(draft.response, []).append(draft)
+    return [
+        (response, drafts_by_response[response])
+        for responses in METRICS.values()
+        for response in responses
+        if response in drafts_by_response
+    ]
 
 
-def overall(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
-    """A row for cases that differ in their hosts alone: the mean change over these pairs of hosts.
-
-    Each response is a family of its own, as with single cases.
-    """
-    rows: list[Row] = []
-    for response, family in _families(drafts):
-        groups: dict[tuple[str, ...], list[Draft]] = {}
-        for draft in family:
-            match = draft.match
-            # pairs of a group share each run, so that they repeat nothing
-            alone = not isinstance(match.base, Case) or match.base.flow_of is None
-            if draft.refusal is None and not isinstance(draft.contrast, str) and alone:
-                key = match.base.key, match.other.key, match.base_level, match.level
-                groups.setdefault(key, []).append(draft)
-        own = [group for group in groups.values() if len(group) > 1]
-        found = verdicts(
-            response,
-            [_over_pairs(group) for group in own],
-            options.matters if response.relative else None,
-            COMPARISON,
-        )
-        rows += [_overall_row(group, verdict) for group, verdict in zip(own, found, strict=True)]
-    return tuple(rows)
+def _groups_of_pairs(family: Sequence[Draft]) -> list[list[Draft]]:
+    """Drafts that differ in their hosts alone, where there are several."""
+    groups: dict[tuple[str, ...], list[Draft]] = {}
+    for draft in family:
+        match = draft.match
+        # pairs of a group share each run, so that they repeat nothing
+        alone = not isinstance(match.base, Case) or match.base.flow_of is None
+        if draft.refusal is None and not isinstance(draft.contrast, str) and alone:
+            key = match.base.key, match.other.key, match.base_level, match.level
+            groups.setdefault(key, []).append(draft)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _over_pairs(group: Sequence[Draft]) -> Contrast | str:

@@ -63,7 +63,8 @@ class Change:
     """A change against the base: relative (0.031 is + 3.1 %), or a difference of shares.
 
     ``low`` and ``high`` are its 95 % CI, ``p`` is of this one alone, ``p_holm`` among all of its family,
-    ``permutation_p`` that of shuffled runs, alone; ``None`` where it was not asked for.
+    ``p_all`` among all rows that are shown together; ``None`` where its family is all of them.
+    ``permutation_p`` is that of shuffled runs, alone; ``None`` where it was not asked for.
     """
 
     value: float
@@ -72,11 +73,17 @@ class Change:
     p: float
     p_holm: float
     permutation_p: float | None = None
+    p_all: float | None = None
+
+    @property
+    def p_corrected(self) -> float:
+        """The p that decides: among all rows that are shown together."""
+        return self.p_holm if self.p_all is None else self.p_all
 
     @property
     def significant(self) -> bool:
         """Whether it is beyond chance among all, and shuffled runs do not contradict."""
-        return self.p_holm < ALPHA and (self.permutation_p is None or self.permutation_p < ALPHA)
+        return self.p_corrected < ALPHA and (self.permutation_p is None or self.permutation_p < ALPHA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +101,34 @@ def verdicts(
     matters: float | None = None,
     wording: Wording = EFFECTS,
     beside: Sequence[Contrast | str] = (),
+    elsewhere: Sequence[Contrast | str] | None = None,
 ) -> tuple[Verdict, ...]:
     """A verdict on each contrast of a family that is looked at together; a text says why there is none.
 
     ``matters`` is the factor that a change must be beyond; ``beside`` are contrasts of other responses that
-    are of the family, too.
+    are of the family, too. ``elsewhere`` are all others that are shown with the family, whoever's they are:
+    then chance is excluded among all of these.
     """
-    known = [one for one in (*family, *beside) if isinstance(one, Contrast) and one.doubt is None]
-    judge = _Judge(response, factor(response, matters), wording, len(known))
-    adjusted = iter(holm([one.p for one in known]))
+    among_family = _testable((*family, *beside))
+    among_all = None if elsewhere is None else _testable((*family, *elsewhere))
+    judge = _Judge(
+        response, factor(response, matters), wording, len(among_family if among_all is None else among_all)
+    )
+    holm_ps = iter(holm([contrast.p for contrast in among_family]))
+    all_ps = iter(holm([contrast.p for contrast in among_all or ()]))
     return tuple(
         Verdict("undecided", f"not enough runs: {one}")
         if isinstance(one, str)
         else Verdict("undecided", f"not enough runs: {one.doubt}", _change(response, one, 1.0))
         if one.doubt is not None
-        else judge(_change(response, one, next(adjusted)))
+        else judge(_change(response, one, next(holm_ps), None if among_all is None else next(all_ps)))
         for one in family
     )
+
+
+def _testable(contrasts: Sequence[Contrast | str]) -> list[Contrast]:
+    """Those with runs enough for a verdict; what has none does not count as looked at."""
+    return [one for one in contrasts if isinstance(one, Contrast) and one.doubt is None]
 
 
 def factor(response: Response, matters: float | None = None) -> float:
@@ -122,10 +140,10 @@ def _usual(response: Response) -> float:
     return 1.0 if response.counted else MATTERS_RATIO if response.relative else MATTERS_LOSS
 
 
-def _change(response: Response, contrast: Contrast, p_holm: float) -> Change:
+def _change(response: Response, contrast: Contrast, p_holm: float, p_all: float | None = None) -> Change:
     ends = (contrast.value, *contrast.interval)
     value, low, high = map(_relative, ends) if response.relative else ends
-    return Change(value, low, high, contrast.p, p_holm, contrast.permutation_p)
+    return Change(value, low, high, contrast.p, p_holm, contrast.permutation_p, p_all)
 
 
 def _relative(log_ratio: float) -> float:

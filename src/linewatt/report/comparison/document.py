@@ -118,6 +118,7 @@ def _row(row: Row) -> dict[str, Any]:
         **numbers(row.response, row.verdict),
         **({} if change or single_ratio(row) is None else {"ratio": single_ratio(row)}),
         "p_shuffled": None if change is None else change.permutation_p,
+        "p_all": None if change is None else change.p_all,
         "kind": row.outcome,
         "also_different": list(row.besides),
         "scope": row.scope,
@@ -218,6 +219,7 @@ def _row_schema() -> Keys:
         **mean_schema("other"),
         **numbers_schema("refused"),
         "p_shuffled": said(maybe(NUMBER), "Of shuffled runs, alone."),
+        "p_all": said(maybe(NUMBER), "Among all rows of the comparison (Holm): the p that decides."),
         "also_different": listing(TEXT, "What else differs that may be why."),
         "scope": said(maybe(TEXT), "Of watts in it."),
         "provenance": maybe(choice(*get_args(Provenance))),
@@ -247,6 +249,6 @@ CSV_COLUMNS = (
     *("base_level", "level", "response", "base_mean", "base_sd", "base_n", "other_mean", "other_sd"),
     *("other_n", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high"),
     *("p", "p_holm", "p_shuffled", "kind", "verdict", "scope", "provenance", "also_different"),
-    *("base_flags", "other_flags"),
+    *("base_flags", "other_flags", "p_all"),
 )
 """Column names of ``compare --csv``, the same for every comparison."""

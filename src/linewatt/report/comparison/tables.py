@@ -104,7 +104,7 @@ class ResponseTable:
         cells = [
             *(mean_cell(value, line.unit, sure) for value in (row.base, row.other)),
             Cell(_ratio_text(row), mark=sure if change else None),
-            Cell(MISSING if change is None or shuffled is None else p_text(change.p_holm)),
+            Cell(MISSING if change is None or shuffled is None else p_text(change.p_corrected)),
             Cell(MISSING if shuffled is None else p_text(shuffled)),
             Cell(row.verdict.words, mark=sure if change else None, strong=line.told),
         ]

@@ -224,7 +224,7 @@ def factor_words(found: Comparison) -> str:
     matters = found.options.matters
     limit = amount(found.responses[0], 0.01 if matters is None else matters)
     said = (
-        "A change counts when it is beyond chance (p after Holm and permutation p both below 0.05) and "
-        f"beyond {limit} (0.1 points of loss)."
+        "A change counts when it is beyond chance (p after Holm over all rows of the comparison and "
+        f"permutation p both below 0.05) and beyond {limit} (0.1 points of loss)."
     )
     return said if found.base.soak is None else f"{said} {ADVICE}"

@@ -185,7 +185,7 @@ def numbers_schema(*kinds: str) -> Keys:
         "difference_low": said(maybe(NUMBER), "Of its 95 % CI."),
         "difference_high": maybe(NUMBER),
         "p": said(maybe(NUMBER), "Of this one alone."),
-        "p_holm": said(maybe(NUMBER), "Among all that are looked at together."),
+        "p_holm": said(maybe(NUMBER), "Among all of its family, such as the cases of a metric."),
         "kind": said(maybe(choice(*get_args(Kind), *kinds)), "The verdict in a word."),
         "verdict": said(maybe(TEXT), "The verdict in words, with its numbers."),
     }
