@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -750,3 +751,52 @@ def test_what_limits_each_side_stands_with_the_verdict() -> None:
     same = made("a", runs(receiver=spare, line_goodput_bps=96e9))
     (both,) = compared(same, at_line).pairs[0].remarks
     assert both.startswith("both are limited by the line rate: more that a host could do does not show")
+
+
+def later(trials: Sequence[Trial], seconds: float) -> tuple[Trial, ...]:
+    return tuple(replace(one, started_s=one.started_s + seconds) for one in trials)
+
+
+def drifting(ratio: float, per_run: float) -> tuple[Trial, ...]:
+    steady = runs(ratio=ratio, n=5, cv=0.001)
+    return tuple(
+        replace(one, throughput_bps=(one.throughput_bps or 0) * (1 - per_run * at))
+        for at, one in enumerate(steady)
+    )
+
+
+def test_a_drift_that_goes_on_from_a_to_b_is_no_verdict_and_says_so() -> None:
+    base = made("a", drifting(1.0, 0.004))
+    after = later(drifting(0.98, 0.004), 86_400)
+    (row,) = compared(base, made("b", after, day=2), metrics=("throughput",)).rows
+    assert row.outcome == "undecided"
+    assert row.verdict.words.startswith("not told from drift: slower by 2.0 % (CI ")
+    change = row.verdict.change
+    assert change is not None
+    assert change.is_within_drift
+    assert change.low < -0.02 < change.high
+
+
+def test_interleaved_runs_and_a_step_beyond_the_drift_have_their_verdict() -> None:
+    base = made("a", drifting(1.0, 0.004))
+    for other in (drifting(0.98, 0.004), later(drifting(0.9, 0.004), 86_400)):
+        (row,) = compared(base, made("b", other, day=2), metrics=("throughput",)).rows
+        assert row.outcome == "worse"
+
+
+def test_the_side_that_was_measured_first_may_be_the_other() -> None:
+    base = made("a", later(drifting(0.98, 0.004), 86_400))
+    (row,) = compared(base, made("b", drifting(1.0, 0.004), day=2), metrics=("throughput",)).rows
+    assert row.outcome == "undecided"
+    assert row.verdict.words.startswith("not told from drift: faster by ")
+
+
+def test_a_row_is_judged_among_all_rows_of_the_comparison() -> None:
+    found = compared(made("a", runs()), made("b", runs(ratio=0.99, seed=2), day=2))
+    testable = [row.verdict.change for row in found.rows if row.verdict.change is not None]
+    assert len(found.responses) > 1
+    for change in testable:
+        assert change.p_all is not None
+        assert change.p_holm <= change.p_all <= min(1.0, len(testable) * max(change.p, change.p_all))
+    smallest = min(testable, key=lambda change: change.p)
+    assert smallest.p_all == pytest.approx(len(testable) * smallest.p)

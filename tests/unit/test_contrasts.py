@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.statistics.contrasts import Contrast, holm, welch
+from linewatt.analysis.statistics.contrasts import Contrast, beyond_drift, holm, welch
 
 # "Welch's t-test", Wikipedia, example 1: t = −2.46, 24.99 degrees of freedom, p = 0.021
 A1 = (27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4)
@@ -94,3 +95,27 @@ def test_holm_never_lowers_a_p_keeps_their_order_and_stays_a_probability(ps: lis
     for one, first in zip(ps, adjusted, strict=True):
         for other, second in zip(ps, adjusted, strict=True):
             assert one > other or first <= second
+
+
+def test_beyond_drift_takes_a_straight_trend_out() -> None:
+    base, other = [float(at) for at in range(6)], [float(at) for at in range(6, 12)]
+    step = beyond_drift(base, other)
+    assert step is not None
+    assert step.value == pytest.approx(0.0, abs=1e-9)
+    stepped = beyond_drift(base, [value + 2 for value in other])
+    assert stepped is not None
+    assert stepped.value == pytest.approx(2.0)
+    assert beyond_drift(base[:2], other) is None
+
+
+def test_with_drift_the_interval_covers_both_and_p_is_the_larger() -> None:
+    base, other = [0.0, 1.1, 1.9, 3.2, 3.9], [5.1, 5.9, 7.2, 8.0, 8.9]
+    plain = welch(base, other)
+    assert isinstance(plain, Contrast)
+    step = beyond_drift(base, other)
+    assert step is not None
+    drifting = replace(plain, beyond_drift=step)
+    assert plain.p < 0.01 < 0.3 < drifting.p == step.p
+    assert drifting.p_of_means == plain.p
+    assert drifting.interval == (min(plain.interval[0], step.interval[0]), plain.interval[1])
+    assert replace(plain, beyond_drift=replace(step, value=-1.0)).p == 1.0

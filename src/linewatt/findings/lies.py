@@ -169,9 +169,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
     ),
     "Verdict": (
         Lie("Too few runs", how="no verdict: *not enough runs*, exit code 4"),
-        Lie(
-            "Many comparisons, one significant", how="p-values are Holm's over all comparisons of a response"
-        ),
+        Lie("Many comparisons, one significant", how="p-values are Holm's over all rows of a comparison"),
         Lie(
             "A and B not interleaved",
             ("drifts-over-trials", "drifts-over-search"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_version
@@ -56,15 +57,21 @@ def _time(ends: Ends) -> Iterator[Beside]:
     """Levels of one result that were not measured in turn; two results never are, as their heading says."""
     if ends.base.id != ends.other.id:
         return
-    one, two = ends.own.started_s, ends.theirs.started_s
-    if one is None or two is None or ends.own.done < 2 or ends.theirs.done < 2:
-        return
-    if one[1] < two[0] or two[1] < one[0]:
+    if measured_first(ends) is not None:
         yield Beside(
             "the time (not interleaved)",
             f"all runs of {ends.base.name} and of {ends.other.name} lie apart in time: what drifted "
             "meanwhile is in the ratio (order: interleaved)",
         )
+
+
+def measured_first(ends: Ends) -> Literal["base", "other"] | None:
+    """The side whose runs all began before those of the other; ``None`` where they were interleaved, or where
+    a side has a single run."""
+    one, two = ends.own.started_s, ends.theirs.started_s
+    if one is None or two is None or ends.own.done < 2 or ends.theirs.done < 2:
+        return None
+    return "base" if one[1] < two[0] else "other" if two[1] < one[0] else None
 
 
 def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import FlagCount, count_flags
-from linewatt.analysis.comparison.besides import Beside, besides
+from linewatt.analysis.comparison.besides import Beside, besides, measured_first
 from linewatt.analysis.comparison.case_runs import CaseRuns, Measured
 from linewatt.analysis.comparison.comparable import Ends, Obstacle, Sides, obstacles
 from linewatt.analysis.comparison.differences import Difference, differences
@@ -21,7 +21,7 @@ from linewatt.analysis.comparison.jobs import (
     soaks,
 )
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
-from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, measure, overall
+from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, measure
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.power.totals import SCOPE_WORDS
@@ -117,6 +117,8 @@ def _of_cases(match: Match, ends: Ends, options: Options) -> tuple[list[Draft], 
     values = [_by_response(runs) for runs in (ends.own, ends.theirs)]
     names, barred, beside = (ends.base.name, ends.other.name), obstacles(ends), besides(ends)
     drafts = [_draft(match, names, one, values, barred, beside) for one in _wanted(options, OF_CASES, values)]
+    for draft in drafts:
+        draft.measured_first = measured_first(ends)
     remarks = (*_remarks(ends), *(one.words for one in beside))
     return drafts, Pair(match, ends.own.flags, ends.theirs.flags, _refusals(drafts), remarks)
 

@@ -20,7 +20,13 @@ from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, ver
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.soak.job import Job
-from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, over_strata, welch
+from linewatt.analysis.statistics.contrasts import (
+    ALPHA,
+    Contrast,
+    mean_beyond_drift,
+    over_strata,
+    welch,
+)
 from linewatt.analysis.statistics.modes import modes
 from linewatt.analysis.statistics.permutation import permutation_ps, smallest_p, strata_p
 from linewatt.analysis.statistics.stats import Estimate, estimate
@@ -86,6 +92,8 @@ class Draft:
     refusal: str | None = None
     contrast: Contrast | str = ""
     besides: Sequence[Beside] = ()
+    measured_first: Literal["base", "other"] | None = None
+    """the side whose runs all came before those of the other; ``None`` where they were interleaved"""
 
 
 def measure(drafts: Sequence[Draft]) -> None:
@@ -197,10 +205,27 @@ def _groups_of_pairs(family: Sequence[Draft]) -> list[list[Draft]]:
 
 def _over_pairs(group: Sequence[Draft]) -> Contrast | str:
     strata = [(draft.base, draft.other) for draft in group]
-    found = over_strata(strata)
-    if isinstance(found, str) or found.doubt is not None:
-        return found
-    return replace(found, permutation_p=strata_p(strata, SEED))
+    pooled = over_strata(strata)
+    if isinstance(pooled, str) or pooled.doubt is not None:
+        return pooled
+    first = {draft.measured_first for draft in group}
+    return replace(
+        pooled,
+        permutation_p=strata_p(strata, SEED),
+        beyond_drift=_beyond_drift(strata, first.pop() if len(first) == 1 else None),
+    )
+
+
+def _beyond_drift(
+    strata: Sequence[tuple[Sequence[float], Sequence[float]]], first: Literal["base", "other"] | None
+) -> Contrast | None:
+    """Other − base without the trend of the runs, where one side was measured after the other."""
+    if first is None:
+        return None
+    if first == "base":
+        return mean_beyond_drift(strata)
+    step = mean_beyond_drift([(other, base) for base, other in strata])
+    return None if step is None else replace(step, value=-step.value)
 
 
 def _overall_row(group: Sequence[Draft], verdict: Verdict) -> Row:
@@ -230,6 +255,9 @@ def _contrast(draft: Draft) -> Contrast | str:
         counts = f"{len(draft.base)} and {len(draft.other)} runs"
         doubt = f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
         return replace(found, doubt=doubt)
+    if isinstance(found, Contrast):
+        drift = _beyond_drift([(draft.base, draft.other)], draft.measured_first)
+        return replace(found, beyond_drift=drift)
     return found
 
 

@@ -58,6 +58,12 @@ COMPARISON = Wording(
 )
 
 
+DRIFT_WORDS = (
+    "not told from drift: {said}; one side was measured after the other, and the trend of their runs may be "
+    "the difference: measure both in one campaign (order: interleaved), or take more runs"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change against the base: relative (0.031 is + 3.1 %), or a difference of shares.
@@ -74,6 +80,9 @@ class Change:
     p_holm: float
     permutation_p: float | None = None
     p_all: float | None = None
+    is_within_drift: bool = False
+    """beyond chance if nothing drifts, but not beyond the trend of the runs of sides that were measured one
+    after the other"""
 
     @property
     def p_corrected(self) -> float:
@@ -143,7 +152,8 @@ def _usual(response: Response) -> float:
 def _change(response: Response, contrast: Contrast, p_holm: float, p_all: float | None = None) -> Change:
     ends = (contrast.value, *contrast.interval)
     value, low, high = map(_relative, ends) if response.relative else ends
-    return Change(value, low, high, contrast.p, p_holm, contrast.permutation_p, p_all)
+    within_drift = contrast.p_of_means < ALPHA <= contrast.p
+    return Change(value, low, high, contrast.p, p_holm, contrast.permutation_p, p_all, within_drift)
 
 
 def _relative(log_ratio: float) -> float:
@@ -172,6 +182,8 @@ class _Judge:
             return Verdict("better" if better else "worse", change_words(self.response, change), change)
         if change.significant:
             return self._verdict("small", self.wording.small, change)
+        if change.is_within_drift and beyond:
+            return self._verdict("undecided", DRIFT_WORDS, change)
         told = max(abs(change.low), abs(change.high)) <= self.widest
         if change.p < ALPHA and beyond and (self.wording.chance_is_doubt or not told):
             return self._verdict("undecided", self.wording.doubt, change)

@@ -27,7 +27,9 @@ class Contrast:
 
     ``tested_p`` is the p of a test of its own, such as F over several differences, in place of t.
     ``permutation_p`` is that of shuffled runs, where it was asked for (``permutation``). ``doubt`` is why no
-    verdict can stand on it, though it can be estimated.
+    verdict can stand on it, though it can be estimated. ``beyond_drift`` is the difference without the trend
+    of the runs, where one side was measured after the other (:func:`beyond_drift`): the interval covers that
+    of both, and p is the larger.
     """
 
     value: float
@@ -36,16 +38,30 @@ class Contrast:
     tested_p: float | None = None
     permutation_p: float | None = None
     doubt: str | None = None
+    beyond_drift: Contrast | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
         """The two-sided CI (Student t) at LEVEL."""
         reach = critical_t(1 - LEVEL, self.df) * self.se
-        return self.value - reach, self.value + reach
+        low, high = self.value - reach, self.value + reach
+        if self.beyond_drift is None:
+            return low, high
+        drift_low, drift_high = self.beyond_drift.interval
+        return min(low, drift_low), max(high, drift_high)
 
     @property
     def p(self) -> float:
-        """Two-sided p of no difference. Runs without any spread differ or are the same."""
+        """Two-sided p of no difference, with regard to drift. Runs without any spread differ or are alike."""
+        if self.beyond_drift is None:
+            return self.p_of_means
+        if self.value * self.beyond_drift.value < 0:  # without the trend it is the other way round
+            return 1.0
+        return max(self.p_of_means, self.beyond_drift.p)
+
+    @property
+    def p_of_means(self) -> float:
+        """Two-sided p of no difference if nothing drifts."""
         if self.tested_p is not None:
             return self.tested_p
         if self.se == 0:
@@ -67,6 +83,48 @@ def welch(base: Sequence[float], other: Sequence[float]) -> Contrast | str:
     # equal runs have no spread to weigh; any number of degrees does, as se is 0
     df = both**2 / weight if weight > 0 else float(len(base) + len(other) - 2)
     return Contrast(other_mean - mean, math.sqrt(both), df)
+
+
+def beyond_drift(base: Sequence[float], other: Sequence[float]) -> Contrast | None:
+    """The step from where the trend of ``base`` ends to where that of ``other`` begins; ``None`` below three
+    runs on a side.
+
+    Runs are in order of time, those of ``other`` after all of ``base``. A straight line through the runs of
+    each side, with a spread of its own, is led on by half the distance of two runs; degrees of freedom after
+    Satterthwaite. Any linear drift is taken out, at twice the standard error of the difference of means. What
+    changes while neither side runs is in it.
+    """
+    if min(len(base), len(other)) < MIN_RUNS:
+        return None
+    (end, squared), (start, other_squared) = _led_on(base), _led_on(other[::-1])
+    both = squared + other_squared
+    weight = squared**2 / (len(base) - 2) + other_squared**2 / (len(other) - 2)
+    df = both**2 / weight if weight > 0 else float(len(base) + len(other) - 4)
+    return Contrast(start - end, math.sqrt(both), df)
+
+
+def mean_beyond_drift(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Contrast | None:
+    """The mean over strata of :func:`beyond_drift`; ``None`` where a stratum has none."""
+    steps = [step for base, other in strata if (step := beyond_drift(base, other)) is not None]
+    if len(steps) < len(strata):
+        return None
+    squares = [step.se**2 for step in steps]
+    weight = math.fsum(squared**2 / step.df for squared, step in zip(squares, steps, strict=True))
+    total = math.fsum(squares)
+    df = total**2 / weight if weight > 0 else math.fsum(step.df for step in steps)
+    return Contrast(math.fsum(step.value for step in steps) / len(steps), math.sqrt(total) / len(steps), df)
+
+
+def _led_on(values: Sequence[float]) -> tuple[float, float]:
+    """The level half a run after the last of ``values`` by their trend, and its squared standard error."""
+    n = len(values)
+    if max(values) == min(values):  # rounding of the mean must not look like spread
+        return values[0], 0.0
+    mean, middle = math.fsum(values) / n, (n - 1) / 2
+    squares_of_places = n * (n * n - 1) / 12
+    slope = math.fsum((at - middle) * (value - mean) for at, value in enumerate(values)) / squares_of_places
+    rest = math.fsum((value - mean - slope * (at - middle)) ** 2 for at, value in enumerate(values))
+    return mean + slope * n / 2, rest / (n - 2) * (1 / n + (n / 2) ** 2 / squares_of_places)
 
 
 def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Contrast | str:
