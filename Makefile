@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants planted findings views schemas reference gallery docs pythons pins clean
+.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants planted simulate findings views schemas reference gallery docs pythons pins clean
 
 python := .venv/bin/python
 
@@ -74,6 +74,10 @@ planted:  ## whether make test notices faults planted by hand: it must find all;
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
 	@scripts/root.sh $@ $(python) scripts/planted.py $(ARGS)
+
+simulate:  ## how often intervals and verdicts are right, into docs/method.md (10 minutes); ARGS=--quick
+	@scripts/setup.sh demo $@
+	@$(python) -m scripts.simulate $(ARGS)
 
 findings:  ## write docs/findings.md from the declarations of findings
 	@scripts/setup.sh demo $@
