@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ def test_a_process_moved_and_put_back_behind_a_short_omit_is_flagged(bench: Benc
     server = _server_of(bench)
     for cpu in ("1", "0"):
         subprocess.run(["taskset", "-acp", cpu, server], check=True, capture_output=True)
+        until(partial(_ran_on, server, cpu), 30, f"the iperf3 server on CPU {cpu}")
     end(running, 0)
     (trial,) = bench.trials()
     (directory,) = bench.result.glob("trials/*")
@@ -108,6 +110,12 @@ def test_a_process_moved_and_put_back_behind_a_short_omit_is_flagged(bench: Benc
     assert migrated["where"] == "h2: instance 0"
     assert re.search(r"since it was put there the kernel moved process \d+ 2 times", migrated["evidence"])
     assert "placement-not-verified" not in flags(trial)
+
+
+def _ran_on(pid: str, cpu: str) -> bool:
+    """Whether a thread of a process ran on a CPU when it last ran: one that sleeps is moved when it wakes."""
+    stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return cpu in {stat.rpartition(")")[2].split()[36] for stat in stats}
 
 
 def _server_of(bench: Bench) -> str:
