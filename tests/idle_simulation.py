@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from linewatt.engine.beside import Beside
 from linewatt.engine.live.feed import Reading, Record
@@ -65,6 +65,10 @@ class FakeFeed:
         return Reading(
             self.host, self.source, records, self.channels, dict(self.updates_s), optional=not self.essential
         )
+
+    def later(self, than_s: float) -> Reading:
+        since = self.reading(max(than_s, self.started_s), self.latest_s)
+        return replace(since, records=tuple(record for record in since.records if record.time_s > than_s))
 
     def _record(self, time_s: float) -> Record:
         values = {name: course(time_s) for name, course in self.courses.items()}

@@ -403,7 +403,12 @@ def test_a_trial_is_stored_with_both_figures(tmp_path: Path) -> None:
     campaign = stored_campaign.from_dict(read.load(path).manifest.asked.written)
     given = told(HEALTHY["udp"])
     stage = SimpleNamespace(
-        meters=SimpleNamespace(take=lambda _: None, load=lambda *_: None, of=lambda _: {}),
+        meters=SimpleNamespace(
+            take=lambda _: None,
+            load=lambda *_: None,
+            of=lambda _: {},
+            has_course_to_come=lambda _: False,
+        ),
         idle=SimpleNamespace(cores=lambda *_: {}, power=lambda *_: {}),
     )
     rounds = cast(Any, object.__new__(RoundRunner))

@@ -106,8 +106,11 @@ kill -KILL -- "-$child"; kill -TERM -- "-$watcher"
 exit "$status"
 """
 
-# Between the leash and a held command: the leash writes a line to descriptor 5 when the barrier opens.
-_GATE = f"""printf '{MARK} pid %s\\n' "$$" >&2; IFS= read -r go <&5 && exec "$@" 5<&-"""
+# Between the leash and a held command: its number first, by which it is known to be held; the leash writes a
+# line to descriptor 5 when the barrier opens.
+_PID = f"""printf '{MARK} pid %s\\n' "$$" >&2
+"""
+_GATE = """IFS= read -r go <&5 && exec "$@" 5<&-"""
 
 # How often the kernel has moved this process to another CPU by now (CONFIG_SCHED_DEBUG). exec keeps the
 # count, so that of a command which was put on its CPUs before, only what comes later is a move.
@@ -164,7 +167,7 @@ def leashed(argv: Sequence[str], *, held: bool, root: bool, wrapper: Sequence[st
     ``wrapper`` is a command that runs the one after it (``taskset -c 3``); a held command waits inside it.
     """
     prefix = ["sudo", "-n", "--"] if root else []
-    gate = ["bash", "-c", (_MIGRATIONS if wrapper else "") + _GATE, "linewatt"] if held else []
+    gate = ["bash", "-c", _PID + (_MIGRATIONS if wrapper else "") + _GATE, "linewatt"] if held else []
     if wrapper and not held:
         gate = ["bash", "-c", _COUNTED, "linewatt"]
     leash = ["bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(GRACE_S)]

@@ -233,7 +233,8 @@ def _refuse(result: Result, *, trials: bool, effects: bool, detail: bool) -> Non
     kind = result_kind(result.manifest)
     if kind is not None and (trials or detail or effects):
         raise InvalidInput(
-            f"--trials, --detail, --effects: {result.id} is {kind.noun(result.manifest)} without trials"
+            f"--trials, --detail, --effects: {result.id} is {kind.noun(result.manifest)} without trials; "
+            "--json has all of it"
         )
 
 
