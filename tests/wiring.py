@@ -570,3 +570,22 @@ def _power(one: Story, host: str) -> Reading:
         text = MeterRecord(read_s - 0.01, read_s + 0.01, values, {}).line()
         records.append(Record(read_s, 1.0, text, values))
     return Reading(host, "bmc", tuple(records), channels, optional=True)
+
+
+def counted_once(told: Story) -> Story:
+    """A load that has one interval, its whole run."""
+
+    def once(ended: Ended | None) -> Ended | None:
+        assert ended is not None
+        document = json.loads(ended.stdout)
+        rows = [one["streams"][0] for one in document["intervals"]]
+        whole = {**rows[0], "end": rows[-1]["end"], "bytes": sum(row["bytes"] for row in rows)}
+        return replace(ended, stdout=json.dumps({**document, "intervals": [{"streams": [whole]}]}))
+
+    def change(given: Given) -> Given:
+        outputs = tuple(
+            replace(one, client=once(one.client), server=once(one.server)) for one in given.run.outputs
+        )
+        return replace(given, run=replace(given.run, outputs=outputs))
+
+    return afterwards(change)(told)

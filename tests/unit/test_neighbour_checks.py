@@ -19,6 +19,7 @@ from tests.wiring import (
     WINDOW_S,
     Change,
     both,
+    counted_once,
     counters,
     rates,
     sensor,
@@ -279,6 +280,13 @@ def test_goodput_that_did_not_arrive_is_withheld_with_its_reason() -> None:
     throughput_bps, reason = withheld(rates(load_bps))
     assert throughput_bps == pytest.approx(load_bps, rel=1e-3)
     assert reason == ""
+
+
+def test_a_load_that_was_counted_once_over_more_than_the_window_is_not_held_against_it() -> None:
+    """How much of what it counted was in the window is not known: it may have been slower there."""
+    less = counters("h2", "nic.rx_bytes", -2e9 / 8 * WINDOW_S)
+    assert withheld(less)[0] is None
+    assert withheld(both(less, counted_once))[0] is not None
 
 
 def test_goodput_that_was_not_sent_is_withheld_too() -> None:

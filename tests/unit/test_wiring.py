@@ -38,6 +38,7 @@ from tests.wiring import (
     afterwards,
     both,
     case,
+    counted_once,
     counters,
     cpu,
     early,
@@ -62,7 +63,6 @@ from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.readback import Difference, SettingRead, Thread
 from linewatt.engine.measuring import flags as registry
 from linewatt.findings import catalogue
-from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.model import (
     Case,
@@ -112,25 +112,6 @@ def _nothing_of_the_second(told: Story) -> Story:
     return afterwards(change)(told)
 
 
-def _counted_once(told: Story) -> Story:
-    """A load that has one interval, its whole run."""
-
-    def once(ended: Ended | None) -> Ended | None:
-        assert ended is not None
-        document = json.loads(ended.stdout)
-        rows = [one["streams"][0] for one in document["intervals"]]
-        whole = {**rows[0], "end": rows[-1]["end"], "bytes": sum(row["bytes"] for row in rows)}
-        return replace(ended, stdout=json.dumps({**document, "intervals": [{"streams": [whole]}]}))
-
-    def change(given: Given) -> Given:
-        outputs = tuple(
-            replace(one, client=once(one.client), server=once(one.server)) for one in given.run.outputs
-        )
-        return replace(given, run=replace(given.run, outputs=outputs))
-
-    return afterwards(change)(told)
-
-
 def _and_an_unreadable_record(reading: Reading) -> Reading:
     damaged = Record(0.0, 1.0, "", problem="netcounters: 'linewatt-netc' is no whole record")
     return replace(reading, records=(*reading.records, damaged))
@@ -162,7 +143,7 @@ LIES: dict[str, Change] = {
         "h1", differences=(Difference("sysctl.net.ipv4.tcp_congestion_control", "cubic", "reno", START_S),)
     ),
     "configuration-changed: in the trial": early("h2", facts={"nic.offloads.generic-receive-offload": "off"}),
-    "counted-once": _counted_once,
+    "counted-once": counted_once,
     "cpu-accounting-disagrees: hidden": story(load_cores={"h1": 1.6, "h2": 0.6}),
     "cpu-accounting-disagrees: hidden on one CPU, with softirqs on another": both(
         cpu("h1", APP, sys=0.01), cpu("h1", IRQ, soft=0.5)

@@ -121,7 +121,7 @@ def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
     reading = seen.reading(end, "netcounters")
     if is_request_response(seen.case.test) or not seen.instances or end.host not in seen.cut.run.framings:
         return
-    if reading is None or not _under_load(reading, seen):
+    if reading is None or not _under_load(reading, seen) or _is_counted_once(seen):
         return
     ways: tuple[tuple[str, Role], ...] = (("rx", "receiver"), ("tx", "sender"))
     for way, role in ways:
@@ -153,6 +153,18 @@ def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, rol
     carried = format_rate(8 * carried_bytes / seconds)
     counted = f"{format_rate(goodput_bps)} of payload{headers}"
     return f"the load counted {counted}, its data interface {verb} {carried} in all"
+
+
+def _is_counted_once(seen: Seen) -> bool:
+    """Whether an end counted the load once, over more than the window: how much of that was in the window is
+    then not known."""
+    return any(
+        run.start_s + interval.start_s < seen.window.start_s
+        and seen.window.end_s < run.start_s + interval.end_s
+        for ends in seen.cut.runs
+        for run in (ends.sender, ends.receiver)
+        for interval in run.load.intervals
+    )
 
 
 def _least_ratio(case: Case, framing: Framing) -> float:
