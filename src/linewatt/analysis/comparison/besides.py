@@ -68,10 +68,10 @@ def _time(ends: Ends) -> Iterator[Beside]:
 def measured_first(ends: Ends) -> Literal["base", "other"] | None:
     """The side whose runs all began before those of the other; ``None`` where they were interleaved, or where
     a side has a single run."""
-    one, two = ends.own.started_s, ends.theirs.started_s
-    if one is None or two is None or ends.own.done < 2 or ends.theirs.done < 2:
+    base_s, other_s = ends.own.started_s, ends.theirs.started_s
+    if base_s is None or other_s is None or ends.own.done < 2 or ends.theirs.done < 2:
         return None
-    return "base" if one[1] < two[0] else "other" if two[1] < one[0] else None
+    return "base" if base_s[1] < other_s[0] else "other" if other_s[1] < base_s[0] else None
 
 
 def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:

@@ -41,10 +41,10 @@ def case_unresolved(trials: Sequence[Trial]) -> Unresolved | None:
         (trial for trial in trials if trial.throughput_bps is not None), key=lambda trial: trial.started_s
     )
     rates = [trial.throughput_bps for trial in ordered if trial.throughput_bps is not None]
-    found = unresolved(rates, [trial.throughput_se_bps for trial in ordered])
-    if found is None or unlike(rates[0], rates[1:]):
+    unclear = unresolved(rates, [trial.throughput_se_bps for trial in ordered])
+    if unclear is None or unlike(rates[0], rates[1:]):
         return None
-    return None if drift([trial.started_s for trial in ordered], rates) else found
+    return None if drift([trial.started_s for trial in ordered], rates) else unclear
 
 
 def case_flags(
@@ -339,8 +339,8 @@ def count_flags(trials: Iterable[Trial | SoakRun], light: Collection[str] = ()) 
     for trial in trials:
         seen: set[str] = set()
         for flag in trial.flags:
-            known = counts.get(flag.code, FlagCount(flag.code, 0, 0, flag, flag.code in light))
+            so_far = counts.get(flag.code, FlagCount(flag.code, 0, 0, flag, flag.code in light))
             first = flag.code not in seen
-            counts[flag.code] = replace(known, count=known.count + 1, trials=known.trials + first)
+            counts[flag.code] = replace(so_far, count=so_far.count + 1, trials=so_far.trials + first)
             seen.add(flag.code)
     return tuple(counts.values())

@@ -33,11 +33,11 @@ def light_codes(done: Sequence[Trial]) -> frozenset[str]:
                 effects.setdefault(flag.code, []).append(flag.effect_ratio)
     light: set[str] = set()
     for figure in {kind_of(code).weighed for code in effects}:
-        own = {code: found for code, found in effects.items() if kind_of(code).weighed == figure}
-        known = {code for code, found in own.items() if None not in found}
-        total = math.fsum(abs(one) for code in known for one in own[code] if one is not None)
+        of_figure = {code: ratios for code, ratios in effects.items() if kind_of(code).weighed == figure}
+        measured = {code for code, ratios in of_figure.items() if None not in ratios}
+        total = math.fsum(abs(ratio) for code in measured for ratio in of_figure[code] if ratio is not None)
         if figure is not None and total < _limit(figure, done) * len(done):
-            light |= known
+            light |= measured
     return frozenset(light)
 
 
@@ -58,8 +58,8 @@ def _values(figure: Figure, done: Sequence[Trial]) -> Iterator[list[float]]:
 
 
 def _reach(values: Sequence[float]) -> float:
-    found = estimate(values, "positive")
-    if found is None or found.mean <= 0:
+    mean = estimate(values, "positive")
+    if mean is None or mean.mean <= 0:
         return 0.0
-    interval = found.interval()
-    return LIGHT if interval is None else min(VISIBLE, interval.half_width / found.mean)
+    interval = mean.interval()
+    return LIGHT if interval is None else min(VISIBLE, interval.half_width / mean.mean)

@@ -26,15 +26,15 @@ from linewatt.sensors.power.dynamics import POLL_LIMITED
 def meter_flags(meters: Iterable[Meter], idle: Iterable[Idle], trials: Sequence[Trial]) -> Iterator[Flag]:
     """Flags of the meters of a result; ``where`` begins with their host."""
     learned = list(meters)
-    for one in learned:
-        yield from _slow(one)
+    for meter in learned:
+        yield from _slow(meter)
     yield from _hung(learned, trials, idle)
 
 
-def _slow(one: Meter) -> Iterator[Flag]:
-    where = f"{one.host}: {one.source} {one.channel}"
-    refresh_s, averaging_s = one.refresh_s, one.averaging_s
-    read_every_s = one.read_every_s or 1.0
+def _slow(meter: Meter) -> Iterator[Flag]:
+    where = f"{meter.host}: {meter.source} {meter.channel}"
+    refresh_s, averaging_s = meter.refresh_s, meter.averaging_s
+    read_every_s = meter.read_every_s or 1.0
     if refresh_s is not None and refresh_s >= max(SLOW_REFRESH_S, POLL_LIMITED * read_every_s):
         yield Flag(
             "meter-refreshes-slowly",
@@ -43,7 +43,9 @@ def _slow(one: Meter) -> Iterator[Flag]:
             "let windows be many of its refreshes long; take no single reading for the power of its moment",
         )
     if averaging_s is not None and averaging_s >= LONG_AVERAGING_S:
-        needs = "" if one.settle_s is None else f"; after a load begins it needs up to {one.settle_s:.3g} s"
+        needs = (
+            "" if meter.settle_s is None else f"; after a load begins it needs up to {meter.settle_s:.3g} s"
+        )
         yield Flag(
             "meter-averages",
             where,
@@ -51,18 +53,18 @@ def _slow(one: Meter) -> Iterator[Flag]:
             "let omit be as long, or windows much longer",
         )
 
-    if one.peak_s is not None:
+    if meter.peak_s is not None:
         yield Flag(
             "meter-shows-peaks",
             where,
-            f"rises when a load begins, and stays up for {one.peak_s:.3g} s after its end",
-            "take its watts for an upper limit; set the meter to averages, or use another one",
+            f"rises when a load begins, and stays up for {meter.peak_s:.3g} s after its end",
+            "take its watts for an upper limit; set the meter to averages, or use another meter",
         )
-    if one.late_loads and one.dynamics.is_late:
+    if meter.late_loads and meter.dynamics.is_late:
         yield Flag(
             "meter-late",
             where,
-            f"shows a load only {one.delay_s:.3g} s after it began, as {one.late_loads} loads say",
+            f"shows a load only {meter.delay_s:.3g} s after it began, as {meter.late_loads} loads say",
             "let omit be longer than that, or windows much longer",
         )
 
