@@ -134,6 +134,8 @@ class Story:
     """bit/s that each instance sends; None: just below what the line carries"""
     lost: Course = 0.0
     """part of the datagrams that does not arrive"""
+    again: float = 0.0
+    """part of TCP's segments that were lost on the path, and that the sender sent once more"""
     out_of_order: int = 0
     versions: Mapping[str, str] = field(default_factory=lambda: {"h1": "3.12", "h2": "3.12"})
     load_cores: Mapping[str, float | None] = field(default_factory=lambda: {"h1": 0.5, "h2": 0.6})
@@ -399,7 +401,7 @@ def _iperf3(one: Story, host: str) -> dict[str, Any]:
         if one.udp:
             row |= {"packets": packets} if sends else {"packets": packets, "lost_packets": lost}
         elif sends:
-            row |= {"retransmits": 0, "snd_cwnd": 1_500_000, "rtt": 150}
+            row |= {"retransmits": round(packets * one.again), "snd_cwnd": 1_500_000, "rtt": 150}
         intervals.append({"streams": [{"socket": 5 + number, **row} for number in range(streams)]})
     of_all = {"udp": {"out_of_order": one.out_of_order}} if one.udp else {"sender": {}, "receiver": {}}
     end: dict[str, Any] = {"streams": [of_all] + [{"udp": {"out_of_order": 0}}] * (streams - 1) * one.udp}
@@ -520,7 +522,8 @@ def _traffic(one: Story, host: str, second: int) -> dict[str, int]:
     acks = 0 if one.udp else packets // 2
     ways = ("tx", "rx") if host == one.the_case.sender else ("rx", "tx")
     totals = dict.fromkeys(("nic.rx_dropped", "nic.tx_dropped", "nic.rx_errors", "nic.tx_errors"), 1000)
-    for way, count, size in ((ways[0], packets, FRAME), (ways[1], acks, 66)):
+    again = round(sent * one.again) if host == one.the_case.sender else 0
+    for way, count, size in ((ways[0], packets + again, FRAME), (ways[1], acks, 66)):
         totals[f"nic.{way}_packets"] = 10**9 + count
         totals[f"nic.{way}_bytes"] = 10**12 + count * size
     there, back = ("Out", "In") if host == one.the_case.sender else ("In", "Out")
@@ -532,7 +535,7 @@ def _traffic(one: Story, host: str, second: int) -> dict[str, int]:
     else:
         totals[f"nstat.Tcp{there}Segs"] = 10**6 + packets
         totals[f"nstat.Tcp{back}Segs"] = 10**6 + acks
-        totals["nstat.TcpRetransSegs"] = 1000
+        totals["nstat.TcpRetransSegs"] = 1000 + again
     totals["softnet.processed"] = packets if host == one.the_case.receiver else acks
     return totals
 

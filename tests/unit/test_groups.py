@@ -376,6 +376,15 @@ def test_a_pair_that_waits_for_the_shared_hosts_window_is_no_fault_of_its_genera
     assert not any(flag.code == "test-bed-is-the-limit" for flag in rows["g3 → dut"].case_flags)
 
 
+@pytest.mark.parametrize(("bps", "kind"), [(None, "line-rate"), ((1e9, 1e9, 1e9), "retransmits")])
+def test_a_pair_that_loses_segments_is_limited_by_that_unless_a_line_of_all_is_full(
+    bps: tuple[float, ...] | None, kind: str
+) -> None:
+    rates = {} if bps is None else {"bps": bps}
+    rows = summarise([group(generators={1: story(again=0.03)}, **rates).trial()])
+    assert [row.limit.kind for row in rows if row.case.sender == "g2"] == [kind]
+
+
 def lossy(*lost: int, packets: int = 1_000_000, socket: float = 0.0) -> list[Trial]:
     """Datagrams of three pairs, of which so many are lost, ``socket`` of them at the DUT's."""
     model = group().trial()

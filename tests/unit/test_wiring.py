@@ -450,6 +450,26 @@ def test_what_virtual_machines_of_a_host_run_fills_its_cpus_and_what_is_niced_do
     ]
 
 
+LOSSY = both(rates(3e9), story(again=0.02))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (LOSSY, "loss on the path"),
+        (both(LOSSY, counters("h2", "nic.rx_missed_errors", 9e4)), "loss at the receiver"),
+        (both(LOSSY, counters("h1", "nic.tx_dropped", 9e4)), "loss at the sender"),
+        (both(LOSSY, without("h2", "netcounters")), "loss of segments"),
+    ],
+)
+def test_segments_that_were_sent_again_are_a_limit_with_the_place_where_they_were_lost(
+    change: Change, what: str
+) -> None:
+    found = verdict([told(change).trial()])
+    assert (found.kinds, found.what) == (("retransmits",), what)
+    assert "2.0 % of the segments sent again" in found.evidence
+
+
 # --- cases, through summarise() and the breakdown of their power ------------------------------------------
 
 CASE = Case("tcp", "h1", "h2")

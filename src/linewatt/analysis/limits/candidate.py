@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
+from linewatt.findings.limits import OVERFLOW_PART
 from linewatt.model import CpuShares, OtherProcess, Role, SharedCpu
 
 Kind = Literal[
@@ -28,6 +30,7 @@ Kind = Literal[
     "receiver-ring",
     "receiver-backlog",
     "receiver-socket-buffer",
+    "retransmits",
     "device-or-path",
     "not-found",
     "unknown",
@@ -42,9 +45,41 @@ SYMPTOMS: frozenset[Kind] = frozenset(
         "receiver-ring",
         "receiver-backlog",
         "receiver-socket-buffer",
+        "retransmits",
     }
 )
-"""Queues and windows: they fill up before what is slow, so another candidate that is full explains them."""
+"""Queues, windows and loss: queues fill up and drop before what is slow, so another candidate that is full
+explains them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentAgain:
+    """TCP segments that were sent again, and what the hosts dropped of packets that go that way, a trial.
+
+    ``ratio`` is of all segments, ``drops`` the packets by end and place (``in the receive ring (missed)``),
+    ``uncounted`` the ends whose counters are missing.
+    """
+
+    segments: float
+    ratio: float
+    drops: Mapping[tuple[Role, str], float] = field(default_factory=dict)
+    uncounted: frozenset[Role] = frozenset()
+
+    def dropped(self, end: Role) -> float:
+        """Packets that an end dropped."""
+        return sum(packets for (role, _), packets in self.drops.items() if role == end)
+
+    def place(self, end: Role) -> str:
+        """Where an end dropped most of what it dropped."""
+        places = {place: packets for (role, place), packets in self.drops.items() if role == end}
+        return max(places, key=lambda place: places[place])
+
+    @property
+    def end(self) -> Role | None:
+        """The end that dropped so many that they explain what was sent again; ``None``: no end did."""
+        roles: tuple[Role, Role] = ("sender", "receiver")
+        dropping = (role for role in roles if self.dropped(role) >= OVERFLOW_PART * self.segments > 0)
+        return next(dropping, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +118,8 @@ class Candidate:
     """how far apart the two reads were"""
     waited_ratio: float | None = None
     """of app CPUs: how long the load's thread that waited most for a CPU did, as a part of the time"""
+    sent_again: SentAgain | None = None
+    """of retransmits: how many, and where the segments were lost"""
     port: str | None = None
     """the one of several data ports that it is about"""
     two_roles: bool = False

@@ -35,8 +35,8 @@ def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
     for case in trials:
         pairs = [pair for pair in case.pairs if case.flows and pair in found]
         limited = {pair: found[pair] for pair in pairs if found[pair].found}
-        if case.is_both_ways and found[case].found:  # whose cause it is that windows of its pairs are full
-            limited = {pair: own for pair, own in limited.items() if any(one.is_cause for one in own.named)}
+        if found[case].found:
+            limited = {pair: own for pair, own in limited.items() if not _is_effect(own, case)}
         if found[case].found:
             found |= {
                 pair: _inherited(found[case], pair, found[pair])
@@ -46,6 +46,14 @@ def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
         elif limited:
             found[case] = _of_pairs(found[case], limited, all_of_them=len(limited) == len(pairs))
     return found
+
+
+def _is_effect(own: Limit, group: Case) -> bool:
+    """Whether a limit of a pair is an effect of what limits its group: segments that whatever is full drops,
+    and both ways full windows."""
+    if group.is_both_ways:
+        return not any(one.is_cause for one in own.named)
+    return bool(own.named) and all(one.kind == "retransmits" for one in own.named)
 
 
 def _concerns(limit: Limit, pair: Case, trials: Sequence[Trial], own: Sequence[Trial]) -> bool:

@@ -12,10 +12,12 @@ from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.analysis.limits.quotas import quota_candidates
+from linewatt.analysis.limits.retransmits import mean_sent_again, retransmit_candidates
 from linewatt.findings.limits import FULL, FULL_ALONE, LOSS, REACHED, THROTTLED, WAITED
-from linewatt.model import Role, SharedCpu, Trial
+from linewatt.model import Case, Role, SharedCpu, Trial
 
-_WINDOWS: tuple[Kind, ...] = ("receive-window", "send-buffer")
+_OF_TIME: tuple[Kind, ...] = ("receive-window", "send-buffer", "retransmits")
+"""whose share is of the time that TCP had data to send"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Ranked(Candidate):
             return FULL_ALONE
         if self.cgroup is not None:
             return THROTTLED
-        return REACHED if self.kind == "paced" else WAITED if self.kind in _WINDOWS else FULL
+        return REACHED if self.kind == "paced" else WAITED if self.kind in _OF_TIME else FULL
 
     @property
     def full_in(self) -> int:
@@ -54,7 +56,7 @@ class Ranked(Candidate):
 
     @property
     def is_cause(self) -> bool:
-        """Neither a queue nor a window, which fill up before whatever is slow."""
+        """Neither a queue nor a window, which fill up before whatever is slow, nor loss: queues drop."""
         return self.kind not in SYMPTOMS
 
 
@@ -64,12 +66,22 @@ def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
     for at, trial in enumerate(trials):
         for one in candidates(trial):
             alike.setdefault((one.kind, one.port, one.end), [None] * len(trials))[at] = one
-    return tuple(sorted(map(_merged, alike.values()), key=lambda one: (-_capped(one), -_fitting(one))))
+    return tuple(
+        sorted(
+            (_merged(one, trials[0].case) for one in alike.values()),
+            key=lambda one: (-_capped(one), -_fitting(one)),
+        )
+    )
 
 
 def candidates(trial: Trial) -> tuple[Candidate, ...]:
     """Everything known that may limit one trial, in no order."""
-    found = (*path_candidates(trial), *cpu_candidates(trial), *quota_candidates(trial))
+    found = (
+        *path_candidates(trial),
+        *cpu_candidates(trial),
+        *quota_candidates(trial),
+        *retransmit_candidates(trial),
+    )
     if trial.case.is_both_ways:  # both ends send, so none is spared as a receiver
         return tuple(replace(one, two_roles=one.end is not None) for one in found)
     lost = lost_ratio(trial)
@@ -84,15 +96,17 @@ def _spared(one: Candidate) -> Candidate:
     return replace(one, ruled_out=True, against=(*one.against, why))
 
 
-def _merged(found: Sequence[Candidate | None]) -> Ranked:
+def _merged(found: Sequence[Candidate | None], case: Case) -> Ranked:
     known = [one for one in found if one is not None]
     first = known[0]
     cpu = mean_shares([one.cpu for one in known if one.cpu is not None])
     alike = all(one.role is one.cpu for one in known)
+    again = mean_sent_again([one.sent_again for one in known if one.sent_again is not None])
     return Ranked(
         kind=first.kind,
-        end=first.end,
-        host=first.host,
+        end=first.end if again is None else again.end,
+        host=first.host if again is None or again.end is None else case.host(again.end),
+        sent_again=again,
         port=first.port,
         cgroup=first.cgroup,
         throttled_s=_mean([one.throttled_s for one in known]),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from linewatt.analysis.cases.shares import SHARES
-from linewatt.analysis.limits.candidate import Kind
+from linewatt.analysis.limits.candidate import Kind, SentAgain
 from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
@@ -41,12 +41,15 @@ NAMES: dict[Kind, str] = {
     "receiver-ring": "the receiver's NIC ring",
     "receiver-backlog": "the receiver's softnet backlog",
     "receiver-socket-buffer": "the receiver's UDP socket buffer",
+    "retransmits": "loss on the path",
     "device-or-path": "a limit inside the device or the path",
 }
 
 
 def name(one: Ranked) -> str:
     """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
+    if one.sent_again is not None:
+        return _lost_name(one.sent_again)
     base = at_host(NAMES[one.kind], one.host if one.two_roles else None)
     base += f" {one.cgroup}" if one.cgroup else ""
     base += f" of data port {one.port} alone" if one.port else ""
@@ -56,6 +59,29 @@ def name(one: Ranked) -> str:
     if is_alone(one):
         return f"one of {owner(one)} {count(one.role)}{several.removeprefix(owner(one))}"
     return several
+
+
+def _lost_name(again: SentAgain) -> str:
+    """``loss on the path``, ``loss at the receiver``; where nobody knows, ``loss of segments``."""
+    if again.end is not None:
+        return f"loss at the {again.end}"
+    return "loss of segments" if again.uncounted else NAMES["retransmits"]
+
+
+def _sent_again(again: SentAgain) -> str:
+    """``2.0 % of the segments sent again, 66,182 a trial; the sender dropped none, the receiver none: lost or
+    reordered on the path``."""
+    count = f"{format_percent(again.ratio)} of the segments sent again, {again.segments:,.0f} a trial"
+    if again.end is not None:
+        dropped = f"the {again.end} dropped {again.dropped(again.end):,.0f} packets a trial"
+        return f"{count}; {dropped}, most of them {again.place(again.end)}"
+    if again.uncounted:
+        ends = " and ".join(f"the {role}'s" for role in sorted(again.uncounted, reverse=True))
+        return f"{count}; where they were lost is not known: {ends} counters are missing"
+    sender, receiver = (
+        f"{again.dropped(role):,.0f}" if again.dropped(role) else "none" for role in ("sender", "receiver")
+    )
+    return f"{count}; the sender dropped {sender}, the receiver {receiver}: lost or reordered on the path"
 
 
 def owner(one: Ranked) -> str:
@@ -161,6 +187,8 @@ def throttled_words(throttled_s: float, between_s: float) -> str:
 
 
 def _measure(one: Ranked) -> str:
+    if one.sent_again is not None:
+        return _sent_again(one.sent_again)
     if one.throttled_s is not None and one.between_s is not None:
         throttled = throttled_words(one.throttled_s, one.between_s)
         return f"{throttled}, in {format_percent(one.share)} of its periods"

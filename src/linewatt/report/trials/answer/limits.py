@@ -8,14 +8,14 @@ from typing import Any, get_args
 
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.limits.candidate import Kind
+from linewatt.analysis.limits.candidate import Kind, SentAgain
 from linewatt.analysis.limits.cpus import used
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import filled, name, short
 from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, choice, listing, maybe, record, said
 from linewatt.findings.limits import FULL
-from linewatt.model import ENDS
+from linewatt.model import ENDS, Role
 from linewatt.report.series import Series, TestGroup, instances_text, of_ends, plural
 from linewatt.units import first_of, format_percent
 
@@ -133,11 +133,18 @@ def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
         "role_used_mean": used(one.role) if one.role else None,
         **({} if one.port is None else {"port": one.port}),
         **({} if one.cgroup is None else _quota(one)),
+        **({} if one.sent_again is None else _loss(one.sent_again)),
     }
 
 
 def _quota(limit: Ranked) -> dict[str, Any]:
     return {"cgroup": limit.cgroup, "throttled_s": limit.throttled_s, "between_s": limit.between_s}
+
+
+def _loss(again: SentAgain) -> dict[str, Any]:
+    ends: tuple[Role, Role] = ("sender", "receiver")
+    dropped = {f"{end}_dropped": None if end in again.uncounted else again.dropped(end) for end in ends}
+    return {"sent_again_ratio": again.ratio, **dropped}
 
 
 def limit_schema() -> Schema:
@@ -168,6 +175,9 @@ def limit_schema() -> Schema:
         "cgroup?": said(TEXT, "The control group whose CPU quota it is."),
         "throttled_s?": said(NUMBER, "How long it kept the load from running, the sum over CPUs."),
         "between_s?": said(NUMBER, "Of how long: the time between the reads before and after the window."),
+        "sent_again_ratio?": said(NUMBER, "Of retransmits: the part of the segments that was sent again."),
+        "sender_dropped?": said(maybe(NUMBER), "Packets a trial that the sender dropped of what it sent."),
+        "receiver_dropped?": said(maybe(NUMBER), "Packets a trial that the receiver dropped."),
     }
     return record(
         {
