@@ -484,6 +484,15 @@ def changed(**changes: Any) -> list[Trial]:
     return [replace(one, **changes) for one in runs(*STEADY)]
 
 
+def two_ways(there_bps: float, back_bps: float, **back: Any) -> list[Trial]:
+    """Runs of one way, and of the other with fields of its case."""
+    other = replace(CASE, sender=CASE.receiver, receiver=CASE.sender, **back)
+    ways = (
+        trial(at, case, bps, 0.9) for at, (case, bps) in enumerate([(CASE, there_bps), (other, back_bps)] * 3)
+    )
+    return list(ways)
+
+
 def of_case(trials: Sequence[Trial]) -> set[str]:
     return {code for summary in summarise(trials) for code in codes(summary.case_flags)}
 
@@ -521,6 +530,8 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
     "modes-unresolved: in turn": lambda: runs(*[9.4e9, 7.2e9] * 3),
     "above-line-rate": lambda: changed(line_goodput_bps=9e9),
     "tcp-retransmits": lambda: changed(retransmits=66_182, window=Window(0.0, 5.0)),
+    "directions-differ": lambda: two_ways(9.4e9, 1.88e9),
+    "directions-differ: opened by the same host": lambda: two_ways(9.4e9, 1.88e9, direction="reverse"),
     "rate-not-reached": lambda: changed(case=replace(CASE, rate_bps=14e9)),
     "rate-exceeded": lambda: changed(case=replace(CASE, rate_bps=1e8)),
     "test-bed-is-the-limit": lambda: changed(
@@ -544,6 +555,7 @@ def test_the_trials_of_a_healthy_case_raise_nothing() -> None:
     assert of_case(runs(*STEADY)) == set()
     assert of_case(above_idle(150.0, 100.0, 101.0)) == set()
     assert of_case(at_once(3e9, 3e9, 3e9)) == set()
+    assert of_case(two_ways(9.4e9, 5e9)) == set()
 
 
 @pytest.mark.parametrize("lie", CASES)

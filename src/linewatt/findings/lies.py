@@ -118,6 +118,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
             ("interface-changed", "configuration-changed", "throughput-dips"),
             "a trial whose link lost its carrier, or in which TCP got nothing through for a while, has failed",
         ),
+        Lie("A path that carries far more one way than the other", ("directions-differ",)),
         Lie("Pause frames throttle the sender", ("pause-frames",)),
         Lie(
             "Path MTU below the interface's",

@@ -36,6 +36,8 @@ LITTLE_GAIN = 0.10
 """Twice the instances bring less than this where something that they share is full."""
 SLOWER_PAIR = 0.2
 """of what the others have in the median: pairs that share a line evenly differ by less"""
+ASYMMETRIC = 2.0
+"""times as much one way as the other: unlike hosts on a symmetric path were published with 1.3"""
 BEYOND_KNEE_GAIN = 0.25
 """the same, of cases beyond the knee of their series"""
 LEVEL_SD = 0.01
@@ -110,6 +112,17 @@ KINDS = (
         "is not shared evenly.",
         f"In every trial its throughput is more than {percent(SLOWER_PAIR)} below the median of the others.",
         "Look at what limits that pair in its own row, at its line, and at what else runs on its hosts; run it alone, too.",
+    ),
+    Kind(
+        "directions-differ",
+        "note",
+        "case",
+        (),
+        "A pair of hosts carries far more one way than the other: the path is not symmetric, or one host sends or "
+        "receives much better than the other.",
+        f"In the mean of its trials, a case has at most 1/{ASYMMETRIC:g} of the throughput of the same case with sender and receiver "
+        "exchanged. Load levels and searches are left out.",
+        "Look at what limits each direction, at shapers and policers on the way, and at the route each way.",
     ),
     Kind(
         "hidden-ceiling",

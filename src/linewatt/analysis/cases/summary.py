@@ -14,11 +14,12 @@ from typing import Any
 
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.regimes import RowRegime, unscaled
-from linewatt.analysis.cases.series import with_series
+from linewatt.analysis.cases.series import flagged, with_series
 from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import FlagCount as FlagCount
 from linewatt.analysis.flags.case import case_flags, case_modes, case_unresolved, idle_flags, limit_flags
 from linewatt.analysis.flags.case import count_flags as count_flags
+from linewatt.analysis.flags.directions import direction_flags
 from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.flags.group import slower_pairs
 from linewatt.analysis.limits.group import verdicts
@@ -129,7 +130,8 @@ def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
     scaled = _by_series([_with_scaling(summary, summaries) for summary in summaries.values()])
     series = {case: number for number, case in enumerate(dict.fromkeys(map(_single, groups)))}
     scaled.sort(key=lambda item: (rank(item.case.test), series[_single(item.case)], item.case.instances))
-    return tuple(scaled)
+    unlike = dict(direction_flags(scaled))
+    return tuple(flagged(one, [unlike[one.case]]) if one.case in unlike else one for one in scaled)
 
 
 def _by_series(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
