@@ -197,6 +197,8 @@ LIES: dict[str, Change] = {
     "neighbour-traffic: small packets beside UDP": both(UDP, counters("h2", "nic.rx_packets", 5e4 * 20)),
     "neighbour-traffic: to ports of nobody": both(UDP, counters("h2", "nstat.UdpNoPorts", 5e4 * 20)),
     "neighbour-traffic: beside UDP": both(UDP, counters("h2", "nic.tx_bytes", 1e8 / 8 * 20)),
+    "load-not-on-interface": counters("h2", "nic.rx_bytes", -GOODPUT_BPS / 8 * 20),
+    "load-not-on-interface: of the sender": counters("h1", "nic.tx_bytes", -GOODPUT_BPS / 8 * 20),
     "goodput-above-interface": counters("h2", "nic.rx_bytes", -2e9 / 8 * 20),
     "bond-port-down": both(
         early("h1", facts={"bonds.ports.bond0/eth0": "up active, 0 link failures"}),

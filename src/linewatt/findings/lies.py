@@ -118,6 +118,10 @@ LIES: dict[str, tuple[Lie, ...]] = {
             ("interface-changed", "configuration-changed", "throughput-dips"),
             "a trial whose link lost its carrier, or in which TCP got nothing through for a while, has failed",
         ),
+        Lie(
+            "Traffic on another interface than the one that is read",
+            ("load-not-on-interface", "path-not-proven"),
+        ),
         Lie("A path that carries far more one way than the other", ("directions-differ",)),
         Lie("Pause frames throttle the sender", ("pause-frames",)),
         Lie(

@@ -96,6 +96,18 @@ KINDS = (
         "Find who else uses the interface, stop it, or measure on an interface of its own.",
     ),
     Kind(
+        "load-not-on-interface",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "The load took another interface than the one that the inventory names: its line, its CPUs of interrupts, its settings and "
+        "its neighbours are not those that linewatt read, and no limit is looked for in that line.",
+        f"The data interface of an end carried less than {percent(LEAST_OF_LOAD)} of the payload in the window; loads of "
+        f"{FLOOR_BPS / 1e6:g} Mbit/s or less are not compared.",
+        "Look which way the data takes (`ip route get`), name that interface in the inventory, and measure again.",
+        "Load not on the data interface",
+    ),
+    Kind(
         "goodput-above-interface",
         "withheld",
         "case",

@@ -85,8 +85,8 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     asked = next((one for one in ranked if one.kind == "paced"), None)
     if asked is not None and asked.holds and asked.share <= EXCEEDED:
         return _paced(asked, ranked, unknown)
-    named, added = _named(case, done, ranked), _added(done)
-    if added:  # what a path with it carries is no figure of the line
+    named, added = _named(case, done, ranked), [*_added(done), *_elsewhere(done)]
+    if added:  # what such a path carries is no figure of the line
         named = tuple(one for one in named if one.kind not in _LINES)
     if not named:
         return _not_found(case, ranked, unknown, [*added, *_memory_pressure(done)])
@@ -171,6 +171,14 @@ def _added(done: Sequence[Trial]) -> list[str]:
     )
 
 
+def _elsewhere(done: Sequence[Trial]) -> list[str]:
+    """That the line which is known is not the one that the load took."""
+    hosts = sorted(
+        {flag.where for trial in done for flag in trial.flags if flag.code == "load-not-on-interface"}
+    )
+    return [f"the load took another interface than the one known of {' and '.join(hosts)}"] if hosts else []
+
+
 def _memory_pressure(done: Sequence[Trial]) -> list[str]:
     """That tasks of a host waited for memory: reclaim and swap slow a load without any CPU being full."""
     ratios: dict[str, list[float]] = {}
@@ -191,7 +199,8 @@ def _not_found(
     asked = next((one for one in ranked if one.kind == "paced"), None)
     rest = [one for one in ranked if one.kind != "paced"]
     parts = [*added, *_missed(asked)]
-    now_and_then = [one for one in rest if one.full_in and not one.ruled_out and one.is_cause]
+    some = [one for one in rest if one.full_in and not one.ruled_out and one.is_cause]
+    now_and_then = [one for one in some if not (added and one.kind in _LINES)]
     parts += [f"{words.name(one)} full in {one.full_in} of {len(one.shares)} trials" for one in now_and_then]
     cpus = [one for one in rest if one.cpu is not None and one not in now_and_then]
     parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []

@@ -117,7 +117,8 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
 
 
 def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
-    """More payload counted by the receiving processes than the data interface of either end carried."""
+    """More payload counted by the receiving processes than the data interface of either end carried: a little
+    of it where the load takes that interface, hardly any where it takes another."""
     reading = seen.reading(end, "netcounters")
     if is_request_response(seen.case.test) or not seen.instances or end.host not in seen.cut.run.framings:
         return
@@ -125,6 +126,14 @@ def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
         return
     ways: tuple[tuple[str, Role], ...] = (("rx", "receiver"), ("tx", "sender"))
     for way, role in ways:
+        if (evidence := _on_another_interface(seen, end, way, role)) is not None:
+            yield Flag(
+                "load-not-on-interface",
+                end.host,
+                evidence,
+                "look which way the data takes (ip route get), name that interface in the inventory, and "
+                "measure again",
+            )
         evidence = _above_interface(seen, end, reading, way, role)
         if evidence is not None:
             yield Flag(
@@ -135,10 +144,30 @@ def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
             )
 
 
+def _goodput_bps(seen: Seen, end: EndResult, role: Role) -> float:
+    """What processes that have a role at an end moved, as their receivers counted."""
+    return sum(instance.throughput_bps for instance, its in seen.processes(end) if its == role)
+
+
+def _on_another_interface(seen: Seen, end: EndResult, way: str, role: Role) -> str | None:
+    """How little of the load the data interface of an end carried, where the load takes another one."""
+    carried_bytes, seconds = end.counters.get(f"nic.{way}_bytes"), seen.window.seconds
+    goodput_bps = _goodput_bps(seen, end, role)
+    if carried_bytes is None or goodput_bps <= FLOOR_BPS:
+        return None
+    if carried_bytes >= LEAST_OF_LOAD * goodput_bps / 8 * seconds:
+        return None
+    verb = "received" if way == "rx" else "sent"
+    return (
+        f"the load moved {format_rate(goodput_bps)} of payload, its data interface {verb} "
+        f"{format_rate(8 * carried_bytes / seconds)} in all: the load took another interface"
+    )
+
+
 def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, role: Role) -> str | None:
     """By how much goodput of the processes in a role is more than the interface can have carried."""
     carried_bytes, seconds = end.counters.get(f"nic.{way}_bytes"), seen.window.seconds
-    goodput_bps = sum(instance.throughput_bps for instance, its in seen.processes(end) if its == role)
+    goodput_bps = _goodput_bps(seen, end, role)
     counted_bytes = goodput_bps / 8 * seconds
     if carried_bytes is None or carried_bytes < LEAST_OF_LOAD * counted_bytes:
         return None
@@ -152,7 +181,13 @@ def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, rol
     )
     carried = format_rate(8 * carried_bytes / seconds)
     counted = f"{format_rate(goodput_bps)} of payload{headers}"
-    return f"the load counted {counted}, its data interface {verb} {carried} in all"
+    sent_bps = sum(instance.offered_bps for instance, its in seen.processes(end) if its == role)
+    twice = (
+        f"; {format_rate(sent_bps)} of payload were sent, so datagrams came twice and were counted twice"
+        if not seen.case.is_tcp and goodput_bps > (1 + SLACK_RATIO) * sent_bps
+        else ""
+    )
+    return f"the load counted {counted}, its data interface {verb} {carried} in all{twice}"
 
 
 def _is_counted_once(seen: Seen) -> bool:
@@ -288,7 +323,8 @@ class _LoadMade:
 
 
 def _load_made(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadMade]:
-    """Either way, from what was offered: what was lost left the sender, and may have come to the receiver.
+    """Either way, from what was offered: what was lost left the sender, and may have come to the receiver,
+    and datagrams may have come there twice.
 
     Hardware counts frames; a virtual interface counts what segmentation makes of them later as one, with one
     header, so that it shows less. Each packet may have an answer.
@@ -298,7 +334,8 @@ def _load_made(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadM
     offered: dict[Role, float] = {"sender": 0.0, "receiver": 0.0}
     of_sender: dict[Role, dict[str, list[InstanceResult]]] = {"sender": {}, "receiver": {}}
     for one, role in seen.processes(end):
-        offered[role] += one.offered_bps * seen.window.seconds / 8
+        moved_bps = one.offered_bps if role == "sender" else max(one.offered_bps, one.throughput_bps)
+        offered[role] += moved_bps * seen.window.seconds / 8
         of_sender[role].setdefault(case.pair_of(one.instance).sender, []).append(one)
     again = {
         role: sum(_sent_again(seen, host, instances) for host, instances in own.items())
