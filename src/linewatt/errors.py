@@ -82,6 +82,10 @@ class NotReady(ParseError):
     """A sensor's record says that its readings are still to come."""
 
 
+class NobodyCame(ParseError):
+    """The server of a load ended without a test: no client had come to it."""
+
+
 class StoreError(LinewattError):
     """A stored result is missing, damaged, or would be overwritten."""
 

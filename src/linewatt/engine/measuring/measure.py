@@ -25,7 +25,7 @@ from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.thermal import with_thermal
 from linewatt.engine.measuring.users import done_in, users_flags, users_rates, users_series, users_window
 from linewatt.engine.measuring.window import EndRun, common_window, count, place, total_rates
-from linewatt.errors import ParseError
+from linewatt.errors import NobodyCame, ParseError
 from linewatt.foreign import understood
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
@@ -106,6 +106,7 @@ def _made(
 ) -> tuple[list[InstanceRun], Window, Trial]:
     if run.planned.case.of_users:
         return [], *_of_users(run, readings, setup, overhead_s)
+    _complete(run)
     runs = [_instance_run(output, run, load) for output in run.outputs]
     window = _window(run, runs, setup)
     return runs, window, trial_of(Cut(run, runs, window, readings, setup), overhead_s)
@@ -135,6 +136,18 @@ def _of_users(
     )
 
 
+def _complete(run: TrialRun) -> None:
+    """Raises ParseError where instances were planned of which nothing is there: the sum of the others would
+    be taken for all. Active idle runs none of them."""
+    there = {one.planned.instance for one in run.outputs}
+    missing = [str(one.instance) for one in run.planned.instances if one.instance not in there]
+    if run.outputs and missing:
+        raise ParseError(
+            f"results of {len(there)} of {len(run.planned.instances)} instances: instance "
+            f"{', '.join(missing)} left none"
+        )
+
+
 def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:
     """What all loads share; active idle has none, and begins when the trial does. Raises ParseError."""
     if not runs:
@@ -154,7 +167,10 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
         (case.client, "client", output.client, output.server),
         (case.server, "server", output.server, output.client),
     ):
-        parsed = load.parse(ended.stdout, output.commands[role], peer.stdout)
+        try:
+            parsed = load.parse(ended.stdout, output.commands[role], peer.stdout)
+        except NobodyCame as error:
+            raise ParseError(_other_server(output, host, error, ends)) from error
         last, at = (ended, host) if load.server_ends else (output.client, case.client)
         ended_s = _ended_s(last, run.clocks[at]) - load.trail_s
         ends[host] = place(parsed, client_started_s + load.lead_s, ended_s)
@@ -162,6 +178,19 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
     if not sender.load.is_sender or receiver.load.is_sender:
         raise ParseError(f"instance {output.planned.instance}: sender and receiver are the wrong way round")
     return InstanceRun(output, sender, receiver)
+
+
+def _other_server(output: InstanceOutput, host: str, error: NobodyCame, ends: Mapping[str, EndRun]) -> str:
+    """Why a server had no test whose client had one."""
+    moved = sum(one.transferred_bytes for end in ends.values() for one in end.load.intervals)
+    if not moved:
+        return str(error)
+    return (
+        f"instance {output.planned.instance}: no client came to its server on {host} ({error}), though its "
+        f"client moved {moved / 1e9:.2f} GB: another server answered at its address and port "
+        f"{output.planned.port}; look for a second host with that address (arping -D) and for a server "
+        "that was left behind (ss -lntup)"
+    )
 
 
 def _client_started_s(output: InstanceOutput, run: TrialRun) -> float:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import InvalidInput, NobodyCame, ParseError
 from linewatt.foreign import KIB, MIB, one_line, read_json
 from linewatt.loads.base import (
     Exchange,
@@ -33,7 +33,14 @@ from linewatt.loads.base import (
     version_text,
 )
 from linewatt.loads.iperf3.files import ends_of
-from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, document_of, error_of, load_end
+from linewatt.loads.iperf3.parser import (
+    MAX_DURATION_S,
+    MAX_STREAMS,
+    document_of,
+    error_of,
+    load_end,
+    nobody_came,
+)
 from linewatt.loads.iperf3.text import ends_of_text
 from linewatt.model import TestName
 from linewatt.sizes import ANY_SIZE, MINIMUM_FRAME_BYTES, frame_bytes, too_small
@@ -145,11 +152,13 @@ class Iperf3(Load):
 
         An interval sums all streams. ``cpu_cores`` is iperf3's ``host_total`` (getrusage of its own
         process, all threads). Raises ParseError with iperf3's own words when the test failed, even
-        if it got as far as printing intervals: half a test is no test.
+        if it got as far as printing intervals: half a test is no test; NobodyCame at a server that no client
+        had come to.
         """
         document = document_of(text)
         if "error" in document:
-            raise ParseError(f"iperf3: {one_line(str(document['error'])[:MOST_SAID])}")
+            why = f"iperf3: {one_line(str(document['error'])[:MOST_SAID])}"
+            raise (NobodyCame if nobody_came(document) else ParseError)(why)
         try:
             return load_end(document)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

@@ -34,6 +34,14 @@ def error_of(text: str) -> str | None:
     return None
 
 
+def nobody_came(document: dict[str, Any]) -> bool:
+    """Whether it is of a server that ended before any client had come."""
+    start = document.get("start")
+    if not isinstance(start, dict) or document.get("intervals"):
+        return False
+    return not start.keys() & {"connecting_to", "accepted_connection"} and not start.get("connected")
+
+
 def load_end(document: dict[str, Any]) -> LoadEnd:
     start, end = document["start"], document["end"]
     is_client = "connecting_to" in start
