@@ -295,6 +295,22 @@ def run(**fields: Any) -> Change:
     return lambda told: replace(told, run={**told.run, **fields})
 
 
+def segments(mss_bytes: int) -> Change:
+    """What ``ss`` says in the tail of the load's connection, whose full segments carry so many bytes."""
+    words = f"cubic wscale:7,7 rto:204 rtt:0.15/0.01 mss:{mss_bytes} cwnd:1036 bytes_sent:{10**10}"
+    shown = f"0      0      192.0.2.1:40000 192.0.2.2:5201\n\t {words} busy:{1000 * SECONDS}ms\n"
+
+    def connected(given: Given) -> Given:
+        (output,) = given.run.outputs
+        assert output.client is not None
+        document = json.loads(output.client.stdout)
+        document["start"]["connected"] = [{"local_port": 40000, "remote_port": 5201}]
+        client = replace(output.client, stdout=json.dumps(document))
+        return replace(given, run=replace(given.run, outputs=(replace(output, client=client),)))
+
+    return both(readback("h1", sockets=shown), afterwards(connected))
+
+
 def of_users(*, arrival_rate: str = "none", **fields: Any) -> Change:
     """Users of a server on h2 in place of instances; ``fields`` of each of their reports, one a second."""
 

@@ -46,6 +46,7 @@ from tests.wiring import (
     rates,
     readback,
     run,
+    segments,
     sensed_twice,
     sensor,
     setup,
@@ -75,6 +76,7 @@ from linewatt.model import (
     Trial,
     Window,
 )
+from linewatt.network.framing import BARE, Framing
 from linewatt.records import Supplies
 from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
@@ -273,6 +275,10 @@ LIES: dict[str, Change] = {
         "h1", "netcounters", lambda one: replace(one, failure="ended with status 137")
     ),
     "sensor-unreadable": sensor("h1", "netcounters", _and_an_unreadable_record),
+    "segments-small": both(segments(536), story(rates=3e9)),
+    "segments-small: for the MTU of one end": both(
+        segments(1448), run(framings={"h1": Framing(9000), "h2": BARE})
+    ),
     "setting-changed": readback("h1", settings=(SettingRead("governor", "", "performance", "powersave"),)),
     "setting-changed: before the window": early(
         "h1", settings=(SettingRead("governor", "", "performance", "powersave"),)
@@ -320,6 +326,11 @@ HEALTHY: dict[str, Change] = {
     "steered": both(setup(steer=True), readback("h2", settings=(SettingRead("ntuple", "eth0", "x", "x"),))),
     "paced": both(PACED, rates(5e9)),
     "unpinned": story(placed=((None, None),)),
+    "full segments": segments(1448),
+    "full segments without timestamps": segments(1460),
+    "small segments that were asked for": both(
+        segments(536), case(factors=(("iperf3.mss", "536"),)), story(rates=3e9)
+    ),
     "a CPU quota that is not used up": readback(
         "h1", outside_limits=OutsideLimits(22.0, (CgroupThrottling("/load", 220, 1, 0.05, 1.5, 0.1),))
     ),

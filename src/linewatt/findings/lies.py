@@ -126,6 +126,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("Pause frames throttle the sender", ("pause-frames",)),
         Lie(
             "Path MTU below the interface's",
+            ("segments-small",),
             how="each path is tried with full packets before its first trial, and a trial in which nothing arrived has failed",
         ),
         Lie(

@@ -25,6 +25,8 @@ LEAST_SEEN = 0.9
 """of the payload: an interface that shows less of it is not the one that the load takes"""
 LEAST_OF_LOAD = 0.1
 """of the payload: an interface that received less of it is not on the path of the load"""
+LEAST_SEGMENT = 0.9
+"""of the payload that an MTU has room for: options of TCP take less than the rest"""
 EDGE_S = 0.05
 """by how much the last reading may come after the load"""
 
@@ -94,6 +96,18 @@ KINDS = (
         "was uneven at an edge of the window, as much as it differed there from its mean is allowed, too. Or datagrams for "
         f"UDP ports where nobody listens: {percent(SLACK_RATIO)} of what the interface received and {STRAY_PPS:g} a second.",
         "Find who else uses the interface, stop it, or measure on an interface of its own.",
+    ),
+    Kind(
+        "segments-small",
+        "note",
+        "case",
+        (),
+        "TCP sent smaller segments than the MTU of an end has room for: the figures are those of the smaller packets, which cost "
+        "more CPU, and not of the MTU that is set.",
+        f"The MSS of the load's connections (`ss -ti` at the sender) is below {percent(LEAST_SEGMENT)} of the payload that the larger "
+        "MTU of both ends has room for, and the load was not asked for an MSS.",
+        "Set one MTU at both ends and on the way; look for MSS clamping and for routes with an mtu or advmss.",
+        "Segments smaller than the MTU",
     ),
     Kind(
         "load-not-on-interface",

@@ -264,6 +264,8 @@ class TcpState:
     rtt_s: float | None = None
     """mean over the streams"""
     congestion: str | None = None
+    mss_bytes: int | None = None
+    """payload of a full segment, the smallest of the streams"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -350,6 +350,7 @@ def tcp_state(found: Sequence[Connection], own: Collection[tuple[int, int]]) -> 
         ),
         rtt_s=sum(rtts_s) / len(rtts_s) if rtts_s else None,
         congestion=", ".join(names) or None,
+        mss_bytes=min((one.mss_bytes for one in streams if one.mss_bytes is not None), default=None),
     )
 
 

@@ -21,6 +21,7 @@ from linewatt.findings.network import (
     FLOOR_PPS,
     LEAST_OF_LOAD,
     LEAST_SEEN,
+    LEAST_SEGMENT,
     SLACK_RATIO,
     SMALLER,
     STRAY_PPS,
@@ -330,7 +331,7 @@ def _load_made(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadM
     header, so that it shows less. Each packet may have an answer.
     """
     case = seen.case
-    payload, frame = frame_sizes(case.test, case.family, framing)
+    payload, frame = _segment_sizes(seen, framing)
     offered: dict[Role, float] = {"sender": 0.0, "receiver": 0.0}
     of_sender: dict[Role, dict[str, list[InstanceResult]]] = {"sender": {}, "receiver": {}}
     for one, role in seen.processes(end):
@@ -355,10 +356,20 @@ def _load_made(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadM
     return found
 
 
+def _segment_sizes(seen: Seen, framing: Framing) -> tuple[int, int]:
+    """Payload and frame of a full packet; of TCP of the MSS that its connections have, where that is less
+    than the MTU has room for."""
+    payload, frame = frame_sizes(seen.case.test, seen.case.family, framing)
+    states = [one.tcp for one in seen.instances] if seen.case.is_tcp else []
+    known = [state.mss_bytes for state in states if state is not None and state.mss_bytes]
+    less_bytes = payload - min((payload, *known))
+    return payload - less_bytes, frame - less_bytes
+
+
 def _packets(seen: Seen, end: EndResult, role: Role, offered: float, again: float) -> float | None:
     """Those of a load in one role: as small as both ends agree on; datagrams as it counts them itself."""
     case, known = seen.case, seen.cut.run.framings.values()
-    full = offered / min(frame_sizes(case.test, case.family, one)[0] for one in known)
+    full = offered / min(_segment_sizes(seen, one)[0] for one in known)
     if case.is_tcp:
         return None if SMALLER & {name for name, _ in load_options(case)} else full + again
     own = [one.packets for one, its in seen.processes(end) if its == role]
@@ -396,8 +407,34 @@ def paths(seen: Seen) -> Iterator[Flag]:
         )
     for pair, instances in seen.pairs:
         yield from silent(pair.way, instances)
+        yield from small_segments(pair, instances, seen.cut.run.framings)
     if seen.setup.steer and seen.instances:
         yield from steering(seen.case, seen.readback(seen.end(seen.case.receiver)))
+
+
+def small_segments(
+    pair: Case, instances: Sequence[InstanceResult], framings: Mapping[str, Framing]
+) -> Iterator[Flag]:
+    """Segments of TCP smaller than the MTU of an end has room for, where the load did not ask for that."""
+    known = [one.tcp.mss_bytes for one in instances if one.tcp is not None and one.tcp.mss_bytes]
+    own = {host: framings[host] for host in pair.hosts if host in framings}
+    if not known or not own or "mss" in {name for name, _ in load_options(pair)}:
+        return
+    host = max(own, key=lambda name: own[name].mtu)
+    room_bytes, mss_bytes = frame_sizes(pair.test, pair.family, own[host])[0], min(known)
+    if mss_bytes >= LEAST_SEGMENT * room_bytes:
+        return
+    smallest = min(own, key=lambda name: own[name].mtu)
+    other = own[smallest].mtu
+    why = f"the MTU of {smallest} is {other:,}" if other < own[host].mtu else "the way allows less"
+    yield Flag(
+        "segments-small",
+        pair.way,
+        f"its segments carry {mss_bytes:,} bytes, where the MTU of {host} ({own[host].mtu:,}) has room for "
+        f"{room_bytes:,}: {why}",
+        "set one MTU at both ends and on the way, look for MSS clamping (nft, iptables TCPMSS) and routes "
+        "with an mtu or advmss (ip route), and measure again",
+    )
 
 
 def silent(where: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
