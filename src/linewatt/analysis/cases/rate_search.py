@@ -8,6 +8,7 @@ answers, up to the first rate that none has tried: the same trials, the same nex
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -24,6 +25,16 @@ SPAN = 1000
 UNSENT = 0.01
 """What a sender did not send counts as lost, as MLRsearch has it, where it is so much of what was asked for:
 no rate is free of loss because it was never offered."""
+WAITING = 0.01
+"""What was neither lost nor had arrived counts as lost, too, where it is so much of what was sent: a queue
+fills, and drops as much in a longer window. Edges of the window make less."""
+CHANCE = 1e-4
+"""Loss of a rate grows from that of lower ones where it is less likely than this if the same part is lost at
+all: which of two rates loses a datagram is chance, and bounds are where it was so."""
+SAME_RATE = 0.10
+"""of a rate: where loss surely grows within so much above it, chance decides only on the last digits"""
+EXACT_MOST = 1000
+"""draws: of more, the normal distribution is near enough"""
 _ROUNDING = 1e-6
 
 
@@ -53,15 +64,22 @@ class Step:
     lost_packets: int
     unsent_ratio: float = 0.0
     """how much less was sent than asked for, where that is more than pacing explains"""
+    waiting_ratio: float = 0.0
+    """what had neither arrived nor was lost, as a part of what was sent; 0 where edges explain it"""
 
     @property
     def lost_ratio(self) -> float:
         return _lost_ratio([self])
 
     @property
+    def missing_ratio(self) -> float:
+        """Lost or still waiting in a queue, as a part of what was sent."""
+        return self.lost_ratio + self.waiting_ratio
+
+    @property
     def bad_ratio(self) -> float:
-        """Lost or never sent, as a part of what was asked for."""
-        return self.lost_ratio + self.unsent_ratio * (1 - self.lost_ratio)
+        """Lost, waiting or never sent, as a part of what was asked for."""
+        return self.missing_ratio + self.unsent_ratio * (1 - self.missing_ratio)
 
 
 def _lost_ratio(steps: Sequence[Step]) -> float:
@@ -99,6 +117,10 @@ class Bound:
         return _lost_ratio(self.every)
 
     @property
+    def waiting_ratio(self) -> float:
+        return fmean(one.waiting_ratio for one in self.steps)
+
+    @property
     def packets_hz(self) -> float | None:
         """Datagrams a second that were sent."""
         seconds = sum(one.trial.window.seconds for one in self.steps if one.trial.window)
@@ -124,11 +146,14 @@ class Goal:
     """where the sender is the limit, the lowest rate above that it did send and that lost more"""
     differing: bool = False
     """whether the trials at ``lower`` sent rates further apart than the width"""
+    even_to_bps: float | None = None
+    """where as much as is lost at ``upper`` may be lost at ``lower``, too: the highest rate up to which loss
+    does not grow, so that chance decided which rate lost too much"""
 
     @property
     def rate_bps(self) -> float | None:
         """The rate that its trials carry; None: none."""
-        if self.lower is None or self.too_few:
+        if self.lower is None or self.too_few or self.even_to_bps is not None:
             return None
         if self.differing:
             return min(one.offered_bps for one in self.lower.steps)
@@ -206,7 +231,15 @@ def _steps(rule: Rule, trials: Sequence[Trial]) -> list[Step]:
         load_bps = highest_bps if highest else (_asked_bps(one.trial) or one.offered_bps)
         # as fast as it goes: what it sends is the highest rate there is, and differs from trial to trial
         short = 0.0 if highest and not reached else max(0.0, 1 - one.offered_bps / load_bps)
-        steps.append(replace(one, load_bps=load_bps, unsent_ratio=short if short > UNSENT else 0.0))
+        waiting = 1 - (one.trial.throughput_bps or 0.0) / one.offered_bps - one.lost_ratio
+        steps.append(
+            replace(
+                one,
+                load_bps=load_bps,
+                unsent_ratio=short if short > UNSENT else 0.0,
+                waiting_ratio=waiting if waiting > WAITING else 0.0,
+            )
+        )
     return steps
 
 
@@ -233,12 +266,56 @@ def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
     offered = [one.offered_bps for one in lower.steps] if lower is not None else [1.0]
     differing = 1 - min(offered) / max(offered) > max(rule.width_ratio, UNSENT)
     goal = Goal(loss_ratio, lower, upper, state, limited, lossy, differing)
-    return replace(goal, state="open") if goal.too_few else goal
+    if state == "found" and lower is not None and upper is not None:
+        goal = replace(goal, even_to_bps=_even_to_bps(lower, upper, rising))
+    return replace(goal, state="open") if goal.too_few or goal.even_to_bps is not None else goal
+
+
+def _even_to_bps(lower: Bound, upper: Bound, rising: Sequence[Step]) -> float | None:
+    """Up to which rate loss does not surely grow from that of ``lower`` and the rates below it; ``None``: it
+    does right above."""
+    below = [one for one in rising if one.load_bps <= lower.load_bps]
+    above: list[Step] = []
+    rates = groupby(rising, key=lambda one: one.load_bps)
+    for steps in (list(group) for load_bps, group in rates if load_bps >= upper.load_bps):
+        unlike = any(one.waiting_ratio or one.unsent_ratio for one in steps)
+        if unlike or _grows([*below, *above], steps):
+            break
+        above += steps
+    highest_bps = max((one.offered_bps for one in above), default=0.0)
+    return highest_bps if highest_bps > (1 + SAME_RATE) * lower.offered_bps else None
+
+
+def _grows(below: Sequence[Step], above: Sequence[Step]) -> bool:
+    """Whether more is lost above than chance makes of one loss at all rates: each datagram that was lost is
+    then one of those above as likely as any that was sent is."""
+    packets, lost = sum(one.packets for one in above), sum(one.lost_packets for one in above)
+    all_packets = packets + sum(one.packets for one in below)
+    all_lost = lost + sum(one.lost_packets for one in below)
+    return _at_least(lost, all_lost, packets / all_packets) < CHANCE
+
+
+def _at_least(count: int, of: int, ratio: float) -> float:
+    """The probability of ``count`` or more among ``of`` that are each drawn with probability ``ratio``."""
+    if not 0 < ratio < 1:
+        return 1.0
+    if of > EXACT_MOST:
+        over_sds = (count - of * ratio) / math.sqrt(of * ratio * (1 - ratio))
+        return 0.5 * math.erfc(over_sds / math.sqrt(2))
+    logs = (
+        math.lgamma(of + 1)
+        - math.lgamma(at + 1)
+        - math.lgamma(of - at + 1)
+        + at * math.log(ratio)
+        + (of - at) * math.log1p(-ratio)
+        for at in range(count, of + 1)
+    )
+    return min(1.0, sum(math.exp(log) for log in logs))
 
 
 def _sender_limited(loss_ratio: float, upper: Bound | None, state: str, rising: Sequence[Step]) -> bool:
     if upper is not None:
-        return _lost_ratio(upper.steps) <= loss_ratio
+        return _lost_ratio(upper.steps) + upper.waiting_ratio <= loss_ratio
     asked_bps = _asked_bps(rising[-1].trial) if rising else None
     return state == "above" and (asked_bps is None or rising[-1].load_bps < asked_bps)
 
@@ -309,7 +386,7 @@ def _unanswered(rule: Rule, steps: Sequence[Step]) -> Next:
                 intended_duration,
                 intended_load,
                 offered_count=step.packets,
-                loss_count=step.lost_packets,
+                loss_count=round(step.packets * step.missing_ratio),
                 intended_count=round(step.packets / (1 - step.unsent_ratio)),
             )
 

@@ -107,9 +107,12 @@ def loss_words(goal: Goal, *, brief: bool = False) -> str:
 def _outvoted(goal: Goal, lower: Bound) -> Iterator[str]:
     """What trials say that are fewer than those that agree."""
     more = sum(one.lost_ratio > goal.loss_ratio for one in lower.every)
-    short = len(lower.every) - len(lower.steps) - more
+    waited = sum(0 < one.waiting_ratio and one.lost_ratio <= goal.loss_ratio for one in lower.every)
+    short = len(lower.every) - len(lower.steps) - more - waited
     if more:
         yield f"{more} of {len(lower.every)} lost more than allowed"
+    if waited:
+        yield f"in {waited} of {len(lower.every)} a queue filled up"
     if short:
         yield f"{short} of {len(lower.every)} sent less than asked for"
 
@@ -121,6 +124,13 @@ def bound_words(goal: Goal, search: RateSearch) -> str:
         least, allowed = _percent(RULE_OF_THREE / lower.packets), f"{100 * goal.loss_ratio:.6g} %"
         at = f"{lower.packets:,} datagrams at {format_rate(lower.offered_bps, 4)}"
         return f"{at} are too few to tell {allowed} ({least} if none is lost): a longer window tells"
+    if goal.even_to_bps is not None and lower is not None and upper is not None:
+        lost, rate = _percent(upper.lost_ratio, goal.loss_ratio), format_rate(upper.offered_bps, 4)
+        span = f"{format_rate(lower.offered_bps, 4)} to {format_rate(goal.even_to_bps, 4)}"
+        return (
+            f"{lost} lost at {rate}, and loss does not grow from {span}: chance decided, not the rate; allow "
+            "a loss (search.loss) to find where it grows"
+        )
     if upper is None and goal.state == "above" and search.first is not None:
         return f"{_allowed(goal)} at the highest rate tried, {_highest(goal, search, search.first)}"
     if upper is None:
@@ -152,6 +162,8 @@ def _allowed(goal: Goal) -> str:
 
 def _upper_lost(goal: Goal, upper: Bound) -> str:
     lost = f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
+    if upper.waiting_ratio:
+        lost += f" and {_percent(upper.waiting_ratio)} not arrived when the window ended (a queue filled up)"
     if len(upper.steps) == len(upper.every):
         return lost
     return f"{lost}, too much in {len(upper.steps)} of {len(upper.every)} trials,"
@@ -259,6 +271,7 @@ def _row(step: Step, search: RateSearch) -> Row:
     bounds = [goal_name(one) for one in search.goals if one.lower and step in one.lower.steps]
     above = [f"above {goal_name(one)}" for one in search.goals if one.upper and step in one.upper.steps]
     short = [f"sent {format_percent(step.unsent_ratio)} less than asked for"] if step.unsent_ratio else []
+    short += [f"{format_percent(step.waiting_ratio)} not arrived, nor lost"] if step.waiting_ratio else []
     loss = format_significant(100 * step.lost_ratio, 3)
     cells = texts(
         format_rate(step.trial.throughput_bps, 4), f"{step.packets:,}", f"{step.lost_packets:,}", loss
@@ -298,6 +311,7 @@ def schema() -> Schema:
         "lost_packets": COUNT,
         "lost_ratio": NUMBER,
         "unsent_ratio": said(NUMBER, "How much less was sent than asked for."),
+        "waiting_ratio?": said(NUMBER, "What had not arrived, nor was lost, when the window ended."),
     }
     return record(
         {
@@ -333,6 +347,7 @@ def _goal_schema() -> Schema:
             "loss_ratio": said(NUMBER, "The loss that is allowed."),
             "state": choice(*get_args(get_type_hints(Goal)["state"])),
             "sender_limited": BOOLEAN,
+            "even_to_bps?": said(maybe(NUMBER), "Where chance decided: up to which rate loss does not grow."),
             "lower": maybe(record(bound, "The highest rate with no more loss than that.")),
             "upper": maybe(record(bound, "The lowest rate with more.")),
             "loss_ratio_not_excluded": said(maybe(NUMBER), "Where none was lost: a loss that may be missed."),
@@ -347,6 +362,7 @@ def _goal(goal: Goal) -> dict[str, Any]:
         "loss_ratio": goal.loss_ratio,
         "state": goal.state,
         "sender_limited": goal.sender_limited,
+        "even_to_bps": goal.even_to_bps,
         "lower": None if lower is None else _bound(lower),
         "upper": None if goal.upper is None else _bound(goal.upper),
         "loss_ratio_not_excluded": unseen,
@@ -380,4 +396,5 @@ def _step(step: Step) -> dict[str, Any]:
         "lost_packets": step.lost_packets,
         "lost_ratio": step.lost_ratio,
         "unsent_ratio": step.unsent_ratio,
+        "waiting_ratio": step.waiting_ratio,
     }
