@@ -139,11 +139,12 @@ def _of_users(
 def _complete(run: TrialRun) -> None:
     """Raises ParseError where instances were planned of which nothing is there: the sum of the others would
     be taken for all. Active idle runs none of them."""
-    there = {one.planned.instance for one in run.outputs}
-    missing = [str(one.instance) for one in run.planned.instances if one.instance not in there]
+    with_output = {output.planned.instance for output in run.outputs}
+    planned = [planned.instance for planned in run.planned.instances]
+    missing = [str(instance) for instance in planned if instance not in with_output]
     if run.outputs and missing:
         raise ParseError(
-            f"results of {len(there)} of {len(run.planned.instances)} instances: instance "
+            f"results of {len(with_output)} of {len(run.planned.instances)} instances: instance "
             f"{', '.join(missing)} left none"
         )
 

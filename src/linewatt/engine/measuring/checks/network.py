@@ -416,21 +416,24 @@ def small_segments(
     pair: Case, instances: Sequence[InstanceResult], framings: Mapping[str, Framing]
 ) -> Iterator[Flag]:
     """Segments of TCP smaller than the MTU of an end has room for, where the load did not ask for that."""
-    known = [one.tcp.mss_bytes for one in instances if one.tcp is not None and one.tcp.mss_bytes]
-    own = {host: framings[host] for host in pair.hosts if host in framings}
-    if not known or not own or "mss" in {name for name, _ in load_options(pair)}:
+    sizes_bytes = [
+        instance.tcp.mss_bytes
+        for instance in instances
+        if instance.tcp is not None and instance.tcp.mss_bytes
+    ]
+    mtus = {host: framings[host].mtu for host in pair.hosts if host in framings}
+    if not sizes_bytes or not mtus or "mss" in {name for name, _ in load_options(pair)}:
         return
-    host = max(own, key=lambda name: own[name].mtu)
-    room_bytes, mss_bytes = frame_sizes(pair.test, pair.family, own[host])[0], min(known)
+    host, smallest = max(mtus, key=lambda name: mtus[name]), min(mtus, key=lambda name: mtus[name])
+    room_bytes, mss_bytes = frame_sizes(pair.test, pair.family, framings[host])[0], min(sizes_bytes)
     if mss_bytes >= LEAST_SEGMENT * room_bytes:
         return
-    smallest = min(own, key=lambda name: own[name].mtu)
-    other = own[smallest].mtu
-    why = f"the MTU of {smallest} is {other:,}" if other < own[host].mtu else "the way allows less"
+    is_unlike = mtus[smallest] < mtus[host]
+    why = f"the MTU of {smallest} is {mtus[smallest]:,}" if is_unlike else "the way allows less"
     yield Flag(
         "segments-small",
         pair.way,
-        f"its segments carry {mss_bytes:,} bytes, where the MTU of {host} ({own[host].mtu:,}) has room for "
+        f"its segments carry {mss_bytes:,} bytes, where the MTU of {host} ({mtus[host]:,}) has room for "
         f"{room_bytes:,}: {why}",
         "set one MTU at both ends and on the way, look for MSS clamping (nft, iptables TCPMSS) and routes "
         "with an mtu or advmss (ip route), and measure again",
