@@ -134,6 +134,11 @@ PLANTS: dict[str, Plant] = {
         frozenset({"tcp-retransmits"}),
         ("retransmits",),
     ),
+    "a policer that UDP does not heed": Plant(
+        both(UDP, case(rate_bps=5e9), rates(5e9), story(lost=0.6)),
+        "no counter of either host recorded them, so look at the way between the hosts",
+        frozenset({"udp-loss", "rate-not-reached"}),
+    ),
     "loss of TCP in the receiver's ring": Plant(
         both(rates(3e9), story(again=0.02), counters("h2", "nic.rx_missed_errors", 95_000)),
         "packets a trial, most of them in the receive ring (missed)",
