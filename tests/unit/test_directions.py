@@ -18,7 +18,7 @@ BACK = Case("tcp", "b", "a")
 
 def run(case: Case, rate_bps: float, **changes: Any) -> Trial:
     """A trial with room on the CPUs of both ends."""
-    ends = {role: end(case.host(role), role, 0.5, 0.5, 0.5) for role in ("sender", "receiver")}  # type: ignore[arg-type]
+    ends = {role: end(case.host(role), role, 0.5, 0.5, 0.5) for role in ("sender", "receiver")}
     return trial(1, case, rate_bps, 0.5, **(ends | changes))
 
 

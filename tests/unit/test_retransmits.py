@@ -91,9 +91,9 @@ def limit(*trials: Trial) -> Limit:
     return verdict(trials)
 
 
-def waiting(trial: Trial, **seconds: float) -> Trial:
+def waiting(trial: Trial, rwnd_limited_s: float) -> Trial:
     """With what the sender's kernel said of its one connection, which had data to send for 10 s."""
-    state = TcpState(streams=1, busy_s=10.0, **seconds)
+    state = TcpState(streams=1, busy_s=10.0, rwnd_limited_s=rwnd_limited_s)
     rate_bps = trial.throughput_bps or 0.0
     return replace(
         trial, instances=(InstanceResult(0, 5201, "0", "0", 0.0, 0.0, rate_bps, rate_bps, tcp=state),)
