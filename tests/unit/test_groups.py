@@ -376,12 +376,11 @@ def test_a_pair_that_waits_for_the_shared_hosts_window_is_no_fault_of_its_genera
     assert not any(flag.code == "test-bed-is-the-limit" for flag in rows["g3 → dut"].case_flags)
 
 
-@pytest.mark.parametrize(("bps", "kind"), [(None, "line-rate"), ((1e9, 1e9, 1e9), "retransmits")])
+@pytest.mark.parametrize(("bps", "kind"), [(EVEN, "line-rate"), ((1e9, 1e9, 1e9), "retransmits")])
 def test_a_pair_that_loses_segments_is_limited_by_that_unless_a_line_of_all_is_full(
-    bps: tuple[float, ...] | None, kind: str
+    bps: tuple[float, ...], kind: str
 ) -> None:
-    rates = {} if bps is None else {"bps": bps}
-    rows = summarise([group(generators={1: story(again=0.03)}, **rates).trial()])
+    rows = summarise([group(bps, generators={1: story(again=0.03)}).trial()])
     assert [row.limit.kind for row in rows if row.case.sender == "g2"] == [kind]
 
 
