@@ -32,6 +32,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.live.confinement import Cpuset, ProcessLimits, ResourceUse
 from linewatt.engine.live.feed import Feed, Reading, Record
 from linewatt.engine.live.readback import ReadBack, SettingRead, Thread
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun, UsersReport
@@ -39,6 +40,7 @@ from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
+from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Channel, Trial
 from linewatt.network.framing import BARE
@@ -441,14 +443,19 @@ def _readback(one: Story, host: str) -> ReadBack:
     threads = []
     for number, pins in enumerate(one.placed):
         pinned = pins[0] if host == one.the_case.sender else pins[1]
-        where = CPUS if pinned is None else (int(pinned),)
+        where = CPUS if pinned is None else parse_cpulist(pinned)
         pid = _pid(host, number)
-        threads.append(Thread(pid, pid, where[0], 1200, where))
+        threads.append(Thread(pid, pid, where[0], 1200, where, nice=0, scheduling="normal"))
     late_s, early_s = START_S + OMIT_S + WINDOW_S + 1.0, START_S + 0.7
     cores = one.load_cores[host] or 0.0
     own = _counted(threads, late_s, 22.0 * cores), _counted(threads, early_s, 0.7 * cores)
+    cpusets = tuple(Cpuset(thread.pid, "/user.slice", CPUS) for thread in threads)
+    limits = tuple(
+        ProcessLimits(thread.pid, (ResourceUse("open files", 12, 1024), ResourceUse("threads", 1, 96365)))
+        for thread in threads
+    )
     late, early = (
-        ReadBack(time_s, read, one.settings, facts=FACTS)
+        ReadBack(time_s, read, one.settings, facts=FACTS, cpusets=cpusets, process_limits=limits)
         for time_s, read in zip((late_s, early_s), own, strict=True)
     )
     early = replace(early, **one.early.get(host, {}))

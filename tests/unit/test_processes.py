@@ -179,7 +179,7 @@ def test_the_busiest_are_kept_and_those_that_did_next_to_nothing_are_not() -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x\n", "1.0\n1 2 3\n", "1.0\n1 2 3 4 5 0\n", "nan\n", "1.0\na b c d e f g\n"]
+    "text", ["", "x\n", "1.0\n1 2 3\n", "1.0\n1 2 3 4 5 0\n", "nan\n", "1.0\na b c d e f g h i\n"]
 )
 def test_what_is_no_answer_of_the_script_is_an_error(text: str) -> None:
     with pytest.raises(ParseError):
@@ -187,12 +187,27 @@ def test_what_is_no_answer_of_the_script_is_an_error(text: str) -> None:
 
 
 def test_names_are_one_line_without_control_characters_and_bounded() -> None:
-    (one,) = parse("1.0\n7 8 9 1 0 1 a \u202eb\tc" + "d" * 200 + "\n").threads
+    (one,) = parse("1.0\n7 8 9 1 0 1 0 1 a \u202eb\tc" + "d" * 200 + "\n").threads
     assert one.name.startswith("a \\u202eb cd")
     assert one.name.isprintable()
     assert len(one.name) == 64
     assert (one.ticks, one.kernel) == (10, True)
-    assert parse("1.0\n7 8 9 1 0 1 \n").threads[0].name == "?"
+    assert parse("1.0\n7 8 9 1 0 1 0 1 \n").threads[0].name == "?"
+
+
+# Linux 6.18: a kernel thread of the class real-time, and a niced and a real-time process of this machine
+CAPTURED = """26374.82
+18 12 0 79 0 1 0 1 migration/0
+7448 2637400 7 0 1 0 0 1 bash
+7450 2637401 2 0 1 0 10 0 sleep
+"""
+
+
+def test_nice_value_and_policy_are_read_and_told_of_what_was_used() -> None:
+    kernel, first, niced = parse(CAPTURED).threads
+    assert [(one.policy, one.nice) for one in (kernel, first, niced)] == [(1, 0), (1, 0), (0, 10)]
+    told = busiest(ProcessTimes(26364.82, ()), ProcessTimes(26374.82, (replace(first, ticks=70),)))
+    assert told == (OtherProcess("bash", 7448, (1,), pytest.approx(0.07), scheduling="real-time", nice=0),)
 
 
 def test_the_command_is_a_constant_script_with_numbers_as_arguments() -> None:

@@ -60,6 +60,7 @@ from tests.wiring import (
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.limits.verdict import verdict
 from linewatt.analysis.soak.figures import Drift
+from linewatt.engine.live.confinement import Cpuset, ProcessLimits, ResourceUse
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.readback import Difference, SettingRead, Thread
 from linewatt.engine.measuring import flags as registry
@@ -176,6 +177,31 @@ LIES: dict[str, Change] = {
     "cpu-quota-throttled": readback(
         "h1", outside_limits=OutsideLimits(22.0, (CgroupThrottling("/load", 220, 220, 19.8, 0.1, 0.1),))
     ),
+    "cpus-withheld: by the cpuset of its control group": both(
+        story(placed=(("0,3", "0"),)),
+        early("h1", threads=(Thread(1000, 1000, APP, 300, (APP,)),)),
+        readback(
+            "h1",
+            threads=(Thread(1000, 1000, APP, 1200, (APP,)),),
+            cpusets=(Cpuset(1000, "/load.slice", (APP, IRQ)),),
+        ),
+    ),
+    "cpus-withheld: unpinned, before the window alone": both(
+        story(placed=((None, None),)), early("h2", threads=(Thread(2000, 2000, APP, 300, (APP, IRQ)),))
+    ),
+    "load-priority: niced": readback(
+        "h1", threads=(Thread(1000, 1000, APP, 1200, (APP,), migrations=3, nice=10, scheduling="normal"),)
+    ),
+    "load-priority: real-time, before the window": early(
+        "h2", threads=(Thread(2000, 2000, APP, 300, (APP,), migrations=3, nice=0, scheduling="real-time"),)
+    ),
+    "load-outranked": readback(
+        "h2", other_processes=(OtherProcess("control", 63, (APP,), 0.05, scheduling="real-time", nice=0),)
+    ),
+    "load-limit-near": readback(
+        "h1", process_limits=(ProcessLimits(1000, (ResourceUse("open files", 1000, 1024),)),)
+    ),
+    "memory-pressure": readback("h2", outside_limits=OutsideLimits(22.0, (), {"memory some": 1.5})),
     "frequency-dropped: below base": story(hertz=2.1e9),
     "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),
     "host-not-idle": setup(idle_cores={"h1": 0.4}),
@@ -333,6 +359,19 @@ HEALTHY: dict[str, Change] = {
     ),
     "a CPU quota that is not used up": readback(
         "h1", outside_limits=OutsideLimits(22.0, (CgroupThrottling("/load", 220, 1, 0.05, 1.5, 0.1),))
+    ),
+    "unpinned beside CPUs that the kernel isolates": both(
+        story(placed=((None, None),)),
+        readback("h1", threads=(Thread(1000, 1000, APP, 1200, (APP, IRQ)),), isolated_cpus=(2, 3)),
+        early("h1", threads=(Thread(1000, 1000, APP, 300, (APP, IRQ)),), isolated_cpus=(2, 3)),
+    ),
+    "a real-time thread of the kernel in place of interrupts, and one on other CPUs": readback(
+        "h2",
+        other_processes=(
+            OtherProcess("irq/24-eth0", 63, (APP,), 0.05, kernel=True, scheduling="real-time", nice=0),
+            OtherProcess("control", 64, (APP, 3), 0.05, scheduling="real-time", nice=0),
+            OtherProcess("backup", 65, (APP,), 0.05, scheduling="normal", nice=19),
+        ),
     ),
     "two threads a core": setup(cores=dict.fromkeys(("h1", "h2"), ((APP, 2), (IRQ, 3)))),
 }

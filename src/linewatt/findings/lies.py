@@ -93,6 +93,10 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("A foreign process on the CPU that limits, and throughput called sure", ("limiting-cpu-shared",)),
         Lie("Steal by a hypervisor", ("cpu-stolen",)),
         Lie("A CPU quota of a container or service holds the load", ("cpu-quota-throttled",)),
+        Lie("A cpuset or an inherited affinity leaves the load fewer CPUs than planned", ("cpus-withheld",)),
+        Lie("The load is niced, and mpstat shows its time as what gives way", ("load-priority",)),
+        Lie("A real-time process takes the load's CPU first", ("load-outranked",)),
+        Lie("Reclaim and swap slow the load without any CPU being full", ("memory-pressure",)),
         Lie(
             "A share of CPUs of which some are offline",
             ("cpus-assumed",),

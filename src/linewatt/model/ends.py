@@ -101,6 +101,10 @@ class ThermalResult:
     high: float
 
 
+SchedulingClass = Literal["deadline", "real-time", "normal", "batch", "idle"]
+"""who runs first (sched(7)): deadlines before real-time (FIFO, RR), that before all others"""
+
+
 class Counters(Mapping[str, float | None]):
     """Counters of one end of a trial, read-only, as numbers alone: a tenth of a dictionary.
 
@@ -136,7 +140,8 @@ class OtherProcess:
     """A thread that is neither the load's nor linewatt's, and what it used between two readings of its host:
     one just before the window and one just after it.
 
-    ``name`` is the one that the kernel has (``comm``), ``cpus`` those that it had run on last at a reading.
+    ``name`` is the one that the kernel has (``comm``), ``cpus`` those that it had run on last at a reading,
+    ``scheduling`` and ``nice`` how the kernel chose between it and others at the second one.
     """
 
     name: str
@@ -145,6 +150,9 @@ class OtherProcess:
     cores: float
     kernel: bool = False
     """whether it is a thread of the kernel"""
+    scheduling: SchedulingClass | None = None
+    """None: it was not read"""
+    nice: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +251,9 @@ class EndResult:
     """quotas and pressure between the two reads of the load's threads; None: not read"""
     load_waited_ratio: float | None = None
     """part of the time between the two reads that the load's thread which waited most waited for a CPU, by
-    the scheduler's account; None: not known"""
+    by the scheduler's account; None: not known"""
+    load_nice: int | None = None
+    """the highest nice value of the load's threads, where it is above 0: others are preferred to them"""
 
 
 @dataclass(frozen=True, slots=True)

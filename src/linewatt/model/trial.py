@@ -121,6 +121,9 @@ OF_SOME = OF_FEW | {
     "throughput_se_bps",
     "outside_limits",
     "load_waited_ratio",
+    "load_nice",
+    "scheduling",
+    "nice",
 }
 """the same, with what only some loads and cases have"""
 

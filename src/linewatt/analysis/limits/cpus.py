@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
@@ -21,6 +21,11 @@ _SLOW = {
     "frequency-dropped": "below its frequency",
     "foreign-load": "others use it, too",
 }
+_KEPT = {
+    "cpus-withheld": "the load may not use all of them",
+    "load-outranked": "others run before the load",
+}
+"""the same, of CPUs that the load runs on"""
 KERNEL_ONLY = 0.02
 """An IRQ CPU with less usr than this part of its sys runs kernel threads, as threaded NAPI: receive work."""
 MOSTLY, SOME_PACKETS = 0.5, 0.01
@@ -33,15 +38,25 @@ def count(shares: CpuShares) -> int:
     return len(shares.cpus) + shares.unnumbered
 
 
-def used(shares: CpuShares) -> float:
+def used(shares: CpuShares, *, load_niced: bool = False) -> float:
     """What the load could not have had: busy, and what a hypervisor took. What runs niced gives way to it,
-    virtual machines that run there do not.
+    unless the load is niced itself (``load_niced``); virtual machines that run there do not.
 
     Of a CPU that a table tells of, what is neither idle nor named is taken for busy.
     """
     others = shares.other_ratio - shares.steal_ratio - shares.guest_ratio
-    niced = 0.0 if shares.unnumbered else max(0.0, others)
+    niced = 0.0 if shares.unnumbered or load_niced else max(0.0, others)
     return 1 - shares.idle_ratio - niced
+
+
+def is_niced(end: EndResult) -> bool:
+    """Whether the load at an end gives way to others as what is niced does."""
+    return bool(end.load_nice)
+
+
+def niced_words(end: EndResult) -> tuple[str, ...]:
+    """``the load runs at nice 10``."""
+    return (f"the load runs at nice {end.load_nice}",) if is_niced(end) else ()
 
 
 def cpu_candidates(trial: Trial) -> Iterator[Candidate]:
@@ -65,7 +80,7 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         notes = (*_squeezed(end), *_slowed(trial, end))
         yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes)
     if end.app_cpu is not None:
-        app_cpu = _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end))
+        app_cpu = _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end, _SLOW | _KEPT))
         yield replace(app_cpu, waited_ratio=end.load_waited_ratio)
 
 
@@ -106,20 +121,22 @@ def _candidate(
     alone = hottest or role
     shared = next((one for one in end.shared_cpus if one.cpus == alone.cpus), None)
     blurred = hottest is None and count(role) > 1
+    busy = used(alone, load_niced=is_niced(end))
     return Candidate(
         kind=kind,
         end=end.role,
         capacity=1.0,
-        used=used(alone),
+        used=busy,
         unit="CPU",
-        share=used(alone),
+        share=busy,
         source=_MPSTAT,
         otherwise="idle time on it",
-        evidence=notes,
+        evidence=(*notes, *niced_words(end)),
         against=(f"single CPUs of these {count(role)} are not known: one may be full",) if blurred else (),
         host=end.host,
         cpu=alone,
         role=role,
+        load_niced=is_niced(end),
         shared=shared,
         processes=processes_on(end.other_processes, shared.cpus) if shared else (),
     )
@@ -129,7 +146,7 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     """A load that may run anywhere: the busiest CPU of the host, or the thread of a process."""
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     if end.hottest is not None:
-        busiest = _candidate(kind, end, end.hottest, end.hottest, _slowed(trial, end))
+        busiest = _candidate(kind, end, end.hottest, end.hottest, _slowed(trial, end, _SLOW | _KEPT))
         yield replace(busiest, waited_ratio=end.load_waited_ratio)
     thread = _busiest_thread(trial, end)
     if thread is not None:
@@ -155,7 +172,8 @@ def _elsewhere(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         return
     (number,) = alone.cpus
     serving = alone.soft_ratio + alone.irq_ratio
-    if used(alone) < FULL or serving < MOSTLY * used(alone) or not _serves(end, number):
+    busy = used(alone, load_niced=is_niced(end))
+    if busy < FULL or serving < MOSTLY * busy or not _serves(end, number):
         return
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     notes = (f"CPU {number}, which has neither role", *_squeezed(end), *_slowed(trial, end))
@@ -195,10 +213,10 @@ def _hosts(flag: Flag) -> list[str]:
     return flag.where.partition(":")[0].split(", ")
 
 
-def _slowed(trial: Trial, end: EndResult) -> tuple[str, ...]:
+def _slowed(trial: Trial, end: EndResult, words: Mapping[str, str] = _SLOW) -> tuple[str, ...]:
     """That CPUs of an end ran below their speed, or not for the load alone, as flags of the trial have it."""
     return tuple(
-        f"{_SLOW[flag.code]} ({flag.code})"
+        f"{words[flag.code]} ({flag.code})"
         for flag in trial.flags
-        if flag.code in _SLOW and end.host in _hosts(flag)
+        if flag.code in words and end.host in _hosts(flag)
     )

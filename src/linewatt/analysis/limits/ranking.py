@@ -112,6 +112,7 @@ def _merged(found: Sequence[Candidate | None], case: Case) -> Ranked:
         throttled_s=_mean([one.throttled_s for one in known]),
         between_s=_mean([one.between_s for one in known]),
         waited_ratio=_mean([one.waited_ratio for one in known]),
+        load_niced=any(one.load_niced for one in known),
         two_roles=first.two_roles,
         share=fmean(one.share for one in known),
         shares=tuple(None if one is None else one.share for one in found),

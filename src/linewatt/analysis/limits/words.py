@@ -98,7 +98,7 @@ def is_alone(one: Ranked) -> bool:
     """Whether it is one full CPU of several that have room on average."""
     if one.kind not in ROLES or one.role is None or one.cpu is None or count(one.role) == 1:
         return False
-    return used(one.cpu) >= FULL > used(one.role)
+    return one.share >= FULL > used(one.role, load_niced=one.load_niced)
 
 
 def names(limits: Sequence[Ranked]) -> str:
@@ -149,17 +149,25 @@ def filled(one: Ranked) -> tuple[str, ...]:
 
 
 def process_names(processes: Iterable[OtherProcess], cores: float) -> str:
-    """``stress-ng, kworker/1:2``: the busiest by what they used, with ``at least`` where they do not explain
-    most of the ``cores`` that others used; nothing where none used enough to be named."""
+    """``real-time stress-ng, kworker/1:2``: the busiest by what they used, with ``at least`` where they do
+    not explain most of the ``cores`` that others used; nothing where none used enough to be named."""
     used: dict[str, float] = {}
-    for one in processes:
-        used[one.name] = used.get(one.name, 0.0) + one.cores
+    for process in processes:
+        label = _process_name(process)
+        used[label] = used.get(label, 0.0) + process.cores
     named = [name for name in sorted(used, key=lambda name: -used[name]) if used[name] >= NAMED * cores]
     if not named:
         return ""
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     shown = f"{', '.join(named[:MOST_NAMED])}{more}"
     return shown if sum(used.values()) >= EXPLAINED * cores else f"at least {shown}"
+
+
+def _process_name(process: OtherProcess) -> str:
+    """Its name, with its scheduling class where that is no usual one: it runs before others, or after."""
+    if process.kernel or process.scheduling in (None, "normal"):
+        return process.name
+    return f"{process.scheduling} {process.name}"
 
 
 def _stolen(cpu: CpuShares | None) -> tuple[str, ...]:
@@ -210,14 +218,15 @@ def _cpu(one: Ranked, cpu: CpuShares, role: CpuShares) -> str:
     kinds = {kind: getattr(cpu, f"{kind}_ratio") for kind in SHARES if kind not in ("idle", "other")}
     most = max(kinds, key=lambda kind: kinds[kind])
     mostly = f", {format_percent(kinds[most])} {most}" if kinds[most] else ""
-    said = f"{format_percent(used(cpu))} busy{mostly}"
+    said = f"{format_percent(one.share)} busy{mostly}"
     if count(role) == 1 or one.kind not in ROLES:
         return said
     if cpu == role:
         return f"all {count(role)}: {said}"
+    role_used = format_percent(used(role, load_niced=one.load_niced))
     which = f"CPU {cpu.cpus[0]}" if len(cpu.cpus) == 1 else "the busiest in each trial"
     queue = ", one queue or flows that share a hash (RSS)" if is_alone(one) and "irq" in one.kind else ""
-    return f"{which} {said}, all {count(role)} {format_percent(used(role))}{queue}"
+    return f"{which} {said}, all {count(role)} {role_used}{queue}"
 
 
 def short(one: Ranked) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from linewatt.engine.live.confinement import CLASSES
 from linewatt.errors import ParseError
 from linewatt.foreign import number, one_line
 from linewatt.model import OtherProcess
@@ -24,11 +25,11 @@ LONGEST_NAME = 64
 
 # The first line is the host's uptime. Then a line a thread that ever ran: its number, when it began
 # (ticks since boot), its user and system time (ticks), the CPU it ran on last, whether it is the kernel's
-# (PF_KTHREAD of its flags), and its name as the kernel has it, which may hold blanks, parentheses and
-# even ends of lines: what follows the last ") " are the fields from the third on of proc(5). The
-# arguments are processes that linewatt started. Whatever descends from the process that serves their SSH
-# connection (the parent of their session's leader) is linewatt's or the load's, and is left out. Times
-# stay text: some awks print numbers of 2^31 and more rounded.
+# (PF_KTHREAD of its flags), its nice value and its policy (sched(7)), and its name as the kernel has it,
+# which may hold blanks, parentheses and even ends of lines: what follows the last ") " are the fields from
+# the third on of proc(5). The arguments are processes that linewatt started. Whatever descends from the
+# process that serves their SSH connection (the parent of their session's leader) is linewatt's or the
+# load's, and is left out. Times stay text: some awks print numbers of 2^31 and more rounded.
 SCRIPT = r"""cat /proc/uptime /proc/[0-9]*/task/[0-9]*/stat 2>/dev/null | LC_ALL=C awk -v ours="$$ $*" '
 NR == 1 { print $1; next }
 /^[0-9]+ \(/ { text = "" }
@@ -41,7 +42,8 @@ NR == 1 { print $1; next }
   parent[tid] = field[2]; session[tid] = field[4]
   if (field[12] + field[13] > 0)
     row[tid] = tid " " field[20] " " field[12] " " field[13] " " field[37] " " \
-      int(field[7] / 2097152) % 2 " " substr(text, begins + 1, RLENGTH - begins - 2)
+      int(field[7] / 2097152) % 2 " " field[17] " " field[39] " " \
+      substr(text, begins + 1, RLENGTH - begins - 2)
   text = ""
 }
 END {
@@ -69,6 +71,8 @@ class ThreadTime:
     cpu: int
     kernel: bool
     name: str
+    nice: int | None = None
+    policy: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +95,14 @@ def parse(text: str) -> ProcessTimes:
 
 
 def _thread(line: str) -> ThreadTime:
-    words = line.split(" ", 6)
+    words = line.split(" ", 8)
     try:
-        tid, began, user, system, cpu, kernel = map(int, words[:6])
-        name = words[6]
+        tid, began, user, system, cpu, kernel, nice, policy = map(int, words[:8])
+        name = words[8]
     except (ValueError, IndexError) as error:
         raise ParseError(f"times of processes: {line[:60]!r} cannot be read") from error
     plain = one_line(" ".join(name.split()))[:LONGEST_NAME] or "?"
-    return ThreadTime(tid, began, user + system, cpu, kernel == 1, plain)
+    return ThreadTime(tid, began, user + system, cpu, kernel == 1, plain, nice, policy)
 
 
 def busiest(before: ProcessTimes | None, after: ProcessTimes | None) -> tuple[OtherProcess, ...]:
@@ -119,5 +123,11 @@ def _used(
     ticks = thread.ticks - (before.ticks if before else 0)
     cpus = {thread.cpu} | ({before.cpu} if before else set())
     return OtherProcess(
-        thread.name, thread.tid, tuple(sorted(cpus)), ticks / TICKS_HZ / between_s, thread.kernel
+        thread.name,
+        thread.tid,
+        tuple(sorted(cpus)),
+        ticks / TICKS_HZ / between_s,
+        thread.kernel,
+        None if thread.policy is None else CLASSES.get(thread.policy),
+        thread.nice,
     )

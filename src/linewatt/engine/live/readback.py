@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linewatt.engine.live import processes, throttling
+from linewatt.engine.live.confinement import CLASSES, Cpuset, ProcessLimits
 from linewatt.engine.live.processes import ProcessTimes
 from linewatt.engine.live.throttling import OutsideTotals
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
@@ -23,7 +24,7 @@ from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.hosts.ssh import sockets
-from linewatt.model import OtherProcess, OutsideLimits
+from linewatt.model import OtherProcess, OutsideLimits, SchedulingClass
 from linewatt.tuning import apply
 from linewatt.tuning.base import Knob
 
@@ -31,7 +32,7 @@ LIMIT_S = 10.0
 
 # A line a thread: process, thread, the CPU it ran on last, its CPU time in ticks, the CPUs it may run on,
 # when it was asked (µs), its CPU time by the scheduler (ns), migrations, switches that it wanted and did not,
-# how long it waited for a CPU (ns); - is not known.
+# how long it waited for a CPU (ns), its nice value and its policy (sched(7)); - is not known.
 # Fields behind the name in parentheses are those of proc(5), which may itself hold blanks and
 # parentheses; schedstat is of CONFIG_SCHED_INFO, sched of CONFIG_SCHED_DEBUG. A file is taken as a whole: to
 # read lines bash seeks back behind each, the kernel then makes the text anew, and a state that has another
@@ -51,8 +52,9 @@ _THREADS = r"""for pid; do for task in /proc/"$pid"/task/*; do
   for line in "${lines[@]}"; do
     case $line in se.nr_migrations*) migrations=${line##*[[:blank:]]}; break ;; esac
   done
-  printf '%s %s %s %s %s %s %s %s %s %s %s\n' "$pid" "${task##*/}" "${field[36]}" \
-    "$(( field[11] + field[12] ))" "$allowed" "${at/[.,]/}" "$run" "$migrations" "$wanted" "$unwanted" "$wait"
+  printf '%s %s %s %s %s %s %s %s %s %s %s %s %s\n' "$pid" "${task##*/}" "${field[36]}" \
+    "$(( field[11] + field[12] ))" "$allowed" "${at/[.,]/}" "$run" "$migrations" \
+    "$wanted" "$unwanted" "$wait" "${field[16]:--}" "${field[38]:--}"
 done; done 2>/dev/null; exit 0"""
 
 
@@ -62,8 +64,9 @@ class Thread:
 
     ``read_s`` is when it was asked, on the host's clock; ``run_s`` its CPU time by the scheduler's account;
     ``migrations`` how often it changed its CPU, ``switches`` and ``preemptions`` how often it gave its CPU
-    away by itself and not, ``wait_s`` how long it was ready to run and had no CPU: all since it began. None:
-    the kernel does not tell.
+    away by itself and not, ``wait_s`` how long it was ready to run and had no CPU: all since it began.
+    ``nice`` and ``scheduling`` are how the kernel chooses between it and others. None: the kernel does not
+    tell.
     """
 
     pid: int
@@ -77,6 +80,8 @@ class Thread:
     switches: int | None = None
     preemptions: int | None = None
     wait_s: float | None = None
+    nice: int | None = None
+    scheduling: SchedulingClass | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,10 @@ class ReadBack:
     """quotas of the load's control groups and pressure, until the two reads are compared; None: not read"""
     outside_limits: OutsideLimits | None = None
     """what they did from the read before the window to this one"""
+    cpusets: tuple[Cpuset, ...] = ()
+    """the CPUs that control groups let the load's processes have"""
+    process_limits: tuple[ProcessLimits, ...] = ()
+    isolated_cpus: tuple[int, ...] = ()
 
     def of(self, pid: int | None) -> tuple[Thread, ...]:
         """The threads of one process."""
@@ -181,6 +190,9 @@ async def read_back(
         sockets=text,
         processes=times,
         outside=outside,
+        cpusets=outside.cpusets if outside else (),
+        process_limits=outside.process_limits if outside else (),
+        isolated_cpus=outside.isolated_cpus if outside else (),
     )
     try:
         return replace(
@@ -223,11 +235,14 @@ def parse_threads(text: str) -> tuple[Thread, ...]:
             allowed = parse_cpulist(words[4])
             counts = [None if word == "-" else int(word) for word in words[5:11]]
             read_us, run_ns, migrations, wanted, unwanted, wait_ns = counts + [None] * (6 - len(counts))
+            nice, policy = (None if word == "-" else int(word) for word in (words[11:13] or "--"))
         except (ValueError, IndexError, LinewattError) as error:
             raise ParseError(f"threads of the load: {line[:60]!r} cannot be read") from error
         times = _scaled(read_us, 1e-6), _scaled(run_ns, 1e-9)
         switches = migrations, wanted, unwanted
-        threads.append(Thread(pid, tid, cpu, ticks, allowed, *times, *switches, _scaled(wait_ns, 1e-9)))
+        scheduling = None if policy is None else CLASSES.get(policy)
+        wait_s = _scaled(wait_ns, 1e-9)
+        threads.append(Thread(pid, tid, cpu, ticks, allowed, *times, *switches, wait_s, nice, scheduling))
     return tuple(threads)
 
 

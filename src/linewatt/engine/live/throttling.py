@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps a load from its CPUs from outside: CPU quotas of its control groups, and pressure on its host.
+"""What limits a load from outside: quotas and CPUs of its control groups, limits of its processes, pressure.
 
 A host is read just before the window and just after it, with the other questions of the read-back
 (:mod:`linewatt.engine.live.readback`); the difference is what happened between the two readings.
-Sources: kernel documentation, cgroup-v2 (``cpu.stat``, ``cpu.max``), sched-bwc (the same of version 1) and
-accounting/psi.
+Sources: kernel documentation, cgroup-v2 (``cpu.stat``, ``cpu.max``, ``cpuset.cpus.effective``), sched-bwc and
+cpusets (the same of version 1) and accounting/psi; proc(5), ``/proc/PID/limits``.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.errors import ParseError
+from linewatt.engine.live.confinement import LONGEST_PATH, Cpuset, ProcessLimits, parse_cpuset, parse_limits
+from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import number, one_line
+from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.model import CgroupThrottling, OutsideLimits
 
 MOST = 16
 """control groups with a quota that are kept: a load's own, and their parents"""
-LONGEST_PATH = 200
 
 # The arguments are processes of the load. The first line is the host's uptime. A line for each control group
 # of theirs that counts its periods, and for each parent of one: periods, those in which it was throttled, for
 # how long (µs, the sum over CPUs), its quota and period (µs), its path; - is not known. Versions 1 and 2 may
 # be mounted beside each other. What is mounted may be a part of the tree (containers): its root is taken off
-# the paths. Then the totals of pressure (µs). Files are taken whole, as in the read-back's script.
+# the paths. A line for each process and hierarchy with the CPUs of its control group, or of the nearest
+# parent that names some. A line for each process with its open files, locked memory (kB) and threads, each
+# with its limit (bytes for memory). Then the CPUs that the kernel isolates and the totals of
+# pressure (µs). Files are taken whole, as in the read-back's script.
 SCRIPT = r"""set -f; read -r uptime _ </proc/uptime && echo "$uptime"
 declare -A seen
 mapfile -t mounts </proc/self/mountinfo
@@ -32,7 +36,9 @@ for line in "${mounts[@]}"; do
   field=($line) kind=${line##* - }
   case $kind in
     "cgroup2 "*) root2=${field[3]%/} point2=${field[4]} ;;
-    "cgroup "*) case ",${kind##* }," in *,cpu,*) root1=${field[3]%/} point1=${field[4]} ;; esac ;;
+    "cgroup "*)
+      case ",${kind##* }," in *,cpu,*) root1=${field[3]%/} point1=${field[4]} ;; esac
+      case ",${kind##* }," in *,cpuset,*) root_sets=${field[3]%/} point_sets=${field[4]} ;; esac ;;
   esac
 done
 for pid; do
@@ -42,10 +48,14 @@ for pid; do
     case ${line%%:*},$names, in
       0,,) root=$root2 point=$point2 ;;
       *,cpu,*) root=$root1 point=$point1 ;;
+      *,cpuset,*) root=$root_sets point=$point_sets ;;
       *) continue ;;
     esac
     [ "$point" ] || continue
-    path=${path#"$root"} path=${path%/}
+    path=${path#"$root"} path=${path%/} at=$path cpus=
+    until read -r cpus <"$point$at/cpuset.cpus.effective" ||
+      read -r cpus <"$point$at/cpuset.effective_cpus" || [ -z "$at" ]; do at=${at%/*}; done
+    [ "$cpus" ] && echo "cpuset $pid $cpus ${at:-/}"
     while at=$point$path; [ -z "${seen[$at]}" ]; do
       seen[$at]=1 periods=- throttled=- time=- quota=- period=- lines=()
       mapfile -t lines <"$at/cpu.stat"
@@ -64,7 +74,24 @@ for pid; do
       path=${path%/*}
     done
   done
+  files=- locked_limit=- tasks_limit=- locked=- tasks=- lines=()
+  mapfile -t lines <"/proc/$pid/limits"
+  for line in "${lines[@]}"; do field=(${line:26}); case $line in
+    "Max open files "*) files=${field[0]} ;;
+    "Max locked memory "*) locked_limit=${field[0]} ;;
+    "Max processes "*) tasks_limit=${field[0]} ;;
+  esac; done
+  lines=(); mapfile -t lines <"/proc/$pid/status"
+  for line in "${lines[@]}"; do field=($line); case $line in
+    VmLck:*) locked=${field[1]} ;;
+    VmPin:*) locked=$(( locked + field[1] )) ;;
+    Threads:*) tasks=${field[1]} ;;
+  esac; done
+  set +f; open=("/proc/$pid/fd/"*); set -f
+  [ -L "${open[0]}" ] && opened=${#open[@]} || opened=-
+  [ "$files" = - ] || echo "limits $pid $opened $files $locked $locked_limit $tasks $tasks_limit"
 done
+read -r cpus </sys/devices/system/cpu/isolated && [ "$cpus" ] && echo "isolated $cpus"
 for resource in cpu memory; do
   lines=(); mapfile -t lines <"/proc/pressure/$resource"
   for line in "${lines[@]}"; do echo "pressure $resource ${line%% *} ${line##*total=}"; done
@@ -90,11 +117,18 @@ class CgroupTotals:
 
 @dataclass(frozen=True, slots=True)
 class OutsideTotals:
-    """One reading of a host. ``pressure_s`` is by resource and kind (``cpu some``); empty without PSI."""
+    """One reading of a host. ``pressure_s`` is by resource and kind (``cpu some``); empty without PSI.
+
+    ``cpusets`` and ``process_limits`` are of the load's processes, ``isolated_cpus`` those that the kernel
+    gives to nobody who was not put there.
+    """
 
     uptime_s: float
     cgroups: tuple[CgroupTotals, ...] = ()
     pressure_s: Mapping[str, float] = field(default_factory=dict)
+    cpusets: tuple[Cpuset, ...] = ()
+    process_limits: tuple[ProcessLimits, ...] = ()
+    isolated_cpus: tuple[int, ...] = ()
 
 
 def command(pids: Sequence[int]) -> tuple[str, ...]:
@@ -107,6 +141,9 @@ def parse(text: str) -> OutsideTotals:
     uptime, *lines = text.splitlines() or [""]
     cgroups: list[CgroupTotals] = []
     pressure_s: dict[str, float] = {}
+    cpusets: list[Cpuset] = []
+    limits: list[ProcessLimits] = []
+    isolated: tuple[int, ...] = ()
     for line in lines:
         word, _, values = line.partition(" ")
         try:
@@ -115,11 +152,18 @@ def parse(text: str) -> OutsideTotals:
             elif word == "pressure":
                 resource, kind, total_us = values.split()
                 pressure_s[f"{resource} {kind}"] = int(total_us) / 1e6
+            elif word == "cpuset":
+                cpusets.append(parse_cpuset(values))
+            elif word == "limits":
+                limits.append(parse_limits(values))
+            elif word == "isolated":
+                isolated = parse_cpulist(values)
             else:
                 raise ValueError(word)
-        except ValueError as error:
+        except (ValueError, LinewattError) as error:
             raise ParseError(f"limits from outside the load: {line[:60]!r} cannot be read") from error
-    return OutsideTotals(number(uptime, "uptime"), tuple(cgroups), pressure_s)
+    uptime_s = number(uptime, "uptime")
+    return OutsideTotals(uptime_s, tuple(cgroups), pressure_s, tuple(cpusets), tuple(limits), isolated)
 
 
 def _parse_cgroup(values: str) -> tuple[CgroupTotals, ...]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from statistics import fmean
 
-from linewatt.analysis.limits.cpus import interrupt_cpu_tasks, seen_cores, task_cores, used
+from linewatt.analysis.limits.cpus import interrupt_cpu_tasks, is_niced, seen_cores, task_cores, used
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
@@ -88,10 +89,11 @@ def _on_roles(
     found: Account,
 ) -> Iterator[SharedCpu]:
     """CPUs of each role, and what tasks used there beyond the load."""
+    busy_ratio = partial(used, load_niced=is_niced(end))
     for cpu in sorted({*(cut.spec(end.host).irq_cpus or ())} & found.elsewhere.keys()):
         share = shares.get(cpu)
         if share is not None:
-            yield SharedCpu((cpu,), "irq", used(share), 0.0, found.elsewhere[cpu], _softirqs(share))
+            yield SharedCpu((cpu,), "irq", busy_ratio(share), 0.0, found.elsewhere[cpu], _softirqs(share))
     for cpus, loads in load_by_cpus(cut, instances, ends, end).items():
         known = {cpu: share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)}
         if not known:
@@ -99,11 +101,11 @@ def _on_roles(
         if not any(load is None for load in loads):
             load = sum(load for load in loads if load is not None)
             others = sum(map(task_cores, known.values())) - load
-            busy, soft = fmean(map(used, known.values())), sum(map(_softirqs, known.values()))
+            busy, soft = fmean(map(busy_ratio, known.values())), sum(map(_softirqs, known.values()))
             yield SharedCpu(tuple(sorted(known)), "app", busy, load, others, soft)
         if len(known) > 1:  # a single full one of several, by what was seen there
-            cpu = max(known, key=lambda cpu: used(known[cpu]))
-            yield SharedCpu((cpu,), "app", used(known[cpu]), None, 0.0, _softirqs(known[cpu]))
+            cpu = max(known, key=lambda cpu: busy_ratio(known[cpu]))
+            yield SharedCpu((cpu,), "app", busy_ratio(known[cpu]), None, 0.0, _softirqs(known[cpu]))
 
 
 def _softirqs(share: CpuShares) -> float:
@@ -256,6 +258,14 @@ def waited_ratio(readback: ReadBack | None, pids: Sequence[int]) -> float | None
         if before.read_s is not None and after.read_s is not None and after.read_s > before.read_s
     ]
     return max(ratios, default=None)
+
+
+def nice_value(readback: ReadBack | None, pids: Sequence[int]) -> int | None:
+    """The highest nice value of these processes' threads at either read, where it is above 0."""
+    reads = [] if readback is None else [readback.before, readback]
+    threads = [thread for read in reads if read for pid in pids for thread in read.of(pid)]
+    highest = max((thread.nice for thread in threads if thread.nice is not None), default=0)
+    return highest if highest > 0 else None
 
 
 def _has_scheduler_times(thread: Thread) -> bool:

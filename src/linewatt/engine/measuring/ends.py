@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.limits.cpus import used
@@ -26,7 +27,7 @@ USED, UNUSED = ("usr", "sys", "irq", "soft", *_OTHER), (*_WAITING, "steal")
 _COLUMNS = (*USED, *UNUSED)
 
 
-def end_result(
+def end_result(  # noqa: PLR0913  an end has this many sides
     host: HostSpec,
     role: Role,
     readings: Sequence[Reading],
@@ -34,6 +35,7 @@ def end_result(
     app_cpus: Iterable[int],
     load_cpu_cores: float | None,
     base_frequency_hz: float | None,
+    load_nice: int | None = None,
 ) -> EndResult:
     """One end of a trial; what cannot be told is ``None`` with its reason."""
     cpu = _mpstat(readings)
@@ -53,18 +55,22 @@ def end_result(
         base_frequency_hz=base_frequency_hz,
         counters=_counters(readings, window, reasons),
         reasons=reasons,
-        hottest_app=_hottest(app, shares),
-        hottest_irq=_hottest(host.irq_cpus or (), shares),
-        hottest=_hottest(tuple(shares), shares),
+        hottest_app=_hottest(app, shares, load_nice),
+        hottest_irq=_hottest(host.irq_cpus or (), shares, load_nice),
+        hottest=_hottest(tuple(shares), shares, load_nice),
         steal_cores=_stolen(shares),
         busy_frequency_hz=busy_hz,
+        load_nice=load_nice,
     )
 
 
-def _hottest(cpus: tuple[int, ...], shares: dict[int, CpuShares | None]) -> CpuShares | None:
+def _hottest(
+    cpus: tuple[int, ...], shares: dict[int, CpuShares | None], load_nice: int | None
+) -> CpuShares | None:
     """The one of ``cpus`` that had least left for the load; ``None`` where one of them is not known."""
     known = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
-    return max(known, key=used) if known and len(known) == len(cpus) else None
+    busy_ratio = partial(used, load_niced=bool(load_nice))
+    return max(known, key=busy_ratio) if known and len(known) == len(cpus) else None
 
 
 def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> dict[int, CpuShares | None]:

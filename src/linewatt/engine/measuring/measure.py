@@ -15,7 +15,7 @@ from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.accounts import cores_between, waited_ratio, with_foreign
+from linewatt.engine.measuring.accounts import cores_between, nice_value, waited_ratio, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import Check, flags
@@ -364,7 +364,7 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         for one, own in there
     ]
     own = [cut.users_cores.get(host)] if case.of_users else [load.load.cpu_cores for load in loads]
-    readings = cut.readings.get(host, ())
+    readings, readback = cut.readings.get(host, ()), cut.readback(host)
     end = end_result(
         cut.spec(host),
         role,
@@ -373,8 +373,8 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         app_cpus=[cpu for text in pinned if text is not None for cpu in parse_cpulist(text)],
         load_cpu_cores=None if any(cores is None for cores in own) else sum(c for c in own if c is not None),
         base_frequency_hz=cut.setup.base_frequency_hz[host],
+        load_nice=nice_value(readback, _pids(cut, host)),
     )
-    readback = cut.readback(host)
     settings = {f"{one.knob} {one.target}": one.found for one in readback.settings} if readback else {}
     pcie_bps = cut.run.pcie_goodput_bps.get(host)
     end = replace(
@@ -390,14 +390,19 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
     return with_power(end, readings, cut.window, setup.idle_w.get(host, {}), setup.meters.get(host), cut.load)
 
 
+def _pids(cut: Cut, host: str) -> list[int]:
+    """The load's processes on a host, as far as they are known."""
+    pids = (output.pids.get(host) for output in cut.run.outputs)
+    return [pid for pid in pids if pid is not None]
+
+
 def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str, Any]:
     """The load's CPU use between the two reads of its threads, or why it is not known."""
-    pids = [output.pids.get(host) for output in cut.run.outputs]
-    known = [pid for pid in pids if pid is not None]
+    known = _pids(cut, host)
     waited = {"load_waited_ratio": waited_ratio(cut.readback(host), known)}
     found = cores_between(cut.readback(host), known)
     if isinstance(found, str):
-        return waited | ({"reasons": {**reasons, "load_window_cores": found}} if pids else {})
+        return waited | ({"reasons": {**reasons, "load_window_cores": found}} if cut.run.outputs else {})
     return waited | {"load_window_cores": found}
 
 

@@ -130,7 +130,7 @@ def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
         "ruled_out": one.ruled_out,
         "otherwise": one.otherwise,
         "cpus": list(one.cpu.cpus) if one.cpu else None,
-        "role_used_mean": used(one.role) if one.role else None,
+        "role_used_mean": used(one.role, load_niced=one.load_niced) if one.role else None,
         **({} if one.port is None else {"port": one.port}),
         **({} if one.cgroup is None else _quota(one)),
         **({} if one.sent_again is None else _loss(one.sent_again)),
