@@ -136,9 +136,11 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput", "cpu"),
-        "Busy CPUs ran more slowly at the end of the window than at its start, or below their base frequency.",
+        "Busy CPUs ran more slowly at the end of the window than at its start, or for a while in between, or below their base "
+        "frequency.",
         f"The mean of a role's busy CPUs is {percent(FREQUENCY_DIFFERENCE)} below the base frequency, or fell by as much "
-        f"and by {FREQUENCY_SDS:g} standard errors from the first third of the window to the last.",
+        f"and by {FREQUENCY_SDS:g} standard errors from the first third of the window to the last, or is lower by as much in "
+        "the middle third than in both others.",
         "Set the governor to performance, look at cooling and the power cap (turbostat), measure again.",
     ),
     Kind(

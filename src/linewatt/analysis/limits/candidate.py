@@ -123,6 +123,6 @@ class Candidate:
     port: str | None = None
     """the one of several data ports that it is about"""
     load_niced: bool = False
-    """of a CPU: whether the load there is niced, so that what runs niced does not give way to it"""
+    """of a CPU: whether what runs niced does not give way to the load there"""
     two_roles: bool = False
     """whether its host sends and receives, so that its name stands where else that of its role does"""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.findings.limits import FULL
 from linewatt.model import CpuShares, EndResult, Flag, OtherProcess, Trial
+from linewatt.units import format_percent
 
 ROLES: dict[Kind, str] = {
     "receiver-irq-cpu": "the receiver's IRQ CPU",
@@ -28,6 +29,8 @@ _KEPT = {
 """the same, of CPUs that the load runs on"""
 KERNEL_ONLY = 0.02
 """An IRQ CPU with less usr than this part of its sys runs kernel threads, as threaded NAPI: receive work."""
+WAITED_FOR_NICED = 0.1
+"""of the time: who waits so long beside what runs niced is not preferred to it"""
 MOSTLY, SOME_PACKETS = 0.5, 0.01
 """of what is used of a CPU, and of the packets that a host took"""
 _MPSTAT = "1 − idle − nice of mpstat over the window; one CPU is 1"
@@ -40,7 +43,7 @@ def count(shares: CpuShares) -> int:
 
 def used(shares: CpuShares, *, load_niced: bool = False) -> float:
     """What the load could not have had: busy, and what a hypervisor took. What runs niced gives way to it,
-    unless the load is niced itself (``load_niced``); virtual machines that run there do not.
+    unless it has to share with it (``load_niced``, :func:`niced_counts`); virtual machines there do not.
 
     Of a CPU that a table tells of, what is neither idle nor named is taken for busy.
     """
@@ -49,14 +52,26 @@ def used(shares: CpuShares, *, load_niced: bool = False) -> float:
     return 1 - shares.idle_ratio - niced
 
 
-def is_niced(end: EndResult) -> bool:
-    """Whether the load at an end gives way to others as what is niced does."""
-    return bool(end.load_nice)
+def niced_counts(end: EndResult) -> bool:
+    """Whether what runs niced at an end takes the CPU from the load: the load is niced, too, or had to wait.
+
+    Nice values weigh within one session (sched_autogroup) or control group alone: between two of them niced
+    ones have their full part.
+    """
+    limits = end.outside_limits
+    throttled = limits is not None and any(cgroup.throttled_s for cgroup in limits.cgroups)
+    waited = (end.load_waited_ratio or 0.0) >= WAITED_FOR_NICED and not throttled
+    return bool(end.load_nice) or waited
 
 
-def niced_words(end: EndResult) -> tuple[str, ...]:
-    """``the load runs at nice 10``."""
-    return (f"the load runs at nice {end.load_nice}",) if is_niced(end) else ()
+def _niced_words(end: EndResult, shares: CpuShares) -> tuple[str, ...]:
+    """``the load runs at nice 10``, or what was niced and took the CPU from it all the same."""
+    if end.load_nice:
+        return (f"the load runs at nice {end.load_nice}",)
+    niced = used(shares, load_niced=True) - used(shares)
+    if not niced_counts(end) or niced < WAITED_FOR_NICED:
+        return ()
+    return (f"{format_percent(niced)} of its time taken by what runs niced in another session or cgroup",)
 
 
 def cpu_candidates(trial: Trial) -> Iterator[Candidate]:
@@ -121,7 +136,7 @@ def _candidate(
     alone = hottest or role
     shared = next((one for one in end.shared_cpus if one.cpus == alone.cpus), None)
     blurred = hottest is None and count(role) > 1
-    busy = used(alone, load_niced=is_niced(end))
+    busy = used(alone, load_niced=niced_counts(end))
     return Candidate(
         kind=kind,
         end=end.role,
@@ -131,12 +146,12 @@ def _candidate(
         share=busy,
         source=_MPSTAT,
         otherwise="idle time on it",
-        evidence=(*notes, *niced_words(end)),
+        evidence=(*notes, *_niced_words(end, alone)),
         against=(f"single CPUs of these {count(role)} are not known: one may be full",) if blurred else (),
         host=end.host,
         cpu=alone,
         role=role,
-        load_niced=is_niced(end),
+        load_niced=niced_counts(end),
         shared=shared,
         processes=processes_on(end.other_processes, shared.cpus) if shared else (),
     )
@@ -172,7 +187,7 @@ def _elsewhere(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         return
     (number,) = alone.cpus
     serving = alone.soft_ratio + alone.irq_ratio
-    busy = used(alone, load_niced=is_niced(end))
+    busy = used(alone, load_niced=niced_counts(end))
     if busy < FULL or serving < MOSTLY * busy or not _serves(end, number):
         return
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"

@@ -7,6 +7,7 @@ by an eighth of that, and so it moves the mean.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
@@ -69,7 +70,8 @@ def throttled(end: EndResult) -> list[Flag]:
 
 
 def frequency(end: EndResult, readings: Sequence[Reading], window: Window) -> list[Flag]:
-    """Busy CPUs that ran slower at the end of the window than at its start, or below the base frequency."""
+    """Busy CPUs that ran slower at the end of the window than at its start, or for a while in between, or
+    below the base frequency."""
     by_name = {reading.source: reading for reading in readings}
     if not {"cpufreq", "mpstat"} <= by_name.keys():
         return []
@@ -152,16 +154,26 @@ def _slow(name: str, role: _Readings, end: EndResult, window: Window) -> Iterato
     base = end.base_frequency_hz
     if base is not None and mean < (1 - FREQUENCY_DIFFERENCE) * base:
         yield f"{who} ran at {mean / 1e9:.2f} GHz, its base frequency is {base / 1e9:.2f} GHz"
-    first, _, last = _thirds(role, means, window)
+    first, middle, last = _thirds(role, means, window)
     if min(len(first), len(last)) < MIN_READINGS:
         return
-    before, after = fmean(first), fmean(last)
-    noise = (stdev(first) ** 2 / len(first) + stdev(last) ** 2 / len(last)) ** 0.5
-    if before - after > max(FREQUENCY_DIFFERENCE * before, FREQUENCY_SDS * noise):
+    ghz = [mean * fmean(third) / 1e9 if third else math.nan for third in (first, middle, last)]
+    if _is_lower(last, first):
         yield (
-            f"{who} ran at {mean * before / 1e9:.2f} GHz in the first third of the window, "
-            f"at {mean * after / 1e9:.2f} GHz in the last"
+            f"{who} ran at {ghz[0]:.2f} GHz in the first third of the window, at {ghz[2]:.2f} GHz in the last"
         )
+    elif len(middle) >= MIN_READINGS and _is_lower(middle, first) and _is_lower(middle, last):
+        yield (
+            f"{who} ran at {ghz[1]:.2f} GHz in the middle third of the window, at {ghz[0]:.2f} GHz before "
+            f"and at {ghz[2]:.2f} GHz after"
+        )
+
+
+def _is_lower(third: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether a third of the window is below another by more than its noise explains."""
+    noise = (stdev(third) ** 2 / len(third) + stdev(other) ** 2 / len(other)) ** 0.5
+    fell = fmean(other) - fmean(third)
+    return fell > max(FREQUENCY_DIFFERENCE * fmean(other), FREQUENCY_SDS * noise)
 
 
 def _thirds(role: _Readings, means: Mapping[int, float], window: Window) -> list[list[float]]:

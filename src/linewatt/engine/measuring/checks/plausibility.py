@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watts that cannot be: more out than in, more than the supplies can give, parts without their sum. Pure."""
+"""Watts that cannot be: more out than in, more than the supplies can give, parts without their sum, CPUs that
+draw more than their host, another unit. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, Total, total
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total, cpu, total
 from linewatt.engine.measuring.cut import Seen
-from linewatt.findings.power import MAX_PSU_GAIN, MAX_RATING_RATIO, MIN_OUT_RATIO
+from linewatt.engine.measuring.ends import cpu_shares
+from linewatt.findings.power import (
+    LEAST_HOST_W,
+    LEAST_W_PER_CPU,
+    MAX_PSU_GAIN,
+    MAX_RATING_RATIO,
+    MIN_OUT_RATIO,
+    MOST_HOST_W,
+    MOST_W_PER_CPU,
+)
 from linewatt.model import EndResult, Flag, PowerResult
 from linewatt.records import Supplies
 
@@ -21,6 +31,8 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Both ends."""
     for end in seen.ends:
         yield from implausible(end, seen.setup.supplies.get(end.host))
+        yield from _of_another_unit(end, len(cpu_shares(seen.spec(end), seen.readings(end), seen.window)))
+        yield from _less_than_its_cpus(end, [other for other in seen.ends if other is not end])
 
 
 def implausible(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
@@ -67,7 +79,7 @@ def _sums(end: EndResult) -> Iterator[Flag]:
                 CODE,
                 f"{end.host}: {after.source} {SCOPE_WORDS[after.scope]}",
                 both,
-                "not every supply is read, or not all the time; Mbps/W by DC output is too high",
+                "not every supply is read, or not all the time, or what comes in feeds another host, too",
             )
         alike = before.source == after.source and (before.scope, after.scope) == ("psu-in", "psu-out")
         if not alike and _least(after) > _most(before) * (1 + MAX_PSU_GAIN):
@@ -77,6 +89,51 @@ def _sums(end: EndResult) -> Iterator[Flag]:
                 both,
                 "one of them does not cover the whole machine, or is wrong; find out before using either",
             )
+
+
+def _of_another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
+    """A whole host that takes next to nothing, or as much as a hall: its meter's unit is another one."""
+    least_w = max(LEAST_HOST_W, LEAST_W_PER_CPU * cpus)
+    most_w = MOST_HOST_W + MOST_W_PER_CPU * cpus
+    for scope in FROM_THE_GRID:
+        whole = _whole(end, scope)
+        if not isinstance(whole, Total) or least_w <= whole.power_w <= most_w:
+            continue
+        shown = f"{whole.power_w:,.{0 if whole.power_w > most_w else 3}f}"
+        limit = f"at least {least_w:g}" if whole.power_w < least_w else f"at most {most_w:,g}"
+        yield Flag(
+            CODE,
+            f"{end.host}: {whole.source} {SCOPE_WORDS[scope]}",
+            f"{shown} W, and a host of {cpus} CPUs takes {limit} W",
+            "look at the unit that the meter has (mW, W, kW) and at its scale in the campaign file",
+        )
+        return
+
+
+def _less_than_its_cpus(end: EndResult, others: Sequence[EndResult]) -> Iterator[Flag]:
+    """CPUs that draw more than the whole host: one of the two is another host's."""
+    of_cpus, whole = cpu(_readings(end)), _smallest_whole(end)
+    if not isinstance(of_cpus, Total) or whole is None:
+        return
+    if _least(of_cpus) <= _most(whole) * (1 + MAX_PSU_GAIN):
+        return
+    fitting = [
+        f"; that of {other.host} would fit ({_words(its)})"
+        for other in others
+        if (its := _smallest_whole(other)) is not None and _most(its) >= of_cpus.power_w
+    ]
+    yield Flag(
+        CODE,
+        f"{end.host}: {whole.source} {SCOPE_WORDS[whole.scope]}",
+        f"{_words(of_cpus)} against {_words(whole)}{''.join(fitting[:1])}",
+        "one of them is wrong or not of this host: look whether those of two hosts were exchanged",
+    )
+
+
+def _smallest_whole(end: EndResult) -> Total | None:
+    """What is nearest to the parts of a host: the last in the way of the power that is read."""
+    wholes = [whole for scope in FROM_THE_GRID if isinstance(whole := _whole(end, scope), Total)]
+    return wholes[-1] if wholes else None
 
 
 def _above_rating(end: EndResult, supplies: Supplies) -> Iterator[Flag]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import median
+from typing import NamedTuple
 
 from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
@@ -166,18 +167,34 @@ def _is_of(cpu: str, cpus: set[int] | None) -> bool:
 def power(end: EndResult, readings: Sequence[Reading], window: Window) -> list[Flag]:
     """Watts of a host, reading by reading, although throughput and CPU use are steady."""
     sources = {reading.source: reading for reading in readings}
-    told = [said for one in end.power if (said := _power(one, sources.get(one.source), window))]
-    if not told:
+    changes = [
+        change for result in end.power if (change := _power(result, sources.get(result.source), window))
+    ]
+    if not changes:
         return []
-    more = f"; so do {len(told) - 1} other channels" if len(told) > 1 else ""
+    first, *others = changes
+    opposite = [change for change in others if change.rise_w * first.rise_w < 0]
+    alike = len(others) - len(opposite)
+    more = f"; so do {alike} other channels" if alike else ""
+    if opposite:
+        way = "falls" if first.rise_w > 0 else "rises"
+        more += f"; {opposite[0].channel} {way} meanwhile, by {format_significant(abs(opposite[0].rise_w))} W"
     advice = (
         "throughput and CPU use were steady, so look at fans, temperature, a power cap, and whether the "
         "meter averages over a time that began before the window"
     )
-    return [Flag("power-unsteady", end.host, told[0] + more, advice)]
+    return [Flag("power-unsteady", end.host, first.words + more, advice)]
 
 
-def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | None:
+class _Change(NamedTuple):
+    """How a channel changed within the window: by how much it rose (0: it went up and down), and in words."""
+
+    channel: str
+    rise_w: float
+    words: str
+
+
+def _power(one: PowerResult, reading: Reading | None, window: Window) -> _Change | None:
     follows = one.scope.partition(":")[0] in FOLLOW_THE_CPU and one.provenance != "estimate"
     if reading is None or one.updates < steadiness.FEWEST or not follows:
         return None
@@ -188,7 +205,7 @@ def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | N
     if shape is None or _extent(shape) < LEAST_STEPS * (one.step_w or 0.0):
         return None
     said = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
-    return f"{one.source} {one.channel} {said.of(shape)}"
+    return _Change(one.channel, _rise(shape), f"{one.source} {one.channel} {said.of(shape)}")
 
 
 def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float]:
@@ -198,6 +215,17 @@ def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float
         if not distant or time_s - distant[-1][0] >= seconds * (1 - CLOSE):
             distant.append((time_s, value))
     return [value for _, value in distant]
+
+
+def _rise(shape: shapes.Shape) -> float:
+    """By how much it rose, or was higher for a while; 0 of a wave."""
+    match shape:
+        case steadiness.Step(_, first, last) | steadiness.Slope(first, last):
+            return last - first
+        case shapes.Segment(_, _, inside, outside) | shapes.Lows(_, _, _, inside, outside):
+            return inside - outside
+        case shapes.Wave():
+            return 0.0
 
 
 def _extent(found: shapes.Shape) -> float:
