@@ -95,6 +95,12 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("A CPU quota of a container or service holds the load", ("cpu-quota-throttled",)),
         Lie("A cpuset or an inherited affinity leaves the load fewer CPUs than planned", ("cpus-withheld",)),
         Lie("The load is niced, and mpstat shows its time as what gives way", ("load-priority",)),
+        Lie(
+            "Niced work of another session is served as if it were not niced",
+            ("limiting-cpu-shared",),
+            "it counts against the CPU where the load had to wait for it",
+        ),
+        Lie("A clock that dipped and came back", ("frequency-dropped",)),
         Lie("A real-time process takes the load's CPU first", ("load-outranked",)),
         Lie("Reclaim and swap slow the load without any CPU being full", ("memory-pressure",)),
         Lie(

@@ -16,6 +16,10 @@ buffer that limits is not full all the time: what is let through is sent first, 
 THROTTLED = 0.5
 """of the periods of a CPU quota: it was used up in so many that the load would be faster without it, though a TCP
 that waits for the other end, or for what it queued meanwhile, does not use it up in each"""
+IN_TURN = 0.9
+"""of the readings: softirqs that fill one CPU in so many of them, not always the same one, limit as on one"""
+IN_TURN_BESIDE = 0.5
+"""of the time of any other CPU at such a reading: where another serves as many, work is spread, not moved"""
 TIE = 0.02
 """Candidates as near to full as this are named together."""
 REACHED = 0.98

@@ -252,6 +252,8 @@ class EndResult:
     load_waited_ratio: float | None = None
     """part of the time between the two reads that the load's thread which waited most waited for a CPU, by
     by the scheduler's account; None: not known"""
+    softirq_in_turn: CpuShares | None = None
+    """of softirqs that went from CPU to CPU: the one that they filled at each reading, mean over readings"""
     load_nice: int | None = None
     """the highest nice value of the load's threads, where it is above 0: others are preferred to them"""
 

@@ -122,6 +122,7 @@ OF_SOME = OF_FEW | {
     "outside_limits",
     "load_waited_ratio",
     "load_nice",
+    "softirq_in_turn",
     "scheduling",
     "nice",
 }

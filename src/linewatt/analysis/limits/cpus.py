@@ -85,6 +85,7 @@ def cpu_candidates(trial: Trial) -> Iterator[Candidate]:
             yield from _unpinned(trial, end)
         else:
             yield from _elsewhere(trial, end)
+        yield from _in_turn(trial, end)
 
 
 def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
@@ -193,6 +194,22 @@ def _elsewhere(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     notes = (f"CPU {number}, which has neither role", *_squeezed(end), *_slowed(trial, end))
     yield _candidate(kind, end, alone, alone, notes)
+
+
+def _in_turn(trial: Trial, end: EndResult) -> Iterator[Candidate]:
+    """Receive work that was moved from CPU to CPU in the window, and filled each while it was there."""
+    shares = end.softirq_in_turn
+    busiest = end.hottest
+    if shares is None or (busiest is not None and used(busiest, load_niced=niced_counts(end)) >= FULL):
+        return
+    if shares.soft_ratio + shares.irq_ratio < MOSTLY * used(shares):
+        return
+    if not any(_serves(end, cpu) for cpu in shares.cpus):
+        return
+    kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
+    cpus = " and ".join(map(str, shares.cpus))
+    notes = (f"softirqs filled CPUs {cpus} in turn, one at a time", *_slowed(trial, end))
+    yield _candidate(kind, end, shares, shares, notes)
 
 
 def _serves(end: EndResult, cpu: int) -> bool:

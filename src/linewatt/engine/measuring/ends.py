@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.limits.cpus import used
-from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, overlap_s
+from linewatt.findings.limits import FULL, IN_TURN, IN_TURN_BESIDE
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
@@ -58,6 +60,7 @@ def end_result(  # noqa: PLR0913  an end has this many sides
         hottest_app=_hottest(app, shares, load_nice),
         hottest_irq=_hottest(host.irq_cpus or (), shares, load_nice),
         hottest=_hottest(tuple(shares), shares, load_nice),
+        softirq_in_turn=_softirq_in_turn(tuple(shares), cpu, window) if cpu else None,
         steal_cores=_stolen(shares),
         busy_frequency_hz=busy_hz,
         load_nice=load_nice,
@@ -71,6 +74,39 @@ def _hottest(
     known = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
     busy_ratio = partial(used, load_niced=bool(load_nice))
     return max(known, key=busy_ratio) if known and len(known) == len(cpus) else None
+
+
+def _softirq_in_turn(cpus: Sequence[int], reading: Reading, window: Window) -> CpuShares | None:
+    """The CPU that softirqs filled at each reading, where it is not always the same: they were moved, and the
+    mean of no CPU shows it."""
+    inside = [
+        record
+        for record in reading.records
+        if window.start_s <= record.time_s - record.span_s and record.time_s <= window.end_s
+    ]
+    filled: list[CpuShares] = []
+    for record in inside:
+        first, second = _most_serving(cpus, record)
+        shares = None if first is None else _one_cpu(first[0], record.values.get)
+        if shares is not None and used(shares) >= FULL and second < IN_TURN_BESIDE:
+            filled.append(shares)
+    in_turn = {shares.cpus for shares in filled}
+    if len(in_turn) < 2 or len(filled) < IN_TURN * len(inside):
+        return None
+    return mean_shares(filled)
+
+
+def _most_serving(cpus: Sequence[int], record: Record) -> tuple[tuple[int, float] | None, float]:
+    """The CPU with most interrupt and softirq time, how much that is, and how much the next one has."""
+    serving = sorted(
+        (-(soft + (record.values.get(f"cpu{cpu}.irq_ratio") or 0.0)), cpu)
+        for cpu in cpus
+        if (soft := record.values.get(f"cpu{cpu}.soft_ratio")) is not None
+    )[:2]
+    if not serving:
+        return None, 0.0
+    most, cpu = serving[0]
+    return (cpu, -most), -serving[1][0] if len(serving) > 1 else 0.0
 
 
 def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> dict[int, CpuShares | None]:

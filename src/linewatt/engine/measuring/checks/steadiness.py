@@ -175,7 +175,7 @@ def power(end: EndResult, readings: Sequence[Reading], window: Window) -> list[F
     first, *others = changes
     opposite = [change for change in others if change.rise_w * first.rise_w < 0]
     alike = len(others) - len(opposite)
-    more = f"; so do {alike} other channels" if alike else ""
+    more = f"; so do {alike} other channels" if alike > 1 else "; so does another channel" if alike else ""
     if opposite:
         way = "falls" if first.rise_w > 0 else "rises"
         more += f"; {opposite[0].channel} {way} meanwhile, by {format_significant(abs(opposite[0].rise_w))} W"
