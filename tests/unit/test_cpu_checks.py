@@ -105,6 +105,33 @@ def test_a_frequency_that_falls_in_the_window_is_told() -> None:
     assert "governor to performance" in flag.advice
 
 
+DIPPED: list[float | None] = [*[3.0e9] * 4, *[2.84e9] * 4, *[3.0e9] * 4]
+
+
+def test_a_frequency_that_dips_in_mid_window_is_told() -> None:
+    (flag,) = cpu_checks.frequency(END, [cpufreq(cpu0=DIPPED), BUSY], WINDOW)
+    assert flag.evidence == (
+        "app CPU 0 ran at 2.84 GHz in the middle third of the window, at 3.00 GHz before and at 3.00 GHz "
+        "after"
+    )
+
+
+@pytest.mark.parametrize(
+    "course",
+    [
+        [*[3.0e9] * 4, *[2.86e9] * 4, *[3.0e9] * 4],
+        [*[2.84e9] * 8, *[3.0e9] * 4],
+        [*[3.0e9] * 4, *[3.3e9] * 4, *[3.0e9] * 4],
+        [*[3.0e9] * 4, 2.0e9, 3.4e9, 2.2e9, 3.3e9, *[3.0e9] * 4],
+        [*[3.0e9] * 4, 2.4e9, 2.4e9, None, None, *[3.0e9] * 4],
+    ],
+    ids=["a small dip", "it rises", "it was faster", "wild", "too few readings to tell"],
+)
+def test_a_middle_third_that_proves_nothing_raises_nothing(course: list[float | None]) -> None:
+    end = replace(END, base_frequency_hz=None)
+    assert cpu_checks.frequency(end, [cpufreq(cpu0=course), BUSY], WINDOW) == []
+
+
 def test_a_role_below_the_base_frequency_is_told() -> None:
     capped = cpufreq(cpu0=STEADY, cpu1=STEADY, cpu4=[1.2e9] * 12)
     (flag,) = cpu_checks.frequency(END, [capped, BUSY], WINDOW)

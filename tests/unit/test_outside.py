@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.test_throttling import UPTIME, written
@@ -141,8 +142,8 @@ def test_the_read_back_reads_a_niced_process() -> None:
     assert [one.nice for one in answer.threads] == [os.nice(0) + 5]
 
 
-def thread(pid: int = 1000, allowed: tuple[int, ...] = (APP,), **fields: object) -> Thread:
-    return replace(Thread(pid, pid, allowed[0], 1200, allowed, migrations=3), **fields)  # type: ignore[arg-type]
+def thread(pid: int = 1000, allowed: tuple[int, ...] = (APP,), **fields: Any) -> Thread:
+    return replace(Thread(pid, pid, allowed[0], 1200, allowed, migrations=3), **fields)
 
 
 def flags(change: Change) -> list[Flag]:
@@ -196,14 +197,13 @@ def test_a_process_that_is_on_other_cpus_altogether_was_moved() -> None:
         ({"nice": 0, "scheduling": "idle"}, "in the class idle"),
     ],
 )
-def test_a_load_of_another_priority_is_a_note(fields: dict[str, object], words: str) -> None:
+def test_a_load_of_another_priority_is_a_note(fields: dict[str, Any], words: str) -> None:
     (flag,) = flags(at_both("h1", thread(**fields)))
     assert (flag.code, flag.evidence) == ("load-priority", f"process 1000 runs {words}")
 
 
-def real_time(cores: float = 0.3, **fields: object) -> OtherProcess:
-    usual = OtherProcess("control", 63, (APP,), cores, scheduling="real-time", nice=0)
-    return replace(usual, **fields)  # type: ignore[arg-type]
+def real_time(cores: float = 0.3, **fields: Any) -> OtherProcess:
+    return replace(OtherProcess("control", 63, (APP,), cores, scheduling="real-time", nice=0), **fields)
 
 
 def outranked(*others: OtherProcess, load: Change | None = None) -> list[Flag]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linewatt.engine.measuring.checks.plausibility import implausible
+from linewatt.engine.measuring.checks.plausibility import another_unit, implausible, less_than_its_cpus
 from linewatt.model import EndResult, PowerResult, Provenance
 from linewatt.records import Supplies
 
@@ -40,6 +40,65 @@ def evidence(*power: PowerResult, supply: Supplies | None = None) -> list[str]:
     found = list(implausible(end, supply))
     assert {flag.code for flag in found} <= {"power-implausible"}
     return [f"{flag.where}: {flag.evidence}" for flag in found]
+
+
+def host(name: str, *power: PowerResult) -> EndResult:
+    return EndResult(name, "receiver", 1.0, None, None, None, None, power=power)
+
+
+@pytest.mark.parametrize(
+    ("scope", "power_w", "cpus", "said"),
+    [
+        ("wall", 0.99, 4, "0.990 W, and a host of 4 CPUs takes at least 1 W"),
+        ("wall", 1.0, 4, None),
+        ("psu-in:PSU1", 1.2, 64, "1.200 W, and a host of 64 CPUs takes at least 3.2 W"),
+        ("wall", 1.2, 0, None),
+        ("system", 5_401.0, 4, "5,401 W, and a host of 4 CPUs takes at most 5,400 W"),
+        ("system", 5_400.0, 4, None),
+        ("system", 14_300.0, 224, None),
+        ("psu-out:PSU1", 190_000.0, 224, "190,000 W, and a host of 224 CPUs takes at most 27,400 W"),
+        ("package:0", 0.2, 64, None),
+    ],
+)
+def test_a_host_that_takes_what_none_can_has_a_meter_of_another_unit(
+    scope: str, power_w: float, cpus: int, said: str | None
+) -> None:
+    assert [flag.evidence for flag in another_unit(host("h1", watts(scope, power_w)), cpus)] == (
+        [] if said is None else [said]
+    )
+
+
+def test_of_several_scopes_the_first_tells_of_the_unit() -> None:
+    (flag,) = another_unit(host("h1", watts("psu-out:PSU1", 0.2), watts("psu-in:PSU1", 0.22)), 4)
+    assert flag.where == "h1: bmc PSU AC in"
+
+
+def test_cpus_that_draw_more_than_their_host_are_told_with_the_host_that_would_fit() -> None:
+    small = host("h1", watts("psu-out:PSU1", 100.0), watts("package:0", 106.0, "rapl"))
+    large = host("h2", watts("psu-out:PSU1", 200.0))
+    (flag,) = less_than_its_cpus(small, [large])
+    assert flag.where == "h1: bmc PSU DC out"
+    assert flag.evidence == (
+        "106.0 W of CPU package (RAPL) (rapl) against 100.0 W of PSU DC out (bmc); that of h2 would fit "
+        "(200.0 W of PSU DC out (bmc))"
+    )
+    (alone,) = less_than_its_cpus(small, [host("h2", watts("psu-out:PSU1", 105.9)), host("h3")])
+    assert "fit" not in alone.evidence
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        (watts("psu-out:PSU1", 100.0), watts("package:0", 105.0, "rapl")),
+        (watts("psu-out:PSU1", 100.0, uncertainty_w=5.0), watts("package:0", 112.0, uncertainty_w=3.0)),
+        (watts("psu-out:PSU1", 100.0), watts("package:0", 300.0, "rapl", provenance="estimate")),
+        (watts("package:0", 300.0, "rapl"),),
+        (watts("psu-out:PSU1", 100.0),),
+        (watts("psu-in:PSU1", 100.0), watts("cpu:all", None)),
+    ],
+)
+def test_cpus_within_the_errors_of_their_hosts_meter_contradict_nothing(own: tuple[PowerResult, ...]) -> None:
+    assert list(less_than_its_cpus(host("h1", *own), [])) == []
 
 
 def test_a_supply_that_gives_more_than_it_takes() -> None:

@@ -171,7 +171,7 @@ def _slow(name: str, role: _Readings, end: EndResult, window: Window) -> Iterato
 
 def _is_lower(third: Sequence[float], other: Sequence[float]) -> bool:
     """Whether a third of the window is below another by more than its noise explains."""
-    noise = (stdev(third) ** 2 / len(third) + stdev(other) ** 2 / len(other)) ** 0.5
+    noise = math.sqrt(stdev(third) ** 2 / len(third) + stdev(other) ** 2 / len(other))
     fell = fmean(other) - fmean(third)
     return fell > max(FREQUENCY_DIFFERENCE * fmean(other), FREQUENCY_SDS * noise)
 

@@ -31,8 +31,8 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Both ends."""
     for end in seen.ends:
         yield from implausible(end, seen.setup.supplies.get(end.host))
-        yield from _of_another_unit(end, len(cpu_shares(seen.spec(end), seen.readings(end), seen.window)))
-        yield from _less_than_its_cpus(end, [other for other in seen.ends if other is not end])
+        yield from another_unit(end, len(cpu_shares(seen.spec(end), seen.readings(end), seen.window)))
+        yield from less_than_its_cpus(end, [other for other in seen.ends if other is not end])
 
 
 def implausible(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
@@ -91,7 +91,7 @@ def _sums(end: EndResult) -> Iterator[Flag]:
             )
 
 
-def _of_another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
+def another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
     """A whole host that takes next to nothing, or as much as a hall: its meter's unit is another one."""
     least_w = max(LEAST_HOST_W, LEAST_W_PER_CPU * cpus)
     most_w = MOST_HOST_W + MOST_W_PER_CPU * cpus
@@ -110,7 +110,7 @@ def _of_another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
         return
 
 
-def _less_than_its_cpus(end: EndResult, others: Sequence[EndResult]) -> Iterator[Flag]:
+def less_than_its_cpus(end: EndResult, others: Sequence[EndResult]) -> Iterator[Flag]:
     """CPUs that draw more than the whole host: one of the two is another host's."""
     of_cpus, whole = cpu(_readings(end)), _smallest_whole(end)
     if not isinstance(of_cpus, Total) or whole is None:
