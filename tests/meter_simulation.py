@@ -12,6 +12,7 @@ import numpy as np
 
 from linewatt.analysis.power import meters
 from linewatt.analysis.power.energy import Energy, Meter, from_power
+from linewatt.missing import Missing
 from linewatt.model import Window
 from linewatt.sensors.power.dynamics import Dynamics
 
@@ -136,7 +137,7 @@ class Outcome:
     """One window: the true mean, and what was made of the readings."""
 
     true_w: float
-    found: Energy | str
+    found: Energy | Missing
     window_s: float
 
     @property

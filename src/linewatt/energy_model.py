@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from linewatt.findings.meters import ENERGY_STEPS
+from linewatt.missing import Missing
 from linewatt.sensors.power.dynamics import student_t
 
 COLUMNS = 3
@@ -95,16 +96,18 @@ class Resolution:
     scatter_w: float
 
 
-def resolution(states: Sequence[tuple[float, float]], trials: int) -> Resolution | str:
+def resolution(states: Sequence[tuple[float, float]], trials: int) -> Resolution | Missing:
     """What states, each (bit/s, packets/s) in so many trials, let be told; or why nothing."""
     import numpy as np
 
     traffic = Traffic(*zip(*states, strict=True))
     number = len(traffic.groups)
     if number < FEWEST_STATES:
-        return f"{number} states of traffic: three figures meet any three; {FEWEST_STATES} are needed"
+        return Missing(
+            f"{number} states of traffic: three figures meet any three; {FEWEST_STATES} are needed"
+        )
     if traffic.collinear:
-        return traffic.collinear
+        return Missing(traffic.collinear)
     reaches = traffic.meter_reaches(traffic.weights, np.ones(len(states)))
     least = [
         max(reach, ENERGY_STEPS / float(np.ptp(one)))

@@ -15,6 +15,7 @@ from linewatt.engine.events import Ended
 from linewatt.features.lab import api as lab
 from linewatt.features.rehearse.command import _rehearse_on_guests, guest_names
 from linewatt.features.rehearse.edits import changes_of
+from linewatt.missing import Missing
 
 pytestmark = pytest.mark.lab
 
@@ -26,7 +27,7 @@ def test_a_tunnel_between_the_hosts_is_made_between_those_that_stand_in(tmp_path
     name = f"t{os.getpid()}-rehearse"
     try:
         one = lab.up(lab.LabRequest(name=name, hosts=2, bmc=False, rate="1gbit"))
-        names = guest_names(campaign, dict.fromkeys(campaign.hosts, "not asked"), one)
+        names = guest_names(campaign, dict.fromkeys(campaign.hosts, Missing("not asked")), one)
         rehearsed, loaded = _rehearse_on_guests(path, campaign, one, names)
     finally:
         lab.down(name)

@@ -14,6 +14,7 @@ from tests.unit.conftest import Run
 from linewatt.features.calibration.delay import Delay
 from linewatt.features.calibration.line import Line
 from linewatt.features.calibration.stored import calibrations
+from linewatt.missing import Missing
 from linewatt.store.verify import verify
 
 PLANTED = Meter(gain=0.04, offset_w=6.0, delay_s=3.0, step_w=1.0)
@@ -102,8 +103,8 @@ def test_what_cannot_be_compared_is_said_in_words(
     meter: Meter, reference: Meter, stairs: Staircase, why: str
 ) -> None:
     found = compared(1, meter, reference, stairs)
-    assert isinstance(found.line, str)
-    assert why in found.line
+    assert isinstance(found.line, Missing)
+    assert why in found.line.reason
     assert found.delay is None
 
 

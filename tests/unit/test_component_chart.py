@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from linewatt.analysis.power.components import Breakdown, MeasuredParts, breakdown
 from linewatt.analysis.power.totals import Total
+from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.records import Component
 from linewatt.report.charts.figure import render_svg
@@ -98,12 +99,12 @@ def test_a_negative_rest_is_said_and_draws_no_bar() -> None:
 
 
 def test_without_the_system_there_is_neither_rest_nor_system() -> None:
-    found = breakdown("dut", "no source of system power is named", MeasuredParts({}, ()), DECLARED)
+    found = breakdown("dut", Missing("no source of system power is named"), MeasuredParts({}, ()), DECLARED)
     assert [row["part"] for row in component_rows(found)] == ["12 × DDR5 module", "Network card", "Idle SSD"]
 
 
 def test_nothing_to_draw_is_no_chart() -> None:
-    assert component_spec(breakdown("dut", "unknown", MeasuredParts({}, ()), ())) is None
+    assert component_spec(breakdown("dut", Missing("unknown"), MeasuredParts({}, ()), ())) is None
 
 
 def test_parts_of_one_name_are_two_bars() -> None:

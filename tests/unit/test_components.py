@@ -23,6 +23,7 @@ from linewatt.analysis.power.components import (
     measured_parts,
 )
 from linewatt.analysis.power.totals import Total
+from linewatt.missing import Missing
 from linewatt.model import PowerResult, Provenance, Trial
 from linewatt.records import Component, ComponentKind
 
@@ -127,7 +128,7 @@ def test_nothing_made_of_simulated_watts_looks_measured_or_estimated() -> None:
 
 
 def test_without_the_system_there_are_parts_and_no_rest() -> None:
-    found = breakdown("dut", "no source of system power is named", NOTHING_MEASURED, [SSD])
+    found = breakdown("dut", Missing("no source of system power is named"), NOTHING_MEASURED, [SSD])
     assert (found.system_w, found.rest, found.reason) == (None, None, "no source of system power is named")
     assert watts_of(found) == {"Idle SSD": 2}
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 
 from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
+from linewatt.missing import Missing
 from linewatt.model import Window
 from linewatt.sensors.counters import counter_delta
 from linewatt.sensors.power.dynamics import Dynamics
@@ -101,8 +102,8 @@ def test_any_course_of_steps_is_within_the_uncertainty(
 )
 def test_what_is_not_covered_gives_no_number(readings: list[tuple[float, float | None]], why: str) -> None:
     found = from_power(readings, WINDOW, BMC)
-    assert isinstance(found, str)
-    assert why in found
+    assert isinstance(found, Missing)
+    assert why in found.reason
 
 
 def test_a_gap_outside_the_window_does_not_matter() -> None:
@@ -149,7 +150,7 @@ def test_a_total_in_steps_is_off_by_no_more_than_it_says(power_w: float, step_j:
     delta = counter_delta(totals, WINDOW)
     assert delta.value is not None
     found = from_total(totals, WINDOW, Meter(0.5, step_j=step_j), delta.value)
-    if isinstance(found, str):
+    if isinstance(found, Missing):
         assert power_w * WINDOW.seconds < 2 * step_j
     else:
         assert abs(found.energy_j - power_w * WINDOW.seconds) <= found.uncertainty_j + 1e-6
@@ -173,7 +174,7 @@ def test_a_total_that_is_held_is_off_by_no_more_than_it_says(
     delta = counter_delta(totals, window)
     assert delta.value is not None
     found = from_total(totals, window, Meter(1.0), delta.value)
-    if isinstance(found, str):
+    if isinstance(found, Missing):
         assert window.seconds < refresh_s
     else:
         assert abs(found.energy_j - 6000.0) <= found.uncertainty_j + 1e-6
@@ -182,15 +183,17 @@ def test_a_total_that_is_held_is_off_by_no_more_than_it_says(
 def test_a_total_that_does_not_move_is_no_0_w() -> None:
     """A PDU counts in 0.1 kWh: 20 minutes of 300 W."""
     totals: list[tuple[float, float | None]] = [(99.0 + i, 3.6e8) for i in range(9)]
-    assert from_total(totals, WINDOW, Meter(1.0, step_j=360_000.0), counted_j=0.0) == (
+    assert from_total(totals, WINDOW, Meter(1.0, step_j=360_000.0), counted_j=0.0) == Missing(
         "its total did not move in the window, in steps of 360000 J"
     )
-    assert from_total(totals, WINDOW, Meter(1.0), counted_j=0.0) == "its total did not move in the window"
+    assert from_total(totals, WINDOW, Meter(1.0), counted_j=0.0) == Missing(
+        "its total did not move in the window"
+    )
 
 
 def counted(
     total: Callable[[float], float], meter: Meter = QUICK_TOTAL, wraps_at: float | None = None
-) -> Energy | str:
+) -> Energy | Missing:
     """A total, read each second, over a minute."""
     window = Window(100.0, 160.0)
     totals: list[tuple[float, float | None]] = [(90.0 + i, total(90.0 + i)) for i in range(80)]
@@ -213,10 +216,10 @@ def test_a_total_that_moved_once_is_known_no_better_than_by_that_move(moved_s: f
 
 def test_a_total_that_stops_in_the_window_gives_no_number() -> None:
     """300 W until half of the minute, then a BMC that hangs: half of the joules are no 150 W."""
-    assert counted(lambda time_s: 300.0 * min(time_s, 130.0)) == (
+    assert counted(lambda time_s: 300.0 * min(time_s, 130.0)) == Missing(
         "its total stood still for 30.0 s of the window"
     )
-    assert counted(lambda time_s: 300.0 * (time_s - max(0.0, min(20.0, time_s - 110.0)))) == (
+    assert counted(lambda time_s: 300.0 * (time_s - max(0.0, min(20.0, time_s - 110.0)))) == Missing(
         "its total stood still for 21.0 s of the window"
     ), "and goes on from where it stood"
 

@@ -19,6 +19,7 @@ from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.energy_model import Resolution, Traffic, resolution
 from linewatt.findings.meters import ENERGY_STEPS
+from linewatt.missing import Missing
 
 METER = {"driver": "ipmi", "address": "192.0.2.9", "user": "u", "password_env": "P"}
 
@@ -157,8 +158,8 @@ def test_more_trials_stand_more_scatter_and_show_no_finer_energy() -> None:
 )
 def test_what_tells_nothing_says_why(traffic: list[tuple[float, float]], why: str) -> None:
     found = resolution(traffic, 5)
-    assert isinstance(found, str)
-    assert why in found
+    assert isinstance(found, Missing)
+    assert why in found.reason
 
 
 def test_what_a_plan_says_is_what_a_fit_then_tells() -> None:
@@ -193,7 +194,7 @@ def test_a_step_that_is_larger_or_a_span_that_is_smaller_never_tells_more(
 ) -> None:
     told = resolution(states(sizes, kpps), 3)
     tenfold = resolution(states(sizes, [10 * one for one in kpps]), 3)
-    assert isinstance(told, str) == isinstance(tenfold, str)
+    assert isinstance(told, Missing) == isinstance(tenfold, Missing)
     if isinstance(told, Resolution) and isinstance(tenfold, Resolution):
         assert tenfold.packet_j == pytest.approx(told.packet_j / 10, rel=1e-3)
         assert tenfold.bit_j == pytest.approx(told.bit_j / 10, rel=1e-3)

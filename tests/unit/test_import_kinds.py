@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.unit.conftest import Run
 
-from linewatt.analysis.power.packet_energy import Reading, packet_energy
+from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
 from linewatt.analysis.soak.published_summary import published as soak_summary
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
@@ -21,6 +21,7 @@ from linewatt.features.tables import published
 from linewatt.features.tables.charts import of_means
 from linewatt.features.tables.kinds import KINDS, import_any
 from linewatt.features.tables.view import View, view
+from linewatt.missing import Missing
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.soak.diagram import published_diagram
 from linewatt.store.read import load
@@ -193,16 +194,18 @@ def test_planted_costs_are_found_and_two_sizes_have_no_interval() -> None:
 
     readings = [Reading(s, r, watts(s, r)) for s in (256, 512, 1024) for r in (1e10, 5e10, 9e10)]
     found = packet_energy(readings, 32, 58)
-    assert not isinstance(found, str)
+    assert isinstance(found, PacketEnergy)
     assert found.bit_j == pytest.approx(3e-12)
     assert found.packet_j == pytest.approx(13e-9)
     assert found.fits[0].base_w == pytest.approx(300)
     assert found.at(1024) == pytest.approx(found.fits[-1].packet_j)
     two = packet_energy(readings[:6], 32, 58)
-    assert not isinstance(two, str)
+    assert isinstance(two, PacketEnergy)
     assert (two.bit_reach_j, two.packet_reach_j) == (None, None)
-    assert packet_energy(readings[:3], 32, 58) == "1 packet size: two are needed to tell bits from packets"
-    assert packet_energy([*readings[:3], readings[3]], 32, 58) == (
+    assert packet_energy(readings[:3], 32, 58) == Missing(
+        "1 packet size: two are needed to tell bits from packets"
+    )
+    assert packet_energy([*readings[:3], readings[3]], 32, 58) == Missing(
         "packet size 512 B has one rate: two are needed for a slope"
     )
 

@@ -26,6 +26,7 @@ from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
 from linewatt.findings.meters import LONGER
 from linewatt.loads.iperf3.load import Iperf3
+from linewatt.missing import Missing
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Idle, IdleHost, Meter, Times
 from linewatt.sensors.power.base import PowerConfig
@@ -273,7 +274,7 @@ def test_a_window_that_turned_out_too_short_for_its_meter_loses_its_power_and_sa
         "the window); window.seconds: 145 would do"
     )
     assert flags == (Flag("power-window-too-short", "h1: bmc out", one.reason, LONGER),)
-    assert totals.system([one]) == f"bmc out: {one.reason}"
+    assert totals.system([one]) == Missing(f"bmc out: {one.reason}")
 
 
 def test_a_load_that_begins_late_is_shown_as_late() -> None:

@@ -26,6 +26,7 @@ from tests.meter_simulation import (
 from linewatt.analysis.power import meters
 from linewatt.analysis.power.energy import Energy, Meter, from_power
 from linewatt.analysis.power.meters import Model, Step
+from linewatt.missing import Missing
 from linewatt.model import Window
 from linewatt.sensors.power.dynamics import Dynamics, declared
 
@@ -306,8 +307,8 @@ def refused(meter: Meter, window_s: float, omit_s: float = 5.0) -> str:
     readings = [(start_s + t, 200.0 + 3 * (t // 30)) for t in range(-5, int(omit_s + window_s) + 3)]
     span = Window(start_s + omit_s, start_s + omit_s + window_s)
     found = from_power(readings, span, meter, Window(start_s, span.end_s + 2))
-    assert isinstance(found, str)
-    return found
+    assert isinstance(found, Missing)
+    return found.reason
 
 
 def test_a_window_that_is_too_short_says_which_would_do() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linewatt.missing import Missing
 from linewatt.network.build import describe
 from linewatt.network.description import HostNetwork
 from linewatt.network.framing import Encapsulation
@@ -42,7 +43,7 @@ def route(destination: str, interface: str, **more: Any) -> dict[str, Any]:
     return {"destination": destination, "next-hop-interface": interface, **more}
 
 
-def ends(path: NetworkPath | str) -> tuple[str, str, str, str]:
+def ends(path: NetworkPath | Missing) -> tuple[str, str, str, str]:
     assert isinstance(path, NetworkPath), path
     return path.sender.interface, path.sender.address, path.receiver.interface, path.receiver.address
 
@@ -69,7 +70,7 @@ def test_a_family_without_an_address_is_named_with_its_host() -> None:
         host("a", [vxlan("vx0", 1, "10.0.0.1/24", "fd00::1/64")]),
         host("b", [vxlan("vx0", 1, "10.0.0.2/24")]),
     )
-    assert path_between(a, b, "ipv6") == "host b has no ipv6 address in this network"
+    assert path_between(a, b, "ipv6") == Missing("host b has no ipv6 address in this network")
     assert isinstance(path_between(a, b, "ipv4"), NetworkPath)
 
 

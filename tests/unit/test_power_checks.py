@@ -15,6 +15,7 @@ from linewatt.analysis.power.summary import end_power
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power as power_checks
 from linewatt.engine.measuring.power import with_power
+from linewatt.missing import Missing
 from linewatt.model import Case, Channel, EndResult, Trial, Window
 from linewatt.sensors.power.dynamics import Dynamics
 
@@ -222,7 +223,7 @@ def test_the_systems_power_is_its_supplies_output_and_nothing_is_counted_twice()
 
 def test_one_supply_that_is_not_read_leaves_the_system_without_a_number() -> None:
     found = totals.system(end_of(reading({OUT: [100.0], OUT2: [None]})).power)
-    assert found == "bmc psu2_out: not available"
+    assert found == Missing("bmc psu2_out: not available")
 
 
 def test_a_standby_unit_at_0_w_leaves_the_sum_its_uncertainty() -> None:
@@ -236,14 +237,14 @@ def test_0_w_of_a_host_that_runs_is_no_reading(channel: Channel) -> None:
     """BMCs and meters that do not measure say 0: as a number it would be the most efficient host there is."""
     power = end_of(reading({channel: [0.0]})).power
     found = totals.cpu(power) if channel is CPU else totals.system(power)
-    assert found == f"bmc {channel.name}: 0 W of a host that runs is no reading"
+    assert found == Missing(f"bmc {channel.name}: 0 W of a host that runs is no reading")
 
 
 def test_a_total_that_may_be_twice_itself_or_nothing_is_no_figure() -> None:
     bound = OUT.step
     assert bound is not None
     found = totals.system(end_of(reading({OUT: [bound]})).power)
-    assert found == "bmc: 4 W known only to ± 4 W are no figure"
+    assert found == Missing("bmc: 4 W known only to ± 4 W are no figure")
     known = totals.system(end_of(reading({OUT: [2 * bound]})).power)
     assert isinstance(known, totals.Total)
     assert (known.power_w, known.uncertainty_w) == pytest.approx((8.0, 4.0))
@@ -272,7 +273,7 @@ def test_an_estimate_is_taken_only_where_nothing_measures() -> None:
     assert isinstance(alone, totals.Total)
     assert alone.provenance == "estimate"
     down = reading({replace(IN, scope="wall"): [None]}, source="pdu")
-    assert totals.system(end_of(model, down).power) == "pdu psu1_in: not available"
+    assert totals.system(end_of(model, down).power) == Missing("pdu psu1_in: not available")
 
 
 def test_a_total_that_was_reset_is_no_wrap() -> None:

@@ -12,6 +12,7 @@ from linewatt.analysis.flags.case import case_flags
 from linewatt.analysis.power.totals import Total, system
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power_source as checks
+from linewatt.missing import Missing
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Supplies
 
@@ -123,7 +124,7 @@ def test_the_system_is_what_no_reading_of_the_whole_contradicts(
     assert isinstance(found, Total)
     assert (found.scope, found.power_w) == (scope, power_w)
     alone = system(readings)
-    assert isinstance(alone, str) or alone.scope.startswith("psu-"), "without a whole nothing contradicts"
+    assert isinstance(alone, Missing) or alone.scope.startswith("psu-"), "without a whole nothing contradicts"
 
 
 def test_a_pdu_that_feeds_others_too_does_not_replace_the_supplies() -> None:

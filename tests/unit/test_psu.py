@@ -29,6 +29,7 @@ from linewatt.features.advice.psu.tables import (
     certified,
     read_efficiency_table,
 )
+from linewatt.missing import Missing
 
 PLATINUM = certified("platinum")
 GOLD = certified("gold")
@@ -79,14 +80,18 @@ def test_between_points_is_a_straight_line(load_ratio: float, wanted: float) -> 
 
 
 def test_below_the_first_point_there_is_a_reason_and_no_number() -> None:
-    assert PLATINUM.efficiency_ratio(0.199) == "19.9 % of the rating is below the table, which begins at 20 %"
+    assert PLATINUM.efficiency_ratio(0.199) == Missing(
+        "19.9 % of the rating is below the table, which begins at 20 %"
+    )
     assert TITANIUM.efficiency_ratio(0.15) == pytest.approx(0.92)
     assert "begins at 10 %" in str(TITANIUM.efficiency_ratio(0.05))
 
 
 def test_above_the_last_point_there_is_a_reason_and_no_number() -> None:
     table = read_efficiency_table(b"load_percent,efficiency_percent\n80,91\n20,90\n", "own.csv")
-    assert table.efficiency_ratio(0.81) == "81 % of the rating is above the table, which ends at 80 %"
+    assert table.efficiency_ratio(0.81) == Missing(
+        "81 % of the rating is above the table, which ends at 80 %"
+    )
 
 
 def test_two_800_w_units_need_320_w_to_reach_20_percent() -> None:

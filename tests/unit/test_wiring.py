@@ -83,7 +83,7 @@ from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
-from linewatt.store.soak.scan import Missing
+from linewatt.store.soak.scan import MissingChunks
 
 ROOT = Path(__file__).parents[2]
 PACED = case(rate_bps=5e9)
@@ -652,7 +652,7 @@ def _half_read(soak: Soak) -> Soak:
 
 SOAKS: dict[str, tuple[Shape, Callable[[Soak], Soak]]] = {
     "chunk-damaged": (CALM, lambda soak: replace(soak, damaged={Path("chunk-000001.parquet"): "cut off"})),
-    "chunk-missing": (CALM, lambda soak: replace(soak, missing=(Missing(1, 1, 1, 0.0, 30.0),))),
+    "chunk-missing": (CALM, lambda soak: replace(soak, missing=(MissingChunks(1, 1, 1, 0.0, 30.0),))),
     "client-saturated": (replace(CALM, cpu_share=0.99), lambda soak: soak),
     "counter-reset": (CALM, _with_a_reset),
     "drops-unexplained": (replace(CALM, drops_at=30), lambda soak: soak),

@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any, ClassVar, Literal
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.missing import Missing
 from linewatt.model import Direction, Family, TestName, is_tcp
 from linewatt.sizes import among, datagram_bytes
 
@@ -176,7 +177,7 @@ class ToldEnd:
     late_s: float
     asked: Asked
     own: LoadEnd
-    other: LoadEnd | str
+    other: LoadEnd | Missing
     told: str
     """which words of the file ``other`` is from"""
     text: str

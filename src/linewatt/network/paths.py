@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from linewatt.missing import Missing
 from linewatt.model import Family
 from linewatt.network.description import HostNetwork
 from linewatt.network.interfaces import MAIN_TABLE, Interface, InterfaceAddress
@@ -27,7 +28,7 @@ class NetworkPath:
         return NetworkPath(self.family, self.receiver, self.sender)
 
 
-def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> NetworkPath | str:
+def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> NetworkPath | Missing:
     """The way from one host to another in this network, or why there is none.
 
     Both ends must reach the other's address: in one subnet, or by a static route. What is encapsulated goes
@@ -36,7 +37,7 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
     """
     for end in (sender, receiver):
         if not end.addresses(family):
-            return f"host {end.host} has no {family} address in this network"
+            return Missing(f"host {end.host} has no {family} address in this network")
     out, back = _Table(sender, family), _Table(receiver, family)
     towards = [
         (far_address, ways)
@@ -53,7 +54,7 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
                 ranked.append((_rank(sender, receiver, path, is_direct), path))
     if ranked:
         return min(ranked, key=lambda candidate: candidate[0])[1]
-    return (
+    return Missing(
         f"no {family} addresses of hosts {sender.host} and {receiver.host} reach each other in this network: "
         "none are in one subnet, nor are there static routes at both ends"
     )

@@ -15,6 +15,7 @@ from itertools import pairwise
 from statistics import median_low
 from typing import NamedTuple
 
+from linewatt.missing import Missing
 from linewatt.model import Window
 
 MAX_GAP_INTERVALS = 3
@@ -65,8 +66,8 @@ def counter_delta(
     """
     readings = sorted((time_s, value) for time_s, value in values if value is not None)
     steps = _steps(tuple(time_s for time_s, _ in readings), window, interval_s)
-    if isinstance(steps, str):
-        return CounterDelta(None, steps)
+    if isinstance(steps, Missing):
+        return CounterDelta(None, steps.reason)
     total = lower_bound = upper_bound = 0.0
     for number, share in steps:
         before, after = readings[number][1], readings[number + 1][1]
@@ -80,12 +81,14 @@ def counter_delta(
 
 
 @lru_cache(maxsize=256)  # all counters of a record have their times in common
-def _steps(times_s: tuple[float, ...], window: Window, interval_s: float | None) -> tuple[_Step, ...] | str:
+def _steps(
+    times_s: tuple[float, ...], window: Window, interval_s: float | None
+) -> tuple[_Step, ...] | Missing:
     """The steps between readings that touch the window, or why the window is not covered by them."""
     if not times_s or times_s[0] > window.start_s or times_s[-1] < window.end_s:
-        return "its readings do not cover the window"
+        return Missing("its readings do not cover the window")
     if not any(window.start_s <= time_s <= window.end_s for time_s in times_s):
-        return "no reading inside the window"
+        return Missing("no reading inside the window")
     lengths_s = [end_s - start_s for start_s, end_s in pairwise(times_s)]
     usual_s = interval_s or median_low(length_s for length_s in lengths_s if length_s > 0)
     steps = []
@@ -93,7 +96,7 @@ def _steps(times_s: tuple[float, ...], window: Window, interval_s: float | None)
         inside_s = min(times_s[number + 1], window.end_s) - max(times_s[number], window.start_s)
         if length_s > 0 and inside_s > 0:
             if length_s > MAX_GAP_INTERVALS * usual_s:
-                return f"no reading for {length_s:.1f} s"
+                return Missing(f"no reading for {length_s:.1f} s")
             steps.append(_Step(number, inside_s / length_s))
     return tuple(steps)
 

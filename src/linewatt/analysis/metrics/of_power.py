@@ -14,6 +14,7 @@ from linewatt.analysis.metrics.unit import PERCENT_1, Unit, fixed, same, signifi
 from linewatt.analysis.power import totals
 from linewatt.analysis.statistics.stats import Quantity
 from linewatt.findings import Figure
+from linewatt.missing import Missing
 
 Of = Literal["system", "cpu", "both"]
 
@@ -23,8 +24,8 @@ class EndOfTrial:
     """One end of one trial: throughput and packets, and its totals or why there are none."""
 
     throughput_bps: float | None
-    system: totals.Total | str
-    cpu: totals.Total | str
+    system: totals.Total | Missing
+    cpu: totals.Total | Missing
     packets_per_s: float | None = None
 
     def of_system(self, name: str) -> float | None:

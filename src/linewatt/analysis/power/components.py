@@ -15,6 +15,7 @@ from typing import Literal
 
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total
+from linewatt.missing import Missing
 from linewatt.model import Flag, PowerResult, Provenance, Role, Trial
 from linewatt.records import Component, ComponentKind
 
@@ -91,7 +92,9 @@ def measured_parts(results: Sequence[PowerResult]) -> MeasuredParts:
     for kind, scopes in SCOPES.items():
         by_scope = {scope: total for scope in scopes if (total := power.total(results, scope)) is not None}
         usable = [total for total in by_scope.values() if isinstance(total, Total)]
-        left_out += [f"{SCOPE_WORDS[s]}: {why}" for s, why in by_scope.items() if isinstance(why, str)]
+        left_out += [
+            f"{SCOPE_WORDS[s]}: {why.reason}" for s, why in by_scope.items() if isinstance(why, Missing)
+        ]
         if usable:
             totals[kind] = usable[0]
             left_out += _same_again(kind, usable, results)
@@ -103,7 +106,11 @@ def measured_parts(results: Sequence[PowerResult]) -> MeasuredParts:
 
 
 def breakdown(
-    host: str, system: Total | str, measured: MeasuredParts, declared: Sequence[Component], trials: int = 1
+    host: str,
+    system: Total | Missing,
+    measured: MeasuredParts,
+    declared: Sequence[Component],
+    trials: int = 1,
 ) -> Breakdown:
     """Parts of one host's power that sum to ``system``, or parts without a rest where that is not known."""
     replaced = [one for one in declared if one.kind in measured.totals]
@@ -113,8 +120,8 @@ def breakdown(
         f"{one.label} ({one.total_w:g} W, {one.provenance}): {one.kind} is measured" for one in replaced
     )
     left_out = (*measured.left_out, *replaced_words)
-    if isinstance(system, str):
-        return Breakdown(host, tuple(parts), reason=system, left_out=left_out)
+    if isinstance(system, Missing):
+        return Breakdown(host, tuple(parts), reason=system.reason, left_out=left_out)
     rest = _rest(system, parts)
     return Breakdown(
         host=host,
@@ -139,8 +146,8 @@ def end_breakdown(trials: Sequence[Trial], role: Role, declared: Sequence[Compon
     each = [(power.system(end.power), measured_parts(end.power)) for end in ends]
     systems = [system for system, _ in each if isinstance(system, Total)]
     if not systems:
-        whys = dict.fromkeys(system for system, _ in each if isinstance(system, str))
-        return breakdown(ends[0].host, "; ".join(whys), each[0][1], declared)
+        whys = dict.fromkeys(system.reason for system, _ in each if isinstance(system, Missing))
+        return breakdown(ends[0].host, Missing("; ".join(whys)), each[0][1], declared)
     kinds = {kind: total.scope for _, parts in each for kind, total in parts.totals.items()}
     whole = [
         (system, parts)
@@ -150,7 +157,7 @@ def end_breakdown(trials: Sequence[Trial], role: Role, declared: Sequence[Compon
         and {kind: total.scope for kind, total in parts.totals.items()} == kinds
     ]
     if not whole:
-        return breakdown(ends[0].host, "no trial has readings of all parts", each[0][1], declared)
+        return breakdown(ends[0].host, Missing("no trial has readings of all parts"), each[0][1], declared)
     means = {kind: _mean([parts.totals[kind] for _, parts in whole]) for kind in SCOPES if kind in kinds}
     measured = MeasuredParts(means, whole[0][1].left_out)
     return breakdown(ends[0].host, _mean([system for system, _ in whole]), measured, declared, len(whole))

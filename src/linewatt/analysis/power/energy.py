@@ -31,6 +31,7 @@ from statistics import median
 
 from linewatt.analysis.power import meters
 from linewatt.findings.meters import FEWEST_SAMPLES
+from linewatt.missing import Missing
 from linewatt.model import Window
 from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
 
@@ -74,7 +75,9 @@ class Meter:
     dynamics: Dynamics = field(default_factory=Dynamics)
 
 
-def from_power(readings: Readings, window: Window, meter: Meter, load: Window | None = None) -> Energy | str:
+def from_power(
+    readings: Readings, window: Window, meter: Meter, load: Window | None = None
+) -> Energy | Missing:
     """Integrate readings of power ``(time_s, W)`` over the window, or say why that cannot be done.
 
     ``load`` is when the power was that of the window's load; before and after it was another.
@@ -82,16 +85,16 @@ def from_power(readings: Readings, window: Window, meter: Meter, load: Window | 
     known = sorted((time_s, value) for time_s, value in readings if value is not None)
     missing = _uncovered([time_s for time_s, _ in known], window)
     if missing:
-        return missing
+        return Missing(missing)
     learned = meter.dynamics.refresh_s is not None
     meter = _with_refresh(meter, known, window, load)
     course = _course(known, window, meter, load)
     fewest = FEWEST_SAMPLES if learned else FEWEST_UNPROVEN
     refused = too_short(window.seconds, course.cut_s, meter.dynamics, course.read_every_s, fewest)
     if refused:
-        return refused
+        return Missing(refused)
     if not course.points:
-        return "it took nothing while the load ran"
+        return Missing("it took nothing while the load ran")
     clipped = _clip(course.points, window)
     energy_j = sum((t1 - t0) * (p0 + p1) / 2 for (t0, p0), (t1, p1) in pairwise(clipped))
     bound_j = _bound_j(course, clipped, window, meter)
@@ -216,7 +219,7 @@ def _timing_j(jumps_j: Sequence[float]) -> float:
     return math.fsum(ordered[:SAME_WAY]) + math.hypot(*ordered[SAME_WAY:])
 
 
-def from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy | str:
+def from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy | Missing:
     """Energy that a running total counted in the window (``counted_j``, free of wraps), or why it tells none.
 
     The window's edges fall between updates: there the power is known no better than the steps around it. Of
@@ -226,12 +229,12 @@ def from_total(readings: Readings, window: Window, meter: Meter, counted_j: floa
     """
     if counted_j <= 0:
         steps = f", in steps of {meter.step_j:g} J" if meter.step_j else ""
-        return f"its total did not move in the window{steps}"
+        return Missing(f"its total did not move in the window{steps}")
     ordered = sorted((time_s, value) for time_s, value in readings if value is not None)
     moves = [after for before, after in pairwise(ordered) if after[1] != before[1]]
     stood_s = None if meter.step_j else _stood_still_s([ordered[0], *moves, ordered[-1]], window)
     if stood_s is not None:
-        return f"its total stood still for {stood_s:.1f} s of the window"
+        return Missing(f"its total stood still for {stood_s:.1f} s of the window")
     times = [time_s for time_s, _ in (ordered[0], *moves, ordered[-1])]
     longest_s = max((after - before for before, after in pairwise(times)), default=0.0)
     edges_j = 2 * counted_j / window.seconds * longest_s / 4

@@ -16,6 +16,7 @@ from linewatt.analysis.power.energy_design import MOST_CHANCE, Design, Point, Ro
 from linewatt.analysis.power.packet_energy import PacketEnergy
 from linewatt.energy_model import FEWEST_STATES, SAME_RATIO
 from linewatt.findings.meters import ENERGY_STEPS
+from linewatt.missing import Missing
 from linewatt.units import format_percent, format_rate, format_significant, kpps_from_pps
 
 FEWEST_ROWS = 6
@@ -104,7 +105,7 @@ class EnergyFit:
 def energy_fit(
     rows: Sequence[Row],
     step_w: float | None = None,
-    published: PacketEnergy | str | None = None,
+    published: PacketEnergy | Missing | None = None,
     *,
     odd: bool = True,
 ) -> EnergyFit:
@@ -136,8 +137,8 @@ def energy_fit(
     for judge in (_bent, _unexplained, _uneven):
         fit = judge(fit, design)
     fit = _unresolved(fit, design, step_w)
-    if isinstance(published, str):
-        fit = fit.withheld(published, BIT, PACKET)
+    if isinstance(published, Missing):
+        fit = fit.withheld(published.reason, BIT, PACKET)
     return _unphysical(fit)
 
 

@@ -18,6 +18,7 @@ from linewatt.analysis.power import totals
 from linewatt.analysis.power.energy_design import Row
 from linewatt.analysis.power.energy_fit import BASE, KINDS, EnergyFit, Figure, energy_fit
 from linewatt.analysis.power.idle_drift import IdleDrift, drift_of
+from linewatt.missing import Missing
 from linewatt.model import (
     ENDS,
     Case,
@@ -91,8 +92,8 @@ def _end(case: Case, role: Role, trials: Sequence[Trial], idle: Sequence[Idle]) 
     lost: Counter[str] = Counter()
     for one in trials:
         found = _reading(one, role, readings[0].total if readings else None)
-        if isinstance(found, str):
-            lost[found] += 1
+        if isinstance(found, Missing):
+            lost[found.reason] += 1
         else:
             readings.append(found)
     left_out = tuple(f"{count} of {len(trials)} trials left out: {why}" for why, count in lost.items())
@@ -122,22 +123,26 @@ def _has_meter(end: EndResult | None) -> bool:
     return end is not None and any(one.scope.partition(":")[0] in totals.SYSTEM_SCOPES for one in end.power)
 
 
-def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | str:
+def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | Missing:
     """What an end drew at which traffic, or why that is not known."""
     end = trial.end(role)
     if trial.status != "done":
-        return trial.status
+        return Missing(trial.status)
     if trial.case.ends_do_both:
-        return "what it sent and received at once has one figure of watts"
+        return Missing("what it sent and received at once has one figure of watts")
     if end is None or trial.window is None:
-        return "nothing was recorded of this end" if end is None else "no window was recorded"
+        return (
+            Missing("nothing was recorded of this end") if end is None else Missing("no window was recorded")
+        )
     total = totals.system(end.power)
-    if isinstance(total, str):
+    if isinstance(total, Missing):
         return total
     if like is not None and (total.scope, total.source) != (like.scope, like.source):
-        return f"its watts are of {total.source} ({total.scope}), not of {like.source} ({like.scope})"
+        return Missing(
+            f"its watts are of {total.source} ({total.scope}), not of {like.source} ({like.scope})"
+        )
     traffic = _traffic(trial, end, role, trial.window.seconds)
-    if isinstance(traffic, str):
+    if isinstance(traffic, Missing):
         return traffic
     bits, packets = traffic
     own = [one for one in end.power if one.source == total.source and one.channel in total.channels]
@@ -147,23 +152,25 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
     return _Reading(row, total, tolerance_ratio, trial.number, middle_s)
 
 
-def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[float, float] | str:
+def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[float, float] | Missing:
     """Bit/s and packets/s of the interface in the window, or why they are not known."""
     if trial.packets is None or trial.lost_packets is None:
-        return "its load did not count packets, by which those of the interface are judged"
+        return Missing("its load did not count packets, by which those of the interface are judged")
     way, other = ("tx", "rx") if role == "sender" else ("rx", "tx")
     names = [f"nic.{way}_bytes", f"nic.{way}_packets", f"nic.{other}_packets"]
     counted = [end.counters.get(name) for name in names]
     known = [one for one in counted if one is not None]
     if len(known) < len(names):
         name = names[counted.index(None)]
-        return f"{name} of {end.host}: {end.reasons.get(name, 'not read')}"
+        return Missing(f"{name} of {end.host}: {end.reasons.get(name, 'not read')}")
     count_bytes, packets, other_way = known
     if other_way > OTHER_WAY_RATIO * packets:
-        return f"{other_way:.0f} packets went the other way beside {packets:.0f}"
+        return Missing(f"{other_way:.0f} packets went the other way beside {packets:.0f}")
     received = trial.packets - trial.lost_packets
     if packets < UNCOUNTED_RATIO * received:
-        return f"the interface counted {packets:.0f} of the {received} packets that arrived: joined ones"
+        return Missing(
+            f"the interface counted {packets:.0f} of the {received} packets that arrived: joined ones"
+        )
     return 8 * count_bytes / seconds, packets / seconds
 
 

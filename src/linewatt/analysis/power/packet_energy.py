@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean, linear_regression
 
 from linewatt.analysis.statistics.stats import t_quantile
+from linewatt.missing import Missing
 from linewatt.units import format_significant
 
 FEWEST = 2
@@ -84,16 +85,16 @@ class PacketEnergy:
         return weighted
 
 
-def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | str:
+def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | Missing:
     """Both costs, or why they cannot be told."""
     by_size: dict[float, list[Reading]] = {}
     for one in readings:
         by_size.setdefault(one.size_bytes, []).append(one)
     if len(by_size) < FEWEST:
-        return f"{len(by_size)} packet size: two are needed to tell bits from packets"
+        return Missing(f"{len(by_size)} packet size: two are needed to tell bits from packets")
     flat = [size for size, own in by_size.items() if len({one.rate_bps for one in own}) < FEWEST]
     if flat:
-        return f"packet size {flat[0]:g} B has one rate: two are needed for a slope"
+        return Missing(f"packet size {flat[0]:g} B has one rate: two are needed for a slope")
     fits = tuple(_fit(size, own, ports, header_bytes) for size, own in sorted(by_size.items()))
     sizes, costs = [one.size_bytes for one in fits], [one.packet_j for one in fits]
     line = linear_regression(sizes, costs)
@@ -108,7 +109,8 @@ def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float
         None if bit_reach is None else bit_reach / 8,
         packet_reach,
     )
-    return _doubt(fit) or fit
+    doubt = _doubt(fit)
+    return fit if doubt is None else Missing(doubt)
 
 
 def _doubt(found: PacketEnergy) -> str | None:

@@ -15,6 +15,7 @@ from linewatt.analysis.metrics.reading import ends_packets_per_s
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.beside import NOTHING, Beside, beside_of
 from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.missing import Missing
 from linewatt.model import EndResult, Provenance, Role, Trial
 
 NO_IDLE = "no idle power of the same channels"
@@ -140,18 +141,18 @@ def _w(watts: float) -> str:
     return f"{watts:.1f}".replace("-", "−")
 
 
-def _of_one_scope(totals: Sequence[power.Total | str]) -> list[power.Total | str]:
+def _of_one_scope(totals: Sequence[power.Total | Missing]) -> list[power.Total | Missing]:
     """The totals of the first one's scope: watts of another scope are not averaged with them."""
     scope = next((one.scope for one in totals if isinstance(one, power.Total)), None)
     return [
         one
-        if isinstance(one, str) or one.scope == scope
-        else f"only {power.SCOPE_WORDS[one.scope]} was read in some trials"
+        if isinstance(one, Missing) or one.scope == scope
+        else Missing(f"only {power.SCOPE_WORDS[one.scope]} was read in some trials")
         for one in totals
     ]
 
 
-def _provenance(totals: Sequence[power.Total | str]) -> Provenance | None:
+def _provenance(totals: Sequence[power.Total | Missing]) -> Provenance | None:
     return power.least_sure(one.provenance for one in totals if isinstance(one, power.Total))
 
 
@@ -171,7 +172,7 @@ def _why(name: str, each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> st
     """Why none of these trials has a value: the source's own words where there are some."""
     of_system = [] if _OF[name] == "cpu" else [one.system for one in each]
     of_cpu = [one.cpu for one in each] if _OF[name] != "system" else []
-    whys = list(dict.fromkeys(one for one in [*of_system, *of_cpu] if isinstance(one, str)))
+    whys = list(dict.fromkeys(one.reason for one in [*of_system, *of_cpu] if isinstance(one, Missing)))
     down = [
         f"{key.removeprefix('power.')}: {why}"
         for end in ends

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from linewatt.findings.idle import DRIFT_RATIO
 from linewatt.findings.power import CARRIES_W, FAR_MORE, MIN_OUT_RATIO, REPEATED, SUPPLY_IDLE_W
+from linewatt.missing import Missing
 from linewatt.model import PowerResult, Provenance
 
 SYSTEM_SCOPES = ("psu-out", "system", "wall", "psu-in", "psys")
@@ -51,7 +52,7 @@ _MOST_KEPT = 1 << 16
 """totals that are kept, of the system and of the CPUs of an end of a trial: every table, finding and figure
 asks for them; room for both ends of 10,000 trials"""
 _MOST_NAMED = 4
-_KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | str]] = {}
+_KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | Missing]] = {}
 
 
 def least_sure(provenances: Iterable[Provenance | None]) -> Provenance | None:
@@ -116,7 +117,7 @@ def idle_drift(windows_w: Sequence[float], step_w: float) -> str | None:
     return f"idle was between {low_w:.1f} and {high_w:.1f} W in {len(windows_w)} windows"
 
 
-def system(power: Sequence[PowerResult]) -> Total | str:
+def system(power: Sequence[PowerResult]) -> Total | Missing:
     """The system's power, or why there is none."""
     return _first(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
 
@@ -133,17 +134,17 @@ def as_read(power: Sequence[PowerResult]) -> Total | None:
     return uncorrected if isinstance(uncorrected, Total) else None
 
 
-def system_now(power: Sequence[PowerResult]) -> Total | str:
+def system_now(power: Sequence[PowerResult]) -> Total | Missing:
     """The same of readings that nobody asks for again."""
     return _found(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
 
 
-def cpu(power: Sequence[PowerResult]) -> Total | str:
+def cpu(power: Sequence[PowerResult]) -> Total | Missing:
     """The CPUs' power, or why there is none."""
     return _first(tuple(power), CPU_SCOPES, "no source of CPU power is named")
 
 
-def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
+def total(power: Sequence[PowerResult], scope: str) -> Total | Missing | None:
     """All channels of one scope of the first source that has it; ``None`` when none has."""
     candidates = [result for result in power if result.scope.partition(":")[0] == scope]
     of_scope = [result for result in candidates if result.provenance != "estimate"] or candidates
@@ -153,12 +154,14 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
     values_w = [result.power_w for result in of_source if result.power_w is not None]
     if len(values_w) < len(of_source):
         missing = next(result for result in of_source if result.power_w is None)
-        return f"{missing.source} {missing.channel}: {missing.reason or 'not read'}"
+        return Missing(f"{missing.source} {missing.channel}: {missing.reason or 'not read'}")
     if scope in (*SYSTEM_SCOPES, *CPU_SCOPES) and sum(values_w) == 0:
-        return f"{of_source[0].source} {of_source[0].channel}: 0 W of a host that runs is no reading"
+        return Missing(f"{of_source[0].source} {of_source[0].channel}: 0 W of a host that runs is no reading")
     bound_w = _uncertainty_w(of_source)
     if bound_w is not None and 0 < sum(values_w) <= bound_w:
-        return f"{of_source[0].source}: {sum(values_w):.3g} W known only to ± {bound_w:.3g} W are no figure"
+        return Missing(
+            f"{of_source[0].source}: {sum(values_w):.3g} W known only to ± {bound_w:.3g} W are no figure"
+        )
     return Total(
         power_w=sum(values_w),
         idle_w=_sum([result.idle_w for result in of_source]),
@@ -223,7 +226,7 @@ def _idle_windows_w(power: Sequence[PowerResult]) -> tuple[float, ...]:
     )
 
 
-def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: str) -> Total | str:
+def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: str) -> Total | Missing:
     """Kept by which readings they are: to look at what is in them takes longer than to add them up."""
     key = id(power), scopes
     cached = _KEPT.get(key)
@@ -236,7 +239,7 @@ def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: st
     return total_or_why
 
 
-def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: str) -> Total | str:
+def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: str) -> Total | Missing:
     measured = [result for result in power if result.provenance != "estimate"]
     unnamed = [
         f"{result.source} {result.channel}" for result in measured if result.scope.startswith("other:")
@@ -259,7 +262,7 @@ def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: st
         )
         if scope is not None and (total_or_why := total(results, scope)) is not None:
             return total_or_why
-    return why_none
+    return Missing(why_none)
 
 
 def is_refuted(results: Sequence[PowerResult], scope: str) -> bool:

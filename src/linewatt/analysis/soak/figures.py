@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linewatt.missing import Missing
 from linewatt.units import format_seconds
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def stalls(cells: Sequence[float | None], running: Sequence[float | None] | None
     return falls
 
 
-def drift(cells: Sequence[float | None], cell_s: float) -> Drift | str:
+def drift(cells: Sequence[float | None], cell_s: float) -> Drift | Missing:
     """The slow change of the rate, or why it is not known.
 
     Theil–Sen slope with its interval: H. Theil (1950), P. K. Sen, JASA 63 (1968) 1379–1389. Where
@@ -163,19 +164,19 @@ def drift(cells: Sequence[float | None], cell_s: float) -> Drift | str:
     """
     known = [(at, value) for at, value in enumerate(cells) if value is not None]
     if not known:
-        return "no slice of time has a rate"
+        return Missing("no slice of time has a rate")
     span_s = (known[-1][0] + 1 - known[0][0]) * cell_s
     if span_s < LEAST_DRIFT_S:
-        return f"less than {format_seconds(LEAST_DRIFT_S)} of readings"
+        return Missing(f"less than {format_seconds(LEAST_DRIFT_S)} of readings")
     if len(known) < FEWEST_FOR_DRIFT:
-        return f"fewer than {FEWEST_FOR_DRIFT} slices of time have a rate"
+        return Missing(f"fewer than {FEWEST_FOR_DRIFT} slices of time have a rate")
     size = -(-len(known) // MOST_FOR_DRIFT)
     found = _slope(known, size, cell_s)
     while found.alike > ALIKE and len(known) // (2 * size) >= FEWEST_FOR_DRIFT:
         size *= 2
         found = _slope(known, size, cell_s)
     if found.middle <= 0:
-        return "the median of the rate is 0"
+        return Missing("the median of the rate is 0")
     scale, wider = DAY_S / found.middle, math.sqrt((1 + found.alike) / (1 - found.alike))
     low, high = (found.slope + wider * (end - found.slope) for end in (found.low, found.high))
     return Drift(found.slope * scale, low * scale, high * scale, found.slope * span_s / found.middle)

@@ -17,6 +17,7 @@ from linewatt.campaign.entries.trials import PERCENTAGE, TrialsEntry, ratio_of
 from linewatt.campaign.planning.cases import impossible
 from linewatt.document import KeyPath, Part
 from linewatt.energy_model import resolution
+from linewatt.missing import Missing
 from linewatt.model import Family
 from linewatt.sizes import LARGEST_FRAME_BYTES, MINIMUM_FRAME_BYTES, datagram_bytes, frame_bytes
 
@@ -183,7 +184,7 @@ def _untold(entry: Any) -> Iterator[tuple[KeyPath, str]]:
         packets = rate_bps / 8 / (datagram_bytes(test, family) or 1)
         states.append((8 * (frame_bytes(test) or 0) * packets, packets))
     why = resolution(states, 1)
-    if isinstance(why, str):
+    if isinstance(why, Missing):
         yield ("energy",), f"tells nothing: {why}"
 
 

@@ -15,6 +15,7 @@ from linewatt.campaign.reading.ways import Ways
 from linewatt.campaign.users import factors as users_factors
 from linewatt.campaign.users.soak import Users
 from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.missing import Missing
 from linewatt.model import FTP, Case, Family, TestName, group_of, lowest_terms
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
 
@@ -63,8 +64,8 @@ def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways)
     if why := impossible(case.test, case.family, case.load or DEFAULT):
         return f"{case.test} over {case.family}", why
     way = ways.of(case)
-    if isinstance(way, str):
-        return f"{case.way} on network {case.network}", way
+    if isinstance(way, Missing):
+        return f"{case.way} on network {case.network}", way.reason
     if why := ways.no_room(case):
         return f"{case.test} on network {case.network}", why
     for name, level in (*throughout, *setting):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from linewatt.campaign.campaign import Campaign
 from linewatt.energy_model import Resolution, resolution
 from linewatt.findings.meters import FEWEST_SAMPLES
+from linewatt.missing import Missing
 from linewatt.model import Case
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sizes import datagram_bytes, frame_bytes
@@ -25,7 +26,7 @@ def energy_notes(campaign: Campaign, cases: Iterable[Case]) -> Iterator[str]:
     for host, sources in campaign.power.items():
         own = {like: states for (name, like), states in sweeps.items() if name == host}
         found = [resolution(states, campaign.fewest_trials(like)) for like, states in own.items()]
-        if why := next((one for one in found if isinstance(one, str)), None):
+        if why := next((one for one in found if isinstance(one, Missing)), None):
             yield f"energy of {host}: 'linewatt fit energy' tells nothing: {why}"
             continue
         told = [one for one in found if isinstance(one, Resolution)]

@@ -10,6 +10,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.entries.networks import BARE
 from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput
+from linewatt.missing import Missing
 from linewatt.model import Case, Family
 from linewatt.network.framing import Framing, payload_bytes
 from linewatt.network.paths import NetworkPath, path_between
@@ -23,11 +24,11 @@ class Ways:
         self._campaign = campaign
         self._between = cache(self._find)
 
-    def of(self, case: Case) -> NetworkPath | str | None:
-        """From sender to receiver; ``None`` for bare interfaces, a text says why there is no way."""
+    def of(self, case: Case) -> NetworkPath | Missing | None:
+        """From sender to receiver; ``None`` for bare interfaces, or why there is no way."""
         return self._between(case.network, case.sender, case.receiver, case.family)
 
-    def _find(self, network: str, sender: str, receiver: str, family: Family) -> NetworkPath | str | None:
+    def _find(self, network: str, sender: str, receiver: str, family: Family) -> NetworkPath | Missing | None:
         if network == BARE:
             return None
         described = self._campaign.described[network]
@@ -43,7 +44,7 @@ class Ways:
         """Why frames of a case do not fit a network whose document says its MTU; ``None``: as far as it says,
         they do."""
         way = self.of(case)
-        if way is None or isinstance(way, str):
+        if way is None or isinstance(way, Missing):
             return None
         for host, end in ((case.sender, way.sender), (case.receiver, way.receiver)):
             try:
@@ -65,5 +66,5 @@ def check_used(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:
             for sender, receiver in campaign.ways
             for family in campaign.families
         ]
-        if all(isinstance(way, str) for way in ways):
+        if all(isinstance(way, Missing) for way in ways):
             yield ("networks", index), f"carries nothing that is to be sent: {ways[0]}"

@@ -34,6 +34,7 @@ from linewatt.hosts.journal.lock import OnText
 from linewatt.hosts.limits import Pace
 from linewatt.loads.base import Load
 from linewatt.loads.registry import LOADS
+from linewatt.missing import Missing
 from linewatt.model import Case, Family
 from linewatt.network.framing import Framing
 from linewatt.sensors.power.base import PowerConfig
@@ -202,7 +203,7 @@ class Session:
         way = self.ways.of(case)
         if way is None:
             return {name: self._bare_end(name, case, port) for name in case.hosts}
-        if isinstance(way, str):
+        if isinstance(way, Missing):
             raise HostError(f"network {case.network}: {way}")
         return {
             name: End(

@@ -22,6 +22,7 @@ from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.cpu import EXCESS_CORES, FOREIGN_CORES
 from linewatt.findings.limits import FULL
 from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.missing import Missing
 from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role, SharedCpu
 
 
@@ -58,8 +59,8 @@ def _with_foreign(
     cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
 ) -> EndResult:
     found = account(cut, instances, ends, end)
-    if isinstance(found, str):
-        return replace(end, reasons={**end.reasons, "foreign_cores": found})
+    if isinstance(found, Missing):
+        return replace(end, reasons={**end.reasons, "foreign_cores": found.reason})
     shared = tuple(_shared_cpus(cut, instances, ends, end, found))
     return replace(end, foreign_cores=found.foreign, shared_cpus=shared)
 
@@ -130,27 +131,27 @@ def load_by_cpus(
 
 def account(
     cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
-) -> Account | str:
+) -> Account | Missing:
     """The account of one end's host, or why there is none."""
     of_users = cut.run.planned.case.of_users
     if not instances and not of_users:
-        return "no load ran"
+        return Missing("no load ran")
     spec = cut.spec(end.host)
     if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
-        return "other pairs may load its CPUs at the same time"
+        return Missing("other pairs may load its CPUs at the same time")
     together = on_one_machine(cut, ends, end)
     loads = [load_cores(one) for one in together]
     if of_users and None in loads:
-        return "what the server's sessions used is not told apart from others"
+        return Missing("what the server's sessions used is not told apart from others")
     shares: dict[int, CpuShares | None] = {}
     for one in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
         own = cpu_shares(cut.spec(one.host), cut.readings.get(one.host, ()), cut.window)
         shares = own | shares if one is not end else shares | own
     known = {cpu: one for cpu, one in shares.items() if one is not None}
     if not known or len(known) < len(shares):
-        return end.reasons.get("cpu_cores", "its CPU use is not known")
+        return Missing(end.reasons.get("cpu_cores", "its CPU use is not known"))
     if None in loads:
-        return "the load does not say what it used"
+        return Missing("the load does not say what it used")
     placed = None if of_users else _placed(cut.run.planned.case, instances, together)
     irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
     others = {process.tid: process for one in together for process in one.other_processes}.values()
@@ -229,21 +230,21 @@ def _at_both_reads(readback: ReadBack, pid: int) -> list[tuple[Thread, Thread]]:
     return [(earlier[thread.tid], thread) for thread in readback.of(pid) if thread.tid in earlier]
 
 
-def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | str:
-    """CPU use of these processes between the reads, in cores; a text says why it is not known."""
+def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | Missing:
+    """CPU use of these processes between the reads, in cores, or why it is not known."""
     if readback is None or readback.before is None:
-        return "the load's threads were not read before the window: window.omit leaves no time"
+        return Missing("the load's threads were not read before the window: window.omit leaves no time")
     total = 0.0
     for pid in pids:
         before, after = readback.before.of(pid), readback.of(pid)
         if not before or {one.tid for one in before} - {one.tid for one in after}:
-            return f"threads of process {pid} were not there at both reads"
+            return Missing(f"threads of process {pid} were not there at both reads")
         between_s = (after[0].read_s or readback.time_s) - (before[0].read_s or readback.before.time_s)
         ran = [_ran({one.tid: one for one in before}, one) for one in after]
         if any(one is None for one in ran):
-            return "this kernel does not tell the CPU time of threads (CONFIG_SCHED_INFO)"
+            return Missing("this kernel does not tell the CPU time of threads (CONFIG_SCHED_INFO)")
         total += sum(one for one in ran if one is not None) / between_s
-    return total if pids else "no load process was read"
+    return total if pids else Missing("no load process was read")
 
 
 def waited_ratio(readback: ReadBack | None, pids: Sequence[int]) -> float | None:

@@ -33,6 +33,7 @@ from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.ssh import sockets
 from linewatt.hosts.ssh.sockets import Connection
 from linewatt.loads.base import Load, LoadInterval, whole_intervals
+from linewatt.missing import Missing
 from linewatt.model import (
     METHOD,
     Case,
@@ -401,8 +402,8 @@ def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str,
     known = _pids(cut, host)
     waited = {"load_waited_ratio": waited_ratio(cut.readback(host), known)}
     found = cores_between(cut.readback(host), known)
-    if isinstance(found, str):
-        return waited | ({"reasons": {**reasons, "load_window_cores": found}} if cut.run.outputs else {})
+    if isinstance(found, Missing):
+        return waited | ({"reasons": {**reasons, "load_window_cores": found.reason}} if cut.run.outputs else {})
     return waited | {"load_window_cores": found}
 
 

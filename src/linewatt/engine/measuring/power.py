@@ -9,6 +9,7 @@ from dataclasses import replace
 from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
 from linewatt.analysis.power.meters import interval_s
 from linewatt.engine.live.feed import Reading
+from linewatt.missing import Missing
 from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.sensors.counters import counter_delta
 from linewatt.sensors.power.dynamics import Dynamics
@@ -107,19 +108,21 @@ def _result(
 
 def _counted(
     values: list[tuple[float, float | None]], channel: Channel, window: Window, meter: Meter
-) -> Energy | str:
+) -> Energy | Missing:
     delta = counter_delta(values, window, channel.bits, wraps_at=channel.wraps_at)
     if delta.value is None:
-        return delta.reason or "not read"
+        return Missing(delta.reason or "not read")
     if delta.value > MOST_W * window.seconds:
         power_w = delta.value / window.seconds
-        return f"its total would make {power_w:.3g} W, which no host draws: it was reset, or scale is wrong"
+        return Missing(
+            f"its total would make {power_w:.3g} W, which no host draws: it was reset, or scale is wrong"
+        )
     return from_total(values, window, meter, delta.value)
 
 
-def _why(reading: Reading, channel: str, found: Energy | str) -> str | None:
+def _why(reading: Reading, channel: str, found: Energy | Missing) -> str | None:
     """The source's own words about a reading that is missing, else why it cannot be integrated."""
     if isinstance(found, Energy):
         return None
     said = [sample.reason for sample in reading.samples(channel) if sample.reason is not None]
-    return said[-1] if said else (reading.failure or found)
+    return said[-1] if said else (reading.failure or found.reason)

@@ -21,6 +21,7 @@ from linewatt.foreign import understood
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import completed
 from linewatt.loads.base import Load, LoadEnd
+from linewatt.missing import Missing
 from linewatt.model import Channel, Sample
 from linewatt.store.samples import Series
 
@@ -144,27 +145,29 @@ class Segments:
         failures = [] if run.failure is None else [run.failure]
         for output in run.outputs:
             for host, found in _ends(output, run, self._session.load):
-                if isinstance(found, str):
-                    failures += [found] if run.failure is None else []
+                if isinstance(found, Missing):
+                    failures += [found.reason] if run.failure is None else []
                 else:
                     ends.setdefault(host, []).append(found)
         self._keep(self._totals.series(ends))
         return failures
 
 
-def _ends(output: InstanceOutput, run: TrialRun, load: Load) -> list[tuple[str, tuple[float, LoadEnd] | str]]:
+def _ends(
+    output: InstanceOutput, run: TrialRun, load: Load
+) -> list[tuple[str, tuple[float, LoadEnd] | Missing]]:
     """Each end of an instance: its host, and its start with what it counted, or why that is not known."""
     case = run.planned.case
-    ends: list[tuple[str, tuple[float, LoadEnd] | str]] = []
+    ends: list[tuple[str, tuple[float, LoadEnd] | Missing]] = []
     for host, ended in ((case.client, output.client), (case.server, output.server)):
         if ended is None or ended.ended_s is None or host not in run.clocks:
-            ends.append((host, f"{host}: instance {output.planned.instance} left no output"))
+            ends.append((host, Missing(f"{host}: instance {output.planned.instance} left no output")))
             continue
         ended_s = run.clocks[host].to_controller(ended.ended_s)
         try:
             parsed = understood(partial(load.parse, ended.stdout), "its output")
         except ParseError as error:
-            ends.append((host, f"{host}: {error}"))
+            ends.append((host, Missing(f"{host}: {error}")))
             continue
         ends.append((host, (place(parsed, run.started_s, ended_s).start_s, parsed)))
     return ends

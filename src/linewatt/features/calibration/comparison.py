@@ -11,6 +11,7 @@ from linewatt.features.calibration import line as lines
 from linewatt.features.calibration.course import Course
 from linewatt.features.calibration.delay import Delay, delay
 from linewatt.features.calibration.line import Line, Step
+from linewatt.missing import Missing
 
 SIDES: Mapping[str, str] = {
     "wall": "AC in",
@@ -50,7 +51,7 @@ class Compared:
     """A line and a delay, what they are from, or in ``line`` why there is none; ``delay`` is None where the
     steps do not tell it."""
 
-    line: Line | str
+    line: Line | Missing
     delay: Delay | None = None
     steps: tuple[Step, ...] = ()
     meter_refresh_s: float | None = None
@@ -71,7 +72,7 @@ def compare(
     """
     for name, points in zip(names, (meter, reference), strict=True):
         if len(points) < FEWEST_READINGS:
-            return Compared(f"{name} gave {len(points)} readings; {FEWEST_READINGS} are the least")
+            return Compared(Missing(f"{name} gave {len(points)} readings; {FEWEST_READINGS} are the least"))
     still = [len({value for _, value in points}) == 1 for points in (meter, reference)]
     if any(still):
         told = (
@@ -80,20 +81,23 @@ def compare(
         )
         also = "; a load that draws more is needed, or both hang" if all(still) else ""
         return Compared(
-            " and ".join(one for one, alone in zip(told, still, strict=True) if alone) + f" all through{also}"
+            Missing(
+                " and ".join(one for one, alone in zip(told, still, strict=True) if alone)
+                + f" all through{also}"
+            )
         )
     ordered = sorted(loads, key=lambda one: one.begun_s)
     own, other = Course(meter), Course(reference)
     late = delay(own, other, [one.begun_s for one in ordered])
     steps = tuple(_steps(own, other, ordered, late))
     if len(steps) < lines.FEWEST_STEPS <= len(ordered) and late is not None:
-        why: Line | str = (
+        why: Line | Missing = Missing(
             f"only {len(steps)} of {len(ordered)} windows are long enough for two meters of which one "
             f"follows the other {late.value_s:.1f} s later and averages over {abs(late.averaging_s):g} s more"
         )
     else:
         why = lines.line(steps, step_w, tolerance_ratio, names)
-    if isinstance(why, str):
+    if isinstance(why, Missing):
         return Compared(why, None, steps, own.refresh_s, other.refresh_s)
     return Compared(why, late, steps, own.refresh_s, other.refresh_s)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.features.calibration.documents import Bounded, CalibrationUsed
 from linewatt.features.calibration.findings import BEYOND_RATIO, CALIBRATION_DAYS
+from linewatt.missing import Missing
 from linewatt.model import EndResult, Flag, PowerResult, Provenance, Trial
 from linewatt.units import format_percent, when
 
@@ -104,9 +105,9 @@ def _end(end: EndResult, trial: Trial, used: Used, flags: list[Flag]) -> EndResu
             continue
         calibrated = _calibrated([channel for channel in read if channel.source == source], by)
         where = f"{end.host}: {source}"
-        if isinstance(calibrated, str):
+        if isinstance(calibrated, Missing):
             flags.append(
-                Flag("power-not-corrected", where, calibrated, "calibrate the meter as it is read now")
+                Flag("power-not-corrected", where, calibrated.reason, "calibrate the meter as it is read now")
             )
             continue
         corrected_channel = _corrected(calibrated, line)
@@ -118,7 +119,7 @@ def _end(end: EndResult, trial: Trial, used: Used, flags: list[Flag]) -> EndResu
     return replace(end, power=(*corrected_channels, *read))
 
 
-def _calibrated(power: Sequence[PowerResult], used: CalibrationUsed) -> list[PowerResult] | str:
+def _calibrated(power: Sequence[PowerResult], used: CalibrationUsed) -> list[PowerResult] | Missing:
     """The channels that were calibrated, or why they cannot be corrected.
 
     The total must consist of the same channels as when it was calibrated.
@@ -131,7 +132,7 @@ def _calibrated(power: Sequence[PowerResult], used: CalibrationUsed) -> list[Pow
     if names == sorted(meter.channels):
         return taken
     names_read = ", ".join(names) or "nothing"
-    return (
+    return Missing(
         f"{used.name} is of {', '.join(meter.channels)} ({meter.scope}), and what was read of that is "
         f"{names_read}: its watts are as read"
     )

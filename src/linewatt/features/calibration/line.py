@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from linewatt.analysis.statistics.student import two_sided_p
+from linewatt.missing import Missing
 from linewatt.sensors.power.dynamics import student_t
 
 FEWEST_STEPS = 5
@@ -89,14 +90,16 @@ def line(
     step_w: tuple[float, float],
     tolerance_ratio: float,
     names: tuple[str, str] = ("the meter", "the reference"),
-) -> Line | str:
+) -> Line | Missing:
     """The line, or why there is none. ``step_w``: the smallest difference that each can show, the meter's
     first; so are ``names``."""
     if len(steps) < FEWEST_STEPS:
-        return f"only {len(steps)} steps of the load are there to compare; {FEWEST_STEPS} are the least"
+        return Missing(
+            f"only {len(steps)} steps of the load are there to compare; {FEWEST_STEPS} are the least"
+        )
     x, y = [one.reference_w for one in steps], [one.meter_w for one in steps]
     if still := _stands_still(x, y, step_w, names):
-        return still
+        return Missing(still)
     count = len(steps)
     mean_x, mean_y = math.fsum(x) / count, math.fsum(y) / count
     sxx = math.fsum((one - mean_x) ** 2 for one in x)

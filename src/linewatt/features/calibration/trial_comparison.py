@@ -17,6 +17,7 @@ from linewatt.features.calibration.delay import Delay
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter, ComparedStep
 from linewatt.features.calibration.line import Figure, Line
 from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.missing import Missing
 from linewatt.model import EndResult, PowerResult, Trial, Window
 from linewatt.store.read import Result
 from linewatt.store.samples import read_courses
@@ -98,8 +99,8 @@ def compared(result: Result, pair: Pair, tolerance_ratio: float) -> Calibration:
 
 
 def _figures(found: Compared) -> dict[str, Any]:
-    if isinstance(found.line, str):
-        return {"withheld": found.line}
+    if isinstance(found.line, Missing):
+        return {"withheld": found.line.reason}
     line: Line = found.line
     return {
         "gain": _bounded(line.gain),

@@ -28,6 +28,7 @@ from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.loads.registry import LOADS
+from linewatt.missing import Missing
 from linewatt.tuning.base import Change
 
 Verdict = Literal["taken", "no change", "rounded", "ignored", "refused"]
@@ -55,19 +56,19 @@ class Rehearsed:
     left: tuple[str, ...]
 
 
-async def facts_of(campaign: Campaign) -> dict[str, Facts | str]:
+async def facts_of(campaign: Campaign) -> dict[str, Facts | Missing]:
     """Facts of each host, or why they cannot be read. Changes nothing and takes no lock."""
     connector = Connector()
 
-    async def read_host(spec: HostSpec) -> Facts | str:
+    async def read_host(spec: HostSpec) -> Facts | Missing:
         try:
             host = await connector.connect(spec)
         except (HostError, InvalidInput) as error:
-            return str(error)
+            return Missing(str(error))
         try:
             return await read_facts(host, LOADS[campaign.load])
         except LinewattError as error:
-            return str(error)
+            return Missing(str(error))
         finally:
             await completed(host.close())
 

@@ -14,6 +14,7 @@ import typer
 from linewatt.cli.options import File, Hosts, Json
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput, LinewattError
+from linewatt.missing import Missing
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 REFUSED = 3
 """exit code if a change was refused, or did not work as requested"""
 
-_FactsByHost = Mapping[str, "Facts | str"]
+_FactsByHost = Mapping[str, "Facts | Missing"]
 """host → its facts, or why they are unknown"""
 
 
@@ -82,9 +83,12 @@ def _read_facts(campaign: Campaign, stored: Path | None, *, connect: bool) -> _F
 
     if stored is not None:
         stored_facts = _stored_facts(stored)
-        return {name: stored_facts.get(name) or f"{stored} has no facts of {name}" for name in campaign.hosts}
+        return {
+            name: stored_facts.get(name) or Missing(f"{stored} has no facts of {name}")
+            for name in campaign.hosts
+        }
     if not connect:
-        return dict.fromkeys(campaign.hosts, "not asked (--no-connect)")
+        return dict.fromkeys(campaign.hosts, Missing("not asked (--no-connect)"))
     say(f"asking {', '.join(campaign.hosts)} what they are like; nothing on them is changed")
     return asyncio.run(facts_of(campaign))
 
@@ -112,7 +116,7 @@ def _shapes(campaign: Campaign, facts_by_host: _FactsByHost, *, kvm: bool) -> di
     shapes = {}
     for name, spec in campaign.hosts.items():
         facts = facts_by_host[name]
-        shapes[name] = shape_of(spec.interfaces, None if isinstance(facts, str) else facts, kvm=kvm)
+        shapes[name] = shape_of(spec.interfaces, None if isinstance(facts, Missing) else facts, kvm=kvm)
     return shapes
 
 
@@ -124,7 +128,7 @@ def guest_names(campaign: Campaign, facts_by_host: _FactsByHost, lab: Lab) -> Gu
     addresses: dict[str, str] = {}
     for (name, spec), guest in zip(campaign.hosts.items(), lab.hosts, strict=True):
         facts = facts_by_host[name]
-        host_facts = {} if isinstance(facts, str) else facts
+        host_facts = {} if isinstance(facts, Missing) else facts
         for number, (port, guest_port) in enumerate(zip(spec.data_ports, guest.ports, strict=False)):
             interfaces.setdefault(name, {})[port.data] = guest_port.interface
             nic = (

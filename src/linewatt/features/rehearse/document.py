@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linewatt.missing import Missing
 from linewatt.report.series import plural
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def host_says(change: Change, facts: Any, shape: Shape) -> str | None:
     None if nothing is recorded. The target of a change is the guest's interface, ``data0`` for the first.
     """
     number = change.target.removeprefix("data")
-    if change.knob not in _HAVE_MAXIMA or isinstance(facts, str) or not number.isdecimal():
+    if change.knob not in _HAVE_MAXIMA or isinstance(facts, Missing) or not number.isdecimal():
         return None
     if int(number) >= len(shape.stand_ins):
         return None
@@ -108,7 +109,7 @@ def _count_trials(ended: Ended) -> dict[str, int]:
 def _document_of_shape(shape: Shape, facts: Any) -> dict[str, Any]:
     guest = shape.guest
     return {
-        "facts_problem": facts if isinstance(facts, str) else None,
+        "facts_problem": facts.reason if isinstance(facts, Missing) else None,
         "cpus": guest.cpus,
         "threads_per_core": guest.threads,
         "numa_nodes": guest.nodes,

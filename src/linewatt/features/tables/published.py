@@ -21,6 +21,7 @@ from linewatt.features.tables import inputs
 from linewatt.features.tables.derive import derive
 from linewatt.features.tables.groups import CASE_COLUMNS
 from linewatt.features.tables.imported import Reader, aligned, one_of, same_words
+from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.units import bps_from_gbps, format_rate
 
@@ -150,7 +151,7 @@ def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, so
     ports, header = boxes.pop()
     readings = tuple(one for _, _, one in read)
     energy = packet_energy(readings, ports, header)
-    model, reason = (None, energy) if isinstance(energy, str) else (energy, None)
+    model, reason = (None, energy.reason) if isinstance(energy, Missing) else (energy, None)
     return PacketPower(readings, model, reason, _unread(table, PACKET_POWER_COLUMNS), ports, header)
 
 
@@ -190,7 +191,8 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
         )
         for one, name in zip(power.readings, names, strict=True)
     ]
-    made = energy_fit(rows, step_w, power.model or power.reason)
+    published = power.model if power.reason is None else Missing(power.reason)
+    made = energy_fit(rows, step_w, published)
     made = made.warned(*_units_doubt(power.readings, made))
     if not unread:
         return made

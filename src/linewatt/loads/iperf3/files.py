@@ -16,6 +16,7 @@ from linewatt.foreign import contained, one_line
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
 from linewatt.loads.iperf3.both_ways import WAY, each_way
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS, load_end, other_end
+from linewatt.missing import Missing
 from linewatt.model import Family
 from linewatt.sizes import udp_test
 
@@ -133,7 +134,7 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
         late_s=resolution_s + SETUP_S,
         asked=asked,
         own=nothing(asked, is_client) if failure is not None else load_end(document),
-        other="the test failed" if failure is not None else other_end(document),
+        other=Missing("the test failed") if failure is not None else other_end(document),
         told=_told(document, is_client=is_client),
         text=text,
         failure=None if failure is None else f"iperf3: {one_line(str(failure))[:300]}",

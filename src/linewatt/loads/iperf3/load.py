@@ -42,6 +42,7 @@ from linewatt.loads.iperf3.parser import (
     nobody_came,
 )
 from linewatt.loads.iperf3.text import ends_of_text
+from linewatt.missing import Missing
 from linewatt.model import TestName
 from linewatt.sizes import ANY_SIZE, MINIMUM_FRAME_BYTES, frame_bytes, too_small
 
@@ -208,7 +209,7 @@ class Iperf3(Load):
 def _with_cpu_of_the_test(told_end: ToldEnd) -> ToldEnd:
     """A test without the server's CPU use, unless its version is known to count that of the test."""
     end = told_end.other if told_end.is_client else told_end.own
-    if isinstance(end, str):
+    if isinstance(end, Missing):
         return told_end
     version = tuple(int(part) for part in re.findall(r"\d+", end.version)[:2])
     if version >= SERVER_CPU_FROM:

@@ -9,6 +9,7 @@ from typing import Any
 from linewatt.errors import ParseError
 from linewatt.foreign import read_json
 from linewatt.loads.base import LoadEnd, LoadInterval
+from linewatt.missing import Missing
 
 MAX_DURATION_S = 86_400
 MAX_STREAMS = 128
@@ -134,7 +135,7 @@ def first_line(text: str) -> str:
     return (messages or lines or [""])[0]
 
 
-def other_end(document: dict[str, Any]) -> LoadEnd | str:
+def other_end(document: dict[str, Any]) -> LoadEnd | Missing:
     """What one end's JSON has of the other, which told it when the test was over; a text says why it has
     none.
 
@@ -152,12 +153,14 @@ def other_end(document: dict[str, Any]) -> LoadEnd | str:
     name = "sum_sent" if is_sender else "sum_received"
     totals = end.get(name)
     if not is_client:
-        return "iperf3 tells a server nothing of its client"
+        return Missing("iperf3 tells a server nothing of its client")
     if not isinstance(totals, dict) or not totals.get("bytes"):
-        return f"iperf3's {name} is {'empty' if isinstance(totals, dict) else 'missing'} in the client's file"
+        return Missing(
+            f"iperf3's {name} is {'empty' if isinstance(totals, dict) else 'missing'} in the client's file"
+        )
     seconds = float(totals["end"]) - float(totals["start"])
     if seconds <= 0:
-        return f"iperf3's {name} is of no time"
+        return Missing(f"iperf3's {name} is of no time")
     is_udp = start["test_start"]["protocol"] == "UDP"
     return LoadEnd(
         is_sender=is_sender,

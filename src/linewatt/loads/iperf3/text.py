@@ -23,6 +23,7 @@ from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.loads.iperf3 import files as by_hand
 from linewatt.loads.iperf3.both_ways import way_suffix
 from linewatt.loads.iperf3.parser import MAX_DURATION_S, MAX_STREAMS
+from linewatt.missing import Missing
 from linewatt.model import Family
 from linewatt.sizes import udp_test
 
@@ -339,7 +340,9 @@ def _end(file: str, number: int, test: _Test, text: str) -> ToldEnd:
         late_s=by_hand.SETUP_S + (stamp[1] if stamp else 0.0),
         asked=settings,
         own=own_end,
-        other="the test failed" if failure else _other(test, table, is_sender=is_sender, is_udp=table.is_udp),
+        other=Missing("the test failed")
+        if failure
+        else _other(test, table, is_sender=is_sender, is_udp=table.is_udp),
         told="Server output" if test.served else "the summary of its text, one count of the whole test",
         text=text,
         failure=failure,
@@ -403,10 +406,10 @@ def _interval(row: _Row, *, is_sender: bool, is_udp: bool) -> LoadInterval:
     )
 
 
-def _other(test: _Test, table: _Table, *, is_sender: bool, is_udp: bool) -> LoadEnd | str:
+def _other(test: _Test, table: _Table, *, is_sender: bool, is_udp: bool) -> LoadEnd | Missing:
     """What the text has of the other end; or why nothing."""
     if not test.is_client:
-        return "iperf3 tells a server nothing of its client"
+        return Missing("iperf3 tells a server nothing of its client")
     served_table = _table(test.served)
     other_rows = [row for row in _whole(served_table.intervals) if not row.is_omitted]
     if other_rows:
@@ -424,7 +427,7 @@ def _other(test: _Test, table: _Table, *, is_sender: bool, is_udp: bool) -> Load
             None,
         )
     if row is None or row.end_s <= row.start_s or row.transferred_bytes <= 0:
-        return f"the text of the client has no line of the {role}"
+        return Missing(f"the text of the client has no line of the {role}")
     interval = _interval(row, is_sender=not is_sender, is_udp=is_udp)
     return LoadEnd(not is_sender, "", (interval,), interval.end_s, None)
 

@@ -190,9 +190,9 @@ def _power(end: EndResult, reasons: dict[str, str]) -> Mapping[str, Any]:
             "above_idle_w_uncertainty": system.above_idle_uncertainty_w,
         }
     else:
-        reasons["system_w"] = system
+        reasons["system_w"] = system.reason
     if isinstance(cpu, totals.Total):
         row |= {"cpu_scope": cpu.scope, "cpu_w": cpu.power_w, "cpu_w_provenance": cpu.provenance}
     else:
-        reasons["cpu_w"] = cpu
+        reasons["cpu_w"] = cpu.reason
     return row

@@ -16,13 +16,14 @@ from linewatt.analysis.soak.balance import Balance, balance
 from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Ends, Figure, Ledger, Total, ledger
 from linewatt.errors import StoreError
 from linewatt.loads.registry import SOAKING
+from linewatt.missing import Missing
 from linewatt.model import PowerResult
 from linewatt.records import AskedTest, Event, Host, SoakTimes, UserGroup, Users
 from linewatt.report.soak.tracks import Roles, roles, track
 from linewatt.report.soak.users import UsersDone, users_done
 from linewatt.store.read import Result
 from linewatt.store.soak import soak as store
-from linewatt.store.soak.scan import Chunks, Missing, Scan
+from linewatt.store.soak.scan import Chunks, MissingChunks, Scan
 from linewatt.store.soak.soak import Part
 from linewatt.store.soak.steps import Counted, SeriesInfo
 from linewatt.units import first_of
@@ -78,7 +79,7 @@ class Soak:
     damaged: Mapping[Path, str]
     events: tuple[Event, ...]
     users: UsersDone | None
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingChunks, ...] = ()
     """chunks that were stored and are not there"""
     gone: tuple[str, ...] = ()
     """what else was stored and is not there"""
@@ -314,7 +315,7 @@ class Soak:
         return figures.stalls(self.payload, running)
 
     @cached_property
-    def drift(self) -> figures.Drift | str:
+    def drift(self) -> figures.Drift | Missing:
         """Or why it is not known."""
         return figures.drift(self.payload, self.scan.cell_s)
 
@@ -338,8 +339,8 @@ class Soak:
             )
             read_s[one.source, one.channel] = lasted_s
         total = power.system(results)
-        if isinstance(total, str):
-            return HostPower(host, None, total, self._covered(max(read_s.values())))
+        if isinstance(total, Missing):
+            return HostPower(host, None, total.reason, self._covered(max(read_s.values())))
         least_s = min(read_s[total.source, channel] for channel in total.channels)
         return HostPower(host, total, None, self._covered(least_s))
 

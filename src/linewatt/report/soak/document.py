@@ -27,12 +27,13 @@ from linewatt.declare import (
     version,
 )
 from linewatt.loads.users.percentiles import Summary
+from linewatt.missing import Missing
 from linewatt.model import Flag, Provenance
 from linewatt.records import BestOf, Event
 from linewatt.report.soak.digest import GroupTotals, HostPower, Interval, Soak
 from linewatt.report.soak.flags import findings, flags
 from linewatt.report.soak.summary import energy_j, packets, transfers
-from linewatt.store.soak.scan import Missing
+from linewatt.store.soak.scan import MissingChunks
 from linewatt.store.soak.steps import Gap
 
 SCHEMA_VERSION = 1
@@ -71,7 +72,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
             "total_bytes": soak.moved_bytes,
         },
         "stalls": [_stall(soak, one) for one in soak.stalls],
-        "drift": None if isinstance(soak.drift, str) else asdict(soak.drift),
+        "drift": None if isinstance(soak.drift, Missing) else asdict(soak.drift),
         "users": _users(soak),
         "groups": [_group(one) for one in soak.groups],
         "power": [_power(soak, one) for one in soak.power],
@@ -205,7 +206,7 @@ def schema() -> Schema:
         "ledger_by_interval": listing(_interval_schema()),
         "balance": of_class(Balance),
         "gaps": listing(of_class(Gap)),
-        "missing": listing(of_class(Missing)),
+        "missing": listing(of_class(MissingChunks)),
         "gone": listing(TEXT, "Files that were stored and are not there."),
         "damaged": table(TEXT, "File → what is wrong with it."),
         "events": listing(of_class(Event, sometimes=None, closed=False)),

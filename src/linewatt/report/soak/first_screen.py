@@ -11,6 +11,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.findings import Figure
 from linewatt.foreign import one_line
+from linewatt.missing import Missing
 from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import TRUST, Block, Entry, Line, Screen, curve, hosts_words
 from linewatt.report.provenance import mark
@@ -116,7 +117,7 @@ def _steadiness(soak: Soak) -> str:
     stalls = plural(len(soak.stalls), "stall") if soak.stalls else "no stall"
     said = [f"{stalls} in the time that was read" if soak.has_gaps else stalls]
     drift = soak.drift
-    if isinstance(drift, str):
+    if isinstance(drift, Missing):
         said.append(f"drift not known: {drift}")
     elif drift.is_sure:
         said.append(f"drift {format_change(drift.per_day, 2)} a day")

@@ -9,12 +9,13 @@ from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.flags.case import exceeded_flags
 from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.soak.figures import STALL_SHARE, rate_disagrees
+from linewatt.missing import Missing
 from linewatt.model import Flag
 from linewatt.report.printing.export import when
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import Soak
 from linewatt.report.soak.still import frozen
-from linewatt.store.soak.scan import Missing
+from linewatt.store.soak.scan import MissingChunks
 from linewatt.units import first_of, format_change, format_percent, format_rate, format_seconds
 
 FEWEST_CELLS = 100
@@ -74,7 +75,7 @@ def _missing(soak: Soak) -> Iterator[Flag]:
         )
 
 
-def _time(one: Missing) -> str:
+def _time(one: MissingChunks) -> str:
     """The time that is not there: how much, unless the part's end is only known by what is there."""
     took_s = one.end_s - one.start_s
     start = when(one.start_s)
@@ -193,7 +194,7 @@ def _stalls(soak: Soak) -> Iterator[Flag]:
 
 def _drifts(soak: Soak) -> Iterator[Flag]:
     drift = soak.drift
-    if not isinstance(drift, str) and drift.matters:
+    if not isinstance(drift, Missing) and drift.matters:
         went = "rises" if drift.per_day > 0 else "falls"
         known = (drift.per_day, drift.low_per_day, drift.high_per_day, drift.over_all)
         change, low, high, over_all = (format_change(ratio, 2) for ratio in known)

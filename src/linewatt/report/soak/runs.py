@@ -16,6 +16,7 @@ from linewatt.analysis.soak.job import DRIFT, SUSTAINED, job_of
 from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Figure
 from linewatt.errors import StoreError
 from linewatt.loads.registry import DEFAULT
+from linewatt.missing import Missing
 from linewatt.report.soak.cpus import cpus_used
 from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.flags import flags
@@ -47,7 +48,7 @@ def _quantities(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     unread = UNREAD if moved is None and soak.load_s > 0 else None
     yield RATE.name, _by_time(soak, None if moved is None else moved * 8, unread)
     drift = soak.drift
-    yield DRIFT, Quantity(None, drift) if isinstance(drift, str) else Quantity(drift.per_day)
+    yield DRIFT, Quantity(None, drift.reason) if isinstance(drift, Missing) else Quantity(drift.per_day)
     if soak.roles.has_users:
         yield from _of_users(soak)
     if soak.roles.ends.server is not None:

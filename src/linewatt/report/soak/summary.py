@@ -11,6 +11,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure, Ledger
 from linewatt.analysis.soak.published_summary import Published
+from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.report.provenance import mark
 from linewatt.report.soak.digest import HostPower, Soak
@@ -157,7 +158,7 @@ def _rates(soak: Soak) -> Iterator[Fact]:
     if found is not None:
         shown = ", ".join(f"{name} {format_rate(value)}" for name, value in found.percentiles_bps.items())
         yield Fact("Rate, percentiles", shown, f"of slices of {format_seconds(soak.scan.cell_s)}")
-    if not isinstance(drift, str):
+    if not isinstance(drift, Missing):
         low, high = (format_change(each, 2) for each in (drift.low_per_day, drift.high_per_day))
         change = f"{format_change(drift.per_day, 2)} a day"
         yield Fact("Slow drift", change, f"95 % CI {low.removesuffix(' %')} to {high} (Theil–Sen)")

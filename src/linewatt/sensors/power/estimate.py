@@ -27,6 +27,7 @@ from pydantic import Field, model_validator
 
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
+from linewatt.missing import Missing
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, as_configured
@@ -150,12 +151,12 @@ class Estimate(LineSensor):
     def parse(self, record: str) -> dict[str, float | None]:
         """Watts, mean since the record before, as the channel ``system`` or ``cpu``. Raises ParseError."""
         busy_ratio = _busy_ratio(record)
-        return {self.cfg.scope: None if isinstance(busy_ratio, str) else self.cfg.power_w(busy_ratio)}
+        return {self.cfg.scope: None if isinstance(busy_ratio, Missing) else self.cfg.power_w(busy_ratio)}
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why there is no estimate. Raises ParseError."""
         busy_ratio = _busy_ratio(record)
-        return {self.cfg.scope: busy_ratio} if isinstance(busy_ratio, str) else {}
+        return {self.cfg.scope: busy_ratio.reason} if isinstance(busy_ratio, Missing) else {}
 
     def channel(self, name: str) -> Channel:
         """An estimate, whatever it is of. Raises ParseError for a channel that it does not have."""
@@ -182,18 +183,18 @@ def command(cpus: tuple[int, ...], interval_s: float, root: str = "") -> list[st
     return ["bash", "-c", _SCRIPT, MARK, root, str(round(interval_s * 1e6)), *map(str, cpus)]
 
 
-def _busy_ratio(record: str) -> float | str:
+def _busy_ratio(record: str) -> float | Missing:
     """Busy part of the CPUs, 0..1, or why it is not known. Raises ParseError."""
     match = _RECORD.fullmatch(record.strip())
     if match is None:
         raise ParseError(f"estimate: {record[:60]!r} is no whole record")
     if match[1] in _WHY:
-        return _WHY[match[1]]
+        return Missing(_WHY[match[1]])
     busy, total = int(match[2]), int(match[3])
     if total == 0:
-        return "no CPU time was counted since the reading before"
+        return Missing("no CPU time was counted since the reading before")
     if not 0 <= busy <= total:
-        return f"the kernel counted {busy} busy of {total} ticks: its counters went back"
+        return Missing(f"the kernel counted {busy} busy of {total} ticks: its counters went back")
     return busy / total
 
 

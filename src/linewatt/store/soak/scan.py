@@ -53,7 +53,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingChunks:
     """Chunks ``first`` to ``last`` of a part that are not there, and the time that no chunk has, Unix s.
 
     ``last`` is None where it is the end of the part, and how many chunks that was is not known. ``is_edge``:
@@ -157,7 +157,7 @@ class Chunks:
         result.tracks, result.totals, result.gaps = steps.tracks, steps.totals, steps.gaps
         return result
 
-    def missing(self, interval_s: float) -> list[Missing]:
+    def missing(self, interval_s: float) -> list[MissingChunks]:
         """Chunks that were stored and are not there.
 
         At its end a part has every sensor speak once more, so that a last reading older than ``interval_s``
@@ -165,16 +165,16 @@ class Chunks:
         """
         return [run for part in self.parts for run in self._missing_of(part, interval_s)]
 
-    def _missing_of(self, part: Part, interval_s: float) -> Iterator[Missing]:
+    def _missing_of(self, part: Part, interval_s: float) -> Iterator[MissingChunks]:
         samples_by_number = {chunk.number: chunk.samples for chunk in part.chunks}
         number = max(samples_by_number, default=0)
         for first, last, start_s, end_s in self._runs(part, part.missing):
-            yield Missing(part.number, first, last, start_s, end_s, first == 1 or last > number)
+            yield MissingChunks(part.number, first, last, start_s, end_s, first == 1 or last > number)
         is_end_known = number == max([number, *part.missing])
         if number and is_end_known and samples_by_number[number] not in self.damaged and part.why == "done":
             last_s = self._ends_s(samples_by_number[number], (part.started_s, part.ended_s))[1]
             if part.ended_s - last_s > interval_s:
-                yield Missing(part.number, number + 1, None, last_s, part.ended_s, is_edge=True)
+                yield MissingChunks(part.number, number + 1, None, last_s, part.ended_s, is_edge=True)
 
     def _holes(self, part: Part) -> list[tuple[float, float]]:
         """Time of which chunks are missing or damaged."""

@@ -35,6 +35,7 @@ from linewatt.findings.cpu import (
     TICKS_HZ,
 )
 from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.missing import Missing
 from linewatt.model import CgroupThrottling, CpuShares, EndResult, Flag, OutsideLimits, SharedCpu
 from linewatt.units import format_percent
 
@@ -115,7 +116,7 @@ def _tolerance(load: float, window_s: float) -> float:
 def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
     """Work of others in the window, beyond what was there when the host was idle."""
     found = account(seen.cut, seen.instances, seen.ends, end)
-    if isinstance(found, str):
+    if isinstance(found, Missing):
         return
     excess = found.excess if found.excess > max(EXCESS_CORES, EXCESS_RATIO * found.load) else 0.0
     beyond = sum(found.elsewhere.values()) + excess - (seen.setup.idle_cores.get(end.host) or 0.0)

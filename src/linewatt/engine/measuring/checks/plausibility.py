@@ -19,6 +19,7 @@ from linewatt.findings.power import (
     MOST_HOST_W,
     MOST_W_PER_CPU,
 )
+from linewatt.missing import Missing
 from linewatt.model import EndResult, Flag, PowerResult
 from linewatt.records import Supplies
 
@@ -166,7 +167,7 @@ def _readings(end: EndResult) -> list[PowerResult]:
     return [one for one in end.power if one.provenance != "estimate"]
 
 
-def _whole(end: EndResult, scope: str) -> Total | str | None:
+def _whole(end: EndResult, scope: str) -> Total | Missing | None:
     return total(_readings(end), scope)
 
 

@@ -15,6 +15,7 @@ from linewatt.features.advice.fleet.totals import Fleet, fleets, why_not_through
 from linewatt.features.advice.psu.advice import Advice as SupplyAdvice
 from linewatt.features.advice.psu.advice import Question as SupplyQuestion
 from linewatt.features.advice.psu.advice import advise as advise_supplies
+from linewatt.missing import Missing
 from linewatt.model import Role
 
 
@@ -34,7 +35,8 @@ class FleetAdvice:
     trade: Trade | None
     next: tuple[Measurement, ...]
     not_through_supplies: str | None
-    supplies: SupplyAdvice | str
+    supplies: SupplyAdvice | Missing | None
+    """what other supplies would save, or why that is not known; None: no supply was named"""
 
 
 def advise_fleet(title: str, role: Role, points: Sequence[OperatingPoint], question: Question) -> FleetAdvice:
@@ -56,13 +58,15 @@ def advise_fleet(title: str, role: Role, points: Sequence[OperatingPoint], quest
     )
 
 
-def _supplies(points: Sequence[OperatingPoint], choice: Choice, question: Question) -> SupplyAdvice | str:
+def _supplies(
+    points: Sequence[OperatingPoint], choice: Choice, question: Question
+) -> SupplyAdvice | Missing | None:
     """What other supplies would do for the cheapest point's servers, at the watts that were measured."""
     best = choice.cheapest
     if question.supply is None:
-        return ""
+        return None
     if best is None or best.point.power_w is None or best.point.scope != "psu-out":
-        return "their DC output is not known"
+        return Missing("their DC output is not known")
     alike = [one.power_w.mean for one in points if one.power_w and one.scope == best.point.scope]
     try:
         return advise_supplies(
@@ -76,4 +80,4 @@ def _supplies(points: Sequence[OperatingPoint], choice: Choice, question: Questi
             )
         )
     except InvalidInput as error:
-        return str(error)
+        return Missing(str(error))

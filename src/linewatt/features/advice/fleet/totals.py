@@ -15,6 +15,7 @@ from linewatt.features.advice.fleet.points import OperatingPoint, Reading
 from linewatt.features.advice.fleet.question import Question
 from linewatt.features.advice.psu.supplies import Supply, operate
 from linewatt.features.advice.psu.tables import EfficiencyTable
+from linewatt.missing import Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +76,19 @@ def supplied(point: OperatingPoint, question: Question) -> Supplied:
     load = _input_ratio(point.power_w.mean, question.supply, question.table)
     idle = None if point.idle_w is None else _input_ratio(point.idle_w.mean, question.supply, question.table)
     return Supplied(
-        None if isinstance(load, str) else load,
-        None if isinstance(idle, str) else idle,
-        next((one for one in (load, idle) if isinstance(one, str)), None),
+        None if isinstance(load, Missing) else load,
+        None if isinstance(idle, Missing) else idle,
+        next((one.reason for one in (load, idle) if isinstance(one, Missing)), None),
     )
 
 
-def _input_ratio(output_w: float, supply: Supply, table: EfficiencyTable) -> float | str:
+def _input_ratio(output_w: float, supply: Supply, table: EfficiencyTable) -> float | Missing:
     """W in for a W out, or why that is not known."""
     try:
         now = operate(supply, output_w, table)
     except InvalidInput as error:
-        return str(error)
-    return str(now.reason) if now.input_w is None else now.input_w / output_w
+        return Missing(str(error))
+    return Missing(str(now.reason)) if now.input_w is None else now.input_w / output_w
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from linewatt.features.advice.fleet.question import HOURS_PER_YEAR, Question
 from linewatt.features.advice.fleet.totals import Fleet, Totals
 from linewatt.features.advice.fleet_report.sources import FleetSource
 from linewatt.findings.load import LOSS_SHOWN
+from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.report.provenance import mark
 from linewatt.report.provenance import words as sources
@@ -344,8 +345,10 @@ def _share_words(question: Question) -> str:
 def supply_lines(advice: FleetAdvice) -> tuple[str, ...]:
     """What other power supplies would save over all servers that carry the target at the cheapest point."""
     found, best = advice.supplies, advice.choice.cheapest
-    if isinstance(found, str) or best is None:
-        return (f"Nothing can be said of power supplies: {found}",) if found else ()
+    if isinstance(found, Missing):
+        return (f"Nothing can be said of power supplies: {found.reason}",)
+    if found is None or best is None:
+        return ()
     from linewatt.features.advice.psu_report import lines
 
     said = [line for line in lines(found, bullet="") if line]

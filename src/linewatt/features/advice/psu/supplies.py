@@ -12,6 +12,7 @@ from typing import Literal
 
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.psu.tables import EfficiencyTable, percent
+from linewatt.missing import Missing
 
 Mode = Literal["shared", "standby"]
 MODES: tuple[Mode, ...] = ("shared", "standby")
@@ -106,7 +107,7 @@ def operate(supply: Supply, load_w: float, table: EfficiencyTable | None) -> Ope
         )
     active = supply.active(load_w)
     load_ratio = load_w / active / supply.rating_w
-    efficiency = NO_TABLE if table is None else table.efficiency_ratio(load_ratio)
+    efficiency = Missing(NO_TABLE) if table is None else table.efficiency_ratio(load_ratio)
     input_w = load_w / efficiency if isinstance(efficiency, float) else None
     return Operation(
         supply=supply,
@@ -118,7 +119,7 @@ def operate(supply: Supply, load_w: float, table: EfficiencyTable | None) -> Ope
         efficiency_ratio=efficiency if isinstance(efficiency, float) else None,
         input_w=input_w,
         loss_w=None if input_w is None else input_w - load_w,
-        reason=efficiency if isinstance(efficiency, str) else None,
+        reason=efficiency.reason if isinstance(efficiency, Missing) else None,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 from linewatt.delimited import Row, parse_number, quoted, read_table, why_no_number
 from linewatt.errors import InvalidInput
+from linewatt.missing import Missing
 from linewatt.units import percent_from_ratio, ratio_from_percent
 
 Mains = Literal["230", "115"]
@@ -61,13 +62,17 @@ class EfficiencyTable:
     points: Points
     certified: bool
 
-    def efficiency_ratio(self, load_ratio: float) -> float | str:
+    def efficiency_ratio(self, load_ratio: float) -> float | Missing:
         """The efficiency at a load, on a straight line between two points; or why there is none."""
         (first, _), (last, _) = self.points[0], self.points[-1]
         if load_ratio < first * (1 - _NEXT_DOUBLE):
-            return f"{percent(load_ratio)} of the rating is below the table, which begins at {percent(first)}"
+            return Missing(
+                f"{percent(load_ratio)} of the rating is below the table, which begins at {percent(first)}"
+            )
         if load_ratio > last * (1 + _NEXT_DOUBLE):
-            return f"{percent(load_ratio)} of the rating is above the table, which ends at {percent(last)}"
+            return Missing(
+                f"{percent(load_ratio)} of the rating is above the table, which ends at {percent(last)}"
+            )
         return _between(self.points, min(max(load_ratio, first), last))
 
 

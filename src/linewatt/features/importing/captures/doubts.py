@@ -20,6 +20,7 @@ from linewatt.features.importing.captures.pairing import OneTest
 from linewatt.features.importing.captures.placing import HostClock, Placed
 from linewatt.findings.window import EDGE_ERROR
 from linewatt.loads.base import LoadEnd
+from linewatt.missing import Missing
 from linewatt.model import EndResult, Flag, InstanceResult, Role, Window
 from linewatt.sensors.mpstat import SOURCES
 
@@ -51,7 +52,7 @@ class Known:
 
     tests: tuple[OneTest, ...]
     readings: Mapping[str, tuple[Placed, ...]]
-    clocks: Mapping[str, HostClock | str]
+    clocks: Mapping[str, HostClock | Missing]
     load: Window
     nodes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """host → what its readings call it"""
@@ -129,12 +130,12 @@ def _loss(seen: Seen, received: Sequence[Counted]) -> Iterator[Flag]:
 
 
 def _receiver(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
-    why = [end for one in tests if isinstance(end := one.load_end(sender=False), str)]
+    why = [end for one in tests if isinstance(end := one.load_end(sender=False), Missing)]
     if why:
         yield Flag(
             "receiver-not-known",
             seen.case.receiver,
-            f"only what {seen.case.sender} sent is on record: {why[0]}",
+            f"only what {seen.case.sender} sent is on record: {why[0].reason}",
             f"keep what the receiver writes, too{seen.load.both_ends and f' ({seen.load.both_ends})'}",
         )
 

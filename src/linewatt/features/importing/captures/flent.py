@@ -21,6 +21,7 @@ from linewatt.features.importing.captures.folder import CaptureFile
 from linewatt.features.importing.captures.model import Found, Track
 from linewatt.hosts.facts.parsers import OFFLOADS
 from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
+from linewatt.missing import Missing
 from linewatt.model import Channel
 from linewatt.sensors.mpstat import WHOLE_HOST
 
@@ -188,12 +189,12 @@ def _told_name(*, is_sender: bool) -> str:
     return "BYTES_SENT" if is_sender else "BYTES_RECVD"
 
 
-def _told(about: Mapping[str, Any], *, is_sender: bool) -> LoadEnd | str:
+def _told(about: Mapping[str, Any], *, is_sender: bool) -> LoadEnd | Missing:
     """What the other end counted over the whole test, or why that is not known."""
     name = _told_name(is_sender=is_sender)
     count, seconds = about.get(name), about.get("ELAPSED_TIME")
     if not isinstance(count, int) or not isinstance(seconds, int | float) or count <= 0 or seconds <= 0:
-        return f"its {name} is missing (flent has it from 2.1 on)"
+        return Missing(f"its {name} is missing (flent has it from 2.1 on)")
     whole = (LoadInterval(0.0, float(seconds), count),)
     return LoadEnd(is_sender, "", whole, float(seconds), None)
 

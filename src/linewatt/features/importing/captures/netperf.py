@@ -28,6 +28,7 @@ from linewatt.features.importing.captures.netperf_model import (
 from linewatt.features.importing.captures.stamps import stamp_line
 from linewatt.foreign import contained, one_line
 from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
+from linewatt.missing import Missing
 from linewatt.model import Channel, TestName
 from linewatt.sensors.mpstat import WHOLE_HOST
 from linewatt.sizes import udp_test
@@ -244,23 +245,23 @@ def _test(measured: Measured) -> TestName:
     return udp_test(measured.message_bytes, measured.family)
 
 
-def _both(measured: Measured, points: Sequence[Interim]) -> tuple[LoadEnd, LoadEnd | str]:
+def _both(measured: Measured, points: Sequence[Interim]) -> tuple[LoadEnd, LoadEnd | Missing]:
     """The client's end and the other one. Raises ParseError."""
     if measured.failure is not None:
-        return LoadEnd(not measured.is_reverse, "", (), 0.0, None), "the test failed"
+        return LoadEnd(not measured.is_reverse, "", (), 0.0, None), Missing("the test failed")
     if not 0 < measured.elapsed_s <= MOST_SECONDS:
         raise ParseError(f"netperf reports a test of {measured.elapsed_s:g} s")
     sender = _whole(measured, is_sender=True)
     receiver = _whole(measured, is_sender=False)
     client, other = (receiver, sender) if measured.is_reverse else (sender, receiver)
     if client is None:
-        return LoadEnd(not measured.is_reverse, "", (), measured.elapsed_s, None), other or NOT_KNOWN
+        return LoadEnd(not measured.is_reverse, "", (), measured.elapsed_s, None), other or Missing(NOT_KNOWN)
     if points:
         intervals = tuple(_intervals(points))
         client = LoadEnd(
             client.is_sender, "", intervals, intervals[-1].end_s, None, retransmits=client.retransmits
         )
-    return client, other or NOT_KNOWN
+    return client, other or Missing(NOT_KNOWN)
 
 
 def _whole(measured: Measured, *, is_sender: bool) -> LoadEnd | None:

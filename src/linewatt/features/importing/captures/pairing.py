@@ -12,6 +12,7 @@ from linewatt.features.importing.captures.hosts import LOOPBACK, Hosts, named
 from linewatt.features.importing.captures.model import Found
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
 from linewatt.loads.registry import DEFAULT
+from linewatt.missing import Missing
 from linewatt.model import Case
 
 SLACK_S = 1.3
@@ -81,13 +82,13 @@ class OneTest:
         """What the file of this host says."""
         return self.client if host == self.client_host else self.server
 
-    def load_end(self, *, sender: bool) -> LoadEnd | str:
+    def load_end(self, *, sender: bool) -> LoadEnd | Missing:
         """What the sender, or the receiver, counted, or why that is not known."""
         client_sends = not self.asked.is_reverse
         own, other = (self.client, self.server) if client_sends == sender else (self.server, self.client)
         if own is not None:
-            return own.own_missing or own.own
-        return other.other if other is not None else "no file of it"
+            return own.own if own.own_missing is None else Missing(own.own_missing)
+        return other.other if other is not None else Missing("no file of it")
 
     def is_told(self, *, sender: bool) -> bool:
         """Whether this end's figures are what it told the other, and not its own file's."""

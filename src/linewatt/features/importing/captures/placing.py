@@ -18,6 +18,7 @@ from linewatt.features.importing.captures.model import Track
 from linewatt.features.importing.captures.options import Options
 from linewatt.features.importing.captures.pairing import OneTest
 from linewatt.hosts.clock import Offset
+from linewatt.missing import Missing
 from linewatt.model import Window
 
 MOST_APART_S = 1.5
@@ -42,10 +43,10 @@ class HostClock:
         return Offset(self.offset_s, self.uncertainty_s)
 
 
-def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | str:
-    """The clock of a host in a trial; a text says why it cannot be told."""
+def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | Missing:
+    """The clock of a host in a trial; or why it cannot be told."""
     if (why := next((one.line.undated for one in group if one.line.undated), None)) is not None:
-        return why
+        return Missing(why)
     own = [(one, end) for one in group if (end := one.end_of(host)) is not None and not end.undated]
     late_s = max(one.line.late_s for one in group)
     if not own:
@@ -54,7 +55,7 @@ def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | str:
     spread_s = max(apart_s) - min(apart_s)
     if spread_s > MOST_APART_S:
         apart = f"{min(apart_s):+.1f} s and {max(apart_s):+.1f} s"
-        return f"its clock is {apart} beside the client's in one trial: it was set"
+        return Missing(f"its clock is {apart} beside the client's in one trial: it was set")
     middle_s = (max(apart_s) + min(apart_s)) / 2
     own_late_s = max(end.late_s for _, end in own)
     return HostClock(middle_s, max(late_s, own_late_s) / 2 + spread_s / 2, is_known=True)
@@ -74,7 +75,7 @@ class Placed:
     """whether it is of the load's own test, which needs no clock"""
 
 
-def placed(track: Track, host: str, clock: HostClock | str, load: Window, options: Options) -> Placed:
+def placed(track: Track, host: str, clock: HostClock | Missing, load: Window, options: Options) -> Placed:
     """The readings of a track around a load; those that are none of it say why by their ``failure``."""
     if track.test is not None:
         of_load = tuple(
@@ -83,8 +84,8 @@ def placed(track: Track, host: str, clock: HostClock | str, load: Window, option
         reading = Reading(host, track.source, of_load, track.channels)
         return Placed(track.file.name, reading, of_test=True)
     empty = Reading(host, track.source, (), {}, optional=track.is_power)
-    if isinstance(clock, str):
-        return Placed(track.file.name, replace(empty, failure=f"cannot be placed: {clock}"))
+    if isinstance(clock, Missing):
+        return Placed(track.file.name, replace(empty, failure=f"cannot be placed: {clock.reason}"))
     times_s = _unix_s(track, load.start_s + clock.offset_s, options.zone or UTC)
     records = _on_line(track.records, times_s, clock.offset_s)
     around = [

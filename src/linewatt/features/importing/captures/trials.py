@@ -26,6 +26,7 @@ from linewatt.foreign import understood
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.base import Asked, LoadEnd
 from linewatt.loads.registry import LOADS
+from linewatt.missing import Missing
 from linewatt.model import METHOD, Case, EndResult, Trial, Window
 from linewatt.sensors.mpstat import SOURCES
 from linewatt.store.samples import Series
@@ -57,7 +58,7 @@ class _Group:
     repetition: int
     tests: tuple[OneTest, ...]
     case: Case
-    clocks: Mapping[str, HostClock | str]
+    clocks: Mapping[str, HostClock | Missing]
     tracks: Mapping[str, tuple[Track, ...]]
     sharing: Mapping[str, tuple[str, ...]]
 

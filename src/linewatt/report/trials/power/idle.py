@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.power import totals as power
+from linewatt.missing import Missing
 from linewatt.model import PowerResult, Provenance
 from linewatt.records import IdleHost
 from linewatt.report.provenance import words
@@ -124,7 +125,7 @@ def _idle(
                 reason=None if isinstance(before, power.Total) else str(silent),
                 step_w=known[0].least_drift_w,
             )
-        if isinstance(before, str):
+        if isinstance(before, Missing):
             of_scope = (one.provenance for one in then if one.scope.partition(":")[0] == scope)
-            return IdlePower(host, scope, power.least_sure(of_scope), None, None, before)
+            return IdlePower(host, scope, power.least_sure(of_scope), None, None, before.reason)
     return None
