@@ -403,7 +403,8 @@ def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str,
     waited = {"load_waited_ratio": waited_ratio(cut.readback(host), known)}
     found = cores_between(cut.readback(host), known)
     if isinstance(found, Missing):
-        return waited | ({"reasons": {**reasons, "load_window_cores": found.reason}} if cut.run.outputs else {})
+        reasons_now = {**reasons, "load_window_cores": found.reason}
+        return waited | ({"reasons": reasons_now} if cut.run.outputs else {})
     return waited | {"load_window_cores": found}
 
 
