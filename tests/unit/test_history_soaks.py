@@ -22,7 +22,7 @@ from linewatt import records
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRun
 from linewatt.analysis.soak.job import ASKED, Job, job_of
-from linewatt.campaign.users.soak import Users
+from linewatt.campaign.users.users import Users
 from linewatt.engine.soak.segments import CHANNELS
 from linewatt.features.history.courses import Course, courses_of_sides
 from linewatt.model import Channel, Sample

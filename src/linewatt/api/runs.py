@@ -159,7 +159,7 @@ class _Heard:
 def _to_run(campaign: Campaign, results: Path, *, allow_commands: bool) -> Checked:
     """The campaign with all that is checked before hosts are touched. Raises InvalidInput."""
     from linewatt.campaign.planning.programs import refuse_listed
-    from linewatt.engine.soak.best_of import resolved
+    from linewatt.campaign.resolving import resolved
     from linewatt.hosts.journal.journal import state_dir
 
     checked = load(campaign.path, campaign._inventory, will_connect=True)

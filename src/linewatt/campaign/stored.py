@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign.campaign import Campaign, PowerSource, power_config
+from linewatt.core.feature import campaign_keys
 from linewatt.document import show_value
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
@@ -31,6 +32,7 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
     values = asdict(campaign)
     if not campaign.groups:
         del values["groups"]
+    values |= {key.key: None for key in campaign_keys()} | values.pop("feature_values")
     if not campaign.profile:
         del values["profile"]
     last = {name: values.pop(name) for name in ("hosts", "tests", "sysctl", "power", "sensors")}
@@ -90,6 +92,7 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
     try:
         sensors = {name: SENSORS[name].Config(**cfg) for name, cfg in stored["sensors"].items()}
         power = {host: _sources(sources) for host, sources in stored.get("power", {}).items()}
+        feature_values = _feature_values(stored)
         plain = {**stored, "sensors": {}, "power": {}, "path": Path(stored["path"])}
         campaign = _campaign().validate_python(plain)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
@@ -97,7 +100,20 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
             f"the campaign in its manifest.json cannot be read by this linewatt: {_first(error)}; run the "
             "campaign's file again, or resume it with the version that wrote it"
         ) from error
-    return replace(campaign, sensors=sensors, power=power)
+    return replace(campaign, sensors=sensors, power=power, feature_values=feature_values)
+
+
+def _feature_values(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Raises KeyError for a key that is of no installed feature, and pydantic's ValidationError."""
+    names = {field.name for field in fields(Campaign)}
+    keys = {key.key: key for key in campaign_keys()}
+    written = {name: value for name, value in stored.items() if name not in names and value is not None}
+    if unknown := [name for name in written if name not in keys]:
+        raise KeyError(f"the feature that has the key {unknown[0]}")
+    return {
+        name: TypeAdapter(keys[name].load(keys[name].document_path)).validate_python(value)
+        for name, value in written.items()
+    }
 
 
 def _first(error: Exception) -> str:

@@ -129,6 +129,65 @@ class PowerSourceKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignKey:
+    """A key of a campaign file.
+
+    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there. Where it is not its
+    default, ``read_path`` leads to a function of the ``CampaignFile`` and the directory that files are
+    relative to, which returns what the campaign has of it; ``document_path`` leads to the type of that, by
+    which it is read from a stored campaign.
+
+    ``problems_path`` leads to a function of the ``CampaignFile``, the names of all hosts and the entries of
+    those that take part, which yields problems as ``linewatt.campaign.reading.checks`` does. It is called
+    where the key is not written, too. ``hosts_path`` leads to a function of the ``CampaignFile`` that returns
+    the names of the hosts that the key has take part.
+
+    ``resolve_path`` leads to a function of the ``Campaign``, the directory of results and what a result has
+    stored of the key (None: nothing) that returns the campaign as it is to be run: for keys whose value is
+    looked up in other results. It is called where the campaign has the key.
+    """
+
+    key: str
+    field_path: str
+    read_path: str
+    document_path: str
+    problems_path: str = ""
+    hosts_path: str = ""
+    resolve_path: str = ""
+    brings_load: bool = False
+    """whether tests may be left out where it is written"""
+    replaces_trials: bool = False
+    """whether a campaign with it has no cases and trials"""
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"campaign key {self.key!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureLoad:
+    """A load of trials that is no process between the hosts of a pair.
+
+    Campaigns whose file has the :class:`CampaignKey` ``name`` have it as the load of their trials, unless
+    another key replaces trials; ``<name>.<key>`` are factors of it, and ``test`` is that of its cases.
+
+    ``planning_path`` leads to a ``linewatt.campaign.feature_load.LoadPlanning``, ``trials_path`` to a
+    ``linewatt.engine.feature_load.TrialOpener``, ``measuring_path`` to a
+    ``linewatt.engine.measuring.feature_load.LoadMeasuring``. The last two are imported while hosts answer.
+    """
+
+    name: str
+    test: str
+    planning_path: str
+    trials_path: str
+    measuring_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"load {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
 
@@ -143,6 +202,16 @@ class Feature:
     result_names: tuple[ResultName, ...] = ()
     result_keys: tuple[ResultKey, ...] = ()
     power_source_keys: tuple[PowerSourceKey, ...] = ()
+    campaign_keys: tuple[CampaignKey, ...] = ()
+    loads: tuple[FeatureLoad, ...] = ()
+    knobs: tuple[str, ...] = ()
+    """paths to each ``linewatt.tuning.base.Knob`` of settings that this feature makes by itself"""
+    host_checks: str = ""
+    """path to a coroutine function of a ``linewatt.hosts.base.Host`` and the ``Campaign`` that returns what
+    ``check`` is to say of that host, a ``linewatt.engine.readiness.readiness.Check`` or None"""
+    password_files: str = ""
+    """path to a function of a ``Campaign`` that yields files of passwords that the campaign names: where it
+    names each, and its path"""
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
@@ -189,6 +258,12 @@ def installed_features() -> tuple[InstalledFeature, ...]:
         for key in item.feature.power_source_keys
     )
     _refuse_duplicates(
+        (f"key {key.key!r} of campaign files", item)
+        for item in installed
+        for key in item.feature.campaign_keys
+    )
+    _refuse_duplicates((f"test {own.test!r}", item) for item in installed for own in item.feature.loads)
+    _refuse_duplicates(
         (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
     )
     return installed
@@ -222,6 +297,32 @@ def result_keys() -> list[ResultKey]:
 def power_source_keys() -> list[PowerSourceKey]:
     """Keys of sources of power of all features."""
     return [key for item in installed_features() for key in item.feature.power_source_keys]
+
+
+@cache
+def campaign_keys() -> tuple[CampaignKey, ...]:
+    """Keys of campaign files of all features."""
+    return tuple(key for item in installed_features() for key in item.feature.campaign_keys)
+
+
+@cache
+def feature_loads() -> tuple[FeatureLoad, ...]:
+    """Loads of trials of all features."""
+    return tuple(own for item in installed_features() for own in item.feature.loads)
+
+
+def feature_load_of(test: str) -> FeatureLoad | None:
+    """The load of a feature whose cases are of a test; None: load processes make it."""
+    return next((own for own in feature_loads() if own.test == test), None)
+
+
+def feature_knobs() -> list[Any]:
+    """Knobs of all features."""
+    return [
+        load(path, f"feature {item.feature.name!r}")
+        for item in installed_features()
+        for path in item.feature.knobs
+    ]
 
 
 def named_result(root: Path, name: str) -> Path | None:

@@ -28,10 +28,10 @@ from linewatt.store.meters import known_of, looked_slow, with_meters
 from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
+    from linewatt.engine.feature_load import TrialMaker
     from linewatt.engine.idle import Setting
     from linewatt.engine.repeats import Remaining
     from linewatt.engine.rounds import RoundRunner
-    from linewatt.engine.soak.trials import UsersAtWork
     from linewatt.engine.stage import Stage, ToCome
     from linewatt.engine.undo.settings import Settings
 
@@ -42,7 +42,6 @@ READY_ATTEMPTS = 3
 OF_TRIALS = (
     "linewatt.engine.repeats",
     "linewatt.engine.stage",
-    "linewatt.engine.soak.trials",
     "linewatt.engine.live.trial",
     "linewatt.engine.measuring.measure",
     "linewatt.engine.rounds",
@@ -75,7 +74,7 @@ class CampaignRun(Run[events.Ended]):
             self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
         )
         self._path: Path | None = None
-        self._users: UsersAtWork | None = None
+        self._maker: TrialMaker | None = None
         self._gone: set[str] = set()
         self._given_up: set[frozenset[str]] = set()
 
@@ -89,7 +88,10 @@ class CampaignRun(Run[events.Ended]):
         return await self._run(result)
 
     def _needed(self) -> list[Step]:
-        return [*super()._needed(), *importing(OF_TRIALS), partial(_warm_up, self._campaign)]
+        load = self._campaign.feature_load
+        paths = () if load is None else (load.trials_path, load.measuring_path)
+        modules = (*OF_TRIALS, *(path.partition(":")[0] for path in paths))
+        return [*super()._needed(), *importing(modules), partial(_warm_up, self._campaign)]
 
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
         self._plan = plan(self._campaign, self._first_plan.seed or 0, sites)
@@ -117,12 +119,13 @@ class CampaignRun(Run[events.Ended]):
     async def _measure(
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.Ended:
+        from linewatt.engine.feature_load import open_trials
         from linewatt.engine.repeats import Remaining
-        from linewatt.engine.soak.trials import UsersAtWork
         from linewatt.engine.stage import Stage
 
         self._path = path
-        self._users = await UsersAtWork.of(self._session, self._campaign, journal, self._say)
+        if load := self._campaign.feature_load:
+            self._maker = await open_trials(load, self._session, self._campaign, journal, self._say)
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
         stage.good = self._good
         hosts = read.load_manifest(path).hosts
@@ -153,7 +156,7 @@ class CampaignRun(Run[events.Ended]):
         self._say(
             events.Started(path.name, str(path), total, total - to_run, plan.duration_s, at_most=adaptive)
         )
-        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say, self._users)
+        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say, self._maker)
         try:
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)

@@ -11,7 +11,8 @@ from linewatt.campaign.planning import plain, plan, soak_plan
 from linewatt.campaign.planning.cases import Skipped
 from linewatt.campaign.planning.idle import IdleTime
 from linewatt.campaign.planning.programs import Program, programs
-from linewatt.campaign.users.soak import BestOf, Soak, Users
+from linewatt.campaign.users.soak import BestOf, Soak
+from linewatt.campaign.users.users import Users
 from linewatt.declare import (
     BOOLEAN,
     COUNT,

@@ -11,6 +11,7 @@ from typing import Any
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, Order
+from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.planning.cases import Skipped, expand
 from linewatt.campaign.planning.idle import NO_IDLE, IdleTime, Loaded, idle_time
 from linewatt.campaign.planning.layout import Layout
@@ -25,8 +26,6 @@ from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
 """wall time of a trial beyond its load: the target of docs/bench.md"""
-USERS_OVERHEAD_S = 4.0
-"""more where each trial has a server and users of its own: to start them, and to take them away"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +196,7 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     most = max(case.processes for case in cases)
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
-    alternate = campaign.ports >= 2 * most and not campaign.varies_users
+    alternate = campaign.ports >= 2 * most and campaign.feature_load is None
     first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
     layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
     fits = Fits(layout)
@@ -251,7 +250,9 @@ def _steps(case: Case) -> Iterator[Case]:
 
 def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
     load = LOADS[campaign.load]
-    overhead_s = ROUND_OVERHEAD_S + (USERS_OVERHEAD_S if campaign.varies_users else 0.0)
+    overhead_s = ROUND_OVERHEAD_S
+    if campaign.feature_load is not None:
+        overhead_s += planning_of(campaign.feature_load).overhead_s
     return idle_s + rounds * (load.lead_s + campaign.load_s + load.trail_s + overhead_s)
 
 

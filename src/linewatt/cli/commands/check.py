@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.commands.plan import with_best_of
+from linewatt.cli.commands.plan import with_stored
 from linewatt.cli.options import File, Hosts, Results
 from linewatt.cli.output import RESULTS, print_json, put, say
 
@@ -50,7 +50,7 @@ def check_command(
 
     from linewatt.campaign.reading.file import load
 
-    campaign = with_best_of(load(file, hosts, will_connect=True), results)
+    campaign = with_stored(load(file, hosts, will_connect=True), results)
     checks, fixed, journal = asyncio.run(_checked(campaign, results, fix, allow_commands))
     if as_json:
         print_json(document(campaign, checks, fixed, journal))

@@ -43,7 +43,7 @@ def plan_command(
     from linewatt.campaign.reading.file import load
     from linewatt.campaign.reading.sites import sites_of_files
 
-    campaign = with_best_of(load(file, hosts), results)
+    campaign = with_stored(load(file, hosts), results)
     if campaign.soak is not None:
         _plan_soak(campaign, as_json)
         return
@@ -55,11 +55,9 @@ def plan_command(
     put("\n".join(_lines(campaign, planned, trials)))
 
 
-def with_best_of(campaign: Campaign, results: Path) -> Campaign:
-    """With the best setting of the stored experiment that a soak names. Raises InvalidInput."""
-    if campaign.best_of is None:
-        return campaign
-    from linewatt.engine.soak.best_of import resolved
+def with_stored(campaign: Campaign, results: Path) -> Campaign:
+    """With what its keys have looked up in stored results. Raises InvalidInput."""
+    from linewatt.campaign.resolving import resolved
 
     return resolved(campaign, results)
 
@@ -85,7 +83,7 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield f"{campaign.name}: {_headline(campaign, planned)}; {_duration(planned)}"
-    yield from users_lines(campaign)
+    yield from _feature_load_lines(campaign)
     yield ""
     rows = _trial_rows(planned) if trials else _case_rows(planned)
     yield from _table(_without_constants(list(rows)))
@@ -102,14 +100,13 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def users_lines(campaign: Campaign) -> Iterator[str]:
-    """What users do in trials of theirs, where no factor says otherwise."""
-    from linewatt.campaign.planning.soak_plan import of_users
+def _feature_load_lines(campaign: Campaign) -> Iterator[str]:
+    """What the load of trials is that a feature brings, where no factor says otherwise."""
+    from linewatt.campaign.feature_load import planning_of
 
-    if campaign.varies_users and campaign.users is not None:
-        yield from of_users(campaign.users)
-        yield "each trial has a server and users of its own; what a factor varies is as the case says"
-        yield from _places_of_factors(campaign, campaign.users.server_host)
+    if campaign.feature_load is not None:
+        yield from planning_of(campaign.feature_load).lines(campaign)
+        yield from _places_of_factors(campaign, campaign.server_host)
 
 
 def _places_of_factors(campaign: Campaign, server: str | None) -> Iterator[str]:

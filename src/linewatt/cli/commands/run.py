@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from linewatt.cli.commands.plan import with_best_of
+from linewatt.cli.commands.plan import with_stored
 from linewatt.cli.options import File, Hosts, Results, Wanted
 from linewatt.cli.output import RESULTS, can_be_made, print_json, results_there, say
 
@@ -49,7 +49,7 @@ def run(
     from linewatt.campaign.planning.programs import refuse_listed
     from linewatt.campaign.reading.file import load
 
-    campaign = with_best_of(load(file, hosts, will_connect=True), results)
+    campaign = with_stored(load(file, hosts, will_connect=True), results)
     if not allow_commands:
         refuse_listed(campaign)
     can_be_stored(results)
@@ -134,7 +134,7 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     """
     from linewatt.campaign import stored
     from linewatt.campaign.reading.file import load
-    from linewatt.engine.soak.best_of import resolved
+    from linewatt.campaign.resolving import resolved
     from linewatt.errors import InvalidInput
     from linewatt.foreign import one_line
 
@@ -143,7 +143,7 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     used = f"{result.id} continues the campaign as it was stored; linewatt run begins one with the file"
     written = result.manifest.asked.written
     try:
-        now = resolved(load(campaign.path, campaign.inventory), results, written.get("best_of"))
+        now = resolved(load(campaign.path, campaign.inventory), results, written)
     except InvalidInput as error:
         say(f"note: {error}; {used}")
         return campaign
