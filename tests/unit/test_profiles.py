@@ -330,14 +330,16 @@ def campaign(tmp_path: Path, more: str = "") -> Path:
 def test_a_campaign_with_profiles_has_one_more_trial_a_case_beside_those_it_measures(tmp_path: Path) -> None:
     read_ = load(campaign(tmp_path))
     planned = plan(read_, 0)
-    plain = plan(replace(read_, profile=False), 0)
+    plain = plan(replace(read_, feature_values={}), 0)
     assert [one.trials[0].case.test for one in planned.profiles] == ["tcp", "udp-1500"]
     assert planned.rounds == plain.rounds
     assert planned.duration_s > plain.duration_s
     (sender,) = {planned.profiles[0].trials[0].case.sender}
     assert places(planned.profiles[0].trials[0], sender, (0, 1, 2)) == {"irq": (1,), "app + irq": (0,)}
     assert places(planned.profiles[0].trials[0], "b", (0, 1, 2)) == {"host": (0, 1, 2)}
-    assert from_dict(as_dict(read_)).profile
+    assert as_dict(read_)["profile"] is True
+    assert from_dict(as_dict(read_)).feature_values == {"profile": True}
+    assert "profile" not in as_dict(replace(read_, feature_values={}))
 
 
 @pytest.mark.parametrize(

@@ -214,10 +214,10 @@ class Campaign:
     """of ``pairs`` those that run at once"""
     energy: EnergySweep | None = None
     """its tests are a sweep for the energy of bits and packets; None: they are not"""
-    profile: bool = False
-    """whether each case has one more trial, with perf beside it"""
     rest: Rest | None = None
     """None: trials follow each other at once"""
+    feature_values: Mapping[str, Any] = field(default_factory=dict)
+    """key that a feature adds → what is written there; without those that have their default"""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:

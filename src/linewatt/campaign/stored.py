@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign.campaign import Campaign, PowerSource, power_config
+from linewatt.campaign.feature_keys import stored_values as key_values
 from linewatt.document import show_value
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
@@ -31,11 +32,11 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
     values = asdict(campaign)
     if not campaign.groups:
         del values["groups"]
-    if not campaign.profile:
-        del values["profile"]
+    of_features = values.pop("feature_values")
     last = {name: values.pop(name) for name in ("hosts", "tests", "sysctl", "power", "sensors")}
     return {
         **values,
+        **of_features,
         "path": str(campaign.path),
         "inventory": None if campaign.inventory is None else str(campaign.inventory),
         "topologies": {name: str(path) for name, path in campaign.topologies.items()},
@@ -91,6 +92,7 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
         sensors = {name: SENSORS[name].Config(**cfg) for name, cfg in stored["sensors"].items()}
         power = {host: _sources(sources) for host, sources in stored.get("power", {}).items()}
         plain = {**stored, "sensors": {}, "power": {}, "path": Path(stored["path"])}
+        plain["feature_values"] = key_values(stored)
         campaign = _campaign().validate_python(plain)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise StoreError(

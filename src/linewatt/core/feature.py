@@ -129,6 +129,25 @@ class PowerSourceKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignKey:
+    """A key of campaign files, of a plain value (a text, a number, a truth value, or a list of them).
+
+    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there, with a default: a
+    campaign that has the default has nothing of the key, and neither stores it. ``problems_path`` leads to a
+    function of the ``CampaignFile`` which yields problems as ``linewatt.campaign.reading.checks`` does; it is
+    not called where a file has the default.
+    """
+
+    key: str
+    field_path: str
+    problems_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"campaign key {self.key!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
 
@@ -143,6 +162,7 @@ class Feature:
     result_names: tuple[ResultName, ...] = ()
     result_keys: tuple[ResultKey, ...] = ()
     power_source_keys: tuple[PowerSourceKey, ...] = ()
+    campaign_keys: tuple[CampaignKey, ...] = ()
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
@@ -189,6 +209,11 @@ def installed_features() -> tuple[InstalledFeature, ...]:
         for key in item.feature.power_source_keys
     )
     _refuse_duplicates(
+        (f"key {key.key!r} of campaign files", item)
+        for item in installed
+        for key in item.feature.campaign_keys
+    )
+    _refuse_duplicates(
         (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
     )
     return installed
@@ -222,6 +247,11 @@ def result_keys() -> list[ResultKey]:
 def power_source_keys() -> list[PowerSourceKey]:
     """Keys of sources of power of all features."""
     return [key for item in installed_features() for key in item.feature.power_source_keys]
+
+
+def campaign_keys() -> list[CampaignKey]:
+    """Keys of campaign files of all features."""
+    return [key for item in installed_features() for key in item.feature.campaign_keys]
 
 
 def named_result(root: Path, name: str) -> Path | None:

@@ -33,6 +33,7 @@ from linewatt.campaign.entries.rest import RestField
 from linewatt.campaign.entries.search import SearchEntry
 from linewatt.campaign.entries.trials import Trials
 from linewatt.campaign.entries.users import SoakField, UsersEntry
+from linewatt.campaign.feature_keys import key_fields as campaign_key_fields
 from linewatt.document import Part
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Direction, Family
@@ -362,11 +363,6 @@ class CampaignFile(Part):
         description="Repetitions of every case; or bounds and how sure its mean must be, such as "
         "`{min: 10, max: 30, until: 1%}`.",
     )
-    profile: bool = Field(
-        default=False,
-        description="Whether each case has one more trial, after all that are measured, in which perf "
-        "records what the CPUs of both hosts do; see docs/profiles.md.",
-    )
     order: Order = Field(
         default="interleaved",
         description="`interleaved`: every case once, then all again. `mirrored`: the same, but every other "
@@ -428,6 +424,12 @@ class CampaignFile(Part):
     )
 
 
+CAMPAIGN_FILE: type[CampaignFile] = create_model(
+    "CampaignFile", __base__=CampaignFile, __doc__=CampaignFile.__doc__, **campaign_key_fields()
+)
+"""with the keys that features add: what a file is read as"""
+
+
 def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
     """The sensors that are on, each with its settings."""
     every: dict[str, Any] = dict(entry.sensors)
@@ -450,7 +452,7 @@ def levels_of(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a campaign file, for editors."""
-    schema: dict[str, Any] = _tidy(CampaignFile.model_json_schema())
+    schema: dict[str, Any] = _tidy(CAMPAIGN_FILE.model_json_schema())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "linewatt campaign",

@@ -14,7 +14,7 @@ OVERHEAD_S = 6.0
 
 def profiled(campaign: Campaign, cases: Sequence[Case]) -> list[Case]:
     """The cases that are profiled, in that order: those whose labels were set last come first."""
-    if not campaign.profile:
+    if not campaign.feature_values.get("profile"):
         return []
     blocks: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
@@ -26,7 +26,7 @@ def profiled(campaign: Campaign, cases: Sequence[Case]) -> list[Case]:
 
 def profile_notes(campaign: Campaign, cases: Sequence[Case]) -> Iterator[str]:
     """What has none, and why."""
-    if not campaign.profile:
+    if not campaign.feature_values.get("profile"):
         return
     whys = dict.fromkeys(why for case in cases if (why := _why_not(case)) is not None)
     for why in whys:

@@ -66,14 +66,6 @@ def check_pairs(
                 yield ("pairs", index), f"there is no host {name}; {suggest(name, known)}"
 
 
-def check_profile(entry: CampaignFile) -> Iterator[Finding]:
-    """What has no cases whose trials could be had once more."""
-    if entry.profile and entry.soak is not None:
-        yield ("profile",), "is of cases, and a soak has none; profile its load in a campaign without soak"
-    elif entry.profile and entry.users is not None:
-        yield ("profile",), "is of tests, and users are the load here; take it out"
-
-
 def check_all(everyone: bool, names: Collection[str]) -> Iterator[Finding]:
     """Whether ``pairs: all`` stays within reason, before the pairs are made."""
     pairs = len(names) * (len(names) - 1)

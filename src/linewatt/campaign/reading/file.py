@@ -32,6 +32,7 @@ from linewatt.campaign.entries.networks import as_entry, check_network_names, na
 from linewatt.campaign.entries.pairs import parse_pair
 from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
+    CAMPAIGN_FILE,
     CampaignFile,
     HostEntry,
     TestEntry,
@@ -49,6 +50,7 @@ from linewatt.campaign.entries.users import (
     soak_of,
     users_of,
 )
+from linewatt.campaign.feature_keys import written_values
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.planning.cases import impossible
 from linewatt.campaign.planning.idle import default_s
@@ -67,7 +69,7 @@ from linewatt.campaign.reading.named_files import (
 from linewatt.campaign.reading.ways import check_used
 from linewatt.campaign.users.experiment import check_experiment
 from linewatt.campaign.users.soak import BestOf
-from linewatt.core.feature import power_source_keys
+from linewatt.core.feature import campaign_keys, power_source_keys
 from linewatt.document import Document, read_yaml
 from linewatt.hosts.base import HostSpec
 from linewatt.network.description import HostNetwork
@@ -132,8 +134,8 @@ class _Asked:
 
 def _entry(value: dict[str, Any], locate: Locator) -> CampaignFile:
     """Raises InvalidInput."""
-    raise_first(find_problems(CampaignFile, value, (), locate), locate.document.file)
-    entry = CampaignFile.model_validate(value)
+    raise_first(find_problems(CAMPAIGN_FILE, value, (), locate), locate.document.file)
+    entry = CAMPAIGN_FILE.model_validate(value)
     _refuse(check_energy(entry), locate)
     return _with_sweep(entry)
 
@@ -164,7 +166,10 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     yield from checks.check_online(entry, used)
     yield from checks.check_irqbalance(entry)
     yield from check_network_names(entry.networks)
-    yield from checks.check_profile(entry)
+    written = written_values(entry)
+    for campaign_key in campaign_keys():
+        if campaign_key.key in written:
+            yield from campaign_key.load(campaign_key.problems_path)(entry)
     yield from check_rest(entry)
     flows = [1] * len(asked.pairs) + [len(one.flows) for one in asked.groups]
     yield from checks.check_size(entry, tests, flows)
@@ -304,6 +309,7 @@ def _campaign(asked: _Asked, document: Document) -> Campaign:
         **parts,
         idle_s=_idle_s(entry, parts["power"]),
         rest=rest_of(entry.rest),
+        feature_values=written_values(entry),
         **{name: getattr(entry, name) for name in _AS_WRITTEN},
     )
 
@@ -317,7 +323,7 @@ def _cpu_counts(hosts: Mapping[str, HostSpec]) -> Iterator[int]:
 
 _AS_WRITTEN = (
     *("name", "description", "directions", "families", "order", "seed", "design"),
-    *("concurrent_pairs", "smt", "steer", "load", "profile"),
+    *("concurrent_pairs", "smt", "steer", "load"),
 )
 
 
