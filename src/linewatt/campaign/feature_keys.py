@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -26,7 +26,7 @@ def written_values(entry: BaseModel) -> dict[str, Any]:
 def stored_values(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a campaign of a manifest. Raises pydantic's ValidationError."""
     return {
-        key: TypeAdapter(Annotated[kind, field]).validate_python(stored[key])
-        for key, (kind, field) in key_fields().items()
+        key: TypeAdapter(kind).validate_python(stored[key])
+        for key, (kind, _field) in key_fields().items()
         if key in stored
     }

@@ -148,6 +148,34 @@ class CampaignKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherTrials:
+    """Trials that run after all that are measured, and are part of no figure: cases of a campaign once more,
+    with something of the feature beside the load.
+
+    They are stored below ``NAME/NUMBER/`` of a result, numbered from 1 by themselves; ``resume`` makes those
+    that it lacks. How many there are is ``NAME_count`` of ``list --json`` and ``show --json``.
+
+    ``plan_path`` leads to a ``linewatt.campaign.planning.further.FurtherPlan``; ``run_path`` to what makes a
+    ``linewatt.engine.further.FurtherRunner``. Neither is imported where a campaign lacks the key.
+    """
+
+    name: str
+    """plural, also the key of ``plan --json`` that lists them"""
+    noun: str
+    """what is stored of one"""
+    campaign_key: str
+    """key of campaign files that asks for them"""
+    show_option: str
+    """option of ``show`` that prints what is stored of them, without dashes"""
+    plan_path: str
+    run_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"further trials {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
 
@@ -163,6 +191,7 @@ class Feature:
     result_keys: tuple[ResultKey, ...] = ()
     power_source_keys: tuple[PowerSourceKey, ...] = ()
     campaign_keys: tuple[CampaignKey, ...] = ()
+    further_trials: tuple[FurtherTrials, ...] = ()
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
@@ -214,6 +243,11 @@ def installed_features() -> tuple[InstalledFeature, ...]:
         for key in item.feature.campaign_keys
     )
     _refuse_duplicates(
+        (f"further trials {trials.name!r}", item)
+        for item in installed
+        for trials in item.feature.further_trials
+    )
+    _refuse_duplicates(
         (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
     )
     return installed
@@ -252,6 +286,11 @@ def power_source_keys() -> list[PowerSourceKey]:
 def campaign_keys() -> list[CampaignKey]:
     """Keys of campaign files of all features."""
     return [key for item in installed_features() for key in item.feature.campaign_keys]
+
+
+def further_trials() -> list[FurtherTrials]:
+    """Trials that features add after those that are measured."""
+    return [trials for item in installed_features() for trials in item.feature.further_trials]
 
 
 def named_result(root: Path, name: str) -> Path | None:
