@@ -166,30 +166,43 @@ def _check_core(path: Path, name: str) -> None:
         assert refused.stderr.startswith(f"linewatt: No such command '{word}'")
 
 
+CALIBRATED = ", power: {bmc: {driver: rapl, calibration: results/r}}"
+
+
+@pytest.mark.parametrize(
+    ("name", "more_of_host", "last_line", "where"),
+    [
+        ("calibration", CALIBRATED, "", "5:67: hosts.a.power.bmc.calibration"),
+        ("profiles", "", "profile: true\n", "7:1: profile"),
+    ],
+)
 def test_a_campaign_that_uses_a_feature_that_is_not_there_is_one_line(
-    source_copy: Path, tmp_path: Path
+    source_copy: Path, tmp_path: Path, name: str, more_of_host: str, last_line: str, where: str
 ) -> None:
     campaign = tmp_path / "campaign.yaml"
     campaign.write_text(
         "name: corrected\npairs: [a -> b]\ntests: [tcp]\nhosts:\n"
-        "  a: {address: 192.0.2.1, data: eth0, power: {bmc: {driver: rapl, calibration: results/r}}}\n"
-        "  b: {address: 192.0.2.2, data: eth0}\n"
+        f"  a: {{address: 192.0.2.1, data: eth0{more_of_host}}}\n"
+        f"  b: {{address: 192.0.2.2, data: eth0}}\n{last_line}"
     )
     features = source_copy / "linewatt" / "features"
-    (features / "calibration").rename(tmp_path / "calibration")
+    (features / name).rename(tmp_path / name)
     try:
         refused = linewatt("plan", str(campaign), path=source_copy)
     finally:
-        (tmp_path / "calibration").rename(features / "calibration")
+        (tmp_path / name).rename(features / name)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.count("\n") == 1
-    where = f"linewatt: {campaign}:5:67: hosts.a.power.bmc.calibration: unknown key; known here: "
-    assert refused.stderr.startswith(where)
+    assert refused.stderr.startswith(f"linewatt: {campaign}:{where}: unknown key; ")
 
 
 @pytest.mark.parametrize(
     ("key", "what"),
-    [("calibration", "'calibration' of power sources"), ("corrections", "'corrections' of show --json")],
+    [
+        ("calibration", "'calibration' of power sources"),
+        ("corrections", "'corrections' of show --json"),
+        ("profile", "'profile' of campaign files"),
+    ],
 )
 def test_two_features_never_add_one_key(tmp_path: Path, key: str, what: str) -> None:
     source = FEATURE_WITH_KEYS.replace("KEY", key)
@@ -242,7 +255,7 @@ def test_a_feature_adds_nothing_that_it_does_not_name() -> None:
 
 
 FEATURE_WITH_KEYS = """
-from linewatt.core.feature import Feature, PowerSourceKey, ResultKey
+from linewatt.core.feature import CampaignKey, Feature, PowerSourceKey, ResultKey
 FEATURE = Feature(
     name="keys",
     summary="adds keys",
@@ -252,6 +265,7 @@ FEATURE = Feature(
         ),
     ),
     result_keys=(ResultKey("KEY", "", ""),),
+    campaign_keys=(CampaignKey(key="KEY", field_path="", problems_path=""),),
 )
 """
 

@@ -199,8 +199,6 @@ class Campaign:
     """factor → the one level that every host shows throughout"""
     load: str = DEFAULT
     """the program that makes the load of its tests"""
-    feature_values: Mapping[str, Any] = field(default_factory=dict)
-    """what it has of the keys that features add to campaign files and that are written in its file"""
     search: Search | None = None
     """of tests whose rate is ``auto``; None: there are none"""
     instance_search: InstanceSearch | None = None
@@ -211,10 +209,10 @@ class Campaign:
     """of ``pairs`` those that run at once"""
     energy: EnergySweep | None = None
     """its tests are a sweep for the energy of bits and packets; None: they are not"""
-    profile: bool = False
-    """whether each case has one more trial, with perf beside it"""
     rest: Rest | None = None
     """None: trials follow each other at once"""
+    feature_values: Mapping[str, Any] = field(default_factory=dict)
+    """key that a feature adds → what the campaign has of it; without those that have their default"""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:

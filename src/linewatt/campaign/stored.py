@@ -13,6 +13,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign.campaign import Campaign, PowerSource, power_config
+from linewatt.campaign.feature_keys import documents_of
+from linewatt.campaign.feature_keys import stored_values as key_values
 from linewatt.core.feature import campaign_keys
 from linewatt.document import show_value
 from linewatt.errors import StoreError
@@ -32,12 +34,11 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
     values = asdict(campaign)
     if not campaign.groups:
         del values["groups"]
-    values |= {key.key: None for key in campaign_keys()} | values.pop("feature_values")
-    if not campaign.profile:
-        del values["profile"]
+    of_features = documents_of(values.pop("feature_values"))
     last = {name: values.pop(name) for name in ("hosts", "tests", "sysctl", "power", "sensors")}
     return {
         **values,
+        **of_features,
         "path": str(campaign.path),
         "inventory": None if campaign.inventory is None else str(campaign.inventory),
         "topologies": {name: str(path) for name, path in campaign.topologies.items()},
@@ -92,28 +93,24 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
     try:
         sensors = {name: SENSORS[name].Config(**cfg) for name, cfg in stored["sensors"].items()}
         power = {host: _sources(sources) for host, sources in stored.get("power", {}).items()}
-        feature_values = _feature_values(stored)
+        _refuse_unknown(stored)
         plain = {**stored, "sensors": {}, "power": {}, "path": Path(stored["path"])}
+        plain["feature_values"] = key_values(stored)
         campaign = _campaign().validate_python(plain)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise StoreError(
             f"the campaign in its manifest.json cannot be read by this linewatt: {_first(error)}; run the "
             "campaign's file again, or resume it with the version that wrote it"
         ) from error
-    return replace(campaign, sensors=sensors, power=power, feature_values=feature_values)
+    return replace(campaign, sensors=sensors, power=power)
 
 
-def _feature_values(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Raises KeyError for a key that is of no installed feature, and pydantic's ValidationError."""
-    names = {field.name for field in fields(Campaign)}
-    keys = {key.key: key for key in campaign_keys()}
-    written = {name: value for name, value in stored.items() if name not in names and value is not None}
-    if unknown := [name for name in written if name not in keys]:
-        raise KeyError(f"the feature that has the key {unknown[0]}")
-    return {
-        name: TypeAdapter(keys[name].load(keys[name].document_path)).validate_python(value)
-        for name, value in written.items()
-    }
+def _refuse_unknown(stored: Mapping[str, Any]) -> None:
+    """Raises KeyError for a key that is of no installed feature."""
+    names = {field.name for field in fields(Campaign)}.union(key.key for key in campaign_keys())
+    unknown = next((name for name, value in stored.items() if name not in names and value is not None), None)
+    if unknown is not None:
+        raise KeyError(f"the feature that has the key {unknown}")
 
 
 def _first(error: Exception) -> str:

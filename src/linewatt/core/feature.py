@@ -130,28 +130,62 @@ class PowerSourceKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignKey:
-    """A key of a campaign file.
+    """A key of campaign files.
 
-    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there. Where it is not its
-    default, ``read_path`` leads to a function of the ``CampaignFile`` and the directory that files are
-    relative to, which returns what the campaign has of it; ``document_path`` leads to the type of that, by
-    which it is read from a stored campaign.
+    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there, with a default: a
+    campaign that has the default has nothing of the key. ``problems_path`` leads to a function of the
+    ``CampaignFile``, the names of all hosts and the entries of those that take part, which yields problems as
+    ``linewatt.campaign.reading.checks`` does; it is not called where a file has the default.
 
-    ``problems_path`` leads to a function of the ``CampaignFile``, the names of all hosts and the entries of
-    those that take part, which yields problems as ``linewatt.campaign.reading.checks`` does. It is called
-    where the key is not written, too. ``hosts_path`` leads to a function of the ``CampaignFile`` that returns
-    the names of the hosts that the key has take part.
+    A plain value (a text, a number, a truth value, or a list of them) is what the campaign has of the key,
+    and is stored unless it is the default. Of any other, ``read_path`` leads to a function of the
+    ``CampaignFile`` and the directory that files are relative to, which returns what the campaign has, and
+    ``document_path`` to its type, by which it is read from a stored campaign; where there is none, null is
+    stored.
 
-    ``resolve_path`` leads to a function of the ``Campaign``, the directory of results and what a result has
-    stored of the key (None: nothing) that returns the campaign as it is to be run: for keys whose value is
-    looked up in other results. It is called where the campaign has the key.
+    ``hosts_path`` leads to a function of the ``CampaignFile`` that returns the names of the hosts that the
+    key has take part. ``resolve_path`` leads to a function of the ``Campaign``, the directory of results and
+    what a result has stored of the key (None: nothing) that returns the campaign as it is to be run: for keys
+    whose value is looked up in other results.
     """
 
     key: str
     field_path: str
+    problems_path: str
     read_path: str
     document_path: str
-    problems_path: str = ""
+    correct_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"power source key {self.key!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignKey:
+    """A key of campaign files.
+
+    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there, with a default: a
+    campaign that has the default has nothing of the key. ``problems_path`` leads to a function of the
+    ``CampaignFile``, the names of all hosts and the entries of those that take part, which yields problems as
+    ``linewatt.campaign.reading.checks`` does; it is not called where a file has the default.
+
+    A plain value (a text, a number, a truth value, or a list of them) is what the campaign has of the key, and
+    is stored unless it is the default. Of any other, ``read_path`` leads to a function of the ``CampaignFile``
+    and the directory that files are relative to, which returns what the campaign has, and ``document_path`` to
+    its type, by which it is read from a stored campaign; where there is none, null is stored.
+
+    ``hosts_path`` leads to a function of the ``CampaignFile`` that returns the names of the hosts that the key
+    has take part. ``resolve_path`` leads to a function of the ``Campaign``, the directory of results and what
+    a result has stored of the key (None: nothing) that returns the campaign as it is to be run: for keys whose
+    value is looked up in other results.
+    """
+
+    key: str
+    field_path: str
+    problems_path: str
+    read_path: str = ""
+    document_path: str = ""
     hosts_path: str = ""
     resolve_path: str = ""
     brings_load: bool = False
@@ -188,6 +222,34 @@ class FeatureLoad:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherTrials:
+    """Trials that run after all that are measured, and are part of no figure: cases of a campaign once more,
+    with something of the feature beside the load.
+
+    They are stored below ``NAME/NUMBER/`` of a result, numbered from 1 by themselves; ``resume`` makes those
+    that it lacks. How many there are is ``NAME_count`` of ``list --json`` and ``show --json``.
+
+    ``plan_path`` leads to a ``linewatt.campaign.planning.further.FurtherPlan``; ``run_path`` to what makes a
+    ``linewatt.engine.further.FurtherRunner``. Neither is imported where a campaign lacks the key.
+    """
+
+    name: str
+    """plural, also the key of ``plan --json`` that lists them"""
+    noun: str
+    """what is stored of one"""
+    campaign_key: str
+    """key of campaign files that asks for them"""
+    show_option: str
+    """option of ``show`` that prints what is stored of them, without dashes"""
+    plan_path: str
+    run_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"further trials {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
 
@@ -212,6 +274,7 @@ class Feature:
     password_files: str = ""
     """path to a function of a ``Campaign`` that yields files of passwords that the campaign names: where it
     names each, and its path"""
+    further_trials: tuple[FurtherTrials, ...] = ()
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
@@ -264,6 +327,11 @@ def installed_features() -> tuple[InstalledFeature, ...]:
     )
     _refuse_duplicates((f"test {own.test!r}", item) for item in installed for own in item.feature.loads)
     _refuse_duplicates(
+        (f"further trials {trials.name!r}", item)
+        for item in installed
+        for trials in item.feature.further_trials
+    )
+    _refuse_duplicates(
         (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
     )
     return installed
@@ -299,10 +367,14 @@ def power_source_keys() -> list[PowerSourceKey]:
     return [key for item in installed_features() for key in item.feature.power_source_keys]
 
 
-@cache
-def campaign_keys() -> tuple[CampaignKey, ...]:
+def campaign_keys() -> list[CampaignKey]:
     """Keys of campaign files of all features."""
-    return tuple(key for item in installed_features() for key in item.feature.campaign_keys)
+    return [key for item in installed_features() for key in item.feature.campaign_keys]
+
+
+def further_trials() -> list[FurtherTrials]:
+    """Trials that features add after those that are measured."""
+    return [trials for item in installed_features() for trials in item.feature.further_trials]
 
 
 @cache

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan
+from linewatt.core.feature import FurtherTrials, further_trials
 from linewatt.engine import events, labels
 from linewatt.engine.beside import Step, importing
+from linewatt.engine.further import FurtherRunner, lacking
 from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.run import Places, Run
 from linewatt.errors import ChangeError, HostError, LinewattError
@@ -83,7 +86,7 @@ class CampaignRun(Run[events.Ended]):
         from linewatt.engine.repeats import Remaining
 
         remaining = Remaining(self._campaign, self._plan, result.trials, result.manifest.hosts)
-        if not remaining.to_run and not self._unprofiled(result.path):
+        if not remaining.to_run and not lacking(result.path, self._plan.further):
             return await self._ended(result.path, remaining)
         return await self._run(result)
 
@@ -132,11 +135,12 @@ class CampaignRun(Run[events.Ended]):
         remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
         rounds = remaining.rounds()
         try:
-            profiles = self._unprofiled(path)
-            await self._opened(stage, (*rounds, *profiles)[0])
+            further = lacking(path, self._plan.further)
+            await self._opened(stage, next(chain(rounds, *further.values())))
             async with self._measuring():
                 await self._rounds(path, rounds, stage, remaining)
-                await self._profiles(path, profiles, stage)
+                for trials in further_trials():
+                    await self._further(trials, path, further.get(trials.name, ()), stage)
             return await self._ended(path, remaining)
         except HostError as error:
             if self._campaign.is_passing or not any(read.trial_dirs(path)):
@@ -174,24 +178,17 @@ class CampaignRun(Run[events.Ended]):
             await completed(runner.close())
             stage.meters.write()
 
-    def _unprofiled(self, path: Path) -> list[Round]:
-        """The profiles that a result lacks."""
-        if not self._plan.profiles:
-            return []
-        from linewatt.store.profiles import numbers
-
-        stored = numbers(path)
-        return [one for one in self._plan.profiles if one.trials[0].number not in stored]
-
-    async def _profiles(self, path: Path, rounds: Sequence[Round], stage: Stage) -> None:
+    async def _further(
+        self, trials: FurtherTrials, path: Path, rounds: Sequence[Round], stage: Stage
+    ) -> None:
         """After all that is measured; none of its failures is one of the campaign's. Raises StoreError."""
         if not rounds:
             return
-        from linewatt.engine.profiling.run import Profiler
         from linewatt.engine.rounds import RoundRunner
 
         bench = RoundRunner(self._session, self._campaign, stage, read.load(path), len(rounds), self._say)
-        profiler = Profiler(self._session, self._campaign, stage, bench, self._say)
+        make_runner = trials.load(trials.run_path)
+        runner: FurtherRunner = make_runner(self._session, self._campaign, stage, bench, self._say)
         left = "not made" if self._campaign.is_passing else _FOR_RESUME
         try:
             for round_ in rounds:
@@ -200,12 +197,12 @@ class CampaignRun(Run[events.Ended]):
                 if not self._possible(round_.trials):
                     continue
                 try:
-                    await profiler.run(path, round_)
+                    await runner.run(path, round_)
                 except labels.LabelError as error:
-                    self._say(events.Warned(f"{error}; profiles are {left}"))
+                    self._say(events.Warned(f"{error}; {trials.name} are {left}"))
                     return
                 except HostError as error:
-                    self._say(events.Warned(f"{error}; its profile is {left}"))
+                    self._say(events.Warned(f"{error}; its {trials.noun} is {left}"))
         finally:
             await completed(bench.close())
 

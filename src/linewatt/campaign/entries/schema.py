@@ -7,7 +7,6 @@ from here. What takes more than one value to judge is in ``checks``.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import (
@@ -33,7 +32,9 @@ from linewatt.campaign.entries.power import Components, PsuEntry
 from linewatt.campaign.entries.rest import RestField
 from linewatt.campaign.entries.search import SearchEntry
 from linewatt.campaign.entries.trials import Trials
-from linewatt.core.feature import CampaignKey, campaign_keys
+from linewatt.campaign.feature_keys import key_fields as campaign_key_fields
+from linewatt.campaign.feature_keys import written_keys
+from linewatt.core.feature import CampaignKey
 from linewatt.document import Part
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Direction, Family
@@ -351,11 +352,6 @@ class CampaignFile(Part):
         description="Repetitions of every case; or bounds and how sure its mean must be, such as "
         "`{min: 10, max: 30, until: 1%}`.",
     )
-    profile: bool = Field(
-        default=False,
-        description="Whether each case has one more trial, after all that are measured, in which perf "
-        "records what the CPUs of both hosts do; see docs/profiles.md.",
-    )
     order: Order = Field(
         default="interleaved",
         description="`interleaved`: every case once, then all again. `mirrored`: the same, but every other "
@@ -422,9 +418,8 @@ class CampaignFile(Part):
 
     @property
     def written_keys(self) -> list[CampaignKey]:
-        """Keys of features that say something."""
-        fields = type(self).model_fields
-        return [key for key in campaign_keys() if self.value_of(key.key) != fields[key.key].default]
+        """Keys of features that are written, and not as their default."""
+        return written_keys(self)
 
     @property
     def load_keys(self) -> list[str]:
@@ -437,14 +432,10 @@ class CampaignFile(Part):
         return any(key.replaces_trials for key in self.written_keys)
 
 
-@cache
-def campaign_model() -> type[CampaignFile]:
-    """The keys of a campaign file with those of features."""
-    fields: dict[str, Any] = {key.key: key.load(key.field_path) for key in campaign_keys()}
-    model: type[CampaignFile] = create_model(
-        "CampaignFile", __base__=CampaignFile, __doc__=CampaignFile.__doc__, **fields
-    )
-    return model
+CAMPAIGN_FILE: type[CampaignFile] = create_model(
+    "CampaignFile", __base__=CampaignFile, __doc__=CampaignFile.__doc__, **campaign_key_fields()
+)
+"""with the keys that features add: what a file is read as"""
 
 
 def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
@@ -469,7 +460,7 @@ def levels_of(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a campaign file, for editors."""
-    schema: dict[str, Any] = _tidy(campaign_model().model_json_schema())
+    schema: dict[str, Any] = _tidy(CAMPAIGN_FILE.model_json_schema())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "linewatt campaign",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
@@ -14,7 +13,6 @@ from linewatt.campaign.entries import fields as f
 from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.entries.quantities import Duration, Share, Size
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.reading.hosts import path_text
 from linewatt.campaign.users.users import Group, OtherServer, OwnServer, Sizes, Users
 from linewatt.document import KeyPath, Part
 from linewatt.errors import InvalidInput
@@ -206,18 +204,6 @@ USERS_FIELD = (
         default=None, description="Scripted users of a file server, throughout the soak; see docs/users.md."
     ),
 )
-
-
-def read_users(entry: Any, base: Path) -> Users | None:
-    """The users of a campaign; ``entry`` is the whole file, whose files are relative to ``base``."""
-    users = entry.users
-    server = users.server if users is not None else None
-    return users_of(users, path_text(base, server.password_file) if isinstance(server, ServerEntry) else None)
-
-
-def users_hosts(entry: Any) -> set[str]:
-    """Hosts that take part as the server or as clients; ``entry`` is the whole file."""
-    return named_hosts(entry.users)
 
 
 def users_of(entry: UsersEntry | None, password_file: str | None) -> Users | None:

@@ -13,6 +13,7 @@ from linewatt.campaign.planning.idle import IdleTime
 from linewatt.campaign.planning.programs import Program, programs
 from linewatt.campaign.users.soak import BestOf, Soak
 from linewatt.campaign.users.users import Users
+from linewatt.core.feature import further_trials
 from linewatt.declare import (
     BOOLEAN,
     COUNT,
@@ -100,7 +101,10 @@ def _plan_schema() -> Keys:
         "skipped": listing(of_class(Skipped)),
         "notes": listing(TEXT),
         "places?": listing(TEXT, "What a policy chose on each host, and why."),
-        "profiles?": listing(record({"number": COUNT, "case": index})),
+        **{
+            f"{trials.name}?": listing(record({"number": COUNT, "case": index}))
+            for trials in further_trials()
+        },
     }
 
 

@@ -65,14 +65,6 @@ def check_pairs(
                 yield ("pairs", index), f"there is no host {name}; {suggest(name, known)}"
 
 
-def check_profile(entry: CampaignFile) -> Iterator[Finding]:
-    """What has no cases whose trials could be had once more."""
-    if entry.profile and entry.replaces_trials:
-        yield ("profile",), "is of cases, and a soak has none; profile its load in a campaign without soak"
-    elif entry.profile and entry.load_keys:
-        yield ("profile",), "is of tests, and users are the load here; take it out"
-
-
 def check_all(everyone: bool, names: Collection[str]) -> Iterator[Finding]:
     """Whether ``pairs: all`` stays within reason, before the pairs are made."""
     pairs = len(names) * (len(names) - 1)
@@ -243,6 +235,7 @@ def _overlap(one: TestSpec, other: TestSpec) -> bool:
 
 def check_factors(entry: CampaignFile) -> Iterator[Finding]:
     """Factors and settings that there are none of, levels that none of them has, and levels twice."""
+    yield from _check_factors_of_loads(entry)
     for name, levels in entry.factors.items():
         if not isinstance(levels, LabelEntry):
             yield from _check_levels(name, levels)
@@ -265,6 +258,15 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
         settings(levels_of(entry), entry.design)
     except InvalidInput as error:
         yield ("design" if "design" in entry.model_fields_set else "factors",), str(error)
+
+
+def _check_factors_of_loads(entry: CampaignFile) -> Iterator[Finding]:
+    """Factors of loads that features bring and the campaign lacks."""
+    for name in entry.factors:
+        load = load_of_factor(name)
+        if load is not None and entry.value_of(load.name) is None:
+            what = f"is of {load.name}, and this campaign has none; add {load.name}, or take it out"
+            yield ("factors", name), what
 
 
 def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterator[Finding]:

@@ -32,16 +32,17 @@ from linewatt.campaign.entries.networks import as_entry, check_network_names, na
 from linewatt.campaign.entries.pairs import parse_pair
 from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
+    CAMPAIGN_FILE,
     CampaignFile,
     HostEntry,
     TestEntry,
-    campaign_model,
     levels_of,
     sensors_of,
     settings_of,
 )
 from linewatt.campaign.entries.search import check_search, instance_search_of, search_of
 from linewatt.campaign.entries.trials import TrialsEntry, most_trials
+from linewatt.campaign.feature_keys import values_of
 from linewatt.campaign.feature_load import load_of_trials, named_load, planning_of
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.planning.cases import impossible
@@ -59,7 +60,7 @@ from linewatt.campaign.reading.named_files import (
     resolve,
 )
 from linewatt.campaign.reading.ways import check_used
-from linewatt.core.feature import campaign_keys, power_source_keys
+from linewatt.core.feature import power_source_keys
 from linewatt.document import Document, read_yaml
 from linewatt.hosts.base import HostSpec
 from linewatt.network.description import HostNetwork
@@ -124,8 +125,8 @@ class _Asked:
 
 def _entry(value: dict[str, Any], locate: Locator) -> CampaignFile:
     """Raises InvalidInput."""
-    raise_first(find_problems(campaign_model(), value, (), locate), locate.document.file)
-    entry = campaign_model().model_validate(value)
+    raise_first(find_problems(CAMPAIGN_FILE, value, (), locate), locate.document.file)
+    entry = CAMPAIGN_FILE.model_validate(value)
     _refuse(check_energy(entry), locate)
     return _with_sweep(entry)
 
@@ -144,9 +145,8 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     """What is wrong with it; ``base``: from where the files that it names are looked for."""
     entry, listed, hosts, tests, used = asked.entry, asked.listed, asked.hosts, asked.tests, asked.used
     yield from checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)])
-    for key in campaign_keys():
-        if key.problems_path:
-            yield from key.load(key.problems_path)(entry, hosts.names, used)
+    for key in entry.written_keys:
+        yield from key.load(key.problems_path)(entry, hosts.names, used)
     yield from check_groups(entry, listed or (), used, tests)
     yield from checks.check_data_ports(entry, used, asked.pairs)
     yield from checks.check_hosts(used, explicit_pinning=entry.placement == "pinned")
@@ -157,7 +157,6 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     yield from checks.check_online(entry, used)
     yield from checks.check_irqbalance(entry)
     yield from check_network_names(entry.networks)
-    yield from checks.check_profile(entry)
     yield from check_rest(entry)
     flows = [1] * len(asked.pairs) + [len(one.flows) for one in asked.groups]
     yield from checks.check_size(entry, tests, flows)
@@ -284,7 +283,7 @@ def _campaign(asked: _Asked, document: Document) -> Campaign:
         load_levels=tuple(level / 100 for level in entry.load_levels),
         factors=_levels(entry),
         labels=_labels(entry),
-        feature_values={key.key: key.load(key.read_path)(entry, hosts.base) for key in entry.written_keys},
+        feature_values=values_of(entry, hosts.base),
         search=search_of(entry.search, tests),
         energy=sweep_of(entry.energy),
         instance_search=instance_search_of(
@@ -313,7 +312,7 @@ def _cpu_counts(hosts: Mapping[str, HostSpec]) -> Iterator[int]:
 
 _AS_WRITTEN = (
     *("name", "description", "directions", "families", "order", "seed", "design"),
-    *("concurrent_pairs", "smt", "steer", "load", "profile"),
+    *("concurrent_pairs", "smt", "steer", "load"),
 )
 
 

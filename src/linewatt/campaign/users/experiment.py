@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from linewatt.campaign.campaign import PLACEMENT
 from linewatt.campaign.design import settings
 from linewatt.campaign.entries.networks import BARE
-from linewatt.campaign.entries.schema import CampaignFile, HostEntry, levels_of
+from linewatt.campaign.entries.schema import CampaignFile, levels_of
 from linewatt.campaign.entries.users import ServerEntry, UsersEntry, check_users, groups_of
 from linewatt.campaign.factors import ZEROCOPY
-from linewatt.campaign.reading.checks import check_one_port
-from linewatt.campaign.users.factors import PREFIX, SPREAD, START, USERS, is_of_users, value_of
-from linewatt.campaign.users.users import KEY
+from linewatt.campaign.users.factors import PREFIX, SPREAD, START, USERS, value_of
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import LinewattError
 from linewatt.loads.registry import of_prefix
@@ -25,24 +23,7 @@ _OF_TESTS = (
 )
 
 
-def check_users_key(
-    entry: CampaignFile, names: Collection[str], hosts: Mapping[str, HostEntry]
-) -> Iterator[tuple[KeyPath, str]]:
-    """What contradicts itself in users, be they the load of a soak or of trials, and factors of users without
-    any."""
-    users: UsersEntry | None = entry.value_of(KEY)
-    if users is None:
-        for name in entry.factors:
-            if is_of_users(name):
-                yield ("factors", name), "is of users, and this campaign has none; add users, or take it out"
-    elif entry.replaces_trials:
-        yield from check_users(users, names)
-    else:
-        yield from check_one_port(hosts, "users have")
-        yield from _check_experiment(entry, users, names)
-
-
-def _check_experiment(
+def check_experiment(
     entry: CampaignFile, users: UsersEntry, known: Collection[str]
 ) -> Iterator[tuple[KeyPath, str]]:
     """Users as the load of trials."""

@@ -90,7 +90,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield ""
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
-    yield from _profile_lines(campaign, planned)
+    yield from _further_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
     yield from _change_lines(campaign, planned.changes, planned.rounds)
     yield from _port_lines(campaign)
@@ -143,14 +143,16 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
     )
 
 
-def _profile_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
+def _further_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
     """The trials that no figure is made of."""
+    from linewatt.campaign.planning.further import further_plans
     from linewatt.units import format_seconds
 
-    if planned.profiles:
+    plans = further_plans(campaign)
+    for name, rounds in planned.further.items():
         yield (
-            f"profiles: {_count(len(planned.profiles), 'more trial')} of {format_seconds(campaign.load_s)}, "
-            "after all others and part of no figure, with perf record on app and IRQ CPUs of both ends"
+            f"{name}: {_count(len(rounds), 'more trial')} of {format_seconds(campaign.load_s)}, "
+            f"after all others and part of no figure, {plans[name].beside}"
         )
 
 

@@ -83,6 +83,7 @@ def resume(
     from linewatt.campaign.planning.plain import as_dict
     from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.planning.programs import programs, refuse
+    from linewatt.engine.further import lacking
     from linewatt.errors import StoreError
     from linewatt.store.read import find, load, readable
 
@@ -109,18 +110,10 @@ def resume(
     if planned is None:
         _soak(campaign, result, results, as_json, wait=wait)
         return
-    if result.complete and not _lacks_profiles(planned, result):
+    if result.complete and not lacking(result.path, planned.further):
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
     _finish(*execute(campaign, planned, result, results, as_json, wait=wait), results, as_json)
-
-
-def _lacks_profiles(planned: Plan, result: Result) -> bool:
-    """Whether profiles were planned that are not stored."""
-    from linewatt.store.profiles import numbers
-
-    asked = {trial.number for round_ in planned.profiles for trial in round_.trials}
-    return bool(asked - numbers(result.path))
 
 
 MOST_DIFFERENCES = 5

@@ -186,7 +186,7 @@ class Checkup:
 
     async def _ask_perf(self, host: Host) -> Check | None:
         """What perf can do there; ``None``: nothing is to be profiled."""
-        if not self.campaign.profile:
+        if not self.campaign.feature_values.get("profile"):
             return None
         name = host.spec.name
         known = self._found[name]

@@ -11,10 +11,10 @@ FEATURE = Feature(
         CampaignKey(
             key="users",
             field_path="linewatt.campaign.entries.users:USERS_FIELD",
-            read_path="linewatt.campaign.entries.users:read_users",
+            read_path="linewatt.campaign.users.campaign_key:read_users",
             document_path="linewatt.campaign.users.users:Users",
-            problems_path="linewatt.campaign.users.experiment:check_users_key",
-            hosts_path="linewatt.campaign.entries.users:users_hosts",
+            problems_path="linewatt.campaign.users.campaign_key:check_users_key",
+            hosts_path="linewatt.campaign.users.campaign_key:users_hosts",
             brings_load=True,
         ),
     ),
