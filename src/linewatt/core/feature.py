@@ -148,6 +148,8 @@ class Feature:
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
     result_kind: str = ""
     """path to a ``linewatt.report.kinds.ResultKind``, for results of this feature that hold no trials"""
+    plan_kind: str = ""
+    """path to a ``linewatt.engine.plan_kinds.PlanKind``, for campaigns that are planned into no trials"""
     power_notes: str = ""
     """path to a function of a ``linewatt.report.trials.digest.Digest`` that yields lists of
     ``linewatt.report.section.Lines`` to stand below the tables of power"""
