@@ -293,6 +293,36 @@ def test_another_package_adds_names_of_results_and_a_document(tmp_path: Path) ->
     assert (schema["title"], schema["type"]) == ("linewatt night", "object")
 
 
+KIND_OF_PLAN = """
+from linewatt.core.feature import Feature
+FEATURE = Feature(name="naps", summary="waits", plan_kind="thirdparty:KIND")
+class Nap:
+    headline, load_plan, changes = "a nap of 7 s", None, ()
+    def lines(self):
+        yield "nothing happens"
+    def document(self):
+        return {"nap_s": 7.0}
+class Kind:
+    noun = "a nap"
+    def is_of(self, campaign):
+        return "soak" not in campaign.feature_values
+    def plan(self, campaign, sites=None):
+        return Nap()
+    def keys(self):
+        return {"nap_s": {"type": "number"}}
+KIND = Kind()
+"""
+
+
+def test_another_package_adds_what_campaigns_are_planned_into(tmp_path: Path) -> None:
+    install(tmp_path, {"linewatt.features": "naps = thirdparty:FEATURE"}, KIND_OF_PLAN)
+    planned = linewatt("plan", str(CAMPAIGN), path=tmp_path)
+    assert planned.stdout.splitlines()[:2] == ["two-hosts: a nap of 7 s", "nothing happens"]
+    assert json.loads(linewatt("plan", str(CAMPAIGN), "--json", path=tmp_path).stdout)["nap_s"] == 7.0
+    schema = json.loads(linewatt("schema", "plan", path=tmp_path).stdout)
+    assert schema["oneOf"][-1]["description"] == "Of a nap."
+
+
 def test_a_name_with_a_colon_that_no_feature_has_is_the_id_of_a_result(tmp_path: Path) -> None:
     assert feature_module.named_result(tmp_path, "a:b") is None
     assert feature_module.named_result(tmp_path, "baseline") is None

@@ -220,11 +220,6 @@ class Campaign:
         return (*self.pairs, *(flow for group in self.groups for flow in group.flows))
 
     @property
-    def soak(self) -> Any:
-        """One long load; None: cases and trials."""
-        return self.feature_values.get("soak")
-
-    @property
     def has_trials(self) -> bool:
         """Whether it has cases and trials: no key of a feature has something in their place."""
         return not any(key.replaces_trials and key.key in self.feature_values for key in campaign_keys())

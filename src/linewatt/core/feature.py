@@ -152,38 +152,6 @@ class CampaignKey:
     key: str
     field_path: str
     problems_path: str
-    read_path: str
-    document_path: str
-    correct_path: str
-
-    def load(self, path: str) -> Any:
-        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
-        return load(path, f"power source key {self.key!r}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignKey:
-    """A key of campaign files.
-
-    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there, with a default: a
-    campaign that has the default has nothing of the key. ``problems_path`` leads to a function of the
-    ``CampaignFile``, the names of all hosts and the entries of those that take part, which yields problems as
-    ``linewatt.campaign.reading.checks`` does; it is not called where a file has the default.
-
-    A plain value (a text, a number, a truth value, or a list of them) is what the campaign has of the key, and
-    is stored unless it is the default. Of any other, ``read_path`` leads to a function of the ``CampaignFile``
-    and the directory that files are relative to, which returns what the campaign has, and ``document_path`` to
-    its type, by which it is read from a stored campaign; where there is none, null is stored.
-
-    ``hosts_path`` leads to a function of the ``CampaignFile`` that returns the names of the hosts that the key
-    has take part. ``resolve_path`` leads to a function of the ``Campaign``, the directory of results and what
-    a result has stored of the key (None: nothing) that returns the campaign as it is to be run: for keys whose
-    value is looked up in other results.
-    """
-
-    key: str
-    field_path: str
-    problems_path: str
     read_path: str = ""
     document_path: str = ""
     hosts_path: str = ""
@@ -280,6 +248,8 @@ class Feature:
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
     result_kind: str = ""
     """path to a ``linewatt.report.kinds.ResultKind``, for results of this feature that hold no trials"""
+    plan_kind: str = ""
+    """path to a ``linewatt.engine.plan_kinds.PlanKind``, for campaigns that are planned into no trials"""
     power_notes: str = ""
     """path to a function of a ``linewatt.report.trials.digest.Digest`` that yields lists of
     ``linewatt.report.section.Lines`` to stand below the tables of power"""

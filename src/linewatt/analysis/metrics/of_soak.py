@@ -74,6 +74,7 @@ CLIENT_CPU = Response(
     "less CPU per Gbit",
     higher_is_better=False,
     group="efficiency",
+    units=(_CPU,),
 )
 UNEXPLAINED = Response(
     "unexplained_drops_count",
@@ -84,6 +85,7 @@ UNEXPLAINED = Response(
     relative=False,
     group="loss",
     counted="drops",
+    units=unit.COUNT,
 )
 METRICS: tuple[Metric, ...] = (
     Metric(RATE.name, RATE.title, RATE.title, unit.RATE, response=RATE),

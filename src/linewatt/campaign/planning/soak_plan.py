@@ -8,13 +8,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.document import plan_keys
 from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.places import Places, Site
 from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, Round, plan
-from linewatt.campaign.users.plan_lines import of_users
-from linewatt.campaign.users.soak import BestOf, Soak, best_of_in
+from linewatt.campaign.users.description import describe_users
+from linewatt.campaign.users.soak import BestOf, Soak, best_of_in, soak_in
 from linewatt.campaign.users.users import Users, users_in
+from linewatt.declare import Keys, listing, maybe, of_class, record, version
 from linewatt.errors import InvalidInput
 from linewatt.tuning.base import Change
 
@@ -55,7 +57,7 @@ def plan_soak(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> So
 
     Raises InvalidInput for a campaign without, and as that does.
     """
-    soak = campaign.soak
+    soak = soak_in(campaign)
     if soak is None:
         raise InvalidInput(f"{campaign.name}: has no soak")
     segments = plan(_segments(campaign, soak), SEED, sites) if campaign.tests else None
@@ -96,6 +98,18 @@ def as_dict(planned: SoakPlan) -> dict[str, Any]:
     }
 
 
+def keys() -> Keys:
+    """Of :func:`as_dict`."""
+    return {
+        "schema_version": version(SCHEMA_VERSION),
+        "soak": of_class(Soak),
+        "users": maybe(of_class(Users, sometimes=("options",))),
+        "segments": maybe(record(plan_keys())),
+        "changes": listing(of_class(Change)),
+        "best_of?": of_class(BestOf),
+    }
+
+
 def _users_dict(users: Users) -> dict[str, Any]:
     """Without options of the server where none is named: plans of before there were any are the same."""
     values = asdict(users)
@@ -110,7 +124,7 @@ def said(planned: SoakPlan) -> Iterator[str]:
     if planned.best_of is not None:
         yield from planned.best_of.said()
     if users is not None:
-        yield from of_users(users)
+        yield from describe_users(users)
         if users.server_host is not None:
             yield "that server and its folder are there for the time of the soak only"
     if planned.rounds:

@@ -9,8 +9,8 @@ from typing import ClassVar
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.entries.schema import CampaignFile
 from linewatt.campaign.users import factors
+from linewatt.campaign.users.description import describe_users
 from linewatt.campaign.users.factors import ARRIVAL_RATE, THINK, value_of
-from linewatt.campaign.users.plan_lines import of_users
 from linewatt.campaign.users.users import KEY, Users, users_in
 from linewatt.model import FTP, Case, Family, group_of
 
@@ -44,7 +44,7 @@ class UsersPlanning:
     def lines(self, campaign: Campaign) -> Iterator[str]:
         users = users_in(campaign)
         if users is not None:
-            yield from of_users(users)
+            yield from describe_users(users)
             yield "each trial has a server and users of its own; what a factor varies is as the case says"
 
     def notes(self, campaign: Campaign) -> Iterator[str]:

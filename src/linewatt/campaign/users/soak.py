@@ -39,6 +39,12 @@ class BestOf:
         yield from self.notes
 
 
+def soak_in(campaign: Campaign) -> Soak | None:
+    """The soak of a campaign; None: it has trials."""
+    soak: Soak | None = campaign.feature_values.get("soak")
+    return soak
+
+
 def best_of_in(campaign: Campaign) -> BestOf | None:
     """The experiment whose best setting the soak of a campaign has."""
     best: BestOf | None = campaign.feature_values.get("best_of")

@@ -15,6 +15,7 @@ from linewatt.cli.output import RESULTS, print_json, put
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
     from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
+    from linewatt.engine.plan_kinds import KindPlan
     from linewatt.hosts.base import HostSpec
     from linewatt.model import Case
     from linewatt.tuning.base import Change
@@ -40,17 +41,19 @@ def plan_command(
 
     from linewatt.campaign.planning import plan as planning
     from linewatt.campaign.planning.document import document
+    from linewatt.campaign.planning.plain import as_dict
     from linewatt.campaign.reading.file import load
     from linewatt.campaign.reading.sites import sites_of_files
+    from linewatt.engine.plan_kinds import plan_kind
 
     campaign = with_stored(load(file, hosts), results)
-    if campaign.soak is not None:
-        _plan_soak(campaign, as_json)
+    if kind := plan_kind(campaign):
+        _print_kind_plan(campaign, kind.plan(campaign, sites_of_files(campaign)), as_json)
         return
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
     planned = planning.plan(campaign, seed, sites_of_files(campaign))
     if as_json:
-        print_json(document(campaign, planned))
+        print_json(document(campaign, as_dict(planned)))
         return
     put("\n".join(_lines(campaign, planned, trials)))
 
@@ -62,23 +65,20 @@ def with_stored(campaign: Campaign, results: Path) -> Campaign:
     return resolved(campaign, results)
 
 
-def _plan_soak(campaign: Campaign, as_json: bool) -> None:
+def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> None:
+    """A plan that is none of trials."""
     from linewatt.campaign.planning.document import document
-    from linewatt.campaign.planning.soak_plan import plan_soak, said
-    from linewatt.campaign.reading.sites import sites_of_files
 
-    planned = plan_soak(campaign, sites_of_files(campaign))
     if as_json:
-        print_json(document(campaign, planned))
+        print_json(document(campaign, planned.document()))
         return
-    from linewatt.units import format_seconds
-
-    put(f"{campaign.name}: a soak of {format_seconds(planned.soak.duration_s)}")
-    put("\n".join(said(planned)) + "\n")
-    if planned.segments is not None:
-        put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
+    load_plan = planned.load_plan
+    put(f"{campaign.name}: {planned.headline}")
+    put("\n".join(planned.lines()) + "\n")
+    if load_plan is not None:
+        put("\n".join(_table(_without_constants(list(_case_rows(load_plan))))) + "\n")
     put("\n".join(_host_lines(campaign)))
-    put("\n".join(_change_lines(campaign, planned.changes, planned.rounds)))
+    put("\n".join(_change_lines(campaign, planned.changes, load_plan.rounds if load_plan else ())))
 
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:

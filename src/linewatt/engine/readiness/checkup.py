@@ -17,11 +17,11 @@ from typing import TypeVar
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import PlannedTrial, plan
-from linewatt.campaign.planning.soak_plan import plan_soak
 from linewatt.campaign.reading.sites import read_topologies, site
 from linewatt.core.feature import feature_functions
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
+from linewatt.engine.plan_kinds import plan_kind
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
 from linewatt.engine.readiness.at_start import wants
 from linewatt.engine.readiness.checkup_paths import Paths
@@ -67,7 +67,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """What a run would do on these hosts; of a soak with users alone no case."""
+    """What a run would do on these hosts; of a plan without tests no case."""
 
     cases: tuple[Case, ...] = ()
     trials: tuple[PlannedTrial, ...] = ()
@@ -244,18 +244,19 @@ class Checkup:
 
 
 def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Planned:
-    """What a run would do, be it trials or a soak. Raises InvalidInput."""
+    """What a run would do, be it trials or a plan of a feature's kind. Raises InvalidInput."""
     further: tuple[Change, ...] = ()
-    if campaign.soak is None:
+    kind = plan_kind(campaign)
+    if kind is None:
         planned = plan(campaign, campaign.seed or 0, sites)
         if campaign.feature_load is not None:  # its feature's checks look at what it needs
             own = {change for one in planned.rounds for change in one.changes}
             return _Planned(changes=frozenset(own.union(planned.changes)))
     else:
-        soak = plan_soak(campaign, sites)
-        if soak.segments is None:
-            return _Planned(changes=frozenset(soak.changes))
-        planned, further = soak.segments, soak.changes
+        kind_plan = kind.plan(campaign, sites)
+        if kind_plan.load_plan is None:
+            return _Planned(changes=frozenset(kind_plan.changes))
+        planned, further = kind_plan.load_plan, kind_plan.changes
     changes = {change for one in planned.rounds for change in one.changes}
     return _Planned(planned.cases, tuple(planned.trials), frozenset(changes.union(planned.changes, further)))
 

@@ -28,4 +28,5 @@ FEATURE = Feature(
     findings=(FeatureFindings("Soaks", "linewatt.findings.soak:KINDS"),),
     stored_files="linewatt.features.soak.stored_files:stored_files",
     result_kind="linewatt.features.soak.result_kind:KIND",
+    plan_kind="linewatt.features.soak.plan_kind:PLAN_KIND",
 )

@@ -6,15 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.responses import PER_WATT
 from linewatt.analysis.cases.summary import FlagCount
 from linewatt.analysis.comparison.compare import Comparison, Pair
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import Row
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
-from linewatt.analysis.metrics import of_soak, of_trial
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak.job import Job
@@ -31,9 +28,6 @@ from linewatt.units import BPS_PER_GBPS, MISSING
 
 SOAKS = "soaks"
 """the name of their table"""
-_UNITS = {metric.name: metric.units for metric in (*of_soak.METRICS, *of_trial.METRICS)} | {
-    response.name: (MBPS_PER_W,) for response in PER_WATT.values()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +193,7 @@ def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
 
 def unit_of(response: Response, means: Sequence[float]) -> Unit:
     """The unit in which means of a response are shown, one for all."""
-    units = _UNITS[response.name]
-    return units[0] if max(means, default=0.0) >= BPS_PER_GBPS else units[-1]
+    return response.units[0] if max(means, default=0.0) >= BPS_PER_GBPS else response.units[-1]
 
 
 def _marked(text: str, sure: str | None) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users do, for who reads the plan of their trials or of a soak. Pure."""
+"""Users in words, for ``linewatt plan``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from linewatt.campaign.users.users import OwnServer, Users
 
 
-def of_users(users: Users) -> Iterator[str]:
+def describe_users(users: Users) -> Iterator[str]:
     """How many, where, what each does, and how they reach the server; a line each."""
     clients = f"{len(users.clients)} client{'' if len(users.clients) == 1 else 's'}"
     yield f"{users.users} users on {clients}, {_server(users)}"
@@ -25,9 +25,9 @@ def of_users(users: Users) -> Iterator[str]:
 def _server(users: Users) -> str:
     if not isinstance(users.server, OwnServer):
         return f"server {users.server.url}"
-    one = users.server
-    options = "".join(f", {name}={value}" for name, value in one.options)
-    return f"a vsftpd on {one.host}, port {one.port}, its files below {one.folder}{options}"
+    server = users.server
+    options = "".join(f", {name}={value}" for name, value in server.options)
+    return f"a vsftpd on {server.host}, port {server.port}, its files below {server.folder}{options}"
 
 
 def _work(users: Users) -> str:
