@@ -10,6 +10,7 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,9 +20,11 @@ from linewatt.campaign.planning.plan import PlannedTrial, plan
 from linewatt.campaign.planning.soak_plan import plan_soak
 from linewatt.campaign.reading.sites import read_topologies, site
 from linewatt.campaign.users.soak import OwnServer, Users
+from linewatt.core.feature import host_checks
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
+from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.at_start import wants
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
@@ -46,13 +49,13 @@ from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.limits import Pace
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
-from linewatt.profiles import ability
 from linewatt.tuning.base import Change
 
 FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0
 
 T = TypeVar("T")
+AskHost = Callable[[AskedHost], Awaitable[Check | None]]
 
 
 @dataclass(slots=True)
@@ -128,7 +131,10 @@ class Checkup:
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
             checks += filter(None, (await self._each(self._ask_users)).values())
-            checks += filter(None, (await self._each(self._ask_perf)).values())
+            for check in host_checks():
+                if check.campaign_key in self.campaign.feature_values:
+                    ask = partial(self._ask_feature, check.load())
+                    checks += filter(None, (await self._each(ask)).values())
             checks += readiness_host.power([*await power, *self._stream_answers(streams)])
         finally:
             power.cancel()
@@ -182,16 +188,9 @@ class Checkup:
         async with self._connector.few:
             return await ready_for_users(host, self.campaign.users)
 
-    async def _ask_perf(self, host: Host) -> Check | None:
-        """What perf can do there; ``None``: nothing is to be profiled."""
-        if not self.campaign.feature_values.get("profile"):
-            return None
-        name = host.spec.name
-        known = self._found[name]
-        cpus = (*(host.spec.cpus or ()), *(known.facts["cpus"].get("online") or ()), 0)
-        root = known.root.granted is True
-        done = await host.run(ability.command(cpus[0]), timeout_s=LIVE_LIMIT_S, root=root)
-        return readiness_host.profile(name, ability.parse(done.stdout))
+    async def _ask_feature(self, ask: AskHost, host: Host) -> Check | None:
+        answer = self._found[host.spec.name]
+        return await ask(AskedHost(host, self.campaign, answer.facts, answer.root.granted is True))
 
     def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:
         found = []
