@@ -218,6 +218,25 @@ class FurtherTrials:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostCheck:
+    """A check of ``linewatt check`` for each host of a campaign that has a key.
+
+    ``path`` leads to a coroutine function of a ``linewatt.engine.readiness.asked.AskedHost`` that returns a
+    ``Check``, or None of a host that has nothing to be checked. It may raise HostError.
+    """
+
+    name: str
+    """its column: at most five characters"""
+    title: str
+    campaign_key: str
+    path: str
+
+    def load(self) -> Any:
+        """The function. Raises InvalidInput where the path leads nowhere."""
+        return load(self.path, f"check {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
 
@@ -236,13 +255,11 @@ class Feature:
     loads: tuple[FeatureLoad, ...] = ()
     knobs: tuple[str, ...] = ()
     """paths to each ``linewatt.tuning.base.Knob`` of settings that this feature makes by itself"""
-    host_checks: str = ""
-    """path to a coroutine function of a ``linewatt.hosts.base.Host`` and the ``Campaign`` that returns what
-    ``check`` is to say of that host, a ``linewatt.engine.readiness.readiness.Check`` or None"""
     password_files: str = ""
     """path to a function of a ``Campaign`` that yields files of passwords that the campaign names: where it
     names each, and its path"""
     further_trials: tuple[FurtherTrials, ...] = ()
+    host_checks: tuple[HostCheck, ...] = ()
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
@@ -302,6 +319,9 @@ def installed_features() -> tuple[InstalledFeature, ...]:
         for trials in item.feature.further_trials
     )
     _refuse_duplicates(
+        (f"check {check.name!r}", item) for item in installed for check in item.feature.host_checks
+    )
+    _refuse_duplicates(
         (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
     )
     return installed
@@ -345,6 +365,11 @@ def campaign_keys() -> list[CampaignKey]:
 def further_trials() -> list[FurtherTrials]:
     """Trials that features add after those that are measured."""
     return [trials for item in installed_features() for trials in item.feature.further_trials]
+
+
+def host_checks() -> list[HostCheck]:
+    """Checks of hosts of all features."""
+    return [check for item in installed_features() for check in item.feature.host_checks]
 
 
 @cache

@@ -18,11 +18,12 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import PlannedTrial, plan
 from linewatt.campaign.reading.sites import read_topologies, site
-from linewatt.core.feature import feature_functions
+from linewatt.core.feature import host_checks
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.plan_kinds import plan_kind
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
+from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.at_start import wants
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
@@ -45,15 +46,13 @@ from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.limits import Pace
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
-from linewatt.profiles import ability
 from linewatt.tuning.base import Change
 
 FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0
 
 T = TypeVar("T")
-HostCheck = Callable[[Host, Campaign], Awaitable[Check | None]]
-"""what a feature has ``check`` say of a host; None: nothing"""
+AskHost = Callable[[AskedHost], Awaitable[Check | None]]
 
 
 @dataclass(slots=True)
@@ -128,9 +127,10 @@ class Checkup:
             checks += [check for name in answers for check in self._of_host(answers[name], answers)]
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
-            for ask_feature in feature_functions("host_checks"):
-                checks += filter(None, (await self._each(partial(self._ask_feature, ask_feature))).values())
-            checks += filter(None, (await self._each(self._ask_perf)).values())
+            for check in host_checks():
+                if check.campaign_key in self.campaign.feature_values:
+                    ask = partial(self._ask_feature, check.load())
+                    checks += filter(None, (await self._each(ask)).values())
             checks += readiness_host.power([*await power, *self._stream_answers(streams)])
         finally:
             power.cancel()
@@ -180,20 +180,10 @@ class Checkup:
     async def _ask_streams(self, host: Host) -> list[PowerAnswer]:
         return await checkup_power.ask_streams(self.campaign, host, allow_commands=self._allows)
 
-    async def _ask_feature(self, ask: HostCheck, host: Host) -> Check | None:
+    async def _ask_feature(self, ask: AskHost, host: Host) -> Check | None:
+        answer = self._found[host.spec.name]
         async with self._connector.few:
-            return await ask(host, self.campaign)
-
-    async def _ask_perf(self, host: Host) -> Check | None:
-        """What perf can do there; ``None``: nothing is to be profiled."""
-        if not self.campaign.feature_values.get("profile"):
-            return None
-        name = host.spec.name
-        known = self._found[name]
-        cpus = (*(host.spec.cpus or ()), *(known.facts["cpus"].get("online") or ()), 0)
-        root = known.root.granted is True
-        done = await host.run(ability.command(cpus[0]), timeout_s=LIVE_LIMIT_S, root=root)
-        return readiness_host.profile(name, ability.parse(done.stdout))
+            return await ask(AskedHost(host, self.campaign, answer.facts, answer.root.granted is True))
 
     def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:
         found = []

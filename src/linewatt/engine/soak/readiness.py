@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.users.users import OwnServer, Users, users_in
+from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.readiness import Check, without_name
 from linewatt.engine.soak import vsftpd_ground as ground
 from linewatt.engine.soak.clients import prepare
@@ -15,10 +15,10 @@ from linewatt.hosts.base import Host
 LIMIT_S = 10.0
 
 
-async def check_host(host: Host, campaign: Campaign) -> Check | None:
-    """For ``check``; None: the host takes no part, or the campaign has no users."""
-    users = users_in(campaign)
-    return None if users is None else await ready_for_users(host, users)
+async def users_check(asked: AskedHost) -> Check | None:
+    """None: the host takes no part."""
+    users = users_in(asked.campaign)
+    return None if users is None else await ready_for_users(asked.host, users)
 
 
 async def ready_for_users(host: Host, users: Users) -> Check | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripted users of a file server as a load (docs/users.md)."""
 
-from linewatt.core.feature import CampaignKey, Feature, FeatureCommand, FeatureLoad
+from linewatt.core.feature import CampaignKey, Feature, FeatureCommand, FeatureLoad, HostCheck
 
 FEATURE = Feature(
     name="users",
@@ -19,7 +19,14 @@ FEATURE = Feature(
         ),
     ),
     knobs=("linewatt.tuning.users_folder:FOLDER_KNOB",),
-    host_checks="linewatt.engine.soak.readiness:check_host",
+    host_checks=(
+        HostCheck(
+            name="users",
+            title="users",
+            campaign_key="users",
+            path="linewatt.engine.soak.readiness:users_check",
+        ),
+    ),
     password_files="linewatt.engine.soak.server_password:password_files",  # noqa: S106  a path of Python
     loads=(
         FeatureLoad(
