@@ -106,11 +106,14 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
 
 
 def _refuse_unknown(stored: Mapping[str, Any]) -> None:
-    """Raises KeyError for a key that is of no installed feature."""
+    """Raises StoreError for a key that is of no installed feature."""
     names = {field.name for field in fields(Campaign)}.union(key.key for key in campaign_keys())
     unknown = next((name for name, value in stored.items() if name not in names and value is not None), None)
     if unknown is not None:
-        raise KeyError(f"the feature that has the key {unknown}")
+        raise StoreError(
+            f"the campaign in its manifest.json has {unknown}, which is of a feature that is not installed; "
+            "install that"
+        )
 
 
 def _first(error: Exception) -> str:

@@ -285,7 +285,7 @@ class Fits:
 
     def _of(self, case: Case) -> Fit:
         layout = self._layout
-        ends = () if case.load_level == 0 or case.of_users else tuple(_dealt(case, layout))
+        ends = () if case.load_level == 0 or not case.of_processes else tuple(_dealt(case, layout))
         return Fit(
             partial(self._instances_at, ends),
             {name: layout.irq_cpus(case, name) for name in case.hosts},

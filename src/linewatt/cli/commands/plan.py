@@ -355,7 +355,7 @@ def _instances(case: Case) -> str:
 
 
 def _case_columns(case: Case) -> dict[str, str]:
-    if case.of_users:
+    if not case.of_processes:
         clients = ", ".join(name for name in case.hosts if name != case.receiver)
         who = {"clients": clients, "server": case.receiver}
         return {**dict(case.factors), **who, "family": case.family}
@@ -375,7 +375,7 @@ def _case_columns(case: Case) -> dict[str, str]:
 
 def _place_columns(case: Case, placements: Sequence[tuple[PlannedInstance, ...]]) -> dict[str, str]:
     """CPUs and ports; a case whose trials alternate between two ranges of ports shows both."""
-    if case.of_users:
+    if not case.of_processes:
         return {}
     first = placements[0]
     return {

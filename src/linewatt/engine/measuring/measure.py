@@ -310,7 +310,7 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         one.output.planned.sender_cpu if own == "sender" else one.output.planned.receiver_cpu
         for one, own in there
     ]
-    own = [cut.users_cores.get(host)] if case.of_users else [load.load.cpu_cores for load in loads]
+    own = [load.load.cpu_cores for load in loads] if case.of_processes else [cut.users_cores.get(host)]
     readings = cut.readings.get(host, ())
     end = end_result(
         cut.spec(host),
