@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linewatt.findings.users import SATURATED
 from linewatt.units import format_seconds
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ STEP_ENDS = 0.1
 """of the slices, on either side of a step at least"""
 VISIBLE_DRIFT = 0.02
 """of the median rate over the whole soak: less is told, but no reason for a flag"""
-SATURATED = 0.9
-"""of a core: a client's users are one thread, so its CPU is then what limits it"""
 SATURATED_TIME = 0.05
 """of the time that a client may be saturated without a word about it"""
 AGREES = 0.01

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.totals import whole_sum
-from linewatt.analysis.soak.figures import SATURATED
 from linewatt.analysis.statistics import shapes
 from linewatt.analysis.statistics.steadiness import standard_error
 from linewatt.engine.live.feed import Reading
@@ -20,7 +19,7 @@ from linewatt.engine.measuring.measure import trial_of
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
 from linewatt.findings.limits import REACHED
-from linewatt.findings.soak import CHANCE, KEPT_OUT, MANY_FAILED
+from linewatt.findings.users import CHANCE, KEPT_OUT, MANY_FAILED, SATURATED
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.users.decisions import RETRY_LAST_S
 from linewatt.model import Channel, Flag, Sample, Trial, Window

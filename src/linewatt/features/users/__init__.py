@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripted users of a file server as a load (docs/users.md)."""
 
-from linewatt.core.feature import CampaignKey, Feature, FeatureCommand, FeatureLoad, HostCheck
+from linewatt.core.feature import (
+    CampaignKey,
+    Feature,
+    FeatureCommand,
+    FeatureFindings,
+    FeatureLoad,
+    HostCheck,
+)
 
 FEATURE = Feature(
     name="users",
@@ -18,6 +25,7 @@ FEATURE = Feature(
             brings_load=True,
         ),
     ),
+    findings=(FeatureFindings("Users", "linewatt.findings.users:KINDS"),),
     knobs=("linewatt.tuning.users_folder:FOLDER_KNOB",),
     host_checks=(
         HostCheck(
