@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from linewatt.core.feature import feature_load_of
 from linewatt.model.dealing import dealt
 
 TestName = str
@@ -100,7 +101,7 @@ class Case:
     @property
     def of_processes(self) -> bool:
         """Whether processes between the hosts of its pairs are its load: no feature brings it."""
-        return not self.of_users and not _is_of_feature(self.test)
+        return not self.of_users and feature_load_of(self.test) is None
 
     @property
     def arrival_rate_hz(self) -> float | None:
@@ -281,14 +282,7 @@ def _is_test(name: str) -> bool:
     """Whether a name has the shape of a test's, or is that of a feature's load: what is stored is shown, and
     names charts."""
     shaped = re.fullmatch(r"(?:tcp|udp)-rr|tcp|ftp|udp-[1-9][0-9]{1,4}", name, re.ASCII) is not None
-    return shaped or _is_of_feature(name)
-
-
-def _is_of_feature(test: str) -> bool:
-    """Whether a feature brings the load of a test."""
-    from linewatt.core.feature import feature_load_of  # which clients of users, who have this room, lack
-
-    return feature_load_of(test) is not None
+    return shaped or feature_load_of(name) is not None
 
 
 @lru_cache(1 << 16)
