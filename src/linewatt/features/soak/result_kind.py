@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from rich.console import RenderableType
 
+    from linewatt.analysis.comparison.side import RunKind, SingleRun
     from linewatt.analysis.findings import Findings
+    from linewatt.analysis.metrics.metric import Response
     from linewatt.declare import Schema
     from linewatt.records import Manifest
     from linewatt.report.kinds import KindComparison
@@ -81,6 +83,22 @@ class SoakKind:
 
     def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
         return None
+
+    @property
+    def run_kind(self) -> RunKind | None:
+        from linewatt.analysis.comparison.jobs import SOAK_RUNS
+
+        return SOAK_RUNS
+
+    def single_run(self, result: Result) -> SingleRun:
+        from linewatt.report.soak.runs import soak_run
+
+        return soak_run(result)
+
+    def followed_run(self, result: Result, response: Response) -> SingleRun:
+        from linewatt.report.soak.runs import followed_run
+
+        return followed_run(result, response)
 
     def schema(self) -> Schema:
         from linewatt.report.soak.document import schema
