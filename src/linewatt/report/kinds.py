@@ -37,6 +37,12 @@ class ResultKind(Protocol):
     def noun(self, manifest: Manifest) -> str:
         """What it is, in a few words with their article."""
 
+    def is_complete(self, result: Result) -> bool:
+        """Whether nothing is left for ``linewatt resume``."""
+
+    def sample_files(self, result: Result) -> list[Path]:
+        """Its Parquet files, in the order of time."""
+
     def page(self, result: Result, pages: Environment | None) -> str:
         """Its report; ``pages`` are templates of a server in place of those of a file."""
 

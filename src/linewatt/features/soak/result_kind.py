@@ -36,6 +36,16 @@ class SoakKind:
     def noun(self, manifest: Manifest) -> str:
         return "a soak"
 
+    def is_complete(self, result: Result) -> bool:
+        from linewatt.store.soak.soak import is_done
+
+        return is_done(result.path)
+
+    def sample_files(self, result: Result) -> list[Path]:
+        from linewatt.store.soak.soak import chunk_files
+
+        return chunk_files(result.path)
+
     def page(self, result: Result, pages: Environment | None) -> str:
         from linewatt.report.soak.digest import digest
         from linewatt.report.soak.page import render

@@ -36,6 +36,12 @@ class PublishedKind:
     def noun(self, manifest: Manifest) -> str:
         return f"a published table ({manifest.imported_kind})"
 
+    def is_complete(self, result: Result) -> bool:
+        return True
+
+    def sample_files(self, result: Result) -> list[Path]:
+        return []
+
     def page(self, result: Result, pages: Environment | None) -> str:
         from linewatt.features.tables.printers import render_page
         from linewatt.features.tables.view import view
