@@ -24,6 +24,7 @@ from linewatt.analysis.power import meters as dynamics
 from linewatt.analysis.soak import figures as soaks
 from linewatt.analysis.statistics import contrasts, modes, permutation, repeats, stats
 from linewatt.analysis.statistics import steadiness as steady
+from linewatt.analysis.statistics.rate_agreement import AGREES
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.engine.measuring.power import MOST_W
 from linewatt.features.advice.psu import advice as psu_advice
@@ -126,7 +127,7 @@ STATED: dict[str, tuple[str, ...]] = {
         f"slices below {percent(soaks.STALL_SHARE)} of the median rate",
         f"used {soaks.SATURATED:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
         f"it makes {percent(soaks.VISIBLE_DRIFT)} or more over the soak",
-        f"differ by more than {percent(soaks.AGREES)}",
+        f"differ by more than {percent(AGREES)}",
     ),
 }
 """document → what it says, made of the constants"""
