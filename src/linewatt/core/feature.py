@@ -19,7 +19,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from linewatt import __version__
 from linewatt.core.third_party import load, third_party_objects
 from linewatt.errors import InvalidInput
 
@@ -417,9 +416,10 @@ def _with_what_they_need(installed: tuple[InstalledFeature, ...]) -> tuple[Insta
 
 def _shipped_features() -> Iterator[InstalledFeature]:
     folder = import_module(SHIPPED).__path__
+    version = import_module("linewatt").__version__  # which has the API's names, and through them every room
     for module in sorted(pkgutil.iter_modules(folder), key=lambda module: module.name):
         feature = import_module(f"{SHIPPED}.{module.name}").FEATURE
-        yield InstalledFeature(feature, "linewatt", __version__)
+        yield InstalledFeature(feature, "linewatt", version)
 
 
 def _third_party_features() -> Iterator[InstalledFeature]:
