@@ -207,7 +207,7 @@ def test_from_the_first_load_to_the_last_nothing_is_imported(
         for _turn in range(20):
             await asyncio.to_thread(seen.append, seen[0])
 
-    async def profiles(*_: object) -> None:
+    async def further(*_: object) -> None:
         seen.append(len(steps.done))
         monkeypatch.setattr(one, "_ended", ended)
 
@@ -216,7 +216,7 @@ def test_from_the_first_load_to_the_last_nothing_is_imported(
 
     monkeypatch.setattr(one, "_opened", opened)
     monkeypatch.setattr(one, "_rounds", rounds)
-    monkeypatch.setattr(one, "_profiles", profiles)
+    monkeypatch.setattr(one, "_further", further)
 
     async def whole() -> None:
         await one._measure(tmp_path, cast(Any, None), cast(Any, None), None)

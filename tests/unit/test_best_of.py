@@ -19,7 +19,8 @@ from linewatt.campaign import stored as campaigns
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.users.soak import OwnServer
+from linewatt.campaign.users.soak import best_of_in
+from linewatt.campaign.users.users import OwnServer, users_in
 from linewatt.engine.soak.best_of import resolved
 from linewatt.errors import InvalidInput
 from linewatt.model import Flag, Trial
@@ -59,10 +60,11 @@ def soak(tmp_path: Path, **keys: Any) -> Campaign:
 def test_what_was_best_stands_in_place_of_what_the_file_says(tmp_path: Path) -> None:
     experiment(tmp_path / "r", large_is_faster)
     found = resolved(soak(tmp_path), tmp_path / "r")
-    assert found.users is not None
-    assert found.users.get.median_bytes == found.users.put.median_bytes == 1_000_000
-    assert isinstance(found.users.server, OwnServer)
-    assert dict(found.users.server.options).keys() == {"use_sendfile"}
+    users = users_in(found)
+    assert users is not None
+    assert users.get.median_bytes == users.put.median_bytes == 1_000_000
+    assert isinstance(users.server, OwnServer)
+    assert dict(users.server.options).keys() == {"use_sendfile"}
     assert found.settings == {"gro": "on"}
     planned = plan_soak(found)
     assert {(one.host, one.knob, one.value) for one in planned.changes} == {
@@ -90,9 +92,10 @@ def test_a_base_that_all_others_are_slower_than_is_the_best(tmp_path: Path) -> N
     factors = {SIZE: ("1M", "20k")}
     experiment(tmp_path / "r", large_is_faster, factors)
     found = resolved(soak(tmp_path), tmp_path / "r")
-    assert found.best_of is not None
-    assert found.best_of.setting == ((SIZE, "1M"),)
-    assert found.best_of.words == "the base: throughput of all 1 other settings is lower beyond doubt"
+    best = best_of_in(found)
+    assert best is not None
+    assert best.setting == ((SIZE, "1M"),)
+    assert best.words == "the base: throughput of all 1 other settings is lower beyond doubt"
 
 
 @pytest.mark.parametrize(
@@ -180,11 +183,12 @@ def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:
         planned=20,
     )
     found = resolved(soak(tmp_path), tmp_path / "r")
-    assert found.best_of is not None
+    best = best_of_in(found)
+    assert best is not None
     assert "kernel" not in found.settings
     written = json.loads(json.dumps(campaigns.as_dict(found)))
     assert campaigns.differences(written, resolved(soak(tmp_path), tmp_path, written["best_of"])) == []
-    assert tuple(one for one in found.best_of.notes if " differs in hosts " not in one) == (
+    assert tuple(one for one in best.notes if " differs in hosts " not in one) == (
         "kernel=new is set by hand",
         f"{EXPERIMENT} is not complete: its best setting is that of the trials there are",
         "users differ in think from the experiment: 2s then, 0s now",
@@ -195,8 +199,9 @@ def test_a_best_setting_whose_throughput_is_doubtful_says_so(tmp_path: Path) -> 
     refused = (Flag("many-transfers-failed", "dut", "900 failed beside about 90 transfers", "mend it"),)
     experiment(tmp_path / "r", large_is_faster, values={"flags": refused})
     found = resolved(soak(tmp_path), tmp_path / "r")
-    assert found.best_of is not None
-    (note,) = [one for one in found.best_of.notes if "doubtful" in one]
+    best = best_of_in(found)
+    assert best is not None
+    (note,) = [one for one in best.notes if "doubtful" in one]
     assert note.startswith("its throughput is doubtful: many-transfers-failed; ")
 
 
@@ -205,8 +210,9 @@ def test_a_throughput_that_no_line_carries_is_doubtful_though_no_single_trial_sa
     experiment(tmp_path / "r", large_is_faster, {"gro": ("off", "on")}, values=values)
     file = {"users": None, "tests": ["tcp"], "pairs": ["c1 -> dut"]}
     found = resolved(soak(tmp_path, **file), tmp_path / "r")
-    assert found.best_of is not None
-    assert [one for one in found.best_of.notes if "doubtful" in one] == [
+    best = best_of_in(found)
+    assert best is not None
+    assert [one for one in best.notes if "doubtful" in one] == [
         f"its throughput is doubtful: above-line-rate; linewatt show {EXPERIMENT} has why",
     ]
 
@@ -220,7 +226,7 @@ def test_what_the_best_setting_was_compared_with_may_be_doubtful_too(tmp_path: P
     stored_experiment(
         tmp_path, [replace(one, flags=refused) if one.case.factors == base else one for one in trials]
     )
-    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    found = best_of_in(resolved(soak(tmp_path), tmp_path / "r"))
     assert found is not None
     assert dict(found.setting or ()) == {SIZE: "1M"}
     assert [one for one in found.notes if "doubtful" in one] == [
@@ -235,7 +241,7 @@ def test_trials_of_the_best_setting_that_failed_are_told(tmp_path: Path) -> None
     )
     ended = failed(len(trials), trials[-1].case, "dut: its server ended")
     stored_experiment(tmp_path, [*trials[:-1], ended])
-    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    found = best_of_in(resolved(soak(tmp_path), tmp_path / "r"))
     assert found is not None
     assert "1 of its 4 trials failed: dut: its server ended" in found.notes
 
@@ -252,7 +258,7 @@ def test_the_last_experiment_is_meant_whatever_ran_since(tmp_path: Path) -> None
     soak_result(2, root=str(tmp_path / "r"))
     later = max(path.name for path in (tmp_path / "r").iterdir())
     assert later != EXPERIMENT
-    found = resolved(soak(tmp_path, best_of="last"), tmp_path / "r").best_of
+    found = best_of_in(resolved(soak(tmp_path, best_of="last"), tmp_path / "r"))
     assert found is not None
     assert found.result == EXPERIMENT
 
@@ -288,7 +294,7 @@ def test_a_run_says_what_it_begins_with_before_a_host_is_touched(
 def test_a_good_base_is_kept_and_what_is_not_told_from_it_is_named(tmp_path: Path) -> None:
     factors = {SIZE: ("1M", "20k"), SENDFILE: ("on", "off")}
     experiment(tmp_path / "r", large_is_faster, factors)
-    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    found = best_of_in(resolved(soak(tmp_path), tmp_path / "r"))
     assert found is not None
     assert dict(found.setting or ()) == {SIZE: "1M", SENDFILE: "on"}
     assert found.words == "the base is kept: of 3 other settings none is better beyond doubt"
@@ -309,7 +315,7 @@ def test_what_else_separates_the_soak_from_its_experiment_is_said(tmp_path: Path
     knob = "net.core.rmem_max"
     kept = {"users": then["users"], "settings": {"mtu": "9000"}, "sysctl": {knob: "1"}, "families": ["ipv6"]}
     experiment(tmp_path / "r", large_is_faster, campaign=kept)
-    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    found = best_of_in(resolved(soak(tmp_path), tmp_path / "r"))
     assert found is not None
     apart = "\n".join(found.notes)
     for text in (

@@ -28,6 +28,7 @@ from tests.unit.test_corrected import result_with_calibration
 from linewatt.campaign.campaign import EnergySweep, feature_values_of
 from linewatt.campaign.entries.schema import json_schema
 from linewatt.campaign.reading.file import load
+from linewatt.campaign.users.users import users_in
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.server_vsftpd import OPTIONS
 
@@ -520,7 +521,7 @@ def test_each_part_of_the_hostile_tests_is_good_itself(with_files: Path, of: str
 def test_the_soaks_of_the_hostile_tests_are_good_themselves(with_files: Path, of: str) -> None:
     file = with_files / "good.yaml"
     file.write_text(as_yaml(CAMPAIGNS[of]))
-    users = load(file).users
+    users = users_in(load(file))
     assert users is not None
     assert users.clients == ("b",)
 

@@ -15,12 +15,12 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.file import load
 from linewatt.cli.commands import check as command
 from linewatt.engine.readiness.checkup_fix import Fixed
-from linewatt.engine.readiness.readiness import TITLES, Check, Status
+from linewatt.engine.readiness.readiness import Check, Status, titles
 from linewatt.engine.readiness.readiness_cpu import PROFILE
 from linewatt.tuning.base import Change
 
 ROOT = Path(__file__).parents[2]
-NAMES = [*TITLES, "disk", "memory"]
+NAMES = [*titles(), "disk", "memory"]
 
 
 @cache
@@ -40,12 +40,12 @@ def test_every_check_has_its_mark_below_its_name() -> None:
     statuses: dict[str, Status] = {"ssh": "ok", "tools": "fail", "root": "warn", "undo": "unknown"}
     lines = printed([Check("h1", name, status, "found") for name, status in statuses.items()])
     column = {
-        name: max(line.find(f" {name} ") for line in (f" {line} " for line in lines[:2])) for name in TITLES
+        name: max(line.find(f" {name} ") for line in (f" {line} " for line in lines[:2])) for name in titles()
     }
     row = lines[2].ljust(80)
     assert row.startswith("h1")
-    assert {name: row[column[name]] for name in TITLES} == {
-        name: command.MARKS[statuses.get(name)] for name in TITLES
+    assert {name: row[column[name]] for name in titles()} == {
+        name: command.MARKS[statuses.get(name)] for name in titles()
     }
     assert lines[3] == "h2"
 

@@ -20,7 +20,7 @@ from linewatt.analysis.comparison.compare import FAIL_ON
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import METRICS, Draft, Options, Row, judged, measure
 from linewatt.analysis.metrics.of_soak import RESPONSES
-from linewatt.analysis.soak.job import ASKED, Job, host_pairs, job_of
+from linewatt.analysis.soak.job import ASKED, Job, job_of
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.document import as_json as shown
 from linewatt.store.read import load, load_manifest
@@ -308,7 +308,7 @@ def test_other_names_of_hosts_are_the_same_job_and_it_is_said_who_stands_for_who
 def test_hosts_go_together_by_role_then_name_then_order(
     own: tuple[str, ...], theirs: tuple[str, ...], pairs: list[tuple[str, str]]
 ) -> None:
-    assert host_pairs(Job({}, own[0], own), Job({}, theirs[0], theirs)) == tuple(pairs)
+    assert Job({}, own[0], own).pairs_with(Job({}, theirs[0], theirs)) == tuple(pairs)
 
 
 def test_csv_has_a_row_a_quantity(run: Run) -> None:
@@ -388,9 +388,7 @@ def test_a_soak_that_never_began_is_one_line_and_1(run: Run) -> None:
 
 
 def test_each_figure_of_a_soak_is_asked_for_as_those_of_cases() -> None:
-    known = {response for own in FAIL_ON.values() for response in own}
-    assert known.issuperset(RESPONSES)
-    assert {response.group for response in RESPONSES} == set(METRICS)
+    assert {response.group for response in RESPONSES} == set(METRICS) == set(FAIL_ON.values())
 
 
 LATENCY = [one for one in RESPONSES if one.group == "latency"]

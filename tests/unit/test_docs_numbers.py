@@ -24,12 +24,14 @@ from linewatt.analysis.power import meters as dynamics
 from linewatt.analysis.soak import figures as soaks
 from linewatt.analysis.statistics import contrasts, modes, permutation, repeats, stats
 from linewatt.analysis.statistics import steadiness as steady
+from linewatt.analysis.statistics.rate_agreement import AGREES
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.engine.measuring.power import MOST_W
 from linewatt.features.advice.psu import advice as psu_advice
 from linewatt.features.advice.psu import supplies as psu
 from linewatt.features.advice.psu.tables import CERTIFIED, LEVELS
 from linewatt.findings import cpu, idle, meters, network, steadiness, verdict
+from linewatt.findings.users import SATURATED
 from linewatt.hosts.facts import parsers as fact_parsers
 from linewatt.loads.base import version_text
 from linewatt.loads.iperf3 import LOAD
@@ -124,9 +126,9 @@ STATED: dict[str, tuple[str, ...]] = {
     "check.md": (f"iperf3 {version_text(LOAD.busy_waits[0])} and 3.17 with a rate (they spin)",),
     "soak.md": (
         f"slices below {percent(soaks.STALL_SHARE)} of the median rate",
-        f"used {soaks.SATURATED:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
+        f"used {SATURATED:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
         f"it makes {percent(soaks.VISIBLE_DRIFT)} or more over the soak",
-        f"differ by more than {percent(soaks.AGREES)}",
+        f"differ by more than {percent(AGREES)}",
     ),
 }
 """document → what it says, made of the constants"""

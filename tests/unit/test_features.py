@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 from tests.third_party import install, linewatt
 
+from linewatt.campaign.stored import from_dict
 from linewatt.core import feature as feature_module
 from linewatt.core.feature import Feature, FeatureCommand, feature_commands, installed_features
-from linewatt.errors import InvalidInput
+from linewatt.errors import InvalidInput, StoreError
 
 FOLDERS = sorted(
     path.name
@@ -166,30 +167,45 @@ def _check_core(path: Path, name: str) -> None:
         assert refused.stderr.startswith(f"linewatt: No such command '{word}'")
 
 
+CALIBRATED = ", power: {bmc: {driver: rapl, calibration: results/r}}"
+
+
+@pytest.mark.parametrize(
+    ("name", "more_of_host", "last_line", "where"),
+    [
+        ("calibration", CALIBRATED, "", "5:67: hosts.a.power.bmc.calibration"),
+        ("profiles", "", "profile: true\n", "7:1: profile"),
+        ("users", "", "users: {server: a, clients: [b], users: 1}\n", "7:1: users"),
+        ("soak", "", "soak: 1h\n", "7:1: soak"),
+    ],
+)
 def test_a_campaign_that_uses_a_feature_that_is_not_there_is_one_line(
-    source_copy: Path, tmp_path: Path
+    source_copy: Path, tmp_path: Path, name: str, more_of_host: str, last_line: str, where: str
 ) -> None:
     campaign = tmp_path / "campaign.yaml"
     campaign.write_text(
         "name: corrected\npairs: [a -> b]\ntests: [tcp]\nhosts:\n"
-        "  a: {address: 192.0.2.1, data: eth0, power: {bmc: {driver: rapl, calibration: results/r}}}\n"
-        "  b: {address: 192.0.2.2, data: eth0}\n"
+        f"  a: {{address: 192.0.2.1, data: eth0{more_of_host}}}\n"
+        f"  b: {{address: 192.0.2.2, data: eth0}}\n{last_line}"
     )
     features = source_copy / "linewatt" / "features"
-    (features / "calibration").rename(tmp_path / "calibration")
+    (features / name).rename(tmp_path / name)
     try:
         refused = linewatt("plan", str(campaign), path=source_copy)
     finally:
-        (tmp_path / "calibration").rename(features / "calibration")
+        (tmp_path / name).rename(features / name)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.count("\n") == 1
-    where = f"linewatt: {campaign}:5:67: hosts.a.power.bmc.calibration: unknown key; known here: "
-    assert refused.stderr.startswith(where)
+    assert refused.stderr.startswith(f"linewatt: {campaign}:{where}: unknown key; ")
 
 
 @pytest.mark.parametrize(
     ("key", "what"),
-    [("calibration", "'calibration' of power sources"), ("corrections", "'corrections' of show --json")],
+    [
+        ("calibration", "'calibration' of power sources"),
+        ("corrections", "'corrections' of show --json"),
+        ("profile", "'profile' of campaign files"),
+    ],
 )
 def test_two_features_never_add_one_key(tmp_path: Path, key: str, what: str) -> None:
     source = FEATURE_WITH_KEYS.replace("KEY", key)
@@ -242,7 +258,7 @@ def test_a_feature_adds_nothing_that_it_does_not_name() -> None:
 
 
 FEATURE_WITH_KEYS = """
-from linewatt.core.feature import Feature, PowerSourceKey, ResultKey
+from linewatt.core.feature import CampaignKey, Feature, PowerSourceKey, ResultKey
 FEATURE = Feature(
     name="keys",
     summary="adds keys",
@@ -252,6 +268,7 @@ FEATURE = Feature(
         ),
     ),
     result_keys=(ResultKey("KEY", "", ""),),
+    campaign_keys=(CampaignKey(key="KEY", field_path="", problems_path=""),),
 )
 """
 
@@ -277,6 +294,172 @@ def test_another_package_adds_names_of_results_and_a_document(tmp_path: Path) ->
     assert (shown.returncode, shown.stderr) == (1, "linewatt: night:monday: no such night below results\n")
     schema = json.loads(linewatt("schema", "night", path=tmp_path).stdout)
     assert (schema["title"], schema["type"]) == ("linewatt night", "object")
+
+
+KIND_OF_PLAN = """
+from linewatt.core.feature import Feature
+FEATURE = Feature(name="naps", summary="waits", plan_kind="thirdparty:KIND")
+class Nap:
+    headline, load_plan, changes = "a nap of 7 s", None, ()
+    def lines(self):
+        yield "nothing happens"
+    def document(self):
+        return {"nap_s": 7.0}
+class Kind:
+    noun = "a nap"
+    def is_of(self, campaign):
+        return "soak" not in campaign.feature_values
+    def plan(self, campaign, sites=None):
+        return Nap()
+    def keys(self):
+        return {"nap_s": {"type": "number"}}
+KIND = Kind()
+"""
+
+
+def test_another_package_adds_what_campaigns_are_planned_into(tmp_path: Path) -> None:
+    install(tmp_path, {"linewatt.features": "naps = thirdparty:FEATURE"}, KIND_OF_PLAN)
+    planned = linewatt("plan", str(CAMPAIGN), path=tmp_path)
+    assert planned.stdout.splitlines()[:2] == ["two-hosts: a nap of 7 s", "nothing happens"]
+    assert json.loads(linewatt("plan", str(CAMPAIGN), "--json", path=tmp_path).stdout)["nap_s"] == 7.0
+    schema = json.loads(linewatt("schema", "plan", path=tmp_path).stdout)
+    assert schema["oneOf"][-1]["description"] == "Of a nap."
+
+
+LOAD_OF_TRIALS = """
+import sys
+from pathlib import Path
+from pydantic import Field
+from linewatt.campaign.messages import suggest
+from linewatt.core.feature import CampaignKey, Feature, FeatureLoad
+from linewatt.errors import InvalidInput, StoreError
+from linewatt.model import Case
+FEATURE = Feature(
+    name="pages",
+    summary="loads pages",
+    campaign_keys=(
+        CampaignKey(
+            key="pages",
+            field_path="thirdparty:FIELD",
+            problems_path="thirdparty:problems",
+            read_path="thirdparty:read",
+            document_path="builtins:dict",
+            hosts_path="thirdparty:hosts",
+            brings_load=True,
+        ),
+    ),
+    loads=(
+        FeatureLoad(
+            name="pages",
+            test="pages",
+            planning_path="thirdparty:PLANNING",
+            trials_path="thirdparty:absent",
+            measuring_path="thirdparty:absent",
+        ),
+    ),
+    knobs=("thirdparty:KNOB",),
+    password_files="thirdparty:password_files",
+)
+FIELD = (int | None, Field(default=None, description="How many."))
+def problems(entry, names, hosts):
+    if entry.pages > 9:
+        yield ("pages",), "must be at most 9"
+def read(entry, base):
+    return {"pages": entry.pages}
+def hosts(entry):
+    return ("a", "b")
+def password_files(campaign):
+    yield "pages", Path(__file__)
+class Knob:
+    name = "page_folder"
+KNOB = Knob()
+class Planning:
+    overhead_s = 1.0
+    factor_names = ("pages.size",)
+    def check_factor(self, name, text):
+        if name not in self.factor_names:
+            raise InvalidInput(f"pages have no {name!r}; {suggest(name, self.factor_names)}")
+        return text
+    def named_server(self, entry):
+        return "a"
+    def server(self, campaign):
+        return "a"
+    def count_cases(self, entry):
+        return len(entry.families)
+    def cases(self, campaign):
+        yield Case("pages", "b", "a")
+    def lines(self, campaign):
+        yield f"{campaign.feature_values['pages']['pages']} pages"
+    def notes(self, campaign):
+        yield "pages are small"
+PLANNING = Planning()
+"""
+
+
+def _pages(folder: Path, last_lines: str) -> Path:
+    install(folder, {"linewatt.features": "pages = thirdparty:FEATURE"}, LOAD_OF_TRIALS)
+    campaign = folder / "campaign.yaml"
+    campaign.write_text(
+        "name: p\nhosts:\n  a: {address: 192.0.2.1, data: eth0}\n  b: {address: 192.0.2.2, data: eth0}\n"
+        f"trials: 2\n{last_lines}"
+    )
+    return campaign
+
+
+def test_another_package_adds_a_load_of_trials_with_factors_of_its_own(tmp_path: Path) -> None:
+    campaign = _pages(tmp_path, "pages: 3\nfactors: {pages.size: [1k, 2k], cpus_online: [all, 0-3]}\n")
+    planned = linewatt("plan", campaign, path=tmp_path)
+    lines = planned.stdout.splitlines()
+    assert lines[0].startswith("p: 3 cases × 2 trials = 6, ")
+    assert lines[1] == "3 pages"
+    assert "varied on a: cpus_online" in lines, "CPUs go offline on the host of its server alone"
+    assert lines[-1] == "note: pages are small"
+    document = json.loads(linewatt("plan", campaign, "--json", path=tmp_path).stdout)
+    assert {case["test"] for case in document["cases"]} == {"pages"}
+    assert document["duration_s"] == pytest.approx(6 * (67 + 0.1 + 1.0) + 2 * 5)
+
+
+@pytest.mark.parametrize(
+    ("last_lines", "message"),
+    [
+        ("pages: 10\n", ":6:8: pages: must be at most 9"),
+        ("tests: [tcp]\nfactors: {pages.size: [1k, 2k]}\n", "pages.size: is of pages, and this campaign has"),
+        (
+            "pages: 1\nfactors: {pages.sise: [1k, 2k]}\n",
+            "pages have no 'pages.sise'; did you mean pages.size?",
+        ),
+    ],
+)
+def test_what_a_feature_refuses_of_its_key_and_its_factors_is_one_line(
+    tmp_path: Path, last_lines: str, message: str
+) -> None:
+    refused = linewatt("plan", _pages(tmp_path, last_lines), path=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert message in refused.stderr
+
+
+def test_a_campaign_stored_with_a_feature_is_read_with_it_and_refused_without(tmp_path: Path) -> None:
+    campaign = _pages(tmp_path, "pages: 3\n")
+    code = (
+        "import json, pathlib, sys\n"
+        "from linewatt.campaign import stored\nfrom linewatt.campaign.reading.file import load\n"
+        "from linewatt.engine.live.secrets import open_files\nfrom linewatt.engine.undo.knobs import KNOBS\n"
+        "campaign = load(pathlib.Path(sys.argv[1]))\n"
+        "written = json.loads(json.dumps(stored.as_dict(campaign)))\n"
+        "assert stored.from_dict(written).feature_values == campaign.feature_values\n"
+        "print(json.dumps([written, open_files(campaign), 'page_folder' in KNOBS]))\n"
+    )
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join([str(tmp_path), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-c", code, campaign], capture_output=True, text=True, check=True, env=environment
+    )
+    written, notes, has_knob = json.loads(done.stdout)
+    assert written["pages"] == {"pages": 3}
+    assert written["users"] is None
+    assert [note.partition(":")[0] for note in notes] == ["pages.password_file"]
+    assert has_knob
+    with pytest.raises(StoreError, match="has pages, which is of a feature that is not installed"):
+        from_dict(written)
 
 
 def test_a_name_with_a_colon_that_no_feature_has_is_the_id_of_a_result(tmp_path: Path) -> None:

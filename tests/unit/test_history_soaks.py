@@ -19,17 +19,17 @@ from tests.soak_result import STARTED_S
 from tests.unit.conftest import Run
 
 from linewatt import records
-from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRun
+from linewatt.analysis.comparison.jobs import SoakRun
+from linewatt.analysis.comparison.side import Quantity, Side
+from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE
 from linewatt.analysis.soak.job import ASKED, Job, job_of
-from linewatt.campaign.users.soak import Users
+from linewatt.campaign.users.users import Users
 from linewatt.engine.soak.segments import CHANNELS
 from linewatt.features.history.courses import Course, courses_of_sides
 from linewatt.model import Channel, Sample
 from linewatt.records import Campaign
-from linewatt.report.comparison.sides import Kept, with_surroundings
 from linewatt.report.soak.digest import digest
-from linewatt.report.soak.runs import followed
+from linewatt.report.soak.runs import followed_run
 from linewatt.store.read import load
 from linewatt.store.samples import Series
 from linewatt.store.soak import soak as store
@@ -40,15 +40,11 @@ JOB = Job({"users": 4}, "dut", ("dut", "c1", "c2"))
 
 
 def one_of(path: Path, response: Any = RATE) -> float | None:
-    side = Kept(None, is_soak=True, cases=()).side(path.name)
-    found = followed(load(path), with_surroundings(side, path), response)
-    assert isinstance(found, Side)
-    assert found.soak is not None
-    return found.soak.quantities[response.name].value
+    return followed_run(load(path), response).quantities[response.name].value
 
 
 def side_with(value: float) -> Side:
-    return Side("s", "s", Campaign(written={}), {}, {}, soak=SoakRun(JOB, {RATE.name: Quantity(value)}))
+    return Side("s", "s", Campaign(written={}), {}, {}, single_run=SoakRun(JOB, {RATE.name: Quantity(value)}))
 
 
 @pytest.mark.parametrize(
@@ -165,9 +161,9 @@ def test_a_job_is_what_was_asked_whatever_hosts_are_called_but_not_of_another_se
     soak(1)
     base = job(lambda _: None)
     assert job(moved(c1="n1")).key == base.key
-    assert job(moved(c1="n1")).under_test == base.under_test
+    assert job(moved(c1="n1")).hosts_under_test == base.hosts_under_test
     assert job(moved(dut="other")).key == base.key
-    assert job(moved(dut="other")).under_test != base.under_test
+    assert job(moved(dut="other")).hosts_under_test != base.hosts_under_test
     for edit in (asked(users=5), asked(think_s=1.0), asked(arrival_rate_hz=1.0), asked(start="ramped")):
         assert job(edit).key != base.key
     soak(2, asked(think_s=1.0))
@@ -273,7 +269,7 @@ def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_r
         value, whole = one_of(path), digest(load(path))
         assert value == pytest.approx(rate_bps)
         assert value == pytest.approx(whole.total_bytes * 8 / whole.load_s)
-        assert job_of(load(path).manifest.asked).under_test == ("h1", "h2")
+        assert job_of(load(path).manifest.asked).hosts_under_test == ("h1", "h2")
     assert "soak of 1 min 00 s, iperf3 on h1, h2 [" in run("history")[1]
     code, out, _ = run("compare", paths[0].name, paths[1].name, "--json")
     assert code == 4
@@ -284,7 +280,7 @@ def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_r
 
 def course_of(levels: Sequence[float], draw: np.random.Generator) -> Course:
     values = [1e9 * level * math.exp(draw.normal(0, 0.02)) for level in levels]
-    (course,) = courses_of_sides((), RATE, soaks=list(map(side_with, values)))
+    (course,) = courses_of_sides((), RATE, single_runs=list(map(side_with, values)))
     return course
 
 
@@ -304,7 +300,7 @@ def test_a_step_of_10_percent_is_found_among_ten_soaks() -> None:
 
 
 def test_equal_soaks_have_no_change_and_three_are_not_enough() -> None:
-    (course,) = courses_of_sides((), RATE, soaks=[side_with(1e9)] * 6)
+    (course,) = courses_of_sides((), RATE, single_runs=[side_with(1e9)] * 6)
     assert course.changes == ()
-    (course,) = courses_of_sides((), RATE, soaks=list(map(side_with, (1e9, 2e9, 2e9))))
+    (course,) = courses_of_sides((), RATE, single_runs=list(map(side_with, (1e9, 2e9, 2e9))))
     assert course.words == "too few results (3 of 6): a step needs 3 before and 3 after it, so 3 more"

@@ -290,7 +290,7 @@ def test_idle_before_and_after_trials_of_users_knows_whose_cpus_go_offline(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage, rounds, _ = staged(tmp_path, clock, lambda _: IDLE_W)
-    stage._campaign = replace(stage._campaign, users=cast(Any, SimpleNamespace(server_host="b")))
+    stage._campaign = replace(stage._campaign, feature_values={"users": SimpleNamespace(server_host="b")})
     servers: list[object] = []
 
     async def measured(*known: Any) -> Any:

@@ -20,10 +20,10 @@ from linewatt.errors import InvalidInput
 from linewatt.features.tables import published
 from linewatt.features.tables.charts import of_means
 from linewatt.features.tables.kinds import KINDS, import_any
+from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.view import View, view
 from linewatt.missing import Missing
 from linewatt.report.charts.figure import render_svg
-from linewatt.report.soak.diagram import published_diagram
 from linewatt.store.read import load
 
 SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"

@@ -143,7 +143,7 @@ def profiled(
 
     hosts: Any = Hosts({"a": a, "b": b}, read.hosts, problem)
     bench: Any = Bench(failure)
-    asyncio.run(Profiler(hosts, read, hosts, bench, say).run(result, planned.profiles[0]))
+    asyncio.run(Profiler(hosts, read, hosts, bench, say).run(result, planned.further["profiles"][0]))
     (found,) = store.profiles(result)
     assert not list((result / "trials").iterdir()), "a profile is no trial"
     return found, told

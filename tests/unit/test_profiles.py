@@ -42,6 +42,7 @@ from linewatt.profiles.model import Count, Function, HostProfile, Profile, Stack
 from linewatt.profiles.parse import binary_of, parse
 from linewatt.profiles.recording import FOLD, MARK, MOST_SAMPLES, MOST_STACKS, Recording, command
 from linewatt.store import profiles as store
+from linewatt.store.further import numbers
 from linewatt.store.verify import verify
 from linewatt.store.write import new_result
 
@@ -330,14 +331,20 @@ def campaign(tmp_path: Path, more: str = "") -> Path:
 def test_a_campaign_with_profiles_has_one_more_trial_a_case_beside_those_it_measures(tmp_path: Path) -> None:
     read_ = load(campaign(tmp_path))
     planned = plan(read_, 0)
-    plain = plan(replace(read_, profile=False), 0)
-    assert [one.trials[0].case.test for one in planned.profiles] == ["tcp", "udp-1500"]
+    plain = plan(replace(read_, feature_values={}), 0)
+    of_profiles = planned.further["profiles"]
+    assert [one.trials[0].case.test for one in of_profiles] == ["tcp", "udp-1500"]
     assert planned.rounds == plain.rounds
     assert planned.duration_s > plain.duration_s
-    (sender,) = {planned.profiles[0].trials[0].case.sender}
-    assert places(planned.profiles[0].trials[0], sender, (0, 1, 2)) == {"irq": (1,), "app + irq": (0,)}
-    assert places(planned.profiles[0].trials[0], "b", (0, 1, 2)) == {"host": (0, 1, 2)}
-    assert from_dict(as_dict(read_)).profile
+    (sender,) = {of_profiles[0].trials[0].case.sender}
+    assert places(of_profiles[0].trials[0], sender, (0, 1, 2)) == {
+        "irq": (1,),
+        "app + irq": (0,),
+    }
+    assert places(of_profiles[0].trials[0], "b", (0, 1, 2)) == {"host": (0, 1, 2)}
+    assert as_dict(read_)["profile"] is True
+    assert from_dict(as_dict(read_)).feature_values == {"profile": True}
+    assert "profile" not in as_dict(replace(read_, feature_values={}))
 
 
 @pytest.mark.parametrize(
@@ -356,7 +363,7 @@ def test_what_is_searched_has_no_profile_and_the_plan_says_so(tmp_path: Path) ->
     path = campaign(tmp_path)
     path.write_text(path.read_text().replace("udp-1500", "{test: udp-1500, rate: auto}"))
     planned = plan(load(path), 0)
-    assert [one.trials[0].case.test for one in planned.profiles] == ["tcp"]
+    assert [one.trials[0].case.test for one in planned.further["profiles"]] == ["tcp"]
     assert any("profile: 1 case has none" in note for note in planned.notes)
 
 
@@ -375,7 +382,7 @@ def test_a_profile_is_stored_as_perf_said_it_and_read_again(tmp_path: Path) -> N
     (found,) = store.profiles(result)
     assert found.hosts[0].counts == read(text).counts
     assert found.hosts[0].start_s == 1e9
-    assert store.numbers(result) == {1}
+    assert numbers(result, "profiles") == {1}
     assert store.headers(result)[0].hosts[0].counts == ()
     assert not verify(result).problems
 

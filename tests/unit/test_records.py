@@ -17,7 +17,7 @@ from linewatt import records
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.stored import as_dict
-from linewatt.campaign.users.soak import OwnServer
+from linewatt.campaign.users.users import OwnServer, users_in
 from linewatt.engine.run import refuse_other_hosts
 from linewatt.errors import StoreError
 from linewatt.records import (
@@ -132,12 +132,14 @@ def campaigns() -> Iterator[Campaign]:
         if path.name != "inventory.yaml":
             yield load(path)
     soak = load(ROOT / "examples" / "soak.yaml")
-    assert soak.users is not None
-    assert isinstance(soak.users.server, OwnServer)
-    server = replace(soak.users.server, options=(("use_sendfile", "NO"),))
+    users = users_in(soak)
+    assert users is not None
+    assert isinstance(users.server, OwnServer)
+    server = replace(users.server, options=(("use_sendfile", "NO"),))
     parts = {"dut": (Component("SSD", 2.0, "datasheet"),)}
     psus = {"dut": Supplies(count=2, rating_w=800, mode="standby", level="gold")}
-    yield replace(soak, users=replace(soak.users, server=server), psus=psus, components=parts)
+    values = {**soak.feature_values, "users": replace(users, server=server)}
+    yield replace(soak, feature_values=values, psus=psus, components=parts)
 
 
 @pytest.mark.parametrize("campaign", list(campaigns()), ids=lambda one: one.name)
@@ -148,7 +150,7 @@ def test_whatever_a_campaign_writes_is_read(campaign: Campaign) -> None:
     assert read_again.psus == campaign.psus
     assert {name: tuple(parts) for name, parts in read_again.components.items()} == campaign.components
     assert [one.test for one in read_again.tests] == [one.test for one in campaign.tests]
-    assert (read_again.users is None) == (campaign.users is None)
+    assert (read_again.users is None) == (users_in(campaign) is None)
 
 
 @pytest.mark.parametrize(

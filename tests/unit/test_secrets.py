@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.reading.file import load
-from linewatt.engine.live.secrets import open_files, passwords, server_password
+from linewatt.engine.live.secrets import open_files, passwords
+from linewatt.engine.soak.server_password import server_password
 from linewatt.errors import InvalidInput
 
 NAME = "LINEWATT_TEST_PASSWORD"

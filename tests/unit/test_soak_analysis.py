@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.published_summary import is_quantities, published
+from linewatt.analysis.statistics.rate_agreement import rate_disagrees
 from linewatt.cli import whole
 from linewatt.delimited import read_table
 from linewatt.missing import Missing
@@ -148,13 +149,13 @@ def test_why_no_drift_is_told_is_said(cells: list[float | None], cell_s: float, 
 
 
 def test_a_total_agrees_with_its_mean_and_not_with_its_peak() -> None:
-    assert figures.rate_disagrees(1.058e15, 172_800, 6.1227e9) is None
-    apart = figures.rate_disagrees(1.058e15, 172_800, 6.5e9)
+    assert rate_disagrees(1.058e15, 172_800, 6.1227e9) is None
+    apart = rate_disagrees(1.058e15, 172_800, 6.5e9)
     assert apart is not None
     assert apart.mean_bps == pytest.approx(6.1227e9, rel=1e-4)
     assert apart.ratio == pytest.approx(1.0616, rel=1e-4)
     with pytest.raises(ValueError, match="positive"):
-        figures.rate_disagrees(1.0, 0, 1.0)
+        rate_disagrees(1.0, 0, 1.0)
 
 
 def test_downsampling_keeps_least_mean_and_greatest_and_leaves_gaps() -> None:

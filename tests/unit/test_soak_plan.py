@@ -11,9 +11,9 @@ import pytest
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said, sizes
+from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.users.soak import Group, Sizes
+from linewatt.campaign.users.users import Group, Sizes, sizes
 from linewatt.engine.soak.work import in_turn
 from linewatt.errors import InvalidInput
 

@@ -14,6 +14,7 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.statistics import steadiness
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import steadiness as steady_checks
+from linewatt.engine.measuring.users import users_throughput
 from linewatt.engine.measuring.window import EndRun
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Case, Channel, EndResult, PowerResult, Trial, Window
@@ -72,11 +73,11 @@ def test_warm_up_inside_the_window_is_told_with_both_rates_and_when() -> None:
 
 def test_of_users_a_low_interval_is_no_event_and_a_fall_is() -> None:
     steady = [9e9, 9.1e9, 8.9e9, 9e9, 9.05e9] * 5
-    assert steady_checks.users_throughput([*steady, 4e9, *steady], Window(0, 51)) == []
+    assert users_throughput([*steady, 4e9, *steady], Window(0, 51)) == []
     halved = [*steady, *(rate / 2 for rate in steady)]
-    (flag,) = steady_checks.users_throughput(halved, Window(0, 50))
+    (flag,) = users_throughput(halved, Window(0, 50))
     assert flag.code in ("throughput-dips", "throughput-drifts")
-    assert steady_checks.users_throughput(steady * 2, Window(0, 50)) == []
+    assert users_throughput(steady * 2, Window(0, 50)) == []
 
 
 def test_one_low_interval_is_warm_up_at_the_start_and_a_dip_anywhere_else() -> None:

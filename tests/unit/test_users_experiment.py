@@ -22,7 +22,7 @@ from linewatt.campaign.planning.plain import as_dict
 from linewatt.campaign.planning.plan import PlannedTrial, plan
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.users import factors as users_factors
-from linewatt.campaign.users.soak import OwnServer, Users
+from linewatt.campaign.users.users import OwnServer, Users, users_in
 from linewatt.engine.live.trial import LoadTime
 from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
@@ -84,7 +84,7 @@ def test_a_level_has_one_spelling_and_it_is_one_itself(name: str, text: str, spe
 
 @pytest.mark.parametrize("name", users_factors.NAMES)
 def test_every_factor_of_users_changes_them_and_is_no_setting_of_hosts(name: str, tmp_path: Path) -> None:
-    users = campaign(tmp_path).users
+    users = users_in(campaign(tmp_path))
     assert users is not None
     of_kind = {
         **dict.fromkeys(("users.get.sigma", "users.put.sigma"), "0.5"),
@@ -105,7 +105,7 @@ def test_every_factor_of_users_changes_them_and_is_no_setting_of_hosts(name: str
 
 
 def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) -> None:
-    own = campaign(tmp_path, users={"vsftpd": {"use_sendfile": "off", "one_process_model": True}}).users
+    own = users_in(campaign(tmp_path, users={"vsftpd": {"use_sendfile": "off", "one_process_model": True}}))
     assert own is not None
     found = users_factors.applied(own, [("users.vsftpd.use_sendfile", "on")]).server
     assert isinstance(found, OwnServer)
@@ -173,7 +173,7 @@ def test_what_cannot_be_is_one_line_before_any_host_is_touched(
     ],
 )
 def test_a_long_spread_that_no_ramped_setting_has_is_taken(keys: dict[str, Any], tmp_path: Path) -> None:
-    assert campaign(tmp_path, **keys).users is not None
+    assert users_in(campaign(tmp_path, **keys)) is not None
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,11 @@ def test_each_repetition_draws_anew_and_all_settings_in_it_alike(tmp_path: Path)
     other = campaign(tmp_path, trials=3, users={"arrival_rate": 5, "seed": 2})
     drawn: list[dict[int, set[tuple[float, ...]]]] = []
     for asked in (one, again, other):
-        assert asked.users is not None
+        all_users = users_in(asked)
+        assert all_users is not None
         own: dict[int, set[tuple[float, ...]]] = {}
         for planned in plan(asked, 0).trials:
-            users = work.users_of_trial(asked.users, planned)
+            users = work.users_of_trial(all_users, planned)
             randomness = decisions.own_randomness(job_of(users), -1)
             due = tuple(itertools.islice(decisions.arrivals(5.0, randomness), 20))
             own.setdefault(planned.repetition, set()).add(due)
@@ -273,8 +274,9 @@ def test_a_trial_runs_with_the_users_of_its_repetition(
         assert asyncio.run(common.trial(planned, LoadTime(1.0, 1.0)).prepared()) == "far enough"
     assert len(begun) == 4
     assert len({users.seed for users in begun}) == 2
-    assert one.users is not None
-    assert one.users.seed not in {users.seed for users in begun}
+    asked = users_in(one)
+    assert asked is not None
+    assert asked.seed not in {users.seed for users in begun}
 
 
 def job_of(users: Users) -> UsersJob:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.comparison import compare as sides
 from linewatt.analysis.comparison.comparable import CODES
-from linewatt.analysis.comparison.jobs import CODES as OF_SOAKS
-from linewatt.analysis.comparison.jobs import match_jobs
 from linewatt.analysis.comparison.matching import known_properties, match_two
 from linewatt.analysis.comparison.rows import METRICS, Options, Outcome, Row
+from linewatt.analysis.comparison.side import RunKind
+from linewatt.analysis.comparison.single_runs import match_tasks
 from linewatt.errors import InvalidInput
 from linewatt.model import Case, Provenance
 from linewatt.store.read import readable
@@ -86,33 +86,41 @@ def compare(
     from linewatt.report.comparison.sides import kept, side_of
     from linewatt.report.comparison.words import lab_words
 
-    of_soaks = _are_soaks(a, b)
+    run_kind = _run_kind(a, b)
     wanted = tuple(metrics) or tuple(METRICS)
     _known("metrics", wanted, METRICS)
-    _known("allow", allowed := tuple(allow), OF_SOAKS if of_soaks else CODES)
+    _known("allow", allowed := tuple(allow), run_kind.codes if run_kind else CODES)
     with readable(a.path, b.path):
         own, theirs = (
             replace(side_of(one.path, kept(one.path)), name=name) for name, one in (("A", a), ("B", b))
         )
         if by is not None:
             _known("by", (by,), known_properties((*own.cases, *theirs.cases)))
-        matching = match_jobs(own, theirs, allowed) if of_soaks else match_two(own, theirs, by)
+        matching = match_tasks(own, theirs, allowed) if run_kind else match_two(own, theirs, by)
         found = sides.compare(own, theirs, matching, Options(by, factor, wanted, allowed))
         return Comparison(tuple(map(_verdict, found.rows)), tuple(lab_words(found)), found)
 
 
-def _are_soaks(a: Result, b: Result) -> bool:
-    """Raises InvalidInput for two results that cannot be compared."""
-    kinds = {a.kind, b.kind}
-    if "published" in kinds:
+def _run_kind(a: Result, b: Result) -> RunKind | None:
+    """How two results are compared that are one run each; None: they have cases.
+
+    Raises InvalidInput for two results that cannot be compared.
+    """
+    from linewatt.report.kinds import run_kinds
+
+    run_kind_by_name = {kind.name: kind for kind in run_kinds()}
+    for result in (a, b):
+        if result.kind not in (*run_kind_by_name, "trials"):
+            raise InvalidInput(
+                f"{a.id}, {b.id}: a {result.kind} table has no runs, so that no difference can be tested"
+            )
+    if a.kind != b.kind:
         raise InvalidInput(
-            f"{a.id}, {b.id}: a published table has no runs, so that no difference can be tested"
+            f"{a.id} is of {a.kind}, {b.id} of {b.kind}; compare results of one kind, a soak with a soak"
         )
-    if len(kinds) > 1:
-        raise InvalidInput(f"{a.id} is of {a.kind}, {b.id} of {b.kind}; compare a soak with a soak")
     if a.path.resolve() == b.path.resolve():
         raise InvalidInput(f"{a.id}: is compared with itself; name two results")
-    return a.kind == "soak"
+    return run_kind_by_name.get(a.kind)
 
 
 def _known(what: str, named: Iterable[str], known: Iterable[str]) -> None:

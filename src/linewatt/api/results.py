@@ -140,8 +140,11 @@ class Result:
 
     def samples(self, trials: int | Iterable[int] | None = None) -> Samples:
         """Readings of some trials, by number, or of all; of a soak all. Raises StoreError without any."""
-        if self.kind == "soak" and trials is None:
-            return self._samples(sorted(self.path.glob("soak/part-*/chunk-*.parquet")))
+        from linewatt.report.kinds import result_kind
+
+        kind = result_kind(self._manifest)
+        if kind is not None and trials is None:
+            return self._samples(kind.sample_files(self._result))
         numbers = None if trials is None else {trials} if isinstance(trials, int) else set(trials)
         folders = [one for one in read.trial_dirs(self.path) if numbers is None or int(one.name) in numbers]
         return self._samples([one / "samples.parquet" for one in folders])

@@ -17,6 +17,7 @@ from linewatt.campaign.campaign import Campaign as Checked
 from linewatt.campaign.planning import plan as planning
 from linewatt.campaign.reading.file import load
 from linewatt.engine.events import Event, LeftChanged, OnEvent
+from linewatt.engine.plan_kinds import plan_kind
 from linewatt.errors import ChangeError, InvalidInput
 from linewatt.model import Case
 from linewatt.tuning.base import Change
@@ -45,7 +46,7 @@ class Campaign:
         inventory = None if hosts is None else Path(hosts)
         checked = load(Path(file), inventory)
         named = tuple(checked.hosts)
-        return cls(checked.name, Path(file), named, checked.soak is not None, checked, inventory)
+        return cls(checked.name, Path(file), named, not checked.has_trials, checked, inventory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +67,20 @@ class Plan:
     def document(self) -> dict[str, Any]:
         """The document of ``plan --json``."""
         from linewatt.campaign.planning.document import document
+        from linewatt.campaign.planning.plain import as_dict
 
-        return document(self._checked, self._planned)
+        return document(self._checked, as_dict(self._planned))
 
 
 def plan(campaign: Campaign) -> Plan:
     """What a campaign would do, from its file alone; touches no host. Raises InvalidInput, and for a soak."""
     from linewatt.campaign.reading.sites import sites_of_files
 
-    if campaign.is_soak:
-        raise InvalidInput(
-            f"{campaign.path}: is a soak, which has no cases; linewatt plan says what it would do"
-        )
     checked = campaign._checked
+    if kind := plan_kind(checked):
+        raise InvalidInput(
+            f"{campaign.path}: is {kind.noun}, which has no cases; linewatt plan says what it would do"
+        )
     made = planning.plan(checked, _seed(checked), sites_of_files(checked))
     trials = sum(1 for _ in made.trials)
     return Plan(made.cases, trials, made.duration_s, made.changes, made.notes, checked, made)
@@ -159,7 +161,7 @@ class _Heard:
 def _to_run(campaign: Campaign, results: Path, *, allow_commands: bool) -> Checked:
     """The campaign with all that is checked before hosts are touched. Raises InvalidInput."""
     from linewatt.campaign.planning.programs import refuse_listed
-    from linewatt.engine.soak.best_of import resolved
+    from linewatt.campaign.resolving import resolved
     from linewatt.hosts.journal.journal import state_dir
 
     checked = load(campaign.path, campaign._inventory, will_connect=True)
@@ -178,11 +180,8 @@ async def _run(checked: Checked, results: Path, heard: OnEvent, *, wait: bool) -
     from linewatt.hosts.journal.journal import state_dir
 
     places = Places(results, state_dir())
-    if checked.soak is not None:
-        from linewatt.campaign.planning.soak_plan import plan_soak
-        from linewatt.engine.soak.run import SoakRun
-
-        return Path((await SoakRun(checked, plan_soak(checked), places, heard, waits=wait).start()).path)
+    if kind := plan_kind(checked):
+        return Path((await kind.plan(checked).run(places, heard, waits=wait).start()).path)
     from linewatt.engine.campaign import CampaignRun
 
     made = planning.plan(checked, _seed(checked))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linewatt.campaign.design import Design
-from linewatt.campaign.users.soak import BestOf, Soak, Users
+from linewatt.core.feature import FeatureLoad, campaign_keys, feature_loads
 from linewatt.hosts.base import HostSpec, goes_with_its_command
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, Shape, TestName
@@ -141,8 +141,8 @@ class Label:
 class Campaign:
     """A campaign file, checked.
 
-    ``hosts`` are those of pairs and users; ``pairs`` are (sender, receiver). A trial's load runs
-    ``omit_s + window_s + tail_s``. A case has ``trials`` of them at most. Ports ``first_port`` to
+    ``hosts`` are those of pairs and of features' keys; ``pairs`` are (sender, receiver). A trial's load
+    runs ``omit_s + window_s + tail_s``. A case has ``trials`` of them at most. Ports ``first_port`` to
     ``last_port``, both included. ``sensors`` maps the name of each sensor that is on to its settings.
     ``text`` is the file as it was read, ``inventory`` the Ansible inventory the hosts came from.
     """
@@ -199,25 +199,20 @@ class Campaign:
     """factor → the one level that every host shows throughout"""
     load: str = DEFAULT
     """the program that makes the load of its tests"""
-    soak: Soak | None = None
-    """one long load; None: cases and trials"""
-    users: Users | None = None
     search: Search | None = None
     """of tests whose rate is ``auto``; None: there are none"""
     instance_search: InstanceSearch | None = None
     """of tests whose instances are"""
-    best_of: BestOf | None = None
-    """the experiment whose best setting a soak has"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
     """of ``pairs`` those that run at once"""
     energy: EnergySweep | None = None
     """its tests are a sweep for the energy of bits and packets; None: they are not"""
-    profile: bool = False
-    """whether each case has one more trial, with perf beside it"""
     rest: Rest | None = None
     """None: trials follow each other at once"""
+    feature_values: Mapping[str, Any] = field(default_factory=dict)
+    """key that a feature adds → what the campaign has of it; without those that have their default"""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:
@@ -225,9 +220,20 @@ class Campaign:
         return (*self.pairs, *(flow for group in self.groups for flow in group.flows))
 
     @property
-    def varies_users(self) -> bool:
-        """Whether users are the load of its trials."""
-        return self.users is not None and self.soak is None
+    def has_trials(self) -> bool:
+        """Whether it has cases and trials: no key of a feature has something in their place."""
+        return not any(key.replaces_trials and key.key in self.feature_values for key in campaign_keys())
+
+    @property
+    def feature_load(self) -> FeatureLoad | None:
+        """The load of its trials that a feature brings; None: load processes make it."""
+        return self._named_load if self.has_trials else None
+
+    @property
+    def _named_load(self) -> FeatureLoad | None:
+        if not self.feature_values:
+            return None
+        return next((own for own in feature_loads() if own.name in self.feature_values), None)
 
     @property
     def is_passing(self) -> bool:
@@ -235,9 +241,11 @@ class Campaign:
         return any(goes_with_its_command(spec.lab) for spec in self.hosts.values())
 
     @property
-    def users_server(self) -> str | None:
-        """The host of a server that linewatt starts for users."""
-        return self.users.server_host if self.users is not None else None
+    def server_host(self) -> str | None:
+        """The host of a server that linewatt starts for a load of a feature."""
+        load = self._named_load
+        server: str | None = None if load is None else load.load(load.planning_path).server(self)
+        return server
 
     @property
     def load_s(self) -> float:

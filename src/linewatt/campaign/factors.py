@@ -2,7 +2,7 @@
 """The factors of a campaign: what each may be set to, and what a level does to a case and its hosts. Pure.
 
 Most are settings of the hosts (``tuning/factors.py``). The load's own are ``zerocopy`` and
-``<load>.<option>``, of users ``users.<key>``; ``placement`` is where processes and interrupts go.
+``<load>.<option>``, also of loads that features bring; ``placement`` is where processes and interrupts go.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import replace
 from linewatt.campaign.campaign import PLACEMENT
 from linewatt.campaign.design import Setting as Setting
 from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.feature_load import load_of_factor, planning_of
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.users import factors as users_factors
-from linewatt.campaign.users.factors import is_of_users
+from linewatt.core.feature import feature_load_of
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
@@ -41,7 +41,7 @@ MOVES_AWAY = (
 
 def of_hosts(name: str) -> bool:
     """Whether a factor is a setting of hosts."""
-    return name not in (PLACEMENT, ZEROCOPY) and of_prefix(name) is None and not is_of_users(name)
+    return name not in (PLACEMENT, ZEROCOPY) and of_prefix(name) is None and load_of_factor(name) is None
 
 
 def check(name: str, text: str) -> str:
@@ -52,8 +52,8 @@ def check(name: str, text: str) -> str:
         return _one_of(name, text, ("on", "off"))
     if own := of_prefix(name):
         return own[0].option(own[1], text)
-    if is_of_users(name):
-        return users_factors.check(name, text)
+    if load := load_of_factor(name):
+        return planning_of(load).check_factor(name, text)
     return factor_named(name).check(text)
 
 
@@ -79,16 +79,16 @@ def shown(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None
 
 
 def at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -> Setting:
-    """The levels that a host shows: which CPUs are online is the server's alone where users use it.
+    """The levels that a host shows: which CPUs are online is the server's alone where clients use it.
 
-    What their clients can do is to stay the same; ``server``: the host of a server that linewatt starts.
+    What its clients can do is to stay the same; ``server``: the host of a server that linewatt starts.
     """
     return tuple(one for one in setting if one[0] != online.NAME or server in (None, host))
 
 
 def is_of_clients_too(case: Case, name: str) -> bool:
-    """Whether an effect of a factor is that of a server and its users' clients at once."""
-    if not case.of_users or not of_hosts(name) or not at_host([(name, "")], "", "server"):
+    """Whether an effect of a factor is that of a server and its clients at once."""
+    if feature_load_of(case.test) is None or not of_hosts(name) or not at_host([(name, "")], "", "server"):
         return False
     try:
         return bool(factor_named(name))

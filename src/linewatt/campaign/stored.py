@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign.campaign import Campaign, PowerSource, power_config
+from linewatt.campaign.feature_keys import documents_of
+from linewatt.campaign.feature_keys import stored_values as key_values
+from linewatt.core.feature import campaign_keys
 from linewatt.document import show_value
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
@@ -31,11 +34,11 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
     values = asdict(campaign)
     if not campaign.groups:
         del values["groups"]
-    if not campaign.profile:
-        del values["profile"]
+    of_features = documents_of(values.pop("feature_values"))
     last = {name: values.pop(name) for name in ("hosts", "tests", "sysctl", "power", "sensors")}
     return {
         **values,
+        **of_features,
         "path": str(campaign.path),
         "inventory": None if campaign.inventory is None else str(campaign.inventory),
         "topologies": {name: str(path) for name, path in campaign.topologies.items()},
@@ -90,7 +93,9 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
     try:
         sensors = {name: SENSORS[name].Config(**cfg) for name, cfg in stored["sensors"].items()}
         power = {host: _sources(sources) for host, sources in stored.get("power", {}).items()}
+        _refuse_unknown(stored)
         plain = {**stored, "sensors": {}, "power": {}, "path": Path(stored["path"])}
+        plain["feature_values"] = key_values(stored)
         campaign = _campaign().validate_python(plain)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise StoreError(
@@ -98,6 +103,17 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
             "campaign's file again, or resume it with the version that wrote it"
         ) from error
     return replace(campaign, sensors=sensors, power=power)
+
+
+def _refuse_unknown(stored: Mapping[str, Any]) -> None:
+    """Raises StoreError for a key that is of no installed feature."""
+    names = {field.name for field in fields(Campaign)}.union(key.key for key in campaign_keys())
+    unknown = next((name for name, value in stored.items() if name not in names and value is not None), None)
+    if unknown is not None:
+        raise StoreError(
+            f"the campaign in its manifest.json has {unknown}, which is of a feature that is not installed; "
+            "install that"
+        )
 
 
 def _first(error: Exception) -> str:

@@ -61,7 +61,6 @@ def _options(
 CORE_COMMANDS = {
     "run": {"run": "run", "resume": "resume", "restore": "restore"},
     "check": {"check": "check_command"},
-    "prepare": {"prepare": "prepare_command"},
     "plan": {"plan": "plan_command"},
     "schema": {"schema": "schema_command"},
     "show": {"list": "list_results", "show": "show", "report": "report"},

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from linewatt.cli.output import say
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Measure": ("plan", "check", "prepare", "run", "resume", "restore"),
+    "Measure": ("plan", "check", "run", "resume", "restore"),
     "Read": ("list", "show", "report", "verify", "rederive", "export", "sql"),
     "Compare": ("compare",),
     "Tools": ("place", "schema", "features"),

@@ -19,7 +19,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from linewatt import __version__
 from linewatt.core.third_party import load, third_party_objects
 from linewatt.errors import InvalidInput
 
@@ -129,6 +128,114 @@ class PowerSourceKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignKey:
+    """A key of campaign files.
+
+    ``field_path`` leads to the type and the ``pydantic.Field`` of what is written there, with a default: a
+    campaign that has the default has nothing of the key. ``problems_path`` leads to a function of the
+    ``CampaignFile``, the names of all hosts and the entries of those that take part, which yields problems as
+    ``linewatt.campaign.reading.checks`` does; it is not called where a file has the default.
+
+    A plain value (a text, a number, a truth value, or a list of them) is what the campaign has of the key,
+    and is stored unless it is the default. Of any other, ``read_path`` leads to a function of the
+    ``CampaignFile`` and the directory that files are relative to, which returns what the campaign has, and
+    ``document_path`` to its type, by which it is read from a stored campaign; where there is none, null is
+    stored.
+
+    ``hosts_path`` leads to a function of the ``CampaignFile`` that returns the names of the hosts that the
+    key has take part. ``resolve_path`` leads to a function of the ``Campaign``, the directory of results and
+    what a result has stored of the key (None: nothing) that returns the campaign as it is to be run: for keys
+    whose value is looked up in other results.
+    """
+
+    key: str
+    field_path: str
+    problems_path: str
+    read_path: str = ""
+    document_path: str = ""
+    hosts_path: str = ""
+    resolve_path: str = ""
+    brings_load: bool = False
+    """whether tests may be left out where it is written"""
+    replaces_trials: bool = False
+    """whether a campaign with it has no cases and trials"""
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"campaign key {self.key!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureLoad:
+    """A load of trials that is no process between the hosts of a pair.
+
+    Campaigns whose file has the :class:`CampaignKey` ``name`` have it as the load of their trials, unless
+    another key replaces trials; ``<name>.<key>`` are factors of it, and ``test`` is that of its cases.
+
+    ``planning_path`` leads to a ``linewatt.campaign.feature_load.LoadPlanning``, ``trials_path`` to a
+    ``linewatt.engine.feature_load.TrialOpener``, ``measuring_path`` to a
+    ``linewatt.engine.measuring.feature_load.LoadMeasuring``. The last two are imported while hosts answer.
+    """
+
+    name: str
+    test: str
+    planning_path: str
+    trials_path: str
+    measuring_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"load {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherTrials:
+    """Trials that run after all that are measured, and are part of no figure: cases of a campaign once more,
+    with something of the feature beside the load.
+
+    They are stored below ``NAME/NUMBER/`` of a result, numbered from 1 by themselves; ``resume`` makes those
+    that it lacks. How many there are is ``NAME_count`` of ``list --json`` and ``show --json``.
+
+    ``plan_path`` leads to a ``linewatt.campaign.planning.further.FurtherPlan``; ``run_path`` to what makes a
+    ``linewatt.engine.further.FurtherRunner``. Neither is imported where a campaign lacks the key.
+    """
+
+    name: str
+    """plural, also the key of ``plan --json`` that lists them"""
+    noun: str
+    """what is stored of one"""
+    campaign_key: str
+    """key of campaign files that asks for them"""
+    show_option: str
+    """option of ``show`` that prints what is stored of them, without dashes"""
+    plan_path: str
+    run_path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, f"further trials {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCheck:
+    """A check of ``linewatt check`` for each host of a campaign that has a key.
+
+    ``path`` leads to a coroutine function of a ``linewatt.engine.readiness.asked.AskedHost`` that returns a
+    ``Check``, or None of a host that has nothing to be checked. It may raise HostError.
+    """
+
+    name: str
+    """its column: at most five characters"""
+    title: str
+    campaign_key: str
+    path: str
+
+    def load(self) -> Any:
+        """The function. Raises InvalidInput where the path leads nowhere."""
+        return load(self.path, f"check {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
 
@@ -143,11 +250,22 @@ class Feature:
     result_names: tuple[ResultName, ...] = ()
     result_keys: tuple[ResultKey, ...] = ()
     power_source_keys: tuple[PowerSourceKey, ...] = ()
+    campaign_keys: tuple[CampaignKey, ...] = ()
+    loads: tuple[FeatureLoad, ...] = ()
+    knobs: tuple[str, ...] = ()
+    """paths to each ``linewatt.tuning.base.Knob`` of settings that this feature makes by itself"""
+    password_files: str = ""
+    """path to a function of a ``Campaign`` that yields files of passwords that the campaign names: where it
+    names each, and its path"""
+    further_trials: tuple[FurtherTrials, ...] = ()
+    host_checks: tuple[HostCheck, ...] = ()
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
     result_kind: str = ""
     """path to a ``linewatt.report.kinds.ResultKind``, for results of this feature that hold no trials"""
+    plan_kind: str = ""
+    """path to a ``linewatt.engine.plan_kinds.PlanKind``, for campaigns that are planned into no trials"""
     power_notes: str = ""
     """path to a function of a ``linewatt.report.trials.digest.Digest`` that yields lists of
     ``linewatt.report.section.Lines`` to stand below the tables of power"""
@@ -189,6 +307,20 @@ def installed_features() -> tuple[InstalledFeature, ...]:
         for key in item.feature.power_source_keys
     )
     _refuse_duplicates(
+        (f"key {key.key!r} of campaign files", item)
+        for item in installed
+        for key in item.feature.campaign_keys
+    )
+    _refuse_duplicates((f"test {own.test!r}", item) for item in installed for own in item.feature.loads)
+    _refuse_duplicates(
+        (f"further trials {trials.name!r}", item)
+        for item in installed
+        for trials in item.feature.further_trials
+    )
+    _refuse_duplicates(
+        (f"check {check.name!r}", item) for item in installed for check in item.feature.host_checks
+    )
+    _refuse_duplicates(
         (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
     )
     return installed
@@ -224,6 +356,41 @@ def power_source_keys() -> list[PowerSourceKey]:
     return [key for item in installed_features() for key in item.feature.power_source_keys]
 
 
+def campaign_keys() -> list[CampaignKey]:
+    """Keys of campaign files of all features."""
+    return [key for item in installed_features() for key in item.feature.campaign_keys]
+
+
+def further_trials() -> list[FurtherTrials]:
+    """Trials that features add after those that are measured."""
+    return [trials for item in installed_features() for trials in item.feature.further_trials]
+
+
+def host_checks() -> list[HostCheck]:
+    """Checks of hosts of all features."""
+    return [check for item in installed_features() for check in item.feature.host_checks]
+
+
+@cache
+def feature_loads() -> tuple[FeatureLoad, ...]:
+    """Loads of trials of all features."""
+    return tuple(own for item in installed_features() for own in item.feature.loads)
+
+
+def feature_load_of(test: str) -> FeatureLoad | None:
+    """The load of a feature whose cases are of a test; None: load processes make it."""
+    return next((own for own in feature_loads() if own.test == test), None)
+
+
+def feature_knobs() -> list[Any]:
+    """Knobs of all features."""
+    return [
+        load(path, f"feature {item.feature.name!r}")
+        for item in installed_features()
+        for path in item.feature.knobs
+    ]
+
+
 def named_result(root: Path, name: str) -> Path | None:
     """Directory of the result that a feature's :class:`ResultName` stands for; None for any other name.
 
@@ -249,9 +416,10 @@ def _with_what_they_need(installed: tuple[InstalledFeature, ...]) -> tuple[Insta
 
 def _shipped_features() -> Iterator[InstalledFeature]:
     folder = import_module(SHIPPED).__path__
+    version = import_module("linewatt").__version__  # which has the API's names, and through them every room
     for module in sorted(pkgutil.iter_modules(folder), key=lambda module: module.name):
         feature = import_module(f"{SHIPPED}.{module.name}").FEATURE
-        yield InstalledFeature(feature, "linewatt", __version__)
+        yield InstalledFeature(feature, "linewatt", version)
 
 
 def _third_party_features() -> Iterator[InstalledFeature]:

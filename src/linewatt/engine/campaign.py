@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan
+from linewatt.core.feature import FurtherTrials, further_trials
 from linewatt.engine import events, labels
 from linewatt.engine.beside import Step, importing
+from linewatt.engine.further import FurtherRunner, lacking
 from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.run import Places, Run
 from linewatt.errors import ChangeError, HostError, LinewattError
@@ -28,10 +31,10 @@ from linewatt.store.meters import known_of, looked_slow, with_meters
 from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
+    from linewatt.engine.feature_load import TrialMaker
     from linewatt.engine.idle import Setting
     from linewatt.engine.repeats import Remaining
     from linewatt.engine.rounds import RoundRunner
-    from linewatt.engine.soak.trials import UsersAtWork
     from linewatt.engine.stage import Stage, ToCome
     from linewatt.engine.undo.settings import Settings
 
@@ -42,7 +45,6 @@ READY_ATTEMPTS = 3
 OF_TRIALS = (
     "linewatt.engine.repeats",
     "linewatt.engine.stage",
-    "linewatt.engine.soak.trials",
     "linewatt.engine.live.trial",
     "linewatt.engine.measuring.measure",
     "linewatt.engine.rounds",
@@ -75,7 +77,7 @@ class CampaignRun(Run[events.Ended]):
             self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
         )
         self._path: Path | None = None
-        self._users: UsersAtWork | None = None
+        self._maker: TrialMaker | None = None
         self._gone: set[str] = set()
         self._given_up: set[frozenset[str]] = set()
 
@@ -84,12 +86,15 @@ class CampaignRun(Run[events.Ended]):
         from linewatt.engine.repeats import Remaining
 
         remaining = Remaining(self._campaign, self._plan, result.trials, result.manifest.hosts)
-        if not remaining.to_run and not self._unprofiled(result.path):
+        if not remaining.to_run and not lacking(result.path, self._plan.further):
             return await self._ended(result.path, remaining)
         return await self._run(result)
 
     def _needed(self) -> list[Step]:
-        return [*super()._needed(), *importing(OF_TRIALS), partial(_warm_up, self._campaign)]
+        load = self._campaign.feature_load
+        paths = () if load is None else (load.trials_path, load.measuring_path)
+        modules = (*OF_TRIALS, *(path.partition(":")[0] for path in paths))
+        return [*super()._needed(), *importing(modules), partial(_warm_up, self._campaign)]
 
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
         self._plan = plan(self._campaign, self._first_plan.seed or 0, sites)
@@ -117,23 +122,25 @@ class CampaignRun(Run[events.Ended]):
     async def _measure(
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.Ended:
+        from linewatt.engine.feature_load import open_trials
         from linewatt.engine.repeats import Remaining
-        from linewatt.engine.soak.trials import UsersAtWork
         from linewatt.engine.stage import Stage
 
         self._path = path
-        self._users = await UsersAtWork.of(self._session, self._campaign, journal, self._say)
+        if load := self._campaign.feature_load:
+            self._maker = await open_trials(load, self._session, self._campaign, journal, self._say)
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
         stage.good = self._good
         hosts = read.load_manifest(path).hosts
         remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
         rounds = remaining.rounds()
         try:
-            profiles = self._unprofiled(path)
-            await self._opened(stage, (*rounds, *profiles)[0])
+            further = lacking(path, self._plan.further)
+            await self._opened(stage, next(chain(rounds, *further.values())))
             async with self._measuring():
                 await self._rounds(path, rounds, stage, remaining)
-                await self._profiles(path, profiles, stage)
+                for trials in further_trials():
+                    await self._further(trials, path, further.get(trials.name, ()), stage)
             return await self._ended(path, remaining)
         except HostError as error:
             if self._campaign.is_passing or not any(read.trial_dirs(path)):
@@ -153,7 +160,7 @@ class CampaignRun(Run[events.Ended]):
         self._say(
             events.Started(path.name, str(path), total, total - to_run, plan.duration_s, at_most=adaptive)
         )
-        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say, self._users)
+        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say, self._maker)
         try:
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)
@@ -171,24 +178,17 @@ class CampaignRun(Run[events.Ended]):
             await completed(runner.close())
             stage.meters.write()
 
-    def _unprofiled(self, path: Path) -> list[Round]:
-        """The profiles that a result lacks."""
-        if not self._plan.profiles:
-            return []
-        from linewatt.store.profiles import numbers
-
-        stored = numbers(path)
-        return [one for one in self._plan.profiles if one.trials[0].number not in stored]
-
-    async def _profiles(self, path: Path, rounds: Sequence[Round], stage: Stage) -> None:
+    async def _further(
+        self, trials: FurtherTrials, path: Path, rounds: Sequence[Round], stage: Stage
+    ) -> None:
         """After all that is measured; none of its failures is one of the campaign's. Raises StoreError."""
         if not rounds:
             return
-        from linewatt.engine.profiling.run import Profiler
         from linewatt.engine.rounds import RoundRunner
 
         bench = RoundRunner(self._session, self._campaign, stage, read.load(path), len(rounds), self._say)
-        profiler = Profiler(self._session, self._campaign, stage, bench, self._say)
+        make_runner = trials.load(trials.run_path)
+        runner: FurtherRunner = make_runner(self._session, self._campaign, stage, bench, self._say)
         left = "not made" if self._campaign.is_passing else _FOR_RESUME
         try:
             for round_ in rounds:
@@ -197,12 +197,12 @@ class CampaignRun(Run[events.Ended]):
                 if not self._possible(round_.trials):
                     continue
                 try:
-                    await profiler.run(path, round_)
+                    await runner.run(path, round_)
                 except labels.LabelError as error:
-                    self._say(events.Warned(f"{error}; profiles are {left}"))
+                    self._say(events.Warned(f"{error}; {trials.name} are {left}"))
                     return
                 except HostError as error:
-                    self._say(events.Warned(f"{error}; its profile is {left}"))
+                    self._say(events.Warned(f"{error}; its {trials.noun} is {left}"))
         finally:
             await completed(bench.close())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 from linewatt.declare import Schema, keys_of, of_class, one_of, record, version
 from linewatt.model import OF_SOME, Case, Provenance, Role, Trial, document_of
@@ -126,6 +126,10 @@ class SoakEnded:
     elapsed_s: float
     remaining_s: float
 
+    @property
+    def is_complete(self) -> bool:
+        return not self.remaining_s
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -136,6 +140,26 @@ class Ended:
     done: int
     failed: int
     pending: int
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.failed and not self.pending
+
+
+class RunEnded(Protocol):
+    """How any run ended."""
+
+    @property
+    def id(self) -> str:
+        """Of its result."""
+
+    @property
+    def path(self) -> str:
+        """Of its result."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing failed, and nothing is left for ``resume``."""
 
 
 Event = (

@@ -22,6 +22,7 @@ from linewatt.campaign.campaign import Campaign, feature_values_of
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine import events
+from linewatt.engine.feature_load import TrialMaker
 from linewatt.engine.live.asking import Asking, Configuration
 from linewatt.engine.live.feed import LiveFeed, Reading
 from linewatt.engine.live.now import is_current, watts_now
@@ -32,7 +33,6 @@ from linewatt.engine.live.trial_run import TrialRun, together
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.measure import Measured, measure
-from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.engine.stage import Stage
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts.cores import core_groups
@@ -68,15 +68,15 @@ class RoundRunner:
         result: read.Result,
         total: int,
         on_event: events.OnEvent,
-        users: UsersAtWork | None = None,
+        maker: TrialMaker | None = None,
     ) -> None:
-        """``users``: what they have in common, where they are the load."""
+        """``maker``: of trials of a load that a feature brings."""
         self._session = session
         self._stage = stage
         self._campaign = campaign
         self._result = result.path
         self._levels = Levels(result.trials)
-        self._users = users
+        self._maker = maker
         self._total = total
         self._say = on_event
         self._interval_s = interval_s(campaign)
@@ -156,8 +156,8 @@ class RoundRunner:
     def lives(self, trials: Iterable[PlannedTrial]) -> list[Live]:
         """Trials on live hosts, those of groups pair by pair, of which nothing is started yet."""
         load = LoadTime(self._campaign.load_s, self._interval_s)
-        if self._users is not None:
-            return [self._users.trial(trial, load) for trial in trials]
+        if self._maker is not None:
+            return [self._maker.trial(trial, load) for trial in trials]
         pairs = (pair for trial in trials for pair in trial.pairs)
         return [LiveTrial(self._session, pair, load, self._levels) for pair in pairs]
 
@@ -222,11 +222,11 @@ class RoundRunner:
             self._say(events.Throughput(rate_bps, left_s, watts_now(self._session.all_feeds(hosts))))
 
     def _rate_bps(self, host: str, since_s: float) -> float | None:
-        """What a host's data interface takes in, of users both ways, from its newest two readings."""
+        """What a host's data interface counts of the load, from its newest two readings."""
         for feed in self._session.feeds[host]:
             if feed.counts_bytes:
                 of_now = is_current(feed) and feed.latest(2)[0].received_s >= since_s
-                ways = ("nic.rx_bytes", "nic.tx_bytes") if self._users else ("nic.rx_bytes",)
+                ways = ("nic.rx_bytes",) if self._maker is None else self._maker.counted
                 return feed.rate_bps(*ways) if of_now else None
         return None
 
@@ -286,7 +286,7 @@ class RoundRunner:
             run.failure is None
         ):  # behind its window hosts are asked, and the next round is made ready: no load's power
             begun_s, window_end_s = self._begun_s(run), min(run.ended_s, self._window_end_s(run))
-            is_sudden = bool(run.planned.instances)  # users come one after the other
+            is_sudden = bool(run.planned.instances)  # other loads begin bit by bit
             ended_s = min(run.ended_s, begun_s + run.load_s) if is_sudden else None
             window = Window(begun_s + self._campaign.omit_s, window_end_s)
             cores = {

@@ -59,7 +59,7 @@ OF_EVERY_RUN = (
 NAMED = 8
 """hosts that are all named; of more the first ones are"""
 
-E = TypeVar("E", events.Ended, events.SoakEnded)
+E_co = TypeVar("E_co", bound=events.RunEnded, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Places:
     state: Path
 
 
-class Run(ABC, Generic[E]):
+class Run(ABC, Generic[E_co]):
     """One run, new or resumed. What is measured in it, and by which plan, is its subclass's business."""
 
     def __init__(
@@ -100,12 +100,12 @@ class Run(ABC, Generic[E]):
         self._good: frozenset[Leg] = frozenset()
         """ways of data that were good before anything was changed"""
 
-    async def start(self) -> E:
+    async def start(self) -> E_co:
         """Run it from its beginning. Raises LinewattError; what was changed is undone first."""
         return await self._run(None)
 
     @abstractmethod
-    async def resume(self, result: read.Result) -> E:
+    async def resume(self, result: read.Result) -> E_co:
         """Run what ``result`` lacks. Raises StoreError if its hosts are not what they were."""
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Run(ABC, Generic[E]):
     @abstractmethod
     async def _measure(
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
-    ) -> E:
+    ) -> E_co:
         """With hosts that are ours, and put back after it."""
 
     def _needs_cpus(self) -> bool:
@@ -142,7 +142,7 @@ class Run(ABC, Generic[E]):
         feeds = self._session.all_feeds({one.host for one in every}) if every else []
         return cpu_now(every, feeds, self._session.specs)
 
-    async def _run(self, result: read.Result | None) -> E:
+    async def _run(self, result: read.Result | None) -> E_co:
         session = self._session
         session.beside.begin(self._needed(), [_warm_up, *importing(self._later)])
         try:
@@ -181,7 +181,7 @@ class Run(ABC, Generic[E]):
         await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
         return [*changes, *apart]
 
-    async def _offered(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E:
+    async def _offered(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E_co:
         """With whoever wants to watch it told what happens."""
         resumable = not self._campaign.is_passing
         async with self._observers.during(path, self._places.state, resumable=resumable):
@@ -214,7 +214,7 @@ class Run(ABC, Generic[E]):
                 if self._needs_cpus():
                     raise InvalidInput(f"{name}: {error}") from error
 
-    async def _changed(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E:
+    async def _changed(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E_co:
         """With every change made before, and undone after, whatever happens in between."""
         from linewatt.engine.live.connections import ConnectionBook
         from linewatt.engine.undo.knobs import KNOBS

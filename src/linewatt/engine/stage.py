@@ -214,7 +214,7 @@ class Stage:
                 there,
                 self._powered,
                 self._meters(there),
-                self._campaign.users_server,
+                self._campaign.server_host,
             )
         except (HostError, WaitTimeout) as error:
             self._say(events.Warned(f"no idle window after the load: {error}"))
@@ -261,7 +261,7 @@ class Stage:
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
         settings = {name: setting for name in self._session.specs if name in names}
         known = self._meters(settings)
-        server, idle_s = self._campaign.users_server, self._campaign.idle_s
+        server, idle_s = self._campaign.server_host, self._campaign.idle_s
         for one in await measure(self._session, idle_s, settings, self._powered, known, server):
             self._tell(one.moving)
             self.idle.add(one)

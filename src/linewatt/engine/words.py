@@ -12,7 +12,7 @@ from linewatt.units import format_percent, format_rate
 def describe(case: Case) -> str:
     """A case in a few words: what is not usual is said."""
     words = [case.test, case.way]
-    if not case.of_users:
+    if case.of_processes:
         words.append(f"{case.instances} inst.")
     elif case.user_count is not None:
         words.append("1 user" if case.user_count == 1 else f"{case.user_count} users")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from linewatt.core.feature import feature_load_of
 from linewatt.model.dealing import dealt
 
 TestName = str
@@ -96,6 +97,11 @@ class Case:
     def of_users(self) -> bool:
         """Whether users of a file server are its load: ``sender`` are their clients, ``receiver`` serves."""
         return self.test == FTP
+
+    @property
+    def of_processes(self) -> bool:
+        """Whether processes between the hosts of its pairs are its load: no feature brings it."""
+        return not self.of_users and feature_load_of(self.test) is None
 
     @property
     def arrival_rate_hz(self) -> float | None:
@@ -273,8 +279,10 @@ def _pairs(case: Case) -> tuple[Case, ...]:
 
 @lru_cache(1 << 10)
 def _is_test(name: str) -> bool:
-    """Whether a name has the shape of a test's: what is stored is shown, and names charts."""
-    return re.fullmatch(r"(?:tcp|udp)-rr|tcp|ftp|udp-[1-9][0-9]{1,4}", name, re.ASCII) is not None
+    """Whether a name has the shape of a test's, or is that of a feature's load: what is stored is shown, and
+    names charts."""
+    shaped = re.fullmatch(r"(?:tcp|udp)-rr|tcp|ftp|udp-[1-9][0-9]{1,4}", name, re.ASCII) is not None
+    return shaped or feature_load_of(name) is not None
 
 
 @lru_cache(1 << 16)

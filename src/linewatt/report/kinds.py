@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from rich.console import RenderableType
 
+    from linewatt.analysis.comparison.side import RunKind, SingleRun
     from linewatt.analysis.findings import Findings
+    from linewatt.analysis.metrics.metric import Response
     from linewatt.records import Manifest
     from linewatt.report.listing import Listed
     from linewatt.report.printing.screen import Screen
@@ -34,6 +36,12 @@ class ResultKind(Protocol):
 
     def noun(self, manifest: Manifest) -> str:
         """What it is, in a few words with their article."""
+
+    def is_complete(self, result: Result) -> bool:
+        """Whether nothing is left for ``linewatt resume``."""
+
+    def sample_files(self, result: Result) -> list[Path]:
+        """Its Parquet files, in the order of time."""
 
     def page(self, result: Result, pages: Environment | None) -> str:
         """Its report; ``pages`` are templates of a server in place of those of a file."""
@@ -63,7 +71,23 @@ class ResultKind(Protocol):
         """What stored results, one of which is of this kind, are against each other.
 
         ``plain``: neither options nor a format are asked for but JSON and CSV. None: they are compared as
-        results with trials are. Raises InvalidInput for results that cannot be compared.
+        :attr:`run_kind` says. Raises InvalidInput for results that cannot be compared.
+        """
+
+    @property
+    def run_kind(self) -> RunKind | None:
+        """How results of this kind are compared, each of which is one run of what it was asked to do.
+
+        None: :meth:`comparison` compares them.
+        """
+
+    def single_run(self, result: Result) -> SingleRun:
+        """A result as one run, with all that it has. Not called without a run kind."""
+
+    def followed_run(self, result: Result, response: Response) -> SingleRun:
+        """The same for ``linewatt history``, which reads many: with its value of a response alone.
+
+        Raises StoreError where it has none.
         """
 
     def schema(self) -> Schema:
@@ -93,6 +117,11 @@ class KindComparison(Protocol):
 def result_kinds() -> list[ResultKind]:
     """Those of all features."""
     return feature_functions("result_kind")
+
+
+def run_kinds() -> list[RunKind]:
+    """How results that are one run each are compared, of all features."""
+    return [kind.run_kind for kind in result_kinds() if kind.run_kind is not None]
 
 
 def result_kind(manifest: Manifest) -> ResultKind | None:

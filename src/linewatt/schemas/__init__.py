@@ -16,6 +16,7 @@ from typing import Any
 from linewatt.core.feature import installed_features, power_source_keys
 from linewatt.core.third_party import load
 from linewatt.declare import Schema, finished, maybe, of_class, one_of
+from linewatt.engine.plan_kinds import plan_kinds
 from linewatt.errors import InvalidInput
 from linewatt.report.kinds import result_kinds
 
@@ -43,6 +44,13 @@ def _beside(module: str) -> Schema:
     """The ``schema()`` of a module."""
     found: Schema = import_module(f"linewatt.{module}").schema()
     return found
+
+
+def _planned() -> Schema:
+    """A plan of trials, or one of a kind that a feature adds."""
+    from linewatt.campaign.planning.document import schema
+
+    return schema({kind.noun: kind.keys() for kind in plan_kinds()})
 
 
 def _shown() -> Schema:
@@ -122,7 +130,7 @@ SCHEMAS: dict[str, Declared] = {
             "`plan --json`",
             "What a campaign would do.",
             1,
-            partial(_beside, "campaign.planning.document"),
+            _planned,
         ),
         Declared(
             "events",

@@ -22,6 +22,7 @@ from linewatt.profiles.model import HostProfile, Profile
 from linewatt.profiles.parse import parse
 from linewatt.records import SCHEMA_VERSION
 from linewatt.store import raw, sums
+from linewatt.store.further import folder_of, stored
 from linewatt.store.read import read_document
 from linewatt.store.write import RAW, json_of, unstored
 
@@ -35,26 +36,12 @@ def _shape() -> TypeAdapter[Profile]:
     return TypeAdapter(Profile)
 
 
-def folder_of(result: Path, number: int) -> Path:
-    return result / FOLDER / f"{number:05d}"
-
-
-def stored(result: Path) -> list[Path]:
-    """The folders of a result's profiles, by number."""
-    return sorted(folder for folder in (result / FOLDER).glob("[0-9]*") if folder.is_dir())
-
-
-def numbers(result: Path) -> frozenset[int]:
-    """Numbers of the profiles that are stored."""
-    return frozenset(int(folder.name) for folder in stored(result) if folder.name.isdecimal())
-
-
 def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> None:
     """Store a profile whole or not at all, its stacks among ``texts`` (``<host>/perf.txt``).
 
     Raises StoreError.
     """
-    final = folder_of(result, profile.number)
+    final = folder_of(result, FOLDER, profile.number)
     slim = tuple(replace(host, functions=(), stacks=(), counts=()) for host in profile.hosts)
     files = {
         "profile.json": json_of(document_of(replace(profile, hosts=slim))),
@@ -72,12 +59,12 @@ def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> N
 
 def headers(result: Path) -> list[Profile]:
     """The profiles of a result without their stacks. Raises StoreError naming the damaged file."""
-    return [_header(folder) for folder in stored(result)]
+    return [_header(folder) for folder in stored(result, FOLDER)]
 
 
 def profiles(result: Path) -> Iterator[Profile]:
     """The profiles of a result. Raises StoreError naming the damaged file."""
-    for folder in stored(result):
+    for folder in stored(result, FOLDER):
         header = _header(folder)
         texts = raw.texts(folder / RAW)
         try:

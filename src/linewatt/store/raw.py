@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from linewatt.core.feature import further_trials
 from linewatt.errors import StoreError
 
 SUFFIX = ".tar.gz"
@@ -37,7 +38,7 @@ def folder_of(pack: Path) -> Path:
 
 def packs(result: Path) -> list[Path]:
     """The packed files of a result."""
-    folders = ("trials/[0-9]*", "profiles/[0-9]*", "raw")
+    folders = ("trials/[0-9]*", *(f"{trials.name}/[0-9]*" for trials in further_trials()), "raw")
     return sorted(path for folder in folders for path in result.glob(f"{folder}/*{SUFFIX}"))
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
-from linewatt.core.feature import named_result
+from linewatt.core.feature import feature_functions, named_result
 from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
@@ -31,7 +31,6 @@ from linewatt.records import (
     Manifest,
     Meter,
     Meters,
-    PartEnd,
     Repeats,
     Searches,
 )
@@ -111,9 +110,10 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        if self.is_soak:
-            ends = sorted((self.path / "soak").glob("part-*/ended.json"))
-            return bool(ends) and read_as(ends[-1], PartEnd).why == "done"
+        """Whether nothing is left for ``linewatt resume``. Raises StoreError."""
+        for kind in feature_functions("result_kind"):
+            if kind.is_of(self.manifest):
+                return bool(kind.is_complete(self))
         return len(self.trials) == self.trials_planned
 
     @property

@@ -101,3 +101,6 @@ def own_folder(target: str) -> str:
     if not _TARGET.fullmatch(target):
         raise ChangeError(f"{target!r} is no folder of linewatt's; nothing there is touched")
     return target
+
+
+FOLDER_KNOB = UsersFolder()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from linewatt.analysis.metrics import formulas
 from linewatt.analysis.metrics.metric import Response, Value
+from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power import totals as power
 from linewatt.model import Provenance, Role, Trial
@@ -38,6 +39,7 @@ PER_WATT: dict[Role, Response] = {
         "more per watt",
         "less per watt",
         group="power",
+        units=(MBPS_PER_W,),
     )
     for role in ("receiver", "sender")
 }

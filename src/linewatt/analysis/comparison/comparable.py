@@ -15,7 +15,8 @@ from typing import Any
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
 from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.in_force import offload_shown
-from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.obstacle import Obstacle
+from linewatt.analysis.comparison.side import Side
 from linewatt.errors import ParseError
 from linewatt.loads.base import Load, Version
 from linewatt.loads.registry import LOADS, load_of
@@ -49,19 +50,6 @@ _ROLES: tuple[Role, Role] = ("sender", "receiver")
 EFFICIENCY_OF: dict[Role, str] = {"sender": SENDER_EFFICIENCY.name, "receiver": EFFICIENCY.name}
 Sides = tuple[Side, Side]
 Text = Callable[[Any], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """What refuses a verdict: its name, and what stands on each side. ``responses``: on these only."""
-
-    code: str
-    words: str
-    responses: tuple[str, ...] | None = None
-
-    def bars(self, response: str) -> bool:
-        """Whether it refuses a verdict on a response."""
-        return self.responses is None or response in self.responses
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,21 +11,25 @@ from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import FlagCount, count_flags
 from linewatt.analysis.comparison.besides import Beside, besides, measured_first
 from linewatt.analysis.comparison.case_runs import CaseRuns, Measured
-from linewatt.analysis.comparison.comparable import Ends, Obstacle, Sides, obstacles
+from linewatt.analysis.comparison.comparable import Ends, obstacles
 from linewatt.analysis.comparison.differences import Difference, differences
-from linewatt.analysis.comparison.jobs import (
-    job_differences,
-    job_obstacles,
-    job_remarks,
-    job_responses,
-    soaks,
+from linewatt.analysis.comparison.matching import LeftOver, Match, Matching
+from linewatt.analysis.comparison.obstacle import Obstacle
+from linewatt.analysis.comparison.rows import (
+    METRICS,
+    OF_CASES,
+    Draft,
+    Options,
+    Row,
+    in_order,
+    judged,
+    measure,
 )
-from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
-from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, measure
+from linewatt.analysis.comparison.side import Side
+from linewatt.analysis.comparison.single_runs import measured_by_response, run_remarks, task_differences
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.soak.job import Job
+from linewatt.model import Case
 
 _TARGET_TOLERANCE = 0.02
 
@@ -76,8 +80,8 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
     drafts: list[Draft] = []
     pairs: list[Pair] = []
     for match in matching.matches:
-        if isinstance(match.base, Job) or isinstance(match.other, Job):
-            found, pair = _of_jobs(match, (base, other), options)
+        if not (isinstance(match.base, Case) and isinstance(match.other, Case)):
+            found, pair = _of_tasks(match, (base, other), options)
         else:
             ends = Ends(
                 replace(base, name=match.base_level or base.name),
@@ -105,8 +109,8 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
         overall=overall,
         left_over=matching.left_over,
         differences=differences(base, other, matching.matches, options.by, matching.hosts)
-        if base.soak is None
-        else job_differences(base, other, matching.matches),
+        if base.single_run is None
+        else task_differences(base, other, matching.matches),
         words=matching.words,
         levels=matching.levels,
         hosts=matching.hosts,
@@ -130,15 +134,19 @@ def _by_response(runs: CaseRuns) -> dict[Response, Measured]:
     return {_NAMED[name]: one for name, one in runs.measured.items()}
 
 
-def _of_jobs(match: Match, sides: Sides, options: Options) -> tuple[list[Draft], Pair]:
-    """Two soaks' job, with a run a soak."""
-    values = [job_responses(side) for side in sides]
-    every = job_obstacles(sides)
-    barred = [one for one in every if one.code not in options.allowed]
+def _of_tasks(match: Match, sides: tuple[Side, Side], options: Options) -> tuple[list[Draft], Pair]:
+    """Two tasks of a kind, with a run a result."""
+    kind = sides[0].single_runs[0].kind
+    values = [measured_by_response(side) for side in sides]
+    every = kind.obstacles(sides)
+    barred = [obstacle for obstacle in every if obstacle.code not in options.allowed]
     names = sides[0].name, sides[1].name
-    drafts = [_draft(match, names, one, values, barred) for one in _wanted(options, OF_SOAKS, values)]
-    flags, other_flags = (count_flags(soaks(side)) for side in sides)
-    remarks = job_remarks(sides, [one for one in every if one not in barred])
+    drafts = [
+        _draft(match, names, response, values, barred)
+        for response in _wanted(options, kind.responses, values)
+    ]
+    flags, other_flags = (count_flags(side.single_runs) for side in sides)
+    remarks = run_remarks(sides, [obstacle for obstacle in every if obstacle not in barred])
     return drafts, Pair(match, flags, other_flags, _refusals(drafts), remarks)
 
 
@@ -148,7 +156,7 @@ Both = Sequence[Mapping[Response, Measured]]
 
 def _wanted(options: Options, known: Collection[Response], values: Both) -> list[Response]:
     """The responses that either side has; the first where neither has any, so that this is said."""
-    wanted = [one for name in METRICS if name in options.metrics for one in METRICS[name] if one in known]
+    wanted = [response for response in in_order(known) if response.group in options.metrics]
     return [one for one in wanted if any(one in own and own[one].values for own in values)] or wanted[:1]
 
 
@@ -216,8 +224,8 @@ def _limits(ends: Ends) -> list[str]:
     return []
 
 
-FAIL_ON = {responses[0].worse.replace(" ", "-"): tuple(responses) for responses in METRICS.values()}
-"""what ``--fail-on`` may name: a change for the worse of any of these"""
+FAIL_ON = {responses[0].worse.replace(" ", "-"): group for group, responses in METRICS.items()}
+"""what ``--fail-on`` may name: a change for the worse of any response of a group"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +237,8 @@ class Finding:
 
 
 def asked_for(fail_on: Sequence[str]) -> frozenset[str]:
-    """Names of the responses whose change for the worse ``fail_on`` names."""
-    return frozenset(one.name for name in fail_on for one in FAIL_ON[name])
+    """Groups of the responses whose change for the worse ``fail_on`` names."""
+    return frozenset(FAIL_ON[name] for name in fail_on)
 
 
 def finding(found: Comparison, fail_on: Sequence[str]) -> Finding:
@@ -239,8 +247,8 @@ def finding(found: Comparison, fail_on: Sequence[str]) -> Finding:
     """
     if not fail_on:
         return Finding(0, "")
-    names = asked_for(fail_on)
-    asked = [row for row in (*found.rows, *found.overall) if row.response.name in names]
+    groups = asked_for(fail_on)
+    asked = [row for row in (*found.rows, *found.overall) if row.response.group in groups]
     worse = sum(row.outcome == "worse" for row in asked)
     listed = " or ".join(fail_on)
     if worse:

@@ -6,17 +6,14 @@ What finds no partner is left over, with the reason; nothing is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linewatt.analysis.comparison.case_runs import CaseRuns
-from linewatt.analysis.metrics.of_soak import SoakRun
-from linewatt.analysis.soak.job import Job, host_pairs
+from linewatt.analysis.comparison.side import Side as Side
+from linewatt.analysis.comparison.side import Task
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.read import Facts
 from linewatt.model import Case
-from linewatt.records import Campaign, Host
 from linewatt.units import first_of, format_given_rate, parse_rate
 
 HOST_LIKE = ("host", "kernel", "sender", "receiver")
@@ -42,55 +39,23 @@ Texts = Callable[[Case], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a comparison: ``name`` is A or B, or a level; ``hosts`` are those of the manifest."""
-
-    name: str
-    id: str
-    campaign: Campaign
-    hosts: Mapping[str, Host]
-    cases: Mapping[Case, CaseRuns]
-    created_s: float | None = None
-    soak: SoakRun | None = None
-    repeats: tuple[Side, ...] = ()
-    """of a soak: further ones that are runs of the same"""
-    searched: tuple[str, ...] = ()
-    """the rates of its searches in words; their steps are no runs of a case"""
-    knees: tuple[str, ...] = ()
-    """the knees of its searches in words; their steps are cases like any"""
-    environment: str = ""
-    """a digest of what matters of its campaign and hosts; empty where nobody made one"""
-
-    @property
-    def runs(self) -> tuple[Side, ...]:
-        """Each result of this side."""
-        return (self, *self.repeats)
-
-    def facts(self, host: str) -> Facts:
-        """Section → fact → value of a host; empty where nothing is on record."""
-        found = self.hosts.get(host)
-        return {} if found is None else found.facts
-
-    def fact(self, host: str, section: str, name: str) -> Any:
-        """One fact of a host, ``None`` where it is not known."""
-        return self.facts(host).get(section, {}).get(name)
-
-
-@dataclass(frozen=True, slots=True)
 class Match:
-    """Two cases to compare. ``level`` is that of ``other`` where levels of one result are compared."""
+    """Two cases to compare, or two tasks of a kind.
 
-    base: Case | Job
-    other: Case | Job
+    ``level`` is that of ``other`` where levels of one result are compared.
+    """
+
+    base: Case | Task
+    other: Case | Task
     base_level: str = ""
     level: str = ""
 
     @property
     def hosts(self) -> tuple[tuple[str, str], ...]:
         """Which host stands for which."""
-        if isinstance(self.base, Job) and isinstance(self.other, Job):
-            return host_pairs(self.base, self.other)
-        return tuple(dict.fromkeys(zip(self.base.hosts, self.other.hosts, strict=True)))
+        if isinstance(self.base, Case) or isinstance(self.other, Case):
+            return tuple(dict.fromkeys(zip(self.base.hosts, self.other.hosts, strict=True)))
+        return self.base.pairs_with(self.other)
 
 
 @dataclass(frozen=True, slots=True)

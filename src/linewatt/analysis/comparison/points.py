@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a case or a soak's job has in each result, and which of these make one course. Pure.
+"""What a case or a task has in each result, and which of these make one course. Pure.
 
 Results that measure something else under the same name (another window, another kind of CPU accounting,
 watts of another scope) are courses of their own. What the hosts are is no reason: it is what a course is
@@ -18,11 +18,9 @@ from typing import Any
 from linewatt.analysis.comparison.case_runs import CaseRuns, Measured
 from linewatt.analysis.comparison.comparable import Ends, alike_runs, obstacles
 from linewatt.analysis.comparison.compare import watts_differ
-from linewatt.analysis.comparison.jobs import job_obstacles
-from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.side import Side, Task
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.findings import Figure, kind_of
 from linewatt.model import Case, Provenance
@@ -35,11 +33,11 @@ OF_HOSTS = ("offloads",)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A case or a soak's job in one result: ``values`` on the scale they are compared on, ``mean`` as people
+    """A case or a task in one result: ``values`` on the scale they are compared on, ``mean`` as people
     read it, SI. ``runs`` are those of a case, ``doubts`` codes of findings on the figure and in how many."""
 
     side: Side
-    case: Case | Job
+    case: Case | Task
     values: tuple[float, ...]
     mean: Estimate
     runs: CaseRuns | None = None
@@ -108,16 +106,16 @@ def series_of_cases(
     return series
 
 
-def series_of_soaks(soaks: Sequence[Side], response: Response, whole: Surroundings) -> list[Series]:
-    """Each job and server over soaks in time order."""
-    found: dict[tuple[Any, ...], list[Point]] = {}
-    for side in soaks:
-        if side.soak is not None:
-            job = side.soak.job
-            value = side.soak.quantities[response.name].value or 0.0  # of one that ran to its end: above 0
-            point = Point(side, job, (math.log(value),), Estimate(value, None, 1))
-            found.setdefault((job.key, job.under_test), []).append(point)
-    return [part for points in found.values() for part in _split(points, response, whole)]
+def series_of_tasks(sides: Sequence[Side], response: Response, whole: Surroundings) -> list[Series]:
+    """Each task and the hosts under test over results of one run, in time order."""
+    points_by_task: dict[tuple[Any, ...], list[Point]] = {}
+    for side in sides:
+        if side.single_run is not None:
+            task = side.single_run.task
+            value = side.single_run.quantities[response.name].value or 0.0  # of a run to its end: above 0
+            point = Point(side, task, (math.log(value),), Estimate(value, None, 1))
+            points_by_task.setdefault((task.key, task.hosts_under_test), []).append(point)
+    return [part for points in points_by_task.values() for part in _split(points, response, whole)]
 
 
 def _point(side: Side, runs: CaseRuns, response: Response) -> Point | None:
@@ -166,10 +164,10 @@ def _differ(one: Point, other: Point, response: Response, whole: Surroundings) -
     if watts or (same and (one.runs is None or other.runs is None or alike_runs(one.runs, other.runs))):
         return watts or ""
     sides = _named(whole(one.side), names[0]), _named(whole(other.side), names[1])
-    if one.runs is None or other.runs is None:
-        found = job_obstacles(sides)
-    else:
+    if one.runs is not None and other.runs is not None:
         found = obstacles(Ends(*sides, one.runs, other.runs, None))
+    else:
+        found = sides[0].single_runs[0].kind.obstacles(sides)
     return "; ".join(each.words for each in found if each.bars(response.name) and each.code not in OF_HOSTS)
 
 

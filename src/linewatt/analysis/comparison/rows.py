@@ -9,7 +9,7 @@ runs, and must be beyond the stated factor. The run is the unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,8 +18,6 @@ from linewatt.analysis.comparison.besides import Beside, with_besides
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
-from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.contrasts import (
     ALPHA,
     Contrast,
@@ -36,11 +34,13 @@ OF_CASES = (*OF_CASE.values(), *PER_WATT.values())
 METRICS: dict[str, list[Response]] = {}
 _LAST = ("power", "latency")
 for _response in sorted(
-    (*OF_CASES, *OF_SOAKS),
+    OF_CASES,
     key=lambda one: (one.group in _LAST and 1 + _LAST.index(one.group), not one.relative),
 ):
     METRICS.setdefault(_response.group, []).append(_response)
-"""what ``--metric`` may name"""
+"""what ``--metric`` may name, with the responses of cases"""
+_GROUPS = tuple(METRICS)
+_POSITIONS = {response: at for at, response in enumerate(OF_CASES)}
 SEED = 20_130_717
 """of the deals of shuffled runs: the same runs give the same p at any time"""
 
@@ -111,7 +111,7 @@ def judged(drafts: Sequence[Draft], options: Options) -> tuple[tuple[Row, ...], 
     these pairs of hosts.
 
     All rows are looked at together, so that chance is excluded among all of them. ``p_holm`` is among the
-    cases of a response alone; of soaks, which are one case, among the figures of a metric.
+    cases of a response alone; of results that are one run each, among the figures of a metric.
     """
     comparable = [draft for draft in drafts if not draft.refusal]
     pools = [
@@ -167,11 +167,11 @@ def _judged_pools(
 
 
 def _beside(response: Response, comparable: Sequence[Draft]) -> list[Contrast | str]:
-    """What else of soaks is of the family of a response: the other figures of its metric."""
+    """What else of one run is of the family of a response: the other figures of its metric."""
     return [
         draft.contrast
         for draft in comparable
-        if isinstance(draft.match.base, Job)
+        if not isinstance(draft.match.base, Case)
         and draft.response.group == response.group
         and draft.response != response
     ]
@@ -182,12 +182,19 @@ def _families(drafts: Sequence[Draft]) -> list[tuple[Response, list[Draft]]]:
     drafts_by_response: dict[Response, list[Draft]] = {}
     for draft in drafts:
         drafts_by_response.setdefault(draft.response, []).append(draft)
-    return [
-        (response, drafts_by_response[response])
-        for responses in METRICS.values()
-        for response in responses
-        if response in drafts_by_response
-    ]
+    return [(response, drafts_by_response[response]) for response in in_order(drafts_by_response)]
+
+
+def in_order(responses: Iterable[Response]) -> list[Response]:
+    """Responses as they are shown: by their group, what compares by ratios first."""
+    return sorted(
+        (response for response in responses if response.group in METRICS),
+        key=lambda response: (
+            _GROUPS.index(response.group),
+            not response.relative,
+            _POSITIONS.get(response, len(_POSITIONS)),
+        ),
+    )
 
 
 def _groups_of_pairs(family: Sequence[Draft]) -> list[list[Draft]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
+from typing import Protocol
 
 from linewatt.analysis.flags.group import test_bed_of_pair
 from linewatt.analysis.flags.retransmits import retransmit_flags
@@ -13,7 +14,6 @@ from linewatt.analysis.limits import words
 from linewatt.analysis.limits.paths import asked_bps
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.power.beside import beside_of, evidence
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
@@ -333,12 +333,19 @@ class FlagCount:
     is_light: bool = False
 
 
-def count_flags(trials: Iterable[Trial | SoakRun], light: Collection[str] = ()) -> tuple[FlagCount, ...]:
-    """The flags of ``trials`` by code, in order of first appearance, with counts and the first example."""
+class Flagged(Protocol):
+    """A trial, or any other run with flags."""
+
+    @property
+    def flags(self) -> tuple[Flag, ...]: ...
+
+
+def count_flags(runs: Iterable[Flagged], light: Collection[str] = ()) -> tuple[FlagCount, ...]:
+    """The flags of ``runs`` by code, in order of first appearance, with counts and the first example."""
     counts: dict[str, FlagCount] = {}
-    for trial in trials:
+    for run in runs:
         seen: set[str] = set()
-        for flag in trial.flags:
+        for flag in run.flags:
             so_far = counts.get(flag.code, FlagCount(flag.code, 0, 0, flag, flag.code in light))
             first = flag.code not in seen
             counts[flag.code] = replace(so_far, count=so_far.count + 1, trials=so_far.trials + first)

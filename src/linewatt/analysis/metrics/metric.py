@@ -8,7 +8,7 @@ JSON, CSV, the glossary and comparisons are made of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from linewatt.analysis.metrics.unit import Unit
@@ -43,6 +43,8 @@ class Response:
     group: str = ""
     counted: str = ""
     """what a difference counts, where it is not one of shares"""
+    units: tuple[Unit, ...] = field(default=(), compare=False)
+    """as those of a :class:`Metric`; that of a metric has the metric's where it names none"""
 
     @property
     def worse(self) -> str:
@@ -92,6 +94,10 @@ class Metric:
     meaning: str = ""
     """for the glossary, under ``term`` or the title"""
     term: str = ""
+
+    def __post_init__(self) -> None:
+        if self.response is not None and not self.response.units:
+            object.__setattr__(self, "response", replace(self.response, units=self.units))
 
     @property
     def of_series(self) -> bool:

@@ -1,44 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a soak, each declared once, and a soak as the one run of its job that has them. Pure."""
+"""The figures of a soak, each declared once. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from linewatt.analysis.metrics import unit
 from linewatt.analysis.metrics.metric import Metric, Response
 from linewatt.analysis.metrics.of_trial import METRICS as OF_TRIAL
 from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.soak.job import DRIFT, SUSTAINED, Job
-from linewatt.model import Flag, Provenance
+from linewatt.analysis.soak.job import DRIFT, SUSTAINED
 from linewatt.units import format_significant
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A figure of a soak, SI. ``None`` has a reason; ``scope`` and ``provenance`` are of the watts in it."""
-
-    value: float | None
-    reason: str | None = None
-    scope: str | None = None
-    provenance: Provenance | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SoakRun:
-    """A soak, which is one run however long it was: its slices share everything, so that they are no runs.
-
-    ``quantities`` are by name of their metric; ``balance`` is how its ledger came out.
-    """
-
-    job: Job
-    quantities: Mapping[str, Quantity]
-    ran_s: float = 0.0
-    complete: bool = True
-    balance: str = "not known"
-    balance_words: str = ""
-    flags: tuple[Flag, ...] = ()
 
 
 def _more(name: str, title: str, shown: Unit, group: str = "throughput", *, relative: bool = True) -> Metric:
@@ -74,6 +46,7 @@ CLIENT_CPU = Response(
     "less CPU per Gbit",
     higher_is_better=False,
     group="efficiency",
+    units=(_CPU,),
 )
 UNEXPLAINED = Response(
     "unexplained_drops_count",
@@ -84,6 +57,7 @@ UNEXPLAINED = Response(
     relative=False,
     group="loss",
     counted="drops",
+    units=unit.COUNT,
 )
 METRICS: tuple[Metric, ...] = (
     Metric(RATE.name, RATE.title, RATE.title, unit.RATE, response=RATE),

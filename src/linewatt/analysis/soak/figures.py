@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linewatt.findings.users import SATURATED
 from linewatt.missing import Missing
 from linewatt.units import format_seconds
 
@@ -36,11 +37,8 @@ STEP_ENDS = 0.1
 """of the slices, on either side of a step at least"""
 VISIBLE_DRIFT = 0.02
 """of the median rate over the whole soak: less is told, but no reason for a flag"""
-SATURATED = 0.9
-"""of a core: a client's users are one thread, so its CPU is then what limits it"""
 SATURATED_TIME = 0.05
 """of the time that a client may be saturated without a word about it"""
-AGREES = 0.01
 DAY_S = 86_400.0
 POINTS = (1.0, 5.0, 50.0, 95.0, 99.0)
 
@@ -86,15 +84,6 @@ class Drift:
     @property
     def matters(self) -> bool:
         return self.is_sure and abs(self.over_all) >= VISIBLE_DRIFT
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A stated rate that a total cannot have been made at, in bit/s; ``ratio`` is stated over mean."""
-
-    stated_bps: float
-    mean_bps: float
-    ratio: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,21 +218,6 @@ def _alike(rest: Array, parameters: int) -> float:
     squares = float(rest @ rest)
     seen = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
     return seen + parameters * (1 + 3 * max(0.0, seen)) / len(rest)
-
-
-def rate_disagrees(
-    total_bits: float, duration_s: float, rate_bps: float, tolerance: float = AGREES
-) -> Disagreement | None:
-    """Whether a total of bits in a time cannot be of a rate, which is then no mean; None where they agree.
-
-    Raises ValueError where the time is not positive.
-    """
-    if duration_s <= 0:
-        raise ValueError(f"a duration must be positive, got {duration_s}")
-    mean_bps = total_bits / duration_s
-    if mean_bps > 0 and abs(rate_bps / mean_bps - 1) <= tolerance:
-        return None
-    return Disagreement(rate_bps, mean_bps, rate_bps / mean_bps if mean_bps else math.inf)
 
 
 def downsample(cells: Sequence[float | None], most: int = 1000) -> list[Point]:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from linewatt.analysis.comparison.side import Task
+from linewatt.declare import ANYTHING, TEXT, Keys, listing, maybe, table
+from linewatt.declare import said as described
 from linewatt.loads.registry import DEFAULT, SOAKING
 from linewatt.records import Campaign, UserServer
 from linewatt.units import format_given_rate, format_percent, format_rate, format_seconds
@@ -58,9 +61,54 @@ class Job:
         return hashlib.sha256(f"soak:{text}".encode()).hexdigest()[:12]
 
     @property
-    def under_test(self) -> tuple[str, ...]:
-        """Hosts whose change makes another course: the server; without one all that the load ran on."""
+    def test(self) -> str:
+        return "soak"
+
+    @property
+    def title(self) -> str:
+        """``soak of 48 h, 300 users on 96 clients, server dut``."""
+        parts = [f"soak of {format_seconds(self.parameters.get('duration_s'))}"]
+        if self.server is not None:
+            users, clients = self.parameters.get("users", 0), sum(self.parameters.get("clients", ()))
+            parts.append(f"{_count(users, 'user')} on {_count(clients, 'client')}")
+            parts.append(f"server {self.server}")
+        for load in SOAKING:
+            if self.parameters.get(load):
+                parts.append(load if self.server is not None else f"{load} on {', '.join(self.hosts)}")
+        return ", ".join(parts)
+
+    @property
+    def hosts_under_test(self) -> tuple[str, ...]:
+        """The server; without one all that the load ran on."""
         return self.hosts if self.server is None else (self.server,)
+
+    def pairs_with(self, other: Task) -> tuple[tuple[str, str], ...]:
+        """Server for server, and the others by name if all names are the same, by their order if there are
+        as many, else those whose names both have."""
+        pairs, hosts, other_hosts = [], list(self.hosts), list(other.hosts)
+        other_server = other.server if isinstance(other, Job) else None
+        if (self.server, other_server) == (*hosts[:1], *other_hosts[:1]):
+            pairs.append((hosts.pop(0), other_hosts.pop(0)))
+        if len(hosts) == len(other_hosts) and set(hosts) != set(other_hosts):
+            return (*pairs, *zip(hosts, other_hosts, strict=True))
+        return (*pairs, *((name, name) for name in hosts if name in other_hosts))
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "job_key": self.key,
+            "server": self.server,
+            "hosts": list(self.hosts),
+            "job": dict(self.parameters),
+        }
+
+
+DOCUMENT_KEYS: Keys = {
+    "job_key": described(TEXT, "Stable hash of what a soak was asked to do."),
+    "server": maybe(TEXT),
+    "hosts": listing(TEXT),
+    "job": table(ANYTHING),
+}
+"""of :meth:`Job.document`"""
 
 
 def job_of(campaign: Campaign) -> Job:
@@ -70,15 +118,8 @@ def job_of(campaign: Campaign) -> Job:
     return Job(parameters, _server_name(campaign), tuple(dict.fromkeys(_hosts(campaign))))
 
 
-def host_pairs(base: Job, other: Job) -> tuple[tuple[str, str], ...]:
-    """Which host stands for which: server for server, and the others by name if all names are the same, by
-    their order if there are as many, else those whose names both have."""
-    pairs, own, theirs = [], list(base.hosts), list(other.hosts)
-    if own and theirs and own[0] == base.server and theirs[0] == other.server:
-        pairs.append((own.pop(0), theirs.pop(0)))
-    if len(own) == len(theirs) and set(own) != set(theirs):
-        return (*pairs, *zip(own, theirs, strict=True))
-    return (*pairs, *((name, name) for name in own if name in theirs))
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _hosts(campaign: Campaign) -> Iterator[str]:

@@ -49,7 +49,7 @@ def check_rest(entry: CampaignFile) -> Iterator[tuple[KeyPath, str]]:
     """What has no trials, or nothing to compare with."""
     if entry.rest is None:
         return
-    if entry.soak is not None:
+    if entry.replaces_trials:
         yield ("rest",), "is between trials, and a soak has none; take it out"
     elif entry.idle.seconds == 0:
         yield ("rest",), "compares with the idle window, and idle.seconds is 0; take one of them out"

@@ -32,7 +32,9 @@ from linewatt.campaign.entries.power import Components, PsuEntry
 from linewatt.campaign.entries.rest import RestField
 from linewatt.campaign.entries.search import SearchEntry
 from linewatt.campaign.entries.trials import Trials
-from linewatt.campaign.entries.users import SoakField, UsersEntry
+from linewatt.campaign.feature_keys import key_fields as campaign_key_fields
+from linewatt.campaign.feature_keys import written_keys
+from linewatt.core.feature import CampaignKey
 from linewatt.document import Part
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Direction, Family
@@ -281,6 +283,8 @@ Test = Annotated[
 class CampaignFile(Part):
     """A linewatt campaign: which hosts, which tests, how often, and how each trial is measured."""
 
+    # Those of features are added by campaign_model().
+
     name: f.CampaignName = Field(description="Name of the campaign; results are filed under it.")
     description: f.Description = Field(default="", description="Free text for the report.")
     hosts: Hosts = Field(
@@ -312,20 +316,6 @@ class CampaignFile(Part):
     )
     load: Literal[_LOADS] = Field(  # type: ignore[valid-type]
         default=DEFAULT, description="The program that makes the load of the tests; see docs/loads.md."
-    )
-    soak: SoakField | None = Field(
-        default=None,
-        examples=["48h"],
-        description="One long load in place of cases and trials: how long, or a mapping; see docs/soak.md.",
-    )
-    users: UsersEntry | None = Field(
-        default=None,
-        description="Scripted users of a file server, throughout the soak; see docs/users.md.",
-    )
-    best_of: f.ResultId | None = Field(
-        default=None,
-        examples=["20261122-215421-preliminary"],
-        description="Stored experiment, or `last`: the soak has its best setting; see docs/soak.md.",
     )
     instances: f.InstancesOrAuto = Field(
         default=(1,),
@@ -361,11 +351,6 @@ class CampaignFile(Part):
         default=10,
         description="Repetitions of every case; or bounds and how sure its mean must be, such as "
         "`{min: 10, max: 30, until: 1%}`.",
-    )
-    profile: bool = Field(
-        default=False,
-        description="Whether each case has one more trial, after all that are measured, in which perf "
-        "records what the CPUs of both hosts do; see docs/profiles.md.",
     )
     order: Order = Field(
         default="interleaved",
@@ -427,6 +412,31 @@ class CampaignFile(Part):
         description="What is recorded beside the load; left out: every sensor that needs none.",
     )
 
+    def value_of(self, key: str) -> Any:
+        """What is written at a key that a feature adds; None: nothing, or there is no such feature."""
+        return getattr(self, key, None)
+
+    @property
+    def written_keys(self) -> list[CampaignKey]:
+        """Keys of features that are written, and not as their default."""
+        return written_keys(self)
+
+    @property
+    def load_keys(self) -> list[str]:
+        """Keys of features that bring a load in place of tests, or beside them."""
+        return [key.key for key in self.written_keys if key.brings_load]
+
+    @property
+    def replaces_trials(self) -> bool:
+        """Whether a key of a feature has something in place of cases and trials."""
+        return any(key.replaces_trials for key in self.written_keys)
+
+
+CAMPAIGN_FILE: type[CampaignFile] = create_model(
+    "CampaignFile", __base__=CampaignFile, __doc__=CampaignFile.__doc__, **campaign_key_fields()
+)
+"""with the keys that features add: what a file is read as"""
+
 
 def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
     """The sensors that are on, each with its settings."""
@@ -450,7 +460,7 @@ def levels_of(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a campaign file, for editors."""
-    schema: dict[str, Any] = _tidy(CampaignFile.model_json_schema())
+    schema: dict[str, Any] = _tidy(CAMPAIGN_FILE.model_json_schema())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "linewatt campaign",

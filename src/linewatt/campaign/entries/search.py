@@ -141,7 +141,7 @@ def check_search(entry: Any, tests: Sequence[TestSpec]) -> Iterator[tuple[KeyPat
             text = "auto searches the rate at which datagrams begin to be lost, and"
             yield own, f"{text} {name} has none; name it at UDP tests"
             return
-        if entry.soak is not None:
+        if entry.replaces_trials:
             yield own, "auto is of cases and trials, and a soak is one long load; name a rate"
             return
     if instances:
@@ -173,7 +173,7 @@ def _check_instances(
     test, own = tests[index], _path(entry, index, "instances")
     request_response = next((i for i in instances if is_request_response(tests[i].test)), None)
     paced = next((i for i in instances if tests[i].rate_bps is not None), None)
-    if entry.soak is not None:
+    if entry.replaces_trials:
         yield own, "auto is of cases and trials, and a soak is one long load; name a number"
     elif request_response is not None:
         name = tests[request_response].test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign file says under ``soak`` and ``users``."""
+"""What a campaign file says under ``users``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from linewatt.campaign.entries import fields as f
 from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.entries.quantities import Duration, Share, Size
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.users.soak import Group, OtherServer, OwnServer, Sizes, Soak, Users
-from linewatt.document import AboutKey, KeyPath, Part
+from linewatt.campaign.users.users import Group, OtherServer, OwnServer, Sizes, Users
+from linewatt.document import KeyPath, Part
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
 from linewatt.loads.users.server_vsftpd import OPTIONS
@@ -23,7 +23,6 @@ from linewatt.sensors.power.base import text_like
 
 MAX_USERS = 100_000
 MAX_FILES = 100_000
-MAX_SOAK_S = 366 * 86_400.0
 ONE_GROUP = "all"
 
 _Folder = text_like(
@@ -42,33 +41,6 @@ _ServerPath = text_like(
 _Variable = text_like(
     r"[A-Za-z_][A-Za-z0-9_]{0,63}", "must be the name of an environment variable", "FTP_PASSWORD"
 )
-
-
-class SoakEntry(Part):
-    """One long load in place of cases and trials."""
-
-    duration: Duration = Field(examples=["48h"], description="How long the load runs.")
-    interval: Duration = Field(
-        default="10s",
-        validate_default=True,
-        description="How often what users did is added up; sensors have their own intervals.",
-    )
-    segment: Duration = Field(
-        default="1h",
-        validate_default=True,
-        description="Length of one test of the load; the next begins at once after it.",
-    )
-
-
-def _soak(value: object) -> object:
-    if isinstance(value, (dict, SoakEntry)):
-        return value
-    if not isinstance(value, str):
-        raise ValueError('must be a time with its unit, such as "48h", or a mapping')
-    return {"duration": value}
-
-
-SoakField = Annotated[SoakEntry, BeforeValidator(_soak, json_schema_input_type=Duration | SoakEntry)]
 
 
 class ServerEntry(Part):
@@ -226,9 +198,12 @@ class UsersEntry(Part):
     )
 
 
-def soak_of(entry: SoakEntry | None) -> Soak | None:
-    """The soak as the rest of the house sees it."""
-    return None if entry is None else Soak(entry.duration, entry.interval, entry.segment)
+USERS_FIELD = (
+    UsersEntry | None,
+    Field(
+        default=None, description="Scripted users of a file server, throughout the soak; see docs/users.md."
+    ),
+)
 
 
 def users_of(entry: UsersEntry | None, password_file: str | None) -> Users | None:
@@ -290,37 +265,6 @@ def named_hosts(entry: UsersEntry | None) -> set[str]:
 
 
 _OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients", "vsftpd")
-_OF_TRIALS = ("trials", "order", "load_levels", "factors", "design", "window", "idle")
-
-
-def check_soak(entry: Any, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
-    """What contradicts itself in a soak; ``entry`` is the whole file, ``known`` the hosts there are."""
-    if entry.soak is None:
-        if entry.best_of is not None:
-            yield ("best_of",), "is of a soak, which runs with the best setting; add soak, or take it out"
-        if entry.users is not None and not entry.factors:
-            text = 'is missing; say how long users work, such as "48h", or name factors to vary in trials'
-            yield ("soak",), AboutKey(text)
-        return
-    if entry.users is None and not entry.tests:
-        yield ("soak",), "has nothing to run; name users, or tests and pairs"
-    for name in _OF_TRIALS:
-        if name in entry.model_fields_set:
-            yield (name,), "is of cases and trials, and a soak is one long load; take it out"
-    if len(entry.networks) > 1:
-        yield ("networks",), f"a soak runs on one network, got {len(entry.networks)}"
-    yield from _check_times(entry.soak)
-    if entry.users is not None:
-        yield from check_users(entry.users, known)
-
-
-def _check_times(soak: SoakEntry) -> Iterator[tuple[KeyPath, str]]:
-    if not 0 < soak.duration <= MAX_SOAK_S:
-        yield ("soak",), "duration must be more than 0 and at most 366 days"
-    if not 1 <= soak.interval <= max(1.0, soak.duration):
-        yield ("soak", "interval"), "must be at least 1 s and at most the duration"
-    if not 1 <= soak.segment <= 86_400:
-        yield ("soak", "segment"), "must be from 1 s to 24 h: a load ends a test after a day"
 
 
 def check_users(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings
+from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.reading.ways import Ways
-from linewatt.campaign.users import factors as users_factors
-from linewatt.campaign.users.soak import Users
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.missing import Missing
-from linewatt.model import FTP, Case, Family, TestName, group_of, lowest_terms
+from linewatt.model import Case, Family, TestName, group_of, lowest_terms
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
 
 
@@ -78,20 +77,11 @@ def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways)
 
 
 def _combinations(campaign: Campaign) -> Iterator[Case]:
-    if campaign.users is not None and campaign.varies_users:
-        for family in campaign.families:
-            yield of_users(campaign.users, family, campaign.factors)
+    if load := campaign.feature_load:
+        yield from planning_of(load).cases(campaign)
     for spec in campaign.tests:
         for family in campaign.families:
             yield from _of_test(campaign, spec, family)
-
-
-def of_users(users: Users, family: Family, varied: Collection[str]) -> Case:
-    """Users of a server on one of the hosts: a case of all of them."""
-    server = users.server_host or ""
-    flows = tuple((client, server) for client in users.clients)
-    ends = group_of("many-to-one", flows) if len(flows) > 1 else {"sender": flows[0][0], "receiver": server}
-    return Case(FTP, family=family, users=users_factors.described(users, varied), **ends)
 
 
 def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Case]:

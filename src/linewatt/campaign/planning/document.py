@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, get_args
 
 from linewatt.campaign.campaign import Campaign, Order
-from linewatt.campaign.planning import plain, plan, soak_plan
+from linewatt.campaign.planning import plain, plan
 from linewatt.campaign.planning.cases import Skipped
 from linewatt.campaign.planning.idle import IdleTime
 from linewatt.campaign.planning.programs import Program, programs
-from linewatt.campaign.users.soak import BestOf, Soak, Users
+from linewatt.core.feature import further_trials
 from linewatt.declare import (
     BOOLEAN,
     COUNT,
@@ -39,9 +40,8 @@ OF_SOME_HOSTS = ("limits", "raise_session")
 """what hosts are without that have none of their own"""
 
 
-def document(campaign: Campaign, planned: plan.Plan | soak_plan.SoakPlan) -> dict[str, Any]:
-    """The whole."""
-    made = soak_plan.as_dict(planned) if isinstance(planned, soak_plan.SoakPlan) else plain.as_dict(planned)
+def document(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole; ``plan_document`` is what is stored of the plan."""
     return {
         "campaign": campaign.name,
         "hosts": {
@@ -49,30 +49,24 @@ def document(campaign: Campaign, planned: plan.Plan | soak_plan.SoakPlan) -> dic
             for name, host in campaign.hosts.items()
         },
         "programs": [asdict(one) for one in programs(campaign)],
-        **made,
+        **plan_document,
     }
 
 
-def schema() -> Schema:
-    """Of :func:`document`."""
+def schema(keys_by_noun: Mapping[str, Keys]) -> Schema:
+    """Of :func:`document`; ``keys_by_noun`` are of plans that are none of trials."""
     limits = of_class(HostSpec)["$defs"]["Limits"]["properties"]
     head = {
         "campaign": TEXT,
         "hosts": table(of_class(HostSpec, sometimes=(*OF_SOME_HOSTS, *limits))),
         "programs": listing(of_class(Program), "That the campaign names, to be run as they are."),
     }
-    soak = {
-        "schema_version": version(soak_plan.SCHEMA_VERSION),
-        "soak": of_class(Soak),
-        "users": maybe(of_class(Users, sometimes=("options",))),
-        "segments": maybe(record(_plan_schema())),
-        "changes": listing(of_class(Change)),
-        "best_of?": of_class(BestOf),
-    }
-    return one_of(record({**head, **_plan_schema()}, "Of trials."), record({**head, **soak}, "Of a soak."))
+    of_kinds = (record({**head, **keys}, f"Of {noun}.") for noun, keys in keys_by_noun.items())
+    return one_of(record({**head, **plan_keys()}, "Of trials."), *of_kinds)
 
 
-def _plan_schema() -> Keys:
+def plan_keys() -> Keys:
+    """Of a plan of trials."""
     changes, index = listing(of_class(Change)), said(COUNT, "By its place in the list, from 0.")
     trial = {
         "number": COUNT,
@@ -99,7 +93,10 @@ def _plan_schema() -> Keys:
         "skipped": listing(of_class(Skipped)),
         "notes": listing(TEXT),
         "places?": listing(TEXT, "What a policy chose on each host, and why."),
-        "profiles?": listing(record({"number": COUNT, "case": index})),
+        **{
+            f"{trials.name}?": listing(record({"number": COUNT, "case": index}))
+            for trials in further_trials()
+        },
     }
 
 

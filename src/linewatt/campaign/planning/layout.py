@@ -23,7 +23,7 @@ class Layout:
     def __init__(self, campaign: Campaign, places: Places, first_ports: tuple[int, int]) -> None:
         self.first_ports = first_ports
         self._campaign = campaign
-        self._server = campaign.users_server
+        self._server = campaign.server_host
         self._places = places
         self._static = {name: tuple(self._settings(name)) for name in campaign.hosts}
         self._networks = {

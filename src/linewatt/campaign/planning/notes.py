@@ -11,8 +11,8 @@ from linewatt.campaign.campaign import PLACEMENT, Campaign, Search
 from linewatt.campaign.design import words
 from linewatt.campaign.entries.networks import BARE
 from linewatt.campaign.entries.search import agreeing
+from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.planning.energy_notes import energy_notes
-from linewatt.campaign.users.factors import ARRIVAL_RATE, THINK, value_of
 from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
@@ -31,7 +31,8 @@ _RATES_OF_A_SEARCH = 5
 
 def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collection[str]) -> Iterator[str]:
     """One line each; ``known`` are the hosts that a policy had a topology of."""
-    if not alternate and not campaign.varies_users:
+    load = campaign.feature_load
+    if not alternate and load is None:
         most = max(case.processes for case in cases)
         yield (
             f"ports: {campaign.ports} ports serve {most} instances, so every trial uses the same ones and "
@@ -58,7 +59,8 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
     for host in campaign.hosts.values():
         yield from _host_notes(campaign, host, cases, known)
     yield from _shared_cpu_notes(campaign)
-    yield from _users_notes(campaign)
+    if load is not None:
+        yield from planning_of(load).notes(campaign)
     yield from _edge_notes(campaign)
     yield from energy_notes(campaign, cases)
     for name, sensor in campaign.sensors.items():
@@ -166,25 +168,6 @@ def _edge_notes(campaign: Campaign) -> Iterator[str]:
         yield (
             f"window: {name} reads every {sensor.interval_s:g} s, so readings at the window's edges reach "
             f"beyond the load and CPU figures are too low; {wanted} would do"
-        )
-
-
-def _users_notes(campaign: Campaign) -> Iterator[str]:
-    """Loads of users that a window says little of."""
-    if campaign.users is None or not campaign.varies_users:
-        return
-    if campaign.users.arrival_rate_hz or ARRIVAL_RATE in campaign.factors:
-        yield (
-            "users.arrival_rate: throughput is what is asked for, so factors are told apart by efficiency "
-            "and watts alone; trials in which fewer transfers were done are found (arrivals-not-served)"
-        )
-        return
-    levels = campaign.factors.get(THINK, ())
-    longest_s = max((value_of(THINK, level) for level in levels), default=campaign.users.think_s)
-    if longest_s > campaign.window_s:
-        yield (
-            f"users.think: users pause for {longest_s:g} s after a transfer, and the window is only "
-            f"{campaign.window_s:g} s: not every user makes a transfer in it; make the window longer"
         )
 
 

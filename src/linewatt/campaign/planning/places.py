@@ -79,7 +79,7 @@ class Places:
         """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
         ports = case.data_port_of * case.taking_part(host)
-        spec = shown(self._campaign.hosts[host], case.factors, self._campaign.users_server)
+        spec = shown(self._campaign.hosts[host], case.factors, self._campaign.server_host)
         return self._of(spec, policy, ports)
 
     def uses_nmstate(self, host: str) -> bool:

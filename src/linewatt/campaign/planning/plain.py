@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from linewatt.campaign.planning.plan import Plan, PlannedInstance
+from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
 from linewatt.model import OF_FEW, Case
 from linewatt.tuning.base import Change
 
@@ -52,14 +52,14 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         "skipped": [_slots(skip) for skip in planned.skipped],
         "notes": list(planned.notes),
         **({"places": list(planned.places)} if planned.places else {}),
-        **({"profiles": _profile_dicts(planned, case_index)} if planned.profiles else {}),
+        **{name: _further_dicts(rounds, case_index) for name, rounds in planned.further.items()},
     }
 
 
-def _profile_dicts(planned: Plan, case_index: Mapping[Case, int]) -> list[dict[str, Any]]:
+def _further_dicts(rounds: Iterable[Round], case_index: Mapping[Case, int]) -> list[dict[str, Any]]:
     return [
         {"number": trial.number, "case": case_index[trial.case]}
-        for round_ in planned.profiles
+        for round_ in rounds
         for trial in round_.trials
     ]
 

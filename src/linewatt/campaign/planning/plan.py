@@ -11,12 +11,13 @@ from typing import Any
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, Order
+from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.planning.cases import Skipped, expand
+from linewatt.campaign.planning.further import further_plans
 from linewatt.campaign.planning.idle import NO_IDLE, IdleTime, Loaded, idle_time
 from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.notes import notes
 from linewatt.campaign.planning.places import Places, Site
-from linewatt.campaign.planning.profiles import OVERHEAD_S, profile_notes, profiled
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.loads.registry import LOADS
@@ -25,8 +26,6 @@ from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
 """wall time of a trial beyond its load: the target of docs/bench.md"""
-USERS_OVERHEAD_S = 4.0
-"""more where each trial has a server and users of its own: to start them, and to take them away"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +150,9 @@ class Plan:
     """what all idle windows take"""
     steps: Mapping[Case, Fit] = field(default_factory=dict, compare=False, repr=False)
     """the cases that searches of instances may come to"""
-    profiles: tuple[Round, ...] = ()
-    """after all others: a trial a case with perf beside it, which is never among those that are measured"""
+    further: Mapping[str, tuple[Round, ...]] = field(default_factory=dict)
+    """name of a feature's further trials → one a round, after all others; never among those that are
+    measured"""
 
     def with_steps(self, round_: Round, step: Callable[[PlannedTrial], Case]) -> Round:
         """A round whose searches are at the cases they have come to, laid out as those are."""
@@ -169,7 +169,7 @@ class Plan:
     @property
     def every_change(self) -> Iterator[Change]:
         """All that hosts may show at any time, some of it more than once."""
-        for round_ in (*self.rounds, *self.profiles):
+        for round_ in (*self.rounds, *(round_ for rounds in self.further.values() for round_ in rounds)):
             yield from self.changes_in(round_)
         for fit in self.steps.values():
             yield from fit.changes
@@ -197,7 +197,7 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     most = max(case.processes for case in cases)
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
-    alternate = campaign.ports >= 2 * most and not campaign.varies_users
+    alternate = campaign.ports >= 2 * most and campaign.feature_load is None
     first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
     layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
     fits = Fits(layout)
@@ -205,8 +205,15 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     base, rounds, left = _in_common(campaign, _rounds(campaign, cases, seed, fits), steps)
     settings = len({factors.setting_of_hosts(case) for case in cases})
     idle = idle_time(campaign, settings, _loaded(rounds))
-    profiles = _profile_rounds(profiled(campaign, cases), fits, frozenset(base))
-    profiles_s = _duration_s(campaign, len(profiles), 0.0) + OVERHEAD_S * len(profiles)
+    plans = further_plans(campaign)
+    further = {
+        name: _further_rounds(of_feature.cases(campaign, cases), fits, frozenset(base))
+        for name, of_feature in plans.items()
+    }
+    further_s = sum(
+        _duration_s(campaign, len(trials), 0.0) + plans[name].overhead_s * len(trials)
+        for name, trials in further.items()
+    )
     return Plan(
         cases=tuple(cases),
         rounds=rounds,
@@ -214,17 +221,17 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         order=campaign.order,
         seed=seed if campaign.order == "random" else None,
         ports_alternate=alternate,
-        duration_s=_duration_s(campaign, len(rounds), idle.least_s) + profiles_s,
+        duration_s=_duration_s(campaign, len(rounds), idle.least_s) + further_s,
         skipped=tuple(skipped),
         notes=(
             *notes(campaign, cases, alternate, set(sites or {})),
-            *profile_notes(campaign, cases),
+            *(note for of_feature in plans.values() for note in of_feature.notes(campaign, cases)),
         ),
         places=layout.said(_told(campaign, cases, sites or {})),
-        least_s=_least_s(campaign, rounds, idle.least_s + profiles_s),
+        least_s=_least_s(campaign, rounds, idle.least_s + further_s),
         idle=idle,
         steps=left,
-        profiles=profiles,
+        further={name: trials for name, trials in further.items() if trials},
     )
 
 
@@ -251,7 +258,9 @@ def _steps(case: Case) -> Iterator[Case]:
 
 def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
     load = LOADS[campaign.load]
-    overhead_s = ROUND_OVERHEAD_S + (USERS_OVERHEAD_S if campaign.varies_users else 0.0)
+    overhead_s = ROUND_OVERHEAD_S
+    if campaign.feature_load is not None:
+        overhead_s += planning_of(campaign.feature_load).overhead_s
     return idle_s + rounds * (load.lead_s + campaign.load_s + load.trail_s + overhead_s)
 
 
@@ -276,7 +285,7 @@ class Fits:
 
     def _of(self, case: Case) -> Fit:
         layout = self._layout
-        ends = () if case.load_level == 0 or case.of_users else tuple(_dealt(case, layout))
+        ends = () if case.load_level == 0 or not case.of_processes else tuple(_dealt(case, layout))
         return Fit(
             partial(self._instances_at, ends),
             {name: layout.irq_cpus(case, name) for name in case.hosts},
@@ -300,7 +309,7 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, made: Fits) -> Ite
         yield Round(tuple(trials), changes)
 
 
-def _profile_rounds(cases: Iterable[Case], made: Fits, common: frozenset[Change]) -> tuple[Round, ...]:
+def _further_rounds(cases: Iterable[Case], made: Fits, common: frozenset[Change]) -> tuple[Round, ...]:
     """One a case, numbered from 1 by themselves; with what hosts show beyond ``common``."""
     found = []
     for number, case in enumerate(cases, start=1):

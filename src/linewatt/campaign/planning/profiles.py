@@ -8,30 +8,32 @@ from collections.abc import Iterator, Sequence
 from linewatt.campaign.campaign import Campaign
 from linewatt.model import Case
 
-OVERHEAD_S = 6.0
-"""more than a trial, to resolve symbols and to fold stacks"""
+
+class ProfilePlan:
+    """How profiles are planned: a :class:`linewatt.campaign.planning.further.FurtherPlan`."""
+
+    overhead_s = 6.0
+    """to resolve symbols and to fold stacks"""
+    beside = "with perf record on app and IRQ CPUs of both ends"
+
+    def cases(self, campaign: Campaign, cases: Sequence[Case]) -> list[Case]:
+        """Those whose labels were set last come first."""
+        blocks: dict[tuple[str, ...], list[Case]] = {}
+        for case in cases:
+            if _why_not(case) is None:
+                levels = dict(case.factors)
+                blocks.setdefault(tuple(levels[name] for name in campaign.labels), []).append(case)
+        return [case for block in reversed(blocks.values()) for case in block]
+
+    def notes(self, campaign: Campaign, cases: Sequence[Case]) -> Iterator[str]:
+        """What has none, and why."""
+        whys = dict.fromkeys(why for case in cases if (why := _why_not(case)) is not None)
+        for why in whys:
+            count = sum(_why_not(case) == why for case in cases)
+            yield f"profile: {count} case{' has' if count == 1 else 's have'} none: {why}"
 
 
-def profiled(campaign: Campaign, cases: Sequence[Case]) -> list[Case]:
-    """The cases that are profiled, in that order: those whose labels were set last come first."""
-    if not campaign.profile:
-        return []
-    blocks: dict[tuple[str, ...], list[Case]] = {}
-    for case in cases:
-        if _why_not(case) is None:
-            levels = dict(case.factors)
-            blocks.setdefault(tuple(levels[name] for name in campaign.labels), []).append(case)
-    return [case for block in reversed(blocks.values()) for case in block]
-
-
-def profile_notes(campaign: Campaign, cases: Sequence[Case]) -> Iterator[str]:
-    """What has none, and why."""
-    if not campaign.profile:
-        return
-    whys = dict.fromkeys(why for case in cases if (why := _why_not(case)) is not None)
-    for why in whys:
-        count = sum(_why_not(case) == why for case in cases)
-        yield f"profile: {count} case{' has' if count == 1 else 's have'} none: {why}"
+PLAN = ProfilePlan()
 
 
 def _why_not(case: Case) -> str | None:

@@ -8,13 +8,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.document import plan_keys
 from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.places import Places, Site
 from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, Round, plan
-from linewatt.campaign.users.soak import BestOf, OwnServer, Sizes, Soak, Users
+from linewatt.campaign.users.description import describe_users
+from linewatt.campaign.users.soak import BestOf, Soak, best_of_in, soak_in
+from linewatt.campaign.users.users import Users, users_in
+from linewatt.declare import Keys, listing, maybe, of_class, record, version
 from linewatt.errors import InvalidInput
-from linewatt.loads.users.job import lognormal_sizes
 from linewatt.tuning.base import Change
 
 SCHEMA_VERSION = 1
@@ -54,14 +57,14 @@ def plan_soak(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> So
 
     Raises InvalidInput for a campaign without, and as that does.
     """
-    soak = campaign.soak
+    soak = soak_in(campaign)
     if soak is None:
         raise InvalidInput(f"{campaign.name}: has no soak")
     segments = plan(_segments(campaign, soak), SEED, sites) if campaign.tests else None
     layout = Layout(campaign, Places(campaign, sites or {}), (campaign.first_port, campaign.first_port))
     network = campaign.networks[0]
     changes = tuple(change for name in campaign.hosts for change in layout.throughout(name, network))
-    return SoakPlan(soak, campaign.users, segments, changes, campaign.load, campaign.best_of)
+    return SoakPlan(soak, users_in(campaign), segments, changes, campaign.load, best_of_in(campaign))
 
 
 def _segments(campaign: Campaign, soak: Soak) -> Campaign:
@@ -83,13 +86,6 @@ def segment_s(soak: Soak) -> float:
     return min(soak.segment_s, soak.duration_s)
 
 
-def sizes(of: Sizes) -> tuple[int, ...]:
-    """Sizes in bytes, as many as there are."""
-    if not of.sigma:
-        return (of.median_bytes,) * of.count
-    return lognormal_sizes(of.median_bytes, of.sigma, of.count)
-
-
 def as_dict(planned: SoakPlan) -> dict[str, Any]:
     """The plan as plain values for JSON; units are in the keys."""
     return {
@@ -99,6 +95,18 @@ def as_dict(planned: SoakPlan) -> dict[str, Any]:
         "segments": None if planned.segments is None else plan_dict(planned.segments),
         "changes": [asdict(change) for change in planned.changes],
         **({} if planned.best_of is None else {"best_of": asdict(planned.best_of)}),
+    }
+
+
+def keys() -> Keys:
+    """Of :func:`as_dict`."""
+    return {
+        "schema_version": version(SCHEMA_VERSION),
+        "soak": of_class(Soak),
+        "users": maybe(of_class(Users, sometimes=("options",))),
+        "segments": maybe(record(plan_keys())),
+        "changes": listing(of_class(Change)),
+        "best_of?": of_class(BestOf),
     }
 
 
@@ -116,42 +124,8 @@ def said(planned: SoakPlan) -> Iterator[str]:
     if planned.best_of is not None:
         yield from planned.best_of.said()
     if users is not None:
-        yield from of_users(users)
+        yield from describe_users(users)
         if users.server_host is not None:
             yield "that server and its folder are there for the time of the soak only"
     if planned.rounds:
         yield f"{planned.load} in segments of {segment_s(planned.soak):g} s, these in turn:"
-
-
-def of_users(users: Users) -> Iterator[str]:
-    """How many, where, what each does, and how they reach the server; a line each."""
-    clients = f"{len(users.clients)} client{'' if len(users.clients) == 1 else 's'}"
-    yield f"{users.users} users on {clients}, {_server(users)}"
-    yield f"each: {_work(users)}"
-    if users.server_host is not None and len({group.server for group in users.groups}) > 1:
-        yield (
-            "it listens on every address of its host, for vsftpd has one socket and the groups use "
-            "several: also on the management network"
-        )
-    for group in users.groups if len(users.groups) > 1 else ():
-        yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
-
-
-def _server(users: Users) -> str:
-    if not isinstance(users.server, OwnServer):
-        return f"server {users.server.url}"
-    one = users.server
-    options = "".join(f", {name}={value}" for name, value in one.options)
-    return f"a vsftpd on {one.host}, port {one.port}, its files below {one.folder}{options}"
-
-
-def _work(users: Users) -> str:
-    gets = f"files of {users.get.median_bytes / 1e6:g} MB"
-    if users.get_paths:
-        gets = f"{len(users.get_paths)} files of the server"
-    puts = f"{users.put.median_bytes / 1e6:g} MB"
-    words = {0.0: f"puts {puts}", 1.0: f"gets {gets}"}
-    mix = words.get(users.get_share, f"{100 * users.get_share:g} % gets of {gets}, the rest puts of {puts}")
-    pace = f"; {users.arrival_rate_hz:g} transfers a second in all" if users.arrival_rate_hz else ""
-    think = f"; {users.think_s:g} s of thought between" if users.think_s else ""
-    return f"{mix}{think}{pace}; {users.start} start"

@@ -24,9 +24,8 @@ from linewatt.campaign.entries.schema import (
 )
 from linewatt.campaign.entries.search import instance_search_of
 from linewatt.campaign.entries.trials import check_trials, most_trials
+from linewatt.campaign.feature_load import load_of_factor, load_of_trials, named_load, planning_of
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.users.factors import NAMES as USERS_FACTORS
-from linewatt.campaign.users.factors import is_of_users
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.facts.cpulist import format_cpulist
@@ -52,7 +51,7 @@ def check_pairs(
     """Whether pairs name hosts that exist; ``listed`` has those of each, None for ``all`` and left out."""
     known = list(names)
     if entry.tests == () and listed is None:
-        if entry.soak is None and entry.users is None:
+        if not entry.load_keys:
             yield ("tests",), AboutKey("is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`")
         return
     if len(known) < 2:
@@ -64,14 +63,6 @@ def check_pairs(
         for name in pair:
             if name not in known:
                 yield ("pairs", index), f"there is no host {name}; {suggest(name, known)}"
-
-
-def check_profile(entry: CampaignFile) -> Iterator[Finding]:
-    """What has no cases whose trials could be had once more."""
-    if entry.profile and entry.soak is not None:
-        yield ("profile",), "is of cases, and a soak has none; profile its load in a campaign without soak"
-    elif entry.profile and entry.users is not None:
-        yield ("profile",), "is of tests, and users are the load here; take it out"
 
 
 def check_all(everyone: bool, names: Collection[str]) -> Iterator[Finding]:
@@ -121,13 +112,18 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
             )
             yield ("pairs", index) if isinstance(entry.pairs, tuple) else here, text
             break
-    for wrong, what in (
-        (entry.soak is not None, "a soak has one data interface of each host"),
-        (entry.soak is None and entry.users is not None, "users have one data interface of each host"),
-        (tuple(map(name_of, entry.networks)) != (BARE,), "networks are for hosts with one data port"),
-    ):
-        if wrong:
-            yield here, f"names {len(hosts[several[0]].data)} ports, and {what}; name one"
+    if tuple(map(name_of, entry.networks)) != (BARE,):
+        ports = len(hosts[several[0]].data)
+        yield here, f"names {ports} ports, and networks are for hosts with one data port; name one"
+
+
+def check_one_port(hosts: Mapping[str, HostEntry], what: str) -> Iterator[Finding]:
+    """Whether a host has several data ports, of which ``what`` has one."""
+    for name, host in hosts.items():
+        if len(host.data) > 1:
+            text = f"names {len(host.data)} ports, and {what} one data interface of each host; name one"
+            yield ("hosts", name, "data"), text
+            return
 
 
 def _ports(count: int) -> str:
@@ -209,7 +205,7 @@ def _refused(load: Load, entry: CampaignFile, test: TestSpec) -> Iterator[tuple[
                 entry.search.max_rate if test.rate_bps == AUTO else test.rate_bps,
                 zerocopy,
                 entry.window.omit,
-                is_soak=entry.soak is not None,
+                is_soak=entry.replaces_trials,
             )
         )
 
@@ -239,6 +235,7 @@ def _overlap(one: TestSpec, other: TestSpec) -> bool:
 
 def check_factors(entry: CampaignFile) -> Iterator[Finding]:
     """Factors and settings that there are none of, levels that none of them has, and levels twice."""
+    yield from _check_factors_of_loads(entry)
     for name, levels in entry.factors.items():
         if not isinstance(levels, LabelEntry):
             yield from _check_levels(name, levels)
@@ -263,9 +260,19 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
         yield ("design" if "design" in entry.model_fields_set else "factors",), str(error)
 
 
+def _check_factors_of_loads(entry: CampaignFile) -> Iterator[Finding]:
+    """Factors of loads that features bring and the campaign lacks."""
+    for name in entry.factors:
+        load = load_of_factor(name)
+        if load is not None and entry.value_of(load.name) is None:
+            what = f"is of {load.name}, and this campaign has none; add {load.name}, or take it out"
+            yield ("factors", name), what
+
+
 def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterator[Finding]:
     """Whether CPUs are to go offline that hosts name for loads or interrupts, or that several hosts share."""
-    server = entry.users.server if entry.users and isinstance(entry.users.server, str) else None
+    load = named_load(entry)
+    server = None if load is None else planning_of(load).named_server(entry)
     concerned = {name: host for name, host in hosts.items() if server in (None, name)}
     for at, level in _asked(entry, NAME):
         yield from ((at, text) for text in _switched_off(level, concerned))
@@ -321,8 +328,8 @@ def _check_levels(name: str, levels: Sequence[str]) -> Iterator[Finding]:
 
 
 def _is_known(name: str) -> bool:
-    if is_of_users(name):
-        return name in USERS_FACTORS
+    if load := load_of_factor(name):
+        return name in planning_of(load).factor_names
     try:
         return not factors.of_hosts(name) or bool(factor_named(name))
     except LinewattError:
@@ -339,8 +346,8 @@ def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Sequence[i
         (1 if test.instances == AUTO else len(test.instances)) * len(test.streams) for test in tests
     )
     combinations = len(pairs) * len(entry.directions) * len(entry.families) * len(entry.networks)
-    if entry.users is not None and entry.soak is None:
-        per_pair, combinations = 1, len(entry.families)
+    if load := load_of_trials(entry):
+        per_pair, combinations = 1, planning_of(load).count_cases(entry)
     cases = per_pair * combinations * _count_settings(entry)
     if cases > MAX_CASES:
         yield ("tests",), f"make {cases} cases with all other lists; at most {MAX_CASES} are possible"
@@ -395,7 +402,7 @@ def check_secrets(campaign: Campaign) -> Iterator[Finding]:
 
 def check_meters(campaign: Campaign) -> Iterator[Finding]:
     """Sources whose readings would say nothing of a window."""
-    if campaign.soak is not None:
+    if not campaign.has_trials:
         return
     for host, sources in campaign.power.items():
         for name, source in sources.items():

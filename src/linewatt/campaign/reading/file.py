@@ -32,6 +32,7 @@ from linewatt.campaign.entries.networks import as_entry, check_network_names, na
 from linewatt.campaign.entries.pairs import parse_pair
 from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
+    CAMPAIGN_FILE,
     CampaignFile,
     HostEntry,
     TestEntry,
@@ -41,21 +42,15 @@ from linewatt.campaign.entries.schema import (
 )
 from linewatt.campaign.entries.search import check_search, instance_search_of, search_of
 from linewatt.campaign.entries.trials import TrialsEntry, most_trials
-from linewatt.campaign.entries.users import (
-    ServerEntry,
-    UsersEntry,
-    check_soak,
-    named_hosts,
-    soak_of,
-    users_of,
-)
+from linewatt.campaign.feature_keys import values_of
+from linewatt.campaign.feature_load import load_of_trials, named_load, planning_of
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.planning.cases import impossible
 from linewatt.campaign.planning.idle import default_s
 from linewatt.campaign.reading import checks
 from linewatt.campaign.reading.checks import check_meters, check_secrets
 from linewatt.campaign.reading.groups import Entry, check_groups, hosts_of
-from linewatt.campaign.reading.hosts import Hosts, Locator, hosts_of_file, path_text, power_of, spec_of
+from linewatt.campaign.reading.hosts import Hosts, Locator, hosts_of_file, power_of, spec_of
 from linewatt.campaign.reading.named_files import (
     check_hooks,
     check_host_files,
@@ -65,8 +60,6 @@ from linewatt.campaign.reading.named_files import (
     resolve,
 )
 from linewatt.campaign.reading.ways import check_used
-from linewatt.campaign.users.experiment import check_experiment
-from linewatt.campaign.users.soak import BestOf
 from linewatt.core.feature import power_source_keys
 from linewatt.document import Document, read_yaml
 from linewatt.hosts.base import HostSpec
@@ -132,8 +125,8 @@ class _Asked:
 
 def _entry(value: dict[str, Any], locate: Locator) -> CampaignFile:
     """Raises InvalidInput."""
-    raise_first(find_problems(CampaignFile, value, (), locate), locate.document.file)
-    entry = CampaignFile.model_validate(value)
+    raise_first(find_problems(CAMPAIGN_FILE, value, (), locate), locate.document.file)
+    entry = CAMPAIGN_FILE.model_validate(value)
     _refuse(check_energy(entry), locate)
     return _with_sweep(entry)
 
@@ -143,7 +136,7 @@ def _asked(entry: CampaignFile, listed: tuple[Entry, ...] | None, hosts: Hosts) 
     pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
     groups = tuple(one for one in listed or () if isinstance(one, Group)) if entry.tests else ()
     tests = tuple(_test(entry, test) for test in entry.tests)
-    taking_part = named_hosts(entry.users).union(*pairs, *map(hosts_of, groups))
+    taking_part = _hosts_of_keys(entry).union(*pairs, *map(hosts_of, groups))
     used = {name: host for name, host in hosts.entries.items() if name in taking_part}
     return _Asked(entry, listed, hosts, pairs, groups, tests, used)
 
@@ -152,8 +145,8 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     """What is wrong with it; ``base``: from where the files that it names are looked for."""
     entry, listed, hosts, tests, used = asked.entry, asked.listed, asked.hosts, asked.tests, asked.used
     yield from checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)])
-    yield from check_soak(entry, hosts.names)
-    yield from check_experiment(entry, hosts.names)
+    for key in entry.written_keys:
+        yield from key.load(key.problems_path)(entry, hosts.names, used)
     yield from check_groups(entry, listed or (), used, tests)
     yield from checks.check_data_ports(entry, used, asked.pairs)
     yield from checks.check_hosts(used, explicit_pinning=entry.placement == "pinned")
@@ -164,7 +157,6 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     yield from checks.check_online(entry, used)
     yield from checks.check_irqbalance(entry)
     yield from check_network_names(entry.networks)
-    yield from checks.check_profile(entry)
     yield from check_rest(entry)
     flows = [1] * len(asked.pairs) + [len(one.flows) for one in asked.groups]
     yield from checks.check_size(entry, tests, flows)
@@ -172,9 +164,9 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     yield from _check_possible(entry, tests)
     yield from check_network_files(entry.networks, base)
     sources = [source for host in used.values() for source in host.power.values()]
-    for key in power_source_keys():
-        if any(getattr(source, key.key) is not None for source in sources):
-            yield from key.load(key.problems_path)(entry, used, hosts.base)
+    for source_key in power_source_keys():
+        if any(getattr(source, source_key.key) is not None for source in sources):
+            yield from source_key.load(source_key.problems_path)(entry, used, hosts.base)
     yield from check_host_files(used, hosts.base, secrets=will_connect)
     if will_connect:
         yield from check_ssh_files(used, hosts.base)
@@ -201,9 +193,14 @@ def _problems(findings: Iterable[checks.Finding], locate: Locator) -> list[Probl
 
 def _named(entry: CampaignFile, listed: Sequence[Entry] | None) -> set[str] | None:
     """The hosts that a file names; ``None``: all that there are."""
-    if listed is None and (entry.tests or entry.users is None):
+    if listed is None and (entry.tests or not any(key.hosts_path for key in entry.written_keys)):
         return None
-    return named_hosts(entry.users).union(*map(hosts_of, listed or ()))
+    return _hosts_of_keys(entry).union(*map(hosts_of, listed or ()))
+
+
+def _hosts_of_keys(entry: CampaignFile) -> set[str]:
+    """The hosts that keys of features have take part."""
+    return {name for key in entry.written_keys if key.hosts_path for name in key.load(key.hosts_path)(entry)}
 
 
 def _pairs(listed: Sequence[Entry] | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
@@ -260,12 +257,12 @@ def _campaign(asked: _Asked, document: Document) -> Campaign:
     entry, hosts, tests, used = asked.entry, asked.hosts, asked.tests, tuple(asked.used)
     specs = {name: spec_of(name, host, hosts.base) for name, host in hosts.entries.items()}
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
-    users = users_of(entry.users, _password_file(entry.users, hosts.base))
-    server = users.server_host if users else None
+    load = named_load(entry)
+    server = None if load is None else planning_of(load).named_server(entry)
     taking_part = {name: factors.shown(specs[name], settings.items(), server) for name in used}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
-    of_users = entry.users is not None and entry.soak is None
-    placement: Policy = entry.placement or ("none" if of_users else "pinned" if names_cpus else "auto")
+    own_load = load_of_trials(entry) is not None
+    placement: Policy = entry.placement or ("none" if own_load else "pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
     parts = _parts(hosts, taking_part)
     return Campaign(
@@ -286,9 +283,7 @@ def _campaign(asked: _Asked, document: Document) -> Campaign:
         load_levels=tuple(level / 100 for level in entry.load_levels),
         factors=_levels(entry),
         labels=_labels(entry),
-        soak=soak_of(entry.soak),
-        best_of=None if entry.best_of is None else BestOf(entry.best_of),
-        users=users,
+        feature_values=values_of(entry, hosts.base),
         search=search_of(entry.search, tests),
         energy=sweep_of(entry.energy),
         instance_search=instance_search_of(
@@ -317,7 +312,7 @@ def _cpu_counts(hosts: Mapping[str, HostSpec]) -> Iterator[int]:
 
 _AS_WRITTEN = (
     *("name", "description", "directions", "families", "order", "seed", "design"),
-    *("concurrent_pairs", "smt", "steer", "load", "profile"),
+    *("concurrent_pairs", "smt", "steer", "load"),
 )
 
 
@@ -375,11 +370,6 @@ def _labels(entry: CampaignFile) -> dict[str, Label]:
         for name, one in entry.factors.items()
         if isinstance(one, LabelEntry)
     }
-
-
-def _password_file(users: UsersEntry | None, base: Path) -> str | None:
-    own = users.server if users is not None else None
-    return path_text(base, own.password_file) if isinstance(own, ServerEntry) else None
 
 
 def _levels(entry: CampaignFile) -> dict[str, tuple[str, ...]]:

@@ -42,7 +42,7 @@ def check_groups(
         return
     several = [name for one in listed if isinstance(one, Group) for name in hosts_of(one)]
     for wrong, what in (
-        (entry.soak is not None or entry.users is not None, "soaks and users"),
+        (bool(entry.load_keys), " and ".join(entry.load_keys)),
         (entry.load != DEFAULT, f"load: {entry.load}"),
         (any(test.rate_bps == AUTO for test in tests), "rate: auto"),
         (any(test.instances == AUTO for test in tests), "instances: auto"),

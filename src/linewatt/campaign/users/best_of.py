@@ -10,6 +10,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.users import factors as users_factors
 from linewatt.campaign.users.factors import is_of_users
 from linewatt.campaign.users.soak import BestOf
+from linewatt.campaign.users.users import KEY, users_in
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
@@ -27,28 +28,29 @@ def with_best(campaign: Campaign, best: BestOf) -> Campaign:
     together = {**campaign.settings, **of_hosts}
     if together.get(factors.IRQBALANCE) == factors.RUNNING and factors.IRQ_AFFINITY in together:
         raise InvalidInput(_line(best.result, factors.MOVES_AWAY))
-    users = campaign.users and users_factors.applied(campaign.users, setting)
+    users = users_in(campaign)
+    users = users and users_factors.applied(users, setting)
     if users is not None and users.users < len(users.clients):
         raise InvalidInput(
             _line(best.result, f"{users.users} users cannot be on {len(users.clients)} clients")
         )
     hosts = {
-        name: factors.shown(spec, of_hosts.items(), campaign.users_server)
+        name: factors.shown(spec, of_hosts.items(), campaign.server_host)
         for name, spec in campaign.hosts.items()
     }
     return replace(
         campaign,
-        users=users,
+        feature_values={**campaign.feature_values, **({KEY: users} if users else {}), "best_of": best},
         hosts=hosts,
         settings=together,
-        best_of=best,
     )
 
 
 def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
     """Raises InvalidInput."""
+    users = users_in(campaign)
     if is_of_users(name):
-        if campaign.users is None or (campaign.users.server_host is None and ".vsftpd." in name):
+        if users is None or (users.server_host is None and ".vsftpd." in name):
             raise InvalidInput(_line(result, f"{name}={level} is of users of a server that linewatt starts"))
         return
     if not factors.of_hosts(name):
@@ -58,7 +60,7 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
         text = f"{name}={level}, and settings have {own}; take {name} out of settings"
         raise InvalidInput(_line(result, text))
     for spec in campaign.hosts.values() if name == NAME and level != ALL else ():
-        if not factors.at_host([(name, level)], spec.name, campaign.users_server):
+        if not factors.at_host([(name, level)], spec.name, campaign.server_host):
             continue
         if spec.lab is not None and spec.cpus:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))

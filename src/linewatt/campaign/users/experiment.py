@@ -12,8 +12,8 @@ from linewatt.campaign.entries.networks import BARE
 from linewatt.campaign.entries.schema import CampaignFile, levels_of
 from linewatt.campaign.entries.users import ServerEntry, UsersEntry, check_users, groups_of
 from linewatt.campaign.factors import ZEROCOPY
-from linewatt.campaign.users.factors import PREFIX, SPREAD, START, USERS, is_of_users, value_of
-from linewatt.document import KeyPath
+from linewatt.campaign.users.factors import PREFIX, SPREAD, START, USERS, value_of
+from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import LinewattError
 from linewatt.loads.registry import of_prefix
 
@@ -23,16 +23,14 @@ _OF_TESTS = (
 )
 
 
-def check_experiment(entry: CampaignFile, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
-    """What contradicts itself where users are the load of trials, and factors of users without any."""
-    users = entry.users
-    if users is None or entry.soak is not None:
-        for name in entry.factors:
-            if is_of_users(name) and users is None:
-                yield ("factors", name), "is of users, and this campaign has none; add users, or take it out"
-        return
+def check_experiment(
+    entry: CampaignFile, users: UsersEntry, known: Collection[str]
+) -> Iterator[tuple[KeyPath, str]]:
+    """Users as the load of trials."""
     if not entry.factors:
-        return  # told by check_soak
+        text = 'is missing; say how long users work, such as "48h", or name factors to vary in trials'
+        yield ("soak",), AboutKey(text)
+        return
     yield from _of_tests(entry)
     if entry.networks != (BARE,):
         yield ("networks",), "an experiment on users has bare interfaces; take it out"

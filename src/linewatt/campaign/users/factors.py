@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from linewatt.campaign.design import Setting
 from linewatt.campaign.entries.users import GetEntry, PutEntry, UsersEntry
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.users.soak import OwnServer, Users
+from linewatt.campaign.users.users import OwnServer, Users
 from linewatt.errors import InvalidInput
 from linewatt.loads.users import server_vsftpd
 

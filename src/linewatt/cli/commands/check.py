@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.commands.plan import with_best_of
+from linewatt.cli.commands.plan import with_stored
 from linewatt.cli.options import File, Hosts, Results
 from linewatt.cli.output import RESULTS, print_json, put, say
 
@@ -50,7 +50,7 @@ def check_command(
 
     from linewatt.campaign.reading.file import load
 
-    campaign = with_best_of(load(file, hosts, will_connect=True), results)
+    campaign = with_stored(load(file, hosts, will_connect=True), results)
     checks, fixed, journal = asyncio.run(_checked(campaign, results, fix, allow_commands))
     if as_json:
         print_json(document(campaign, checks, fixed, journal))
@@ -128,9 +128,9 @@ def lines(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
 
 
 def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
-    from linewatt.engine.readiness.readiness import TITLES, worst
+    from linewatt.engine.readiness.readiness import titles, worst
 
-    names = list(TITLES)
+    names = list(titles())
     width = min(NAME_WIDTH, max(4, *(len(name) for name in campaign.hosts))) + 2
     for line in (0, 1):
         cells = [f"{name:<{2 * COLUMN}}" for name in names[line::2]]
@@ -145,24 +145,24 @@ def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
 
 def _findings(checks: Sequence[Check], word: str) -> Iterator[str]:
     """One paragraph each; what several hosts share is said once."""
-    from linewatt.engine.readiness.readiness import TITLES
+    from linewatt.engine.readiness.readiness import titles
 
     alike: dict[tuple[str, str, str], list[str]] = {}
     for check in checks:
         alike.setdefault((check.name, check.found, check.advice), []).append(check.host)
     for (name, found, advice), hosts in alike.items():
-        yield from _wrapped(f"{word}  {_some(hosts)}: {TITLES.get(name, name)}: {found}", "    ")
+        yield from _wrapped(f"{word}  {_some(hosts)}: {titles().get(name, name)}: {found}", "    ")
         if advice:
             yield from _wrapped(f"    do: {advice}", "        ")
 
 
 def _unknown(checks: Sequence[Check]) -> Iterator[str]:
     """One line a host: it may be all right."""
-    from linewatt.engine.readiness.readiness import TITLES
+    from linewatt.engine.readiness.readiness import titles
 
     said: dict[str, list[str]] = {}
     for check in checks:
-        text = f"{TITLES.get(check.name, check.name)}: {check.found}"
+        text = f"{titles().get(check.name, check.name)}: {check.found}"
         said.setdefault(check.host, []).append(f"{text} ({check.advice})" if check.advice else text)
     alike: dict[str, list[str]] = {}
     for host, texts in said.items():

@@ -120,11 +120,12 @@ def compare(  # noqa: PLR0913 - one parameter an option
     form = form_of(form, as_json=as_json, as_csv=as_csv)
     if profile and (form not in (None, "json") or full or factor or fail_on or metric or allow):
         raise InvalidInput("--profile: goes with --by, --base, --json and --output alone")
+    from linewatt.analysis.comparison.comparable import CODES
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.commands.show import checked_target
     from linewatt.report.comparison.factor import parse_factor
-    from linewatt.report.comparison.of_results import compared, compared_by_kind, of_soaks
+    from linewatt.report.comparison.of_results import compared, compared_by_kind, run_kind_of
     from linewatt.report.comparison.sides import kept
     from linewatt.store.read import readable
 
@@ -141,13 +142,14 @@ def compare(  # noqa: PLR0913 - one parameter an option
             _print_kind_comparison(comparison, as_json=as_json, as_csv=as_csv)
             return
         loaded = [[(path, kept(path)) for path in side] for side in paths]
-        soaks = of_soaks(loaded, by)
+        run_kind = run_kind_of(loaded, by)
         if profile:
-            if soaks:
-                raise InvalidInput("--profile: soaks have no profiles, which are of cases")
+            if run_kind:
+                raise InvalidInput(f"--profile: {run_kind.name}s have no profiles, which are of cases")
             _compare_profiles(loaded, by, hosts or base, target, as_json=as_json)
             return
-        options = Options(by, matters, metrics, _allowed(allow, of_soaks=soaks))
+        allowed = chosen("--allow", allow, run_kind.codes if run_kind else CODES)
+        options = Options(by, matters, metrics, allowed)
         found = compared(loaded, options, hosts or base)
         verdict = finding(found, named)
         if target is not None:
@@ -158,13 +160,6 @@ def compare(  # noqa: PLR0913 - one parameter an option
         print_comparison(found, verdict, named, form, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
-
-
-def _allowed(words: list[str] | None, *, of_soaks: bool) -> tuple[str, ...]:
-    """What may differ. Raises InvalidInput."""
-    from linewatt.analysis.comparison import comparable, jobs
-
-    return chosen("--allow", words, jobs.CODES if of_soaks else comparable.CODES)
 
 
 def chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
@@ -186,9 +181,7 @@ def _metrics(words: list[str] | None) -> tuple[str, ...]:
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
     """What ends with exit code 3. Raises InvalidInput where its metric is not compared."""
     from linewatt.analysis.comparison.compare import FAIL_ON
-    from linewatt.analysis.comparison.rows import METRICS
 
-    there = {response for name in metrics for response in METRICS[name]}
     if words is None:
         return ("slower",) if two and "throughput" in metrics else ()
     named = chosen("--fail-on", words, (*FAIL_ON, "any", NOTHING))
@@ -197,9 +190,9 @@ def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> t
             raise InvalidInput(f"--fail-on {NOTHING}: goes alone")
         return ()
     if "any" in named:
-        return tuple(name for name, own in FAIL_ON.items() if there.issuperset(own))
+        return tuple(name for name, group in FAIL_ON.items() if group in metrics)
     for name in named:
-        if not there.issuperset(FAIL_ON[name]):
+        if FAIL_ON[name] not in metrics:
             raise InvalidInput(f"--fail-on {name}: its metric is not among --metric {','.join(metrics)}")
     return named
 

@@ -15,6 +15,7 @@ from linewatt.cli.output import RESULTS, print_json, put
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
     from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
+    from linewatt.engine.plan_kinds import KindPlan
     from linewatt.hosts.base import HostSpec
     from linewatt.model import Case
     from linewatt.tuning.base import Change
@@ -40,59 +41,56 @@ def plan_command(
 
     from linewatt.campaign.planning import plan as planning
     from linewatt.campaign.planning.document import document
+    from linewatt.campaign.planning.plain import as_dict
     from linewatt.campaign.reading.file import load
     from linewatt.campaign.reading.sites import sites_of_files
+    from linewatt.engine.plan_kinds import plan_kind
 
-    campaign = with_best_of(load(file, hosts), results)
-    if campaign.soak is not None:
-        _plan_soak(campaign, as_json)
+    campaign = with_stored(load(file, hosts), results)
+    if kind := plan_kind(campaign):
+        _print_kind_plan(campaign, kind.plan(campaign, sites_of_files(campaign)), as_json)
         return
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
     planned = planning.plan(campaign, seed, sites_of_files(campaign))
     if as_json:
-        print_json(document(campaign, planned))
+        print_json(document(campaign, as_dict(planned)))
         return
     put("\n".join(_lines(campaign, planned, trials)))
 
 
-def with_best_of(campaign: Campaign, results: Path) -> Campaign:
-    """With the best setting of the stored experiment that a soak names. Raises InvalidInput."""
-    if campaign.best_of is None:
-        return campaign
-    from linewatt.engine.soak.best_of import resolved
+def with_stored(campaign: Campaign, results: Path) -> Campaign:
+    """With what its keys have looked up in stored results. Raises InvalidInput."""
+    from linewatt.campaign.resolving import resolved
 
     return resolved(campaign, results)
 
 
-def _plan_soak(campaign: Campaign, as_json: bool) -> None:
+def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> None:
+    """A plan that is none of trials."""
     from linewatt.campaign.planning.document import document
-    from linewatt.campaign.planning.soak_plan import plan_soak, said
-    from linewatt.campaign.reading.sites import sites_of_files
 
-    planned = plan_soak(campaign, sites_of_files(campaign))
     if as_json:
-        print_json(document(campaign, planned))
+        print_json(document(campaign, planned.document()))
         return
-    from linewatt.units import format_seconds
-
-    put(f"{campaign.name}: a soak of {format_seconds(planned.soak.duration_s)}")
-    put("\n".join(said(planned)) + "\n")
-    if planned.segments is not None:
-        put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
+    load_plan = planned.load_plan
+    put(f"{campaign.name}: {planned.headline}")
+    put("\n".join(planned.lines()) + "\n")
+    if load_plan is not None:
+        put("\n".join(_table(_without_constants(list(_case_rows(load_plan))))) + "\n")
     put("\n".join(_host_lines(campaign)))
-    put("\n".join(_change_lines(campaign, planned.changes, planned.rounds)))
+    put("\n".join(_change_lines(campaign, planned.changes, load_plan.rounds if load_plan else ())))
 
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield f"{campaign.name}: {_headline(campaign, planned)}; {_duration(planned)}"
-    yield from users_lines(campaign)
+    yield from _feature_load_lines(campaign)
     yield ""
     rows = _trial_rows(planned) if trials else _case_rows(planned)
     yield from _table(_without_constants(list(rows)))
     yield ""
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
-    yield from _profile_lines(campaign, planned)
+    yield from _further_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
     yield from _change_lines(campaign, planned.changes, planned.rounds)
     yield from _port_lines(campaign)
@@ -102,14 +100,13 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def users_lines(campaign: Campaign) -> Iterator[str]:
-    """What users do in trials of theirs, where no factor says otherwise."""
-    from linewatt.campaign.planning.soak_plan import of_users
+def _feature_load_lines(campaign: Campaign) -> Iterator[str]:
+    """What the load of trials is that a feature brings, where no factor says otherwise."""
+    from linewatt.campaign.feature_load import planning_of
 
-    if campaign.varies_users and campaign.users is not None:
-        yield from of_users(campaign.users)
-        yield "each trial has a server and users of its own; what a factor varies is as the case says"
-        yield from _places_of_factors(campaign, campaign.users.server_host)
+    if campaign.feature_load is not None:
+        yield from planning_of(campaign.feature_load).lines(campaign)
+        yield from _places_of_factors(campaign, campaign.server_host)
 
 
 def _places_of_factors(campaign: Campaign, server: str | None) -> Iterator[str]:
@@ -146,14 +143,16 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
     )
 
 
-def _profile_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
+def _further_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
     """The trials that no figure is made of."""
+    from linewatt.campaign.planning.further import further_plans
     from linewatt.units import format_seconds
 
-    if planned.profiles:
+    plans = further_plans(campaign)
+    for name, rounds in planned.further.items():
         yield (
-            f"profiles: {_count(len(planned.profiles), 'more trial')} of {format_seconds(campaign.load_s)}, "
-            "after all others and part of no figure, with perf record on app and IRQ CPUs of both ends"
+            f"{name}: {_count(len(rounds), 'more trial')} of {format_seconds(campaign.load_s)}, "
+            f"after all others and part of no figure, {plans[name].beside}"
         )
 
 
@@ -356,7 +355,7 @@ def _instances(case: Case) -> str:
 
 
 def _case_columns(case: Case) -> dict[str, str]:
-    if case.of_users:
+    if not case.of_processes:
         clients = ", ".join(name for name in case.hosts if name != case.receiver)
         who = {"clients": clients, "server": case.receiver}
         return {**dict(case.factors), **who, "family": case.family}
@@ -376,7 +375,7 @@ def _case_columns(case: Case) -> dict[str, str]:
 
 def _place_columns(case: Case, placements: Sequence[tuple[PlannedInstance, ...]]) -> dict[str, str]:
     """CPUs and ports; a case whose trials alternate between two ranges of ports shows both."""
-    if case.of_users:
+    if not case.of_processes:
         return {}
     first = placements[0]
     return {

@@ -49,19 +49,21 @@ def prepare_command(
     import asyncio
 
     from linewatt.campaign.reading.file import load
+    from linewatt.campaign.users.users import users_in
     from linewatt.engine.soak.clients import prepare as engine
     from linewatt.engine.soak.clients.prepare_parcel import Wheelhouse
 
     if remove and wheelhouse is not None:
         raise InvalidInput("--remove needs no --wheelhouse; leave one out")
     campaign = load(file, hosts, will_connect=True)
-    if campaign.users is None:
+    users = users_in(campaign)
+    if users is None:
         raise InvalidInput(
             f"{file}: has no users, so its hosts need nothing of this; add users: or do not prepare"
         )
-    specs = [campaign.hosts[name] for name in campaign.users.clients]
+    specs = [campaign.hosts[name] for name in users.clients]
     wheels = None if wheelhouse is None else Wheelhouse(wheelhouse)
-    act = engine.remove(specs) if remove else engine.prepare(specs, campaign.users.python, wheels)
+    act = engine.remove(specs) if remove else engine.prepare(specs, users.python, wheels)
     done = asyncio.run(act)
     if as_json:
         print_json(document(campaign.name, done))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from linewatt.cli.commands.plan import with_best_of
+from linewatt.cli.commands.plan import with_stored
 from linewatt.cli.options import File, Hosts, Results, Wanted
 from linewatt.cli.output import RESULTS, can_be_made, print_json, results_there, say
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
     from linewatt.campaign.planning.plan import Plan
     from linewatt.engine.events import Ended, Event, OnEvent, Started
+    from linewatt.engine.plan_kinds import KindPlan
     from linewatt.store.read import Result
 
 T = TypeVar("T")
@@ -48,13 +49,14 @@ def run(
     from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.planning.programs import refuse_listed
     from linewatt.campaign.reading.file import load
+    from linewatt.engine.plan_kinds import plan_kind
 
-    campaign = with_best_of(load(file, hosts, will_connect=True), results)
+    campaign = with_stored(load(file, hosts, will_connect=True), results)
     if not allow_commands:
         refuse_listed(campaign)
     can_be_stored(results)
-    if campaign.soak is not None:
-        _soak(campaign, None, results, as_json, wait=wait)
+    if kind := plan_kind(campaign):
+        _run_kind(campaign, kind.plan(campaign), None, results, as_json, wait=wait)
         return
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
     _finish(*execute(campaign, plan(campaign, seed), None, results, as_json, wait=wait), results, as_json)
@@ -83,6 +85,8 @@ def resume(
     from linewatt.campaign.planning.plain import as_dict
     from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.planning.programs import programs, refuse
+    from linewatt.engine.further import lacking
+    from linewatt.engine.plan_kinds import plan_kind
     from linewatt.errors import StoreError
     from linewatt.store.read import find, load, readable
 
@@ -103,24 +107,17 @@ def resume(
         if not allow_commands:
             refuse(programs(campaign), f"{result.id}: its stored campaign")
         campaign = _with_edits(campaign, result, results)
-        planned = None if campaign.soak is not None else plan(campaign, result.manifest.seed or 0)
-        if planned is not None:
+        kind = plan_kind(campaign)
+        if kind is None:
+            planned = plan(campaign, result.manifest.seed or 0)
             _check_plan(as_dict(planned), result)
-    if planned is None:
-        _soak(campaign, result, results, as_json, wait=wait)
+    if kind is not None:
+        _run_kind(campaign, kind.plan(campaign), result, results, as_json, wait=wait)
         return
-    if result.complete and not _lacks_profiles(planned, result):
+    if result.complete and not lacking(result.path, planned.further):
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
     _finish(*execute(campaign, planned, result, results, as_json, wait=wait), results, as_json)
-
-
-def _lacks_profiles(planned: Plan, result: Result) -> bool:
-    """Whether profiles were planned that are not stored."""
-    from linewatt.store.profiles import numbers
-
-    asked = {trial.number for round_ in planned.profiles for trial in round_.trials}
-    return bool(asked - numbers(result.path))
 
 
 MOST_DIFFERENCES = 5
@@ -134,7 +131,7 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     """
     from linewatt.campaign import stored
     from linewatt.campaign.reading.file import load
-    from linewatt.engine.soak.best_of import resolved
+    from linewatt.campaign.resolving import resolved
     from linewatt.errors import InvalidInput
     from linewatt.foreign import one_line
 
@@ -143,7 +140,7 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     used = f"{result.id} continues the campaign as it was stored; linewatt run begins one with the file"
     written = result.manifest.asked.written
     try:
-        now = resolved(load(campaign.path, campaign.inventory), results, written.get("best_of"))
+        now = resolved(load(campaign.path, campaign.inventory), results, written)
     except InvalidInput as error:
         say(f"note: {error}; {used}")
         return campaign
@@ -304,32 +301,36 @@ def _check_plan(planned: dict[str, Any], result: Result) -> None:
         )
 
 
-def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: bool, *, wait: bool) -> None:
-    """Run a soak, or what is left of one, and show what came of it."""
+def _run_kind(
+    campaign: Campaign,
+    planned: KindPlan,
+    result: Result | None,
+    results: Path,
+    as_json: bool,
+    *,
+    wait: bool,
+) -> None:
+    """Run a plan that is none of trials, or what is left of it, and show what came of it."""
     import json
 
-    from linewatt.campaign.planning.soak_plan import as_dict, plan_soak
     from linewatt.cli.commands.show import show
     from linewatt.cli.progress import chosen
     from linewatt.engine.live.secrets import open_files
     from linewatt.engine.run import Places
-    from linewatt.engine.soak.run import SoakRun
     from linewatt.hosts.journal.journal import state_dir
 
-    planned = plan_soak(campaign)
     if result is not None:
-        _check_plan(json.loads(json.dumps(as_dict(planned))), result)
+        _check_plan(json.loads(json.dumps(planned.document())), result)
     with chosen(as_json) as progress:
         if not as_json:
-            best = () if planned.best_of is None else planned.best_of.said()
-            for note in (*best, *open_files(campaign)):
+            for note in (*planned.notes(), *open_files(campaign)):
                 say(f"note: {note}")
         heard = _Heard(progress)
-        one = SoakRun(campaign, planned, Places(results, state_dir()), heard, waits=wait)
-        ended = heard.until_done(one.start() if result is None else one.resume(result))
+        run_of_plan = planned.run(Places(results, state_dir()), heard, waits=wait)
+        ended = heard.until_done(run_of_plan.start() if result is None else run_of_plan.resume(result))
     if not as_json:
         show(ended.id, results)
-    if ended.remaining_s or heard.left_changed:
+    if not ended.is_complete or heard.left_changed:
         raise typer.Exit(1)
 
 
@@ -354,7 +355,7 @@ def _finish(ended: Ended, left_changed: bool, results: Path, as_json: bool) -> N
         from linewatt.cli.commands.show import show
 
         show(ended.id, results)
-    if ended.failed or ended.pending or left_changed:
+    if not ended.is_complete or left_changed:
         raise typer.Exit(1)
 
 

@@ -30,7 +30,7 @@ OF_THE_ANSWER = (
     "linewatt.analysis.comparison.differences",
     "linewatt.report.machine.environment",
     "linewatt.analysis.comparison.effects",
-    "linewatt.store.profiles",
+    "linewatt.store.further",
     "linewatt.report.trials.digest",
     "linewatt.report.trials.subject",
     "linewatt.report.trials.answer.first_screen",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passwords of power sources, looked up once on the controller before any host is touched.
+"""Passwords, looked up once on the controller before any host is touched.
 
 They go from here to the session that needs them, and nowhere else: not into a result, a log or an argument.
 A variable that held one is taken out of the environment, which every process inherits that is started here.
@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.users.soak import OtherServer
+from linewatt.core.feature import feature_functions
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.sensors.power.base import PowerConfig, Secret
@@ -36,16 +36,6 @@ def passwords(campaign: Campaign) -> Passwords:
     }
 
 
-def server_password(campaign: Campaign) -> str | None:
-    """That of a file server that is there already. Raises InvalidInput where it is named and not there."""
-    server = campaign.users.server if campaign.users is not None else None
-    if not isinstance(server, OtherServer):
-        return None
-    if server.password_file is not None:
-        return _from_file("users.server", Path(server.password_file))
-    return None if server.password_env is None else _from_environment("users.server", server.password_env)
-
-
 def open_files(campaign: Campaign) -> list[str]:
     """Notes on password files that every user of this machine can read."""
     named = []
@@ -54,9 +44,8 @@ def open_files(campaign: Campaign) -> list[str]:
             cfg = source.cfg
             if isinstance(cfg, Secret) and cfg.password_file is not None:
                 named.append((f"hosts.{host}.power.{name}", Path(cfg.password_file).expanduser()))
-    server = campaign.users.server if campaign.users is not None else None
-    if isinstance(server, OtherServer) and server.password_file is not None:
-        named.append(("users.server", Path(server.password_file)))
+    for files_of in feature_functions("password_files"):
+        named += files_of(campaign)
     return [
         f"{where}.password_file: every user of this machine can read {path}; chmod o= {quote(str(path))}"
         for where, path in named
@@ -71,7 +60,8 @@ def _is_open(path: Path) -> bool:
         return False
 
 
-def _from_environment(where: str, name: str) -> str:
+def password_from_environment(where: str, name: str) -> str:
+    """The variable's value, which is taken out of the environment. Raises InvalidInput."""
     value = os.environ.get(name, _TAKEN.get(name))
     if not value:
         raise InvalidInput(f"{where}.password_env: {name} is not set here; export it first")
@@ -84,15 +74,16 @@ def _password(where: str, cfg: PowerConfig) -> str | None:
     if not isinstance(cfg, Secret):
         return None
     if cfg.password_env is not None:
-        return _from_environment(where, cfg.password_env)
+        return password_from_environment(where, cfg.password_env)
     if cfg.password_file is not None:
-        return _from_file(where, Path(cfg.password_file).expanduser())
+        return password_from_file(where, Path(cfg.password_file).expanduser())
     if cfg.password_keyring is not None:
         return _from_keyring(where, cfg.password_keyring)
     return None
 
 
-def _from_file(where: str, path: Path) -> str:
+def password_from_file(where: str, path: Path) -> str:
+    """The first line of a file. Raises InvalidInput."""
     try:
         value = read_bytes(path, MOST_BYTES).decode("utf-8").partition("\n")[0].rstrip("\r")
     except OSError as error:

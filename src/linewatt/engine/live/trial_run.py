@@ -95,7 +95,7 @@ class TrialRun:
 
 def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | None) -> TrialRun:
     """What the pairs of a group left behind as one trial; ``line`` is that of all of them together."""
-    if not planned.flows or planned.case.of_users:  # users of all clients are one run
+    if not planned.flows or not planned.case.of_processes:  # a load of a feature is one run on all hosts
         return runs[0]
     each_way = planned.case.shape == "both-ways"  # a slot carries as much each way
     return TrialRun(

@@ -133,15 +133,15 @@ def account(
     cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
 ) -> Account | Missing:
     """The account of one end's host, or why there is none."""
-    of_users = cut.run.planned.case.of_users
-    if not instances and not of_users:
+    of_processes = cut.run.planned.case.of_processes
+    if not instances and of_processes:
         return Missing("no load ran")
     spec = cut.spec(end.host)
     if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
         return Missing("other pairs may load its CPUs at the same time")
     together = on_one_machine(cut, ends, end)
     loads = [load_cores(one) for one in together]
-    if of_users and None in loads:
+    if not of_processes and None in loads:
         return Missing("what the server's sessions used is not told apart from others")
     shares: dict[int, CpuShares | None] = {}
     for one in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
@@ -152,7 +152,7 @@ def account(
         return Missing(end.reasons.get("cpu_cores", "its CPU use is not known"))
     if None in loads:
         return Missing("the load does not say what it used")
-    placed = None if of_users else _placed(cut.run.planned.case, instances, together)
+    placed = _placed(cut.run.planned.case, instances, together) if of_processes else None
     irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
     others = {process.tid: process for one in together for process in one.other_processes}.values()
     tasks = {

@@ -87,7 +87,7 @@ class Cut:
     def spec(self, host: str) -> HostSpec:
         """A host with the CPUs that were online, and to take its receive work, in this trial."""
         planned = self.run.planned
-        server = planned.case.receiver or None if planned.case.of_users else None
+        server = None if planned.case.of_processes else planned.case.receiver or None
         found = shown(self.setup.hosts[host], planned.case.factors, server)
         return replace(found, irq_cpus=planned.irq_cpus(host))
 

@@ -18,12 +18,12 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.accounts import cores_between, nice_value, waited_ratio, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
+from linewatt.engine.measuring.feature_load import measuring_of
 from linewatt.engine.measuring.flags import Check, flags
 from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.thermal import with_thermal
-from linewatt.engine.measuring.users import done_in, users_flags, users_rates, users_series, users_window
 from linewatt.engine.measuring.window import EndRun, common_window, count, place, total_rates
 from linewatt.errors import NobodyCame, ParseError
 from linewatt.foreign import understood
@@ -94,7 +94,9 @@ def measure(
     dead = dead or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
-    return Measured(trial, (*sensed, *load_series(run, runs, load.name), *users_series(run)), raw)
+    measuring = measuring_of(run.planned.case)
+    of_load = load_series(run, runs, load.name) if measuring is None else measuring.series(run)
+    return Measured(trial, (*sensed, *of_load), raw)
 
 
 def _because(dead: str | None, failure: str) -> str:
@@ -105,36 +107,12 @@ def _because(dead: str | None, failure: str) -> str:
 def _made(
     run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, load: Load, overhead_s: float
 ) -> tuple[list[InstanceRun], Window, Trial]:
-    if run.planned.case.of_users:
-        return [], *_of_users(run, readings, setup, overhead_s)
+    if measuring := measuring_of(run.planned.case):
+        return [], *measuring.measure(run, readings, setup, overhead_s)
     _complete(run)
     runs = [_instance_run(output, run, load) for output in run.outputs]
     window = _window(run, runs, setup)
     return runs, window, trial_of(Cut(run, runs, window, readings, setup), overhead_s)
-
-
-def _of_users(
-    run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, overhead_s: float
-) -> tuple[Window, Trial]:
-    """A trial whose load are users: what they moved both ways, and what that cost. Raises ParseError."""
-    case = run.planned.case
-    window = users_window(run, setup.omit_s, setup.window_s)
-    done = done_in(run, window, [name for name in case.hosts if name != case.receiver])
-    if not done.payload_bps:
-        raise ParseError(
-            f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
-        )
-    trial = trial_of(Cut(run, [], window, readings, setup, done.client_cores), overhead_s)
-    again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in trial.ends)
-    return window, replace(
-        trial,
-        throughput_bps=done.payload_bps,
-        throughput_se_bps=standard_error(users_rates(run.users, window)),
-        offered_bps=None,
-        flows=tuple(replace(one, users_bps=done.client_bps.get(one.sender)) for one in trial.flows),
-        retransmits=None if again is None else round(again),
-        flags=(*trial.flags, *users_flags(run, done, setup.hosts)),
-    )
 
 
 def _complete(run: TrialRun) -> None:
@@ -364,7 +342,7 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         one.output.planned.sender_cpu if own == "sender" else one.output.planned.receiver_cpu
         for one, own in there
     ]
-    own = [cut.users_cores.get(host)] if case.of_users else [load.load.cpu_cores for load in loads]
+    own = [load.load.cpu_cores for load in loads] if case.of_processes else [cut.users_cores.get(host)]
     readings, readback = cut.readings.get(host, ()), cut.readback(host)
     end = end_result(
         cut.spec(host),

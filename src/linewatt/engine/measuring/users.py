@@ -6,17 +6,23 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from linewatt.analysis.soak.figures import SATURATED
+from linewatt.analysis.cases.totals import whole_sum
+from linewatt.analysis.statistics import shapes
+from linewatt.analysis.statistics.steadiness import standard_error
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.trial_run import TrialRun, UsersReport
+from linewatt.engine.measuring.checks.steadiness import of_shape
+from linewatt.engine.measuring.cut import Cut, Setup
+from linewatt.engine.measuring.measure import trial_of
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
 from linewatt.findings.limits import REACHED
-from linewatt.findings.soak import CHANCE, KEPT_OUT, MANY_FAILED
+from linewatt.findings.users import CHANCE, KEPT_OUT, MANY_FAILED, SATURATED
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.users.decisions import RETRY_LAST_S
-from linewatt.model import Channel, Flag, Sample, Window
+from linewatt.model import Channel, Flag, Sample, Trial, Window
 from linewatt.store.samples import Series
 
 SOURCE = "users"
@@ -151,3 +157,45 @@ def users_series(run: TrialRun) -> Iterator[Series]:
             if one.host == host and one.end_s > one.start_s
         ]
         yield Series(host, SOURCE, {name: Channel(name, "bit/s", "mean", "host")}, samples)
+
+
+def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
+    """What the reports of all users say together. Few low intervals are no event: files end, users think."""
+    shape = shapes.shape(rates)
+    return [] if isinstance(shape, shapes.Lows) else of_shape(shape, len(rates), window)
+
+
+class UsersMeasuring:
+    """Keeps to :class:`~linewatt.engine.measuring.feature_load.LoadMeasuring`."""
+
+    def measure(
+        self, run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, overhead_s: float
+    ) -> tuple[Window, Trial]:
+        """What users moved both ways, and what that cost. Raises ParseError."""
+        case = run.planned.case
+        window = users_window(run, setup.omit_s, setup.window_s)
+        done = done_in(run, window, [name for name in case.hosts if name != case.receiver])
+        if not done.payload_bps:
+            raise ParseError(
+                f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
+            )
+        trial = trial_of(Cut(run, [], window, readings, setup, done.client_cores), overhead_s)
+        again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in trial.ends)
+        return window, replace(
+            trial,
+            throughput_bps=done.payload_bps,
+            throughput_se_bps=standard_error(users_rates(run.users, window)),
+            offered_bps=None,
+            flows=tuple(replace(flow, users_bps=done.client_bps.get(flow.sender)) for flow in trial.flows),
+            retransmits=None if again is None else round(again),
+            flags=(*trial.flags, *users_flags(run, done, setup.hosts)),
+        )
+
+    def unsteady(self, run: TrialRun, window: Window) -> list[Flag]:
+        return users_throughput(users_rates(run.users, window), window)
+
+    def series(self, run: TrialRun) -> Iterator[Series]:
+        return users_series(run)
+
+
+MEASURING = UsersMeasuring()

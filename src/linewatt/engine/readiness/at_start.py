@@ -34,7 +34,7 @@ def failures(
     changes: Iterable[Change],
 ) -> tuple[NotReady, ...]:
     """Failed checks in the order of the campaign's hosts; ``facts`` are those before any change."""
-    trials = () if campaign.varies_users else trials
+    trials = () if campaign.feature_load is not None else trials
     cases = tuple(dict.fromkeys(trial.case for trial in trials))
     wanted = wants(campaign, cases, trials, changes)
     answers = {

@@ -10,18 +10,20 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import PlannedTrial, plan
-from linewatt.campaign.planning.soak_plan import plan_soak
 from linewatt.campaign.reading.sites import read_topologies, site
-from linewatt.campaign.users.soak import OwnServer, Users
+from linewatt.core.feature import host_checks
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
+from linewatt.engine.plan_kinds import plan_kind
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
+from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.at_start import wants
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
@@ -35,10 +37,8 @@ from linewatt.engine.readiness.readiness import (
     Wants,
     without_name,
 )
-from linewatt.engine.soak import vsftpd_ground as ground
-from linewatt.engine.soak.clients import prepare
 from linewatt.engine.undo.leftover import leftovers
-from linewatt.errors import HostError, HostLost, InvalidInput, ParseError, WaitTimeout
+from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import contained, last_line
 from linewatt.hosts.base import Host
 from linewatt.hosts.facts import read as facts
@@ -46,13 +46,13 @@ from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.limits import Pace
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
-from linewatt.profiles import ability
 from linewatt.tuning.base import Change
 
 FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0
 
 T = TypeVar("T")
+AskHost = Callable[[AskedHost], Awaitable[Check | None]]
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """What a run would do on these hosts; of a soak with users alone no case."""
+    """What a run would do on these hosts; of a plan without tests no case."""
 
     cases: tuple[Case, ...] = ()
     trials: tuple[PlannedTrial, ...] = ()
@@ -127,8 +127,10 @@ class Checkup:
             checks += [check for name in answers for check in self._of_host(answers[name], answers)]
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
-            checks += filter(None, (await self._each(self._ask_users)).values())
-            checks += filter(None, (await self._each(self._ask_perf)).values())
+            for check in host_checks():
+                if check.campaign_key in self.campaign.feature_values:
+                    ask = partial(self._ask_feature, check.load())
+                    checks += filter(None, (await self._each(ask)).values())
             checks += readiness_host.power([*await power, *self._stream_answers(streams)])
         finally:
             power.cancel()
@@ -178,20 +180,10 @@ class Checkup:
     async def _ask_streams(self, host: Host) -> list[PowerAnswer]:
         return await checkup_power.ask_streams(self.campaign, host, allow_commands=self._allows)
 
-    async def _ask_users(self, host: Host) -> Check | None:
+    async def _ask_feature(self, ask: AskHost, host: Host) -> Check | None:
+        answer = self._found[host.spec.name]
         async with self._connector.few:
-            return await ready_for_users(host, self.campaign.users)
-
-    async def _ask_perf(self, host: Host) -> Check | None:
-        """What perf can do there; ``None``: nothing is to be profiled."""
-        if not self.campaign.profile:
-            return None
-        name = host.spec.name
-        known = self._found[name]
-        cpus = (*(host.spec.cpus or ()), *(known.facts["cpus"].get("online") or ()), 0)
-        root = known.root.granted is True
-        done = await host.run(ability.command(cpus[0]), timeout_s=LIVE_LIMIT_S, root=root)
-        return readiness_host.profile(name, ability.parse(done.stdout))
+            return await ask(AskedHost(host, self.campaign, answer.facts, answer.root.granted is True))
 
     def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:
         found = []
@@ -242,18 +234,19 @@ class Checkup:
 
 
 def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Planned:
-    """What a run would do, be it trials or a soak. Raises InvalidInput."""
+    """What a run would do, be it trials or a plan of a feature's kind. Raises InvalidInput."""
     further: tuple[Change, ...] = ()
-    if campaign.soak is None:
+    kind = plan_kind(campaign)
+    if kind is None:
         planned = plan(campaign, campaign.seed or 0, sites)
-        if campaign.varies_users:  # no load is asked for, and their own checks look at what they need
+        if campaign.feature_load is not None:  # its feature's checks look at what it needs
             own = {change for one in planned.rounds for change in one.changes}
             return _Planned(changes=frozenset(own.union(planned.changes)))
     else:
-        soak = plan_soak(campaign, sites)
-        if soak.segments is None:
-            return _Planned(changes=frozenset(soak.changes))
-        planned, further = soak.segments, soak.changes
+        kind_plan = kind.plan(campaign, sites)
+        if kind_plan.load_plan is None:
+            return _Planned(changes=frozenset(kind_plan.changes))
+        planned, further = kind_plan.load_plan, kind_plan.changes
     changes = {change for one in planned.rounds for change in one.changes}
     return _Planned(planned.cases, tuple(planned.trials), frozenset(changes.union(planned.changes, further)))
 
@@ -271,44 +264,3 @@ def _room(results: Path) -> tuple[int | None, int | None]:
         return disk, None
     memory = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     return disk, memory[0] if memory else None
-
-
-LIMIT_S = 10.0
-
-
-async def ready_for_users(host: Host, users: Users | None) -> Check | None:
-    """What this host is among the users; ``None``: it takes no part."""
-    name = host.spec.name
-    if users is None:
-        return None
-    if name in users.clients:
-        found = _client(host, users)
-    elif isinstance(users.server, OwnServer) and users.server.host == name:
-        found = _server(host, users.server)
-    else:
-        return None
-    try:
-        return Check(name, "users", "ok", await found)
-    except (HostLost, WaitTimeout) as error:
-        return Check(name, "users", "unknown", without_name(name, error))
-    except HostError as error:
-        what, _, advice = without_name(name, error).partition("; ")
-        return Check(name, "users", "fail", what, advice.removeprefix("run: "))
-
-
-async def _client(host: Host, users: Users) -> str:
-    if users.python is None:
-        return f"their environment is there: {(await prepare.environment(host)).python}"
-    return f"{(await prepare.given(host, users.python)).python} has what they need"
-
-
-async def _server(host: Host, server: OwnServer) -> str:
-    """Raises HostError saying what is missing."""
-    words = [server.folder, str(server.port)]
-    argv = ["bash", "-c", ground.LOOK, "linewatt", *words]
-    done = await host.run(argv, timeout_s=LIMIT_S, root=True)
-    if done.status and "uid " not in done.stdout:
-        raise HostError(last_line(done.stderr))
-    found = ground.ground(host.spec.name, done.stdout, server.folder, server.port)
-    room = f"{found.free_bytes / 1e9:.1f} GB in {found.folder}"
-    return f"{found.program}, port {server.port} is free, {room}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from linewatt.analysis.power.order import Shown
+from linewatt.core.feature import host_checks
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.facts.read import NOT_KNOWN, Facts, at_interface
@@ -42,12 +43,16 @@ TITLES: Mapping[str, str] = {
     "route": "route",
     "mtu": "packet size",
     "ports": "ports",
-    "users": "users",
     "power": "power",
-    "perf": "profiles",
     "undo": "earlier changes",
 }
-"""what each check is about, in the order of the table"""
+"""what each check of the core is about, in the order of the table"""
+
+
+def titles() -> dict[str, str]:
+    """The same with the checks of features, which stand before what earlier runs left."""
+    *first, last = TITLES.items()
+    return dict([*first, *((check.name, check.title) for check in host_checks()), last])
 
 
 @dataclass(frozen=True, slots=True)

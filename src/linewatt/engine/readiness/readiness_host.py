@@ -13,7 +13,6 @@ from linewatt.engine.undo.leftover import Leftover
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.findings.window import CLOCK_UNCERTAINTY_S
 from linewatt.loads.base import Load, LoadJob, Version, version_text
-from linewatt.profiles.ability import Ability
 
 LEAST_DISK_BYTES = 200 * 10**6
 ENOUGH_DISK_BYTES = 2 * 10**9
@@ -26,19 +25,6 @@ MPSTAT_MINIMUM = (11, 5, 1)
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _ETHTOOL_KNOBS = {"channels", "rings", "coalescing", "offload", "pause", "ntuple"}
-
-
-def profile(name: str, able: Ability) -> Check:
-    """Whether perf can look at its CPUs; where it cannot, its profiles say so and nothing else fails."""
-    if able.problem:
-        return Check(name, "perf", "warn", f"{able.problem}: its profiles will be empty", able.advice)
-    if able.hidden:
-        evidence = f"perf {able.version}, but kernel functions have no names: their addresses are hidden"
-        return Check(name, "perf", "warn", evidence, "sysctl kernel.kptr_restrict=0")
-    clock = (
-        f"{able.no_counters}: the kernel's clock takes samples" if able.no_counters else "hardware counters"
-    )
-    return Check(name, "perf", "ok", f"perf {able.version}, {clock}")
 
 
 def host_checks(answer: HostAnswer, load: Load) -> Iterator[Check]:

@@ -63,7 +63,7 @@ def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
     window = Window(stored.window.start_s, stored.window.end_s)
     return {
         name: host_values(
-            shown(campaign.hosts[name], (stored.setting or {}).items(), campaign.users_server),
+            shown(campaign.hosts[name], (stored.setting or {}).items(), campaign.server_host),
             readings[name],
             window,
             values.look,

@@ -16,7 +16,8 @@ from linewatt.analysis.findings import gather
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.users.best_of import with_best
 from linewatt.campaign.users.factors import applied, described
-from linewatt.campaign.users.soak import BestOf, Users
+from linewatt.campaign.users.soak import BestOf, best_of_in
+from linewatt.campaign.users.users import Users, users_in
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import FTP
 from linewatt.store import read
@@ -28,7 +29,7 @@ def resolved(campaign: Campaign, results: Path, known: Mapping[str, Any] | None 
     ``known``: what a result has stored of it, which is taken as it was. Raises InvalidInput: there is no such
     experiment, or none of its settings is told to be the best.
     """
-    asked = campaign.best_of
+    asked = best_of_in(campaign)
     if asked is None:
         return campaign
     if known is not None:
@@ -125,7 +126,7 @@ def _doubts(result: read.Result, setting: Setting) -> Iterator[str]:
 
 def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:
     """Raises InvalidInput where the experiment's load is none of the soak's."""
-    if group.case.of_users and campaign.users is None:
+    if group.case.of_users and users_in(campaign) is None:
         raise InvalidInput(f"best_of: {result} is of users of a server, and this soak has none")
     if not group.case.of_users and not campaign.tests:
         raise InvalidInput(
@@ -144,12 +145,13 @@ def _apart(campaign: Campaign, result: read.Result, setting: Setting) -> Iterato
     test = next((one.case.test for one in result.trials if one.case.factors), None)
     if campaign.tests and test not in {FTP, *(one.test for one in campaign.tests)}:
         yield f"the experiment is of {test}, which is none of the soak's tests"
-    if campaign.users is not None and campaign.tests:
+    own_users = users_in(campaign)
+    if own_users is not None and campaign.tests:
         yield "the experiment had one kind of load, and this soak has users and tests at once"
     users = asked.written.get("users")
-    if campaign.users is not None and users:
+    if own_users is not None and users:
         stored = TypeAdapter(Users).validate_python(users)
-        before, after = (dict(described(applied(one, setting), ())) for one in (stored, campaign.users))
+        before, after = (dict(described(applied(one, setting), ())) for one in (stored, own_users))
         yield from _differing("users differ", before, after)
 
 

@@ -20,7 +20,6 @@ from linewatt.campaign.planning.soak_plan import SoakPlan, as_dict, plan_soak
 from linewatt.engine import events
 from linewatt.engine.beside import Step
 from linewatt.engine.live.now import is_current, watts_now
-from linewatt.engine.live.secrets import server_password
 from linewatt.engine.live.sensing import Restarts, start_sensors, tried
 from linewatt.engine.networks.proof import legs, prove
 from linewatt.engine.run import Places, Run
@@ -29,6 +28,7 @@ from linewatt.engine.soak.fleet import Fleet
 from linewatt.engine.soak.recorder import Recorder
 from linewatt.engine.soak.segments import Segments
 from linewatt.engine.soak.server import Server
+from linewatt.engine.soak.server_password import server_password
 from linewatt.engine.soak.vsftpd import VsftpdServer
 from linewatt.engine.soak.work import counter_feeds
 from linewatt.engine.undo.knobs import KNOBS

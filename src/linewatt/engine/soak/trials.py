@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import ClassVar
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.campaign.users.users import users_in
 from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import LoadTime
@@ -40,18 +42,17 @@ class UsersAtWork:
     folder: Settings
     say: events.OnEvent
 
+    counted: ClassVar[tuple[str, ...]] = ("nic.rx_bytes", "nic.tx_bytes")
+    """users move data both ways"""
+
     @classmethod
     async def of(
         cls, session: Session, campaign: Campaign, journal: Journal, say: events.OnEvent
-    ) -> UsersAtWork | None:
-        """``None`` for a campaign whose trials are of no users.
-
-        Raises HostError, InvalidInput: this machine or a client is not prepared for users.
-        """
-        if campaign.users is None or not campaign.varies_users:
-            return None
+    ) -> UsersAtWork:
+        """Raises HostError, InvalidInput: this machine or a client is not prepared for users."""
         check_installed()
-        await work.environments(campaign.users, session)
+        if (users := users_in(campaign)) is not None:
+            await work.environments(users, session)
         return cls(session, campaign, Settings(session.hosts, KNOBS, journal), say)
 
     def trial(self, planned: PlannedTrial, load: LoadTime) -> UsersTrial:
@@ -92,9 +93,9 @@ class UsersTrial:
 
     async def _prepare(self) -> None:
         session, campaign = self._session, self._common.campaign
-        if campaign.users is None:
+        if (asked := users_in(campaign)) is None:
             raise HostError("this campaign has no users")
-        users = work.users_of_trial(campaign.users, self.planned)
+        users = work.users_of_trial(asked, self.planned)
         reached_by = await work.addresses(users, session, self.case.family)
         self._server = server = work.make_server(
             users, session.hosts, reached_by, None, self._common.folder, self._happened, self._report_s

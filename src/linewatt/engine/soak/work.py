@@ -11,9 +11,8 @@ from itertools import zip_longest
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.planning.plan import PlannedTrial
-from linewatt.campaign.planning.soak_plan import sizes
 from linewatt.campaign.users.factors import applied
-from linewatt.campaign.users.soak import Group, OtherServer, Users
+from linewatt.campaign.users.users import Group, OtherServer, Users, sizes, users_in
 from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.live.session import Session
 from linewatt.engine.soak.clients import prepare
@@ -76,7 +75,7 @@ async def _of_interface(host: Host, interface: str, family: Family) -> str:
 
 def counter_feeds(campaign: Campaign) -> list[SensorFeed]:
     """Counters of the server's interfaces beside its data interface."""
-    users = campaign.users
+    users = users_in(campaign)
     if users is None or users.server_host is None:
         return []
     host, own = users.server_host, campaign.hosts[users.server_host].data

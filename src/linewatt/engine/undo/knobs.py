@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can be set on a host, and put back: the knobs, networks, folders of file servers, where
-interrupts go, and the least that CPUs run at."""
+"""Everything that can be set on a host, and put back: the knobs, networks, where interrupts go, the least
+that CPUs run at, and what features set."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
+from linewatt.core.feature import feature_knobs
 from linewatt.hosts.journal.journal import Entry
 from linewatt.network.description import KNOB as NETWORK_KNOB
 from linewatt.network.items import parse_key
@@ -16,14 +17,13 @@ from linewatt.tuning.base import Knob
 from linewatt.tuning.cpu.min_perf import MinPerf
 from linewatt.tuning.registry import KNOBS as TUNING
 from linewatt.tuning.steering.interrupts import Interrupts
-from linewatt.tuning.users_folder import UsersFolder
 
 KNOBS: dict[str, Knob] = {
     **TUNING,
     **NETWORK,
     Interrupts.name: Interrupts(),
     MinPerf.name: MinPerf(),
-    UsersFolder.name: UsersFolder(),
+    **{knob.name: knob for knob in feature_knobs()},
 }
 
 

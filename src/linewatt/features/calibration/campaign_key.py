@@ -44,7 +44,7 @@ def check_calibrations(entry: CampaignFile, hosts: Mapping[str, HostEntry], base
                 continue
             at = ("hosts", name, "power", source, "calibration")
             for key in ("soak", "energy"):
-                if getattr(entry, key) is not None:
+                if entry.value_of(key) is not None:
                     yield at, f"{key} has no corrected figures; take the calibration out, or {key}"
             try:
                 calibration_of(name, host, source, base)

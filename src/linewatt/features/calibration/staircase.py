@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from linewatt.core.feature import further_trials
 from linewatt.errors import InvalidInput
 
 LEVELS = (0, 10, 25, 50, 75, 100)
@@ -26,7 +27,6 @@ _NOT_COMPARED = (
     "best_of",
     "seed",
     "energy",
-    "profile",
 )
 _FIRST_OF = ("directions", "families", "networks")
 
@@ -45,7 +45,8 @@ def staircase(value: Value, host: str) -> Value:
             )
     if not value.get("tests"):
         raise InvalidInput("tests: names no test whose load two meters could be compared over; name one")
-    kept = {key: one for key, one in value.items() if key not in _NOT_COMPARED}
+    no_figure = {trials.campaign_key for trials in further_trials()}
+    kept = {key: one for key, one in value.items() if key not in _NOT_COMPARED and key not in no_figure}
     kept |= {key: kept[key][:1] for key in _FIRST_OF if isinstance(kept.get(key), list)}
     if isinstance(kept.get("pairs"), list):
         kept["pairs"] = [_pair_of(host, kept["pairs"])]

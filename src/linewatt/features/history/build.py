@@ -7,22 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.points import Series, Surroundings, series_of_cases, series_of_soaks
+from linewatt.analysis.comparison.points import Series, Surroundings, series_of_cases, series_of_tasks
 from linewatt.analysis.comparison.rows import METRICS, OF_CASES
+from linewatt.analysis.comparison.side import Side
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.of_soak import FOLLOWED
-from linewatt.analysis.soak.job import job_of
 from linewatt.errors import StoreError
 from linewatt.features.history.courses import judge
 from linewatt.features.history.report import History
 from linewatt.model import Case
+from linewatt.records import Campaign
 from linewatt.report.comparison.sides import Kept, with_surroundings
+from linewatt.report.kinds import ResultKind, result_kinds
 from linewatt.store.read import Damaged, load, readable
 
 Loaded = Sequence[tuple[Path, Kept]]
-SOAK = "soak"
-"""value of ``test`` that selects soaks"""
 
 
 def history_of(
@@ -34,16 +32,16 @@ def history_of(
     matters: float | None,
     damaged: Sequence[Damaged] = (),
 ) -> History:
-    """Courses of cases and of soaks by each metric, all judged together.
+    """Courses of cases and of results that are one run, by each metric, all judged together.
 
-    ``case`` is a key or its beginning, ``test`` the only test; ``damaged`` are results that cannot be read.
+    ``case`` is a key or its beginning, ``test`` the only test or kind of such results; ``damaged`` are
+    results that cannot be read.
     """
 
     def is_wanted(candidate: Case) -> bool:
         return (case is None or candidate.key.startswith(case)) and (test is None or candidate.test == test)
 
-    sides = [recorded.side(path.name) for path, recorded in loaded if not recorded.is_soak]
-    soaks = [path for path, recorded in loaded if recorded.is_soak]
+    sides = [recorded.side(path.name) for path, recorded in loaded if not recorded.kind]
     with_shared = _cached_surroundings(results, shared=True)
     series: list[Series] = []
     left_out: dict[str, str] = {}
@@ -51,10 +49,13 @@ def history_of(
         for response in METRICS[metric]:
             if response in OF_CASES:
                 series += series_of_cases(sides, response, is_wanted, with_shared)
-        if metric in FOLLOWED and test in (None, SOAK):
-            runs, reasons = _soak_runs(soaks, FOLLOWED[metric], case)
-            series += series_of_soaks(runs, FOLLOWED[metric], with_shared)
-            left_out |= reasons
+        for kind in result_kinds():
+            followed = None if kind.run_kind is None else kind.run_kind.followed.get(metric)
+            if followed is not None and test in (None, kind.name):
+                paths = [path for path, recorded in loaded if recorded.kind == kind.name]
+                runs, reasons = _single_runs(kind, paths, followed, case)
+                series += series_of_tasks(runs, followed, with_shared)
+                left_out |= reasons
     courses = judge(series, matters, with_shared, _cached_surroundings(results, shared=False))
     hosts = {
         name: host for course in courses for name, host in with_shared(course.points[-1].side).hosts.items()
@@ -91,26 +92,25 @@ def _cached_surroundings(results: Path, *, shared: bool) -> Surroundings:
     return add_surroundings
 
 
-def _soak_runs(
-    paths: Sequence[Path], response: Response, case: str | None
+def _single_runs(
+    kind: ResultKind, paths: Sequence[Path], response: Response, case: str | None
 ) -> tuple[list[Side], dict[str, str]]:
-    """The requested soaks as one run each, and the reasons of those that are left out."""
+    """The requested results of a kind as one run each, and the reasons of those that are left out."""
     runs: list[Side] = []
     left_out: dict[str, str] = {}
     for path in paths:
-        from linewatt.report.soak.runs import followed  # imports the soak reader: only if there is a soak
-
         try:
             with readable(path):
                 stored = load(path)
-                side = with_surroundings(Kept(stored.created_s, stored.is_soak, ()).side(stored.id), path)
-                if case is not None and not job_of(side.campaign).key.startswith(case):
+                if case is not None and not _has_key(kind, stored.manifest.asked, case):
                     continue
-                run: Side | str = followed(stored, side, response)
+                side = with_surroundings(Kept(stored.created_s, kind.name, ()).side(stored.id), path)
+                runs.append(replace(side, single_run=kind.followed_run(stored, response)))
         except StoreError as error:
-            run = str(error)
-        if isinstance(run, str):
-            left_out[path.name] = run
-        else:
-            runs.append(run)
+            left_out[path.name] = str(error)
     return runs, left_out
+
+
+def _has_key(kind: ResultKind, campaign: Campaign, beginning: str) -> bool:
+    """Whether the key of what a campaign asks begins so."""
+    return kind.run_kind is not None and kind.run_kind.task_of(campaign).key.startswith(beginning)

@@ -10,9 +10,9 @@ from itertools import groupby
 from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history.courses import Change, Course, Label, Unlike
+from linewatt.model import Case
 from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.comparison.words import difference_lines
 from linewatt.report.printing.export import when
@@ -57,10 +57,9 @@ def table(named: NamedCourse, *, folded: bool) -> Table:
             rows += [_row_of_result(named, at, marks.get(at, "")) for at in places]
         else:
             rows.append(_row_of_gap(named, list(places)))
-    is_soak = isinstance(course.case, Job)
     mean = (
         Head("One run", named.unit.name, lines="One run,")
-        if is_soak
+        if not isinstance(course.case, Case)
         else Head("Mean ± SD (n)", named.unit.name)
     )
     kinds = [point.provenance for point in course.points]
@@ -77,7 +76,7 @@ def table(named: NamedCourse, *, folded: bool) -> Table:
 def _row_of_result(named: NamedCourse, at: int, note: str) -> Row:
     point = named.course.points[at]
     mean = mean_cell(point.mean, named.unit, mark(point.provenance))
-    if isinstance(named.course.case, Job):
+    if not isinstance(named.course.case, Case):
         mean = replace(mean, note=None)
     return Row(texts(point.side.id), (Cell(when(point.side.created_s)), mean, Cell(note)))
 

@@ -16,17 +16,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from linewatt.analysis.comparison.differences import Difference, differences_of_hosts
-from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.points import (
     Point,
     Series,
     Surroundings,
     series_of_cases,
-    series_of_soaks,
+    series_of_tasks,
 )
+from linewatt.analysis.comparison.side import Side, Task
 from linewatt.analysis.comparison.verdicts import COMPARISON, Verdict, amount, factor, verdicts
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.features.history import steps
 from linewatt.features.history.change_points import FEWEST
@@ -78,9 +78,9 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A case or job over results; ``case`` is that of the newest result, ``words`` the summary."""
+    """A case or task over results; ``case`` is that of the newest result, ``words`` the summary."""
 
-    case: Case | Job
+    case: Case | Task
     response: Response
     points: tuple[Point, ...]
     changes: tuple[Change, ...]
@@ -149,16 +149,16 @@ def courses_of_sides(
     response: Response,
     is_wanted: Callable[[Case], bool] = lambda _: True,
     matters: float | None = None,
-    soaks: Sequence[Side] = (),
+    single_runs: Sequence[Side] = (),
     with_surroundings: Surroundings = lambda side: side,
 ) -> tuple[Course, ...]:
-    """The course of each case and host pair over ``sides``, and of each job and server over ``soaks``.
+    """The course of each case and host pair over ``sides``, and of each task over ``single_runs``.
 
     Both are in time order. All courses are judged together. ``with_surroundings`` adds the host records to a
     side; it is called only if something differs.
     """
     of_cases = series_of_cases(sides, response, is_wanted, with_surroundings)
-    series = [*of_cases, *series_of_soaks(soaks, response, with_surroundings)]
+    series = [*of_cases, *series_of_tasks(single_runs, response, with_surroundings)]
     return judge(series, matters, with_surroundings, with_surroundings)
 
 

@@ -13,7 +13,6 @@ from jinja2 import Environment
 from linewatt import __version__
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history.course_table import (
     NamedCourse,
@@ -32,6 +31,7 @@ from linewatt.features.history.report import (
     name_courses,
     single_result_note,
 )
+from linewatt.model import Case
 from linewatt.report.charts import course as chart
 from linewatt.report.charts.data import Row, mean_row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
@@ -186,7 +186,7 @@ def _chart_rows(named: NamedCourse) -> Iterator[Row]:
             base = {"x": at, "result": point.side.id}
             yield base | {"kind": "unlike", "value": from_si(point.mean.mean), "text": text}
         else:
-            mean = point.mean if not isinstance(course.case, Job) else Estimate(point.mean.mean, None, 1)
+            mean = point.mean if isinstance(course.case, Case) else Estimate(point.mean.mean, None, 1)
             base = {"x": at, "result": point.side.id, "doubtful": bool(point.doubts)}
             yield base | mean_row(mean, from_si)
     if course.drift is not None:

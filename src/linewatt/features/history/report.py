@@ -13,9 +13,9 @@ from rich.text import Text
 
 from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.points import Point
+from linewatt.analysis.comparison.side import Task
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.soak.job import Job
 from linewatt.declare import (
     BOOLEAN,
     COUNT,
@@ -37,10 +37,10 @@ from linewatt.features.history.regressions import Regressions
 from linewatt.foreign import one_line
 from linewatt.model import Case, Provenance
 from linewatt.records import Host
-from linewatt.report.comparison.document import job_keys, job_schema
 from linewatt.report.comparison.tables import unit_of
 from linewatt.report.comparison.terminal import COLOURS, ENDS
 from linewatt.report.comparison.words import lab_words_of, names_of
+from linewatt.report.kinds import run_kinds
 from linewatt.report.printing.export import keyed_case, keyed_case_schema, numbers, numbers_schema
 from linewatt.report.printing.text_table import render, titled
 from linewatt.report.series import plural
@@ -72,32 +72,35 @@ class History:
 
     @property
     def cases(self) -> tuple[Course, ...]:
-        return tuple(course for course in self.courses if not isinstance(course.case, Job))
+        return tuple(course for course in self.courses if isinstance(course.case, Case))
 
     @property
-    def soaks(self) -> tuple[Course, ...]:
-        return tuple(course for course in self.courses if isinstance(course.case, Job))
+    def tasks(self) -> tuple[Course, ...]:
+        """Those of results that are one run each."""
+        return tuple(course for course in self.courses if not isinstance(course.case, Case))
 
     def by_response(self) -> Iterator[tuple[Response, list[Course]]]:
-        """Courses of cases, then of soaks, response by response."""
-        for courses in (self.cases, self.soaks):
+        """Courses of cases, then of tasks, response by response."""
+        for courses in (self.cases, self.tasks):
             for response in dict.fromkeys(course.response for course in courses):
                 yield response, [course for course in courses if course.response == response]
 
 
 def heading(history: History, response: Response, courses: Sequence[Course]) -> str:
     """``Throughput (Gbps) over 20 results``; ``Mean rate of soaks over 6 soaks``."""
-    if isinstance(courses[0].case, Job):
-        soaks = {point.side.id for course in courses for point in course.points}
-        return f"{response.title} of soaks over {plural(len(soaks), 'soak')}"
+    task = courses[0].case
+    if not isinstance(task, Case):
+        results = {point.side.id for course in courses for point in course.points}
+        return f"{response.title} of {task.test}s over {plural(len(results), task.test)}"
     unit = unit_of(response, _means(courses)).name
     return f"{response.title}{f' ({unit})' if unit else ''} over {plural(history.results, 'result')}"
 
 
 def name_courses(response: Response, courses: Sequence[Course]) -> list[NamedCourse]:
-    """Courses with their names; cases share one unit, each soak has its own."""
+    """Courses with their names; cases share one unit, each task has its own."""
     units: list[Unit] = [
-        unit_of(response, _means([course] if isinstance(course.case, Job) else courses)) for course in courses
+        unit_of(response, _means(courses if isinstance(course.case, Case) else [course]))
+        for course in courses
     ]
     names = names_of([course.case for course in courses])
     return [NamedCourse(*fields) for fields in zip(names, courses, units, strict=True)]
@@ -112,7 +115,7 @@ def single_result_note(listed_courses: Sequence[NamedCourse]) -> str:
     names = [named.name for named in listed_courses if len(named.course.points) == 1]
     if not names:
         return ""
-    noun = "job" if isinstance(listed_courses[0].course.case, Job) else "case"
+    noun = "case" if isinstance(listed_courses[0].course.case, Case) else "job"
     note = f"In one result only, so that there is nothing to follow: {plural(len(names), noun)}"
     return f"{note} ({'; '.join(names[:_MOST_NAMED])}{', …' if len(names) > _MOST_NAMED else ''})"
 
@@ -186,7 +189,7 @@ def as_document(history: History) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "caveats": lab_words_of(history.hosts),
         "cases": [{**_case_document(course.case), **_course_document(course)} for course in history.cases],
-        "soaks": [{**_case_document(course.case), **_course_document(course)} for course in history.soaks],
+        **{f"{kind.name}s": _task_documents(history, kind.name) for kind in run_kinds()},
         "left_out": [{"id": name, "reason": why} for name, why in history.left_out],
         "damaged": [{"id": result.id, "reason": result.reason} for result in history.damaged],
     }
@@ -198,8 +201,16 @@ def as_document(history: History) -> dict[str, Any]:
     return document
 
 
-def _case_document(case: Case | Job) -> dict[str, Any]:
-    return job_keys(case) if isinstance(case, Job) else keyed_case(case)
+def _case_document(case: Case | Task) -> dict[str, Any]:
+    return keyed_case(case) if isinstance(case, Case) else case.document()
+
+
+def _task_documents(history: History, kind: str) -> list[dict[str, Any]]:
+    return [
+        {**_case_document(course.case), **_course_document(course)}
+        for course in history.tasks
+        if not isinstance(course.case, Case) and course.case.test == kind
+    ]
 
 
 def _course_document(course: Course) -> dict[str, Any]:
@@ -267,7 +278,9 @@ def schema() -> Schema:
         "schema_version": version(SCHEMA_VERSION),
         "caveats": listing(TEXT, "What keeps it from being one of hardware."),
         "cases": listing(record({**keyed_case_schema(), **_course_schema()})),
-        "soaks": listing(record({**job_schema(), **_course_schema()})),
+        **{
+            f"{kind.name}s": listing(record({**kind.task_keys(), **_course_schema()})) for kind in run_kinds()
+        },
         "left_out": listing(left_out, "Soaks that are no run."),
         "damaged": listing(left_out, "Results that cannot be read."),
         "searched_rates?": listing(record({"id": TEXT, "rates": listing(TEXT)})),

@@ -82,7 +82,7 @@ def _comparable_properties(paths: Sequence[Path]) -> list[str]:
         return []
     with readable(paths[0]):
         sides = kept(paths[0])
-        if sides.is_soak:
+        if sides.kind:
             return []
         side = side_of(paths[0], sides)
     return [name for name in known_properties(side.cases) if len(levels_of(side, name)) > 1]

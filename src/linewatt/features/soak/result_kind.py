@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from rich.console import RenderableType
 
+    from linewatt.analysis.comparison.side import RunKind, SingleRun
     from linewatt.analysis.findings import Findings
+    from linewatt.analysis.metrics.metric import Response
     from linewatt.declare import Schema
     from linewatt.records import Manifest
     from linewatt.report.kinds import KindComparison
@@ -33,6 +35,16 @@ class SoakKind:
 
     def noun(self, manifest: Manifest) -> str:
         return "a soak"
+
+    def is_complete(self, result: Result) -> bool:
+        from linewatt.store.soak.soak import is_done
+
+        return is_done(result.path)
+
+    def sample_files(self, result: Result) -> list[Path]:
+        from linewatt.store.soak.soak import chunk_files
+
+        return chunk_files(result.path)
 
     def page(self, result: Result, pages: Environment | None) -> str:
         from linewatt.report.soak.digest import digest
@@ -81,6 +93,22 @@ class SoakKind:
 
     def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
         return None
+
+    @property
+    def run_kind(self) -> RunKind | None:
+        from linewatt.analysis.comparison.jobs import SOAK_RUNS
+
+        return SOAK_RUNS
+
+    def single_run(self, result: Result) -> SingleRun:
+        from linewatt.report.soak.runs import soak_run
+
+        return soak_run(result)
+
+    def followed_run(self, result: Result, response: Response) -> SingleRun:
+        from linewatt.report.soak.runs import followed_run
+
+        return followed_run(result, response)
 
     def schema(self) -> Schema:
         from linewatt.report.soak.document import schema

@@ -15,5 +15,5 @@ def stored_files(result: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     """Its parts, then each chunk of samples; nothing of a result that is none."""
     if soak.is_soak(result):
         yield result / soak.FOLDER, partial(soak.parts, result)
-        for chunk in sorted((result / soak.FOLDER).glob("part-*/chunk-*.parquet")):
+        for chunk in soak.chunk_files(result):
             yield chunk, partial(samples.read_channels, chunk)

@@ -90,7 +90,7 @@ def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv:
 def _show_quantities(found: Published) -> None:
     """The summary as studies print it, and the flags."""
     from linewatt.cli.output import put
-    from linewatt.report.soak.summary import quantity_facts
+    from linewatt.features.tables.quantity_facts import quantity_facts
 
     for title, value in quantity_facts(found):
         put(f"{title:<20}{value}")

@@ -6,13 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from linewatt.errors import InvalidInput
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jinja2 import Environment
     from rich.console import RenderableType
 
+    from linewatt.analysis.comparison.side import RunKind, SingleRun
     from linewatt.analysis.findings import Findings
+    from linewatt.analysis.metrics.metric import Response
     from linewatt.declare import Schema
     from linewatt.records import Manifest
     from linewatt.report.kinds import KindComparison
@@ -31,6 +35,12 @@ class PublishedKind:
 
     def noun(self, manifest: Manifest) -> str:
         return f"a published table ({manifest.imported_kind})"
+
+    def is_complete(self, result: Result) -> bool:
+        return True
+
+    def sample_files(self, result: Result) -> list[Path]:
+        return []
 
     def page(self, result: Result, pages: Environment | None) -> str:
         from linewatt.features.tables.printers import render_page
@@ -91,6 +101,16 @@ class PublishedKind:
         from linewatt.features.tables.comparison_report import compared
 
         return compared(sides, plain=plain)
+
+    @property
+    def run_kind(self) -> RunKind | None:
+        return None
+
+    def single_run(self, result: Result) -> SingleRun:
+        raise InvalidInput(f"{result.id} is {self.noun(result.manifest)}, which has no runs")
+
+    def followed_run(self, result: Result, response: Response) -> SingleRun:
+        return self.single_run(result)
 
     def schema(self) -> Schema:
         from linewatt.features.tables.printers import schema

@@ -31,12 +31,12 @@ from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.tables import charts, published
 from linewatt.features.tables import means_tables as means
+from linewatt.features.tables.quantities_diagram import published_diagram
+from linewatt.features.tables.quantity_facts import quantity_facts
 from linewatt.model import Flag, Provenance
 from linewatt.report.charts.figure import Figure
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import plural
-from linewatt.report.soak.diagram import published_diagram
-from linewatt.report.soak.summary import quantity_facts
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.store.read import Result
 from linewatt.units import MISSING

@@ -10,12 +10,10 @@ from typing import Any, get_args
 from linewatt.analysis.cases.summary import FlagCount
 from linewatt.analysis.comparison.compare import Comparison, Finding, Pair
 from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import Row
-from linewatt.analysis.soak.job import Job
+from linewatt.analysis.comparison.side import Side, SingleRun
 from linewatt.declare import (
-    ANYTHING,
-    BOOLEAN,
     COUNT,
     NUMBER,
     TEXT,
@@ -28,12 +26,12 @@ from linewatt.declare import (
     one_of,
     record,
     said,
-    table,
     version,
 )
-from linewatt.model import Flag, Provenance
+from linewatt.model import Case, Flag, Provenance
 from linewatt.report.comparison.tables import single_ratio
 from linewatt.report.comparison.words import lab_words
+from linewatt.report.kinds import run_kinds
 from linewatt.report.printing.export import (
     case_key_schema,
     keyed_case,
@@ -76,34 +74,25 @@ def _side(side: Side) -> dict[str, Any]:
     named: dict[str, Any] = {"name": side.name, "id": side.id, "created_s": side.created_s}
     named |= {"searched_rates": list(side.searched)} if side.searched else {}
     named |= {"searched_instances": list(side.knees)} if side.knees else {}
-    return named if side.soak is None else {**named, "soaks": [_soak(one) for one in side.runs]}
+    runs = [
+        _single_run(result.id, result.created_s, run) for result in side.runs if (run := result.single_run)
+    ]
+    return named if side.single_run is None else {**named, f"{side.single_run.kind.name}s": runs}
 
 
-def _soak(side: Side) -> dict[str, Any]:
-    run = side.soak
-    if run is None:
-        return {}
-    told = {"id": side.id, "created_s": side.created_s, "duration_s": run.ran_s, "complete": run.complete}
-    ledger = {"balance": run.balance, "balance_words": run.balance_words}
-    return {**told, **ledger, "flags": [asdict(flag) for flag in run.flags]}
-
-
-def job_keys(job: Job) -> dict[str, Any]:
-    """What a soak was asked to do, behind the key by which it is compared."""
-    return {
-        "job_key": job.key,
-        "server": job.server,
-        "hosts": list(job.hosts),
-        "job": dict(job.parameters),
-    }
+def _single_run(id_: str, created_s: float | None, run: SingleRun) -> dict[str, Any]:
+    flags = [asdict(flag) for flag in run.flags]
+    return {"id": id_, "created_s": created_s, **run.document(), "flags": flags}
 
 
 def _case(match: Match) -> dict[str, Any]:
     levels = {"base_level": match.base_level or None, "level": match.level or None}
     base, other = match.base, match.other
-    if isinstance(base, Job) or isinstance(other, Job):
-        keys = {"case_key": base.key, "test": "soak", "other_case_key": other.key}
-        return keys | (job_keys(base) if isinstance(base, Job) else {}) | levels
+    if not isinstance(base, Case):
+        keys = {"case_key": base.key, "test": base.test, "other_case_key": other.key}
+        return keys | base.document() | levels
+    if not isinstance(other, Case):
+        raise TypeError("a case is compared with a task")
     ends = {"other_sender": other.sender, "other_receiver": other.receiver}
     return {**keyed_case(base), "other_case_key": other.key, **ends, **levels}
 
@@ -171,45 +160,47 @@ def schema() -> Schema:
 
 
 def _side_schema() -> Schema:
-    run = {
-        "id": TEXT,
-        "created_s": maybe(NUMBER),
-        "duration_s": NUMBER,
-        "complete": BOOLEAN,
-        "balance": said(TEXT, "How its ledger came out."),
-        "balance_words": TEXT,
-        "flags": listing(of_class(Flag)),
-    }
     keys = {
         "name": TEXT,
         "id": TEXT,
         "created_s": maybe(NUMBER),
         "searched_rates?": listing(TEXT, "What its searches found; their steps are no runs of a case."),
         "searched_instances?": listing(TEXT),
-        "soaks?": listing(record(run), "The runs of a side of soaks."),
     }
+    for kind in run_kinds():
+        run = {
+            "id": TEXT,
+            "created_s": maybe(NUMBER),
+            **kind.run_keys(),
+            "flags": listing(of_class(Flag)),
+        }
+        plural = f"{kind.name}s"
+        keys[f"{plural}?"] = listing(record(run), f"The runs of a side of {plural}.")
     return record(keys)
 
 
-def job_schema() -> Keys:
-    """Keys of :func:`job_keys`."""
-    return {
-        "job_key": said(TEXT, "Stable hash of what a soak was asked to do."),
-        "server": maybe(TEXT),
-        "hosts": listing(TEXT),
-        "job": table(ANYTHING),
-    }
-
-
 def _matched(more: Keys, *, without: Collection[str] = ()) -> Schema:
-    """Of what :func:`_case` begins: two cases, or two soaks of a job."""
+    """Of what :func:`_case` begins: two cases, or two tasks of a kind."""
     levels = {"base_level": maybe(TEXT), "level": maybe(TEXT)}
     other = {"other_case_key": TEXT, "other_sender": TEXT, "other_receiver": TEXT}
     cases = {**keyed_case_schema(), **other, **levels}
-    soak = {"test": {"const": "soak"}, "other_case_key": TEXT}
-    jobs = {**case_key_schema(), **soak, **job_schema(), **levels}
     kept = {name: schema for name, schema in cases.items() if name not in without}
-    return one_of(record({**kept, **more}), record({**jobs, **more}))
+    return one_of(
+        record({**kept, **more}),
+        *(
+            record(
+                {
+                    **case_key_schema(),
+                    "test": {"const": kind.name},
+                    "other_case_key": TEXT,
+                    **kind.task_keys(),
+                    **levels,
+                    **more,
+                }
+            )
+            for kind in run_kinds()
+        ),
+    )
 
 
 def _row_schema() -> Keys:
@@ -233,7 +224,7 @@ def csv_rows(found: Comparison) -> list[dict[str, Any]]:
         _row(row)
         | {
             "factors": None
-            if isinstance(row.match.base, Job)
+            if not isinstance(row.match.base, Case)
             else " ".join(f"{name}={level}" for name, level in row.match.base.factors) or None,
             "also_different": ", ".join(row.besides) or None,
             "base_flags": " ".join(one.code for one in flags[row.match].base_flags),

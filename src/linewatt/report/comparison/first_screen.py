@@ -10,8 +10,8 @@ from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.analysis.comparison.rows import Row
 from linewatt.foreign import one_line
 from linewatt.report.columns import change_figures, response_words
-from linewatt.report.comparison.tables import SOAKS, ResponseTable, single_ratio, tables, tally
 from linewatt.report.comparison.tables import Line as Told
+from linewatt.report.comparison.tables import ResponseTable, single_ratio, tables, tally
 from linewatt.report.comparison.terminal import COLOURS, ENDS
 from linewatt.report.comparison.words import difference_lines, heading, lab_words, side_names
 from linewatt.report.printing.screen import Block, Entry, Line, Screen
@@ -25,7 +25,8 @@ def first_screen(found: Comparison, verdict: Finding) -> Screen:
     outcome = f"{ENDS[verdict.exit_code]}: {verdict.words}" if verdict.words else ""
     tallies = list(_tallies(found))
     first = (outcome or (tallies[0] if tallies else "Nothing was compared")).rstrip(".")
-    doubt = ONE_RUN if found.base.soak is not None and not _has_verdicts(found) else ""
+    run = found.base.single_run
+    doubt = "" if run is None or _has_verdicts(found) else one_run(run.kind.name)
     *sides, turn = heading(found) if not found.levels else [*heading(found), ""]
     entries = tuple((Line("", prose=one),) for one in tallies)
     colour = COLOURS[verdict.exit_code] if verdict.words else ""
@@ -48,9 +49,13 @@ def first_screen(found: Comparison, verdict: Finding) -> Screen:
     )
 
 
-ONE_RUN = "One soak is one run: name several per side, compare A1,A2,A3,A4 B1,B2,B3,B4"
 MOST_NAMED = 3
 """responses with the same tally"""
+
+
+def one_run(name: str) -> str:
+    """What to do where results of one run each have no verdict."""
+    return f"One {name} is one run: name several per side, compare A1,A2,A3,A4 B1,B2,B3,B4"
 
 
 def _has_verdicts(found: Comparison) -> bool:
@@ -100,7 +105,7 @@ def _changes_words(found: Comparison) -> str:
     if not _has_verdicts(found):
         return (
             f"{other} against {base}, none beyond doubt"
-            if found.base.soak is not None
+            if found.base.single_run is not None
             else "none can be told"
         )
     return f"{other} against {base} (95 % CI), those that count first"
@@ -112,7 +117,7 @@ def _changes(shown: tuple[ResponseTable, ...]) -> Iterator[Entry]:
     for table in shown:
         for line in table.lines:
             if line.row.verdict.change is not None or single_ratio(line.row) is not None:
-                own = (line.row.match, line.row.pairs, line.row.response if table.name == SOAKS else None)
+                own = (line.row.match, line.row.pairs, line.row.response if table.of_task else None)
                 cases.setdefault(own, []).append((line, table))
     for lines in sorted(cases.values(), key=lambda own: max(_size(line) for line, _ in own), reverse=True):
         yield _change(lines)
@@ -128,8 +133,8 @@ def _change(lines: list[tuple[Told, ResponseTable]]) -> Entry:
     """The first response that counts, and the others that do; else the first, and why it does not."""
     told = [one for one in lines if one[0].told]
     line, table = (told or lines)[0]
-    test = "" if table.name == SOAKS else f"{table.title.rpartition(', ')[2]}, "
-    about = line.case if table.name == SOAKS else f"{test}{line.case}"
+    test = "" if table.of_task else f"{table.title.rpartition(', ')[2]}, "
+    about = line.case if table.of_task else f"{test}{line.case}"
     alone = single_ratio(line.row)
     if line.row.verdict.change is None and alone is not None:
         return (Line(about, (f"{alone:.3f} × as much",), "no verdict"),)

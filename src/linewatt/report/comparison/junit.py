@@ -24,8 +24,8 @@ _NO_SIGN_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 def render(found: Comparison, verdict: Finding, fail_on: Sequence[str]) -> str:
     """The document. Nothing was timed for it, so that it has no times."""
-    asked = asked_for(fail_on)
-    tests = [_test(table, line, asked) for table in tables(found) for line in table.lines]
+    groups = asked_for(fail_on)
+    tests = [_test(table, line, groups) for table in tables(found) for line in table.lines]
     tests += _unmatched(found)
     if not tests:
         tests = [_skipped(_case("Comparison", "anything"), verdict.words or "nothing was compared")]
@@ -53,10 +53,10 @@ def render(found: Comparison, verdict: Finding, fail_on: Sequence[str]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _test(table: ResponseTable, line: Line, asked: frozenset[str]) -> ET.Element:
+def _test(table: ResponseTable, line: Line, groups: frozenset[str]) -> ET.Element:
     row, words = line.row, line.words
     test = _case(table.title, line.case)
-    if row.outcome == "worse" and row.response.name in asked:
+    if row.outcome == "worse" and row.response.group in groups:
         failure = ET.SubElement(test, "failure", {"message": _clean(words), "type": row.response.worse})
         failure.text = _clean(f"{line.case}: {words}")
     elif row.outcome in ("undecided", "refused"):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from linewatt.analysis.comparison.compare import Comparison
 from linewatt.analysis.comparison.compare import compare as compare_sides
-from linewatt.analysis.comparison.jobs import match_jobs
 from linewatt.analysis.comparison.matching import (
     Matching,
     Side,
@@ -20,10 +19,12 @@ from linewatt.analysis.comparison.matching import (
     match_two,
 )
 from linewatt.analysis.comparison.rows import Options
+from linewatt.analysis.comparison.side import RunKind
+from linewatt.analysis.comparison.single_runs import match_tasks
 from linewatt.analysis.comparison.within import match_hosts
 from linewatt.errors import InvalidInput
 from linewatt.report.comparison.sides import Kept, side_of
-from linewatt.report.kinds import KindComparison, result_kind
+from linewatt.report.kinds import KindComparison, result_kind, run_kinds
 from linewatt.store.read import load_manifest
 
 Loaded = Sequence[Sequence[tuple[Path, Kept]]]
@@ -36,31 +37,45 @@ def compared_by_kind(sides: Sequence[Sequence[Path]], *, plain: bool) -> KindCom
     Raises InvalidInput for what cannot be compared.
     """
     for path in (path for side in sides for path in side):
-        kind = result_kind(load_manifest(path))
-        comparison = None if kind is None else kind.comparison(sides, plain=plain)
+        manifest = load_manifest(path)
+        kind = result_kind(manifest)
+        if kind is None:
+            continue
+        comparison = kind.comparison(sides, plain=plain)
         if comparison is not None:
             return comparison
+        if kind.run_kind is None:
+            raise InvalidInput(f"{path.name} is {kind.noun(manifest)}, which is not compared")
     return None
 
 
-def of_soaks(loaded: Loaded, by: str | None) -> bool:
-    """Whether soaks are compared. Raises InvalidInput for what cannot be asked of these results."""
-    every = [one for side in loaded for one in side]
-    soaks = [path.name for path, one in every if one.is_soak]
-    trials = [path.name for path, one in every if not one.is_soak]
-    if soaks and by is not None:
+def run_kind_of(loaded: Loaded, by: str | None) -> RunKind | None:
+    """How results are compared that are one run each; None: they have cases and trials.
+
+    Raises InvalidInput for what cannot be asked of these results.
+    """
+    kinds = {kind.name: kind for kind in run_kinds()}
+    results = [result for side in loaded for result in side]
+    single_runs = [(path.name, kinds[kept.kind]) for path, kept in results if kept.kind]
+    trials = [path.name for path, kept in results if not kept.kind]
+    if not single_runs:
+        if any(len(side) > 1 for side in loaded):
+            plurals = " and ".join(f"{name}s" for name in kinds) or "other results"
+            raise InvalidInput(f"{trials[0]} has cases and trials: only of {plurals} a side may have several")
+        return None
+    result, kind = single_runs[0]
+    if by is not None:
         raise InvalidInput(
-            f"--by {by}: {soaks[0]} is a soak, one long load without cases or levels; "
-            "name two soaks, without --by"
+            f"--by {by}: {result} is {kind.description} without cases or levels; "
+            f"name two {kind.name}s, without --by"
         )
-    if soaks and trials:
+    others = [f"{name} is {other.description}" for name, other in single_runs if other.name != kind.name]
+    others += [f"{name} has cases and trials" for name in trials]
+    if others:
         raise InvalidInput(
-            f"{soaks[0]} is a soak and {trials[0]} has cases and trials; compare a soak with a soak"
+            f"{result} is a {kind.name} and {others[0]}; compare a {kind.name} with a {kind.name}"
         )
-    for side in loaded:
-        if len(side) > 1 and trials:
-            raise InvalidInput(f"{trials[0]} has cases and trials: only of soaks a side may have several")
-    return bool(soaks)
+    return kind
 
 
 def compared(loaded: Loaded, options: Options, base: str | tuple[str, str] | None = None) -> Comparison:
@@ -68,18 +83,18 @@ def compared(loaded: Loaded, options: Options, base: str | tuple[str, str] | Non
 
     Raises InvalidInput for what cannot be compared.
     """
-    if of_soaks(loaded, options.by):
-        return _of_jobs(loaded, options)
+    if run_kind_of(loaded, options.by):
+        return _of_tasks(loaded, options)
     a, b, matching = matched(loaded, options.by, base)
     return compare_sides(a, b, matching, options)
 
 
-def _of_jobs(loaded: Loaded, options: Options) -> Comparison:
+def _of_tasks(loaded: Loaded, options: Options) -> Comparison:
     sides = []
     for name, results in zip(("A", "B"), loaded, strict=True):
         first, *others = (side_of(*one) for one in results)
         sides.append(replace(first, name=name, repeats=tuple(others)))
-    return compare_sides(sides[0], sides[1], match_jobs(sides[0], sides[1], options.allowed), options)
+    return compare_sides(sides[0], sides[1], match_tasks(sides[0], sides[1], options.allowed), options)
 
 
 def matched(

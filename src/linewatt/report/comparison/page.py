@@ -15,7 +15,7 @@ from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
 from linewatt.report.comparison.first_screen import first_screen
-from linewatt.report.comparison.tables import SOAKS, ResponseTable, tables
+from linewatt.report.comparison.tables import ResponseTable, tables
 from linewatt.report.comparison.words import factor_words, lab_words, lists
 from linewatt.report.printing.html import pages_of_files
 from linewatt.report.section import Section, listed
@@ -86,7 +86,7 @@ def drawings(shown: Sequence[ResponseTable]) -> list[DrawnFigure | None]:
 
 def rows_of(table: ResponseTable) -> list[Row]:
     """Rows of the chart: changes in % or points. Of many, those that changed most, in the table's order."""
-    relative = table.name == SOAKS
+    relative = table.of_task
     known = [
         line
         for line in table.lines
@@ -115,7 +115,7 @@ def _figure(table: ResponseTable) -> Figure | None:
     if not rows:
         return None
     labels = list(dict.fromkeys(row["level"] for row in rows))
-    unit = "%" if table.name == SOAKS or table.lines[0].row.response.relative else "points"
+    unit = "%" if table.of_task or table.lines[0].row.response.relative else "points"
     marked = f" Watts are {table.provenance}, not measured." if table.provenance else ""
     left = len(table.lines) - len(rows)
     more = f" {left} further cases are in the table." if left else ""

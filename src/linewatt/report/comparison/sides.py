@@ -12,9 +12,10 @@ from pydantic import TypeAdapter
 
 from linewatt.analysis.comparison.case_runs import CaseRuns, by_case
 from linewatt.analysis.comparison.differences import digest
-from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.side import Side
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
+from linewatt.report.kinds import result_kind
 from linewatt.store.read import Result, load, load_manifest
 from linewatt.store.remembered import remembered
 
@@ -24,7 +25,8 @@ class Kept:
     """What comparing reads of the trials of a result, and when it began."""
 
     created_s: int | float | None
-    is_soak: bool
+    kind: str
+    """the name of the result's kind; empty: it holds trials"""
     cases: tuple[CaseRuns, ...]
     searched: tuple[str, ...] = ()
     knees: tuple[str, ...] = ()
@@ -60,9 +62,10 @@ def kept(path: Path) -> Kept:
         result = load(path)
         cases = tuple(by_case(result.trials).values())
         found = tuple(_searched(result)), tuple(_knees(result))
+        kind = result_kind(result.manifest)
         asked, hosts = result.manifest.asked, result.manifest.hosts
         environment = digest(Side(path.name, path.name, asked, hosts, {}))
-        return Kept(result.created_s, result.is_soak, cases, *found, environment)
+        return Kept(result.created_s, "" if kind is None else kind.name, cases, *found, environment)
 
     return remembered(path, "cases", _shape(), made)
 
@@ -85,13 +88,15 @@ def _knees(result: Result) -> Iterator[str]:
 
 
 def side_of(path: Path, found: Kept) -> Side:
-    """A result with what is on record of its campaign and hosts, and a soak's figures. Raises StoreError."""
-    side = with_surroundings(found.side(path.name), path)
-    if not found.is_soak:
-        return side
-    from linewatt.report.soak.runs import with_soak
+    """A result with what is on record of its campaign and hosts, and its figures where it is one run.
 
-    return with_soak(load(path), side)
+    Raises StoreError.
+    """
+    side = with_surroundings(found.side(path.name), path)
+    kind = result_kind(load_manifest(path)) if found.kind else None
+    if kind is None:
+        return side
+    return replace(side, single_run=kind.single_run(load(path)))
 
 
 def with_surroundings(side: Side, path: Path) -> Side:

@@ -6,19 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.responses import PER_WATT
 from linewatt.analysis.cases.summary import FlagCount
 from linewatt.analysis.comparison.compare import Comparison, Pair
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import Row
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
-from linewatt.analysis.metrics import of_soak, of_trial
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.model import Case
 from linewatt.report.columns import cell_of
 from linewatt.report.comparison.words import case_names, level_words, side_names
 from linewatt.report.printing.export import p_text
@@ -28,12 +25,6 @@ from linewatt.report.series import case_labels, plural, test_title
 from linewatt.report.table import Cell, Head, RowGroup, Table, legend_notes
 from linewatt.report.table import Row as TableRow
 from linewatt.units import BPS_PER_GBPS, MISSING
-
-SOAKS = "soaks"
-"""the name of their table"""
-_UNITS = {metric.name: metric.units for metric in (*of_soak.METRICS, *of_trial.METRICS)} | {
-    response.name: (MBPS_PER_W,) for response in PER_WATT.values()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ResponseTable:
-    """Verdicts on a response, or on all of a soak; ``tally`` counts them in words, ``sides`` are names."""
+    """Verdicts on a response, or on all of a task; ``tally`` counts them in words, ``sides`` are names."""
 
     name: str
     title: str
@@ -68,18 +59,19 @@ class ResponseTable:
     provenance: str
     legend: tuple[str, ...]
     unit: str = ""
+    of_task: bool = False
+    """whether its rows are responses of one task"""
 
     @property
     def table(self) -> Table:
         """A row a verdict."""
         base, other = self.sides
-        of_soaks = self.name == SOAKS
-        relative = of_soaks or self.lines[0].row.response.relative
+        relative = self.of_task or self.lines[0].row.response.relative
         ratio = f"{other} {'÷' if relative else '−'} {base}"
         flagged = any(line.flags for line in self.lines)
         return Table(
             title=f"{', '.join(filter(None, (self.title, self.unit)))}: {self.tally}",
-            keys=(Head("Quantity" if of_soaks else "Case", kind="text"),),
+            keys=(Head("Quantity" if self.of_task else "Case", kind="text"),),
             heads=(
                 *(
                     Head(f"{one}: mean ± SD (n)", lines=f"{one}: mean\n± SD (n)", show_sd=True)
@@ -114,12 +106,12 @@ class ResponseTable:
 def tables(found: Comparison) -> tuple[ResponseTable, ...]:
     """A table for each response and test, in their order; what is over all pairs of hosts stands first.
 
-    Of soaks, which are one case, there is one table with a row a response.
+    Of two tasks there is one table with a row a response.
     """
     names = case_names(found)
     flags = {pair.match: _flags_text(pair, found) for pair in found.pairs}
-    if found.base.soak is not None:
-        return (_soak_table(found, next(iter(names.values()))),)
+    if found.base.single_run is not None:
+        return (_task_table(found, f"{found.base.single_run.kind.name}s", next(iter(names.values()))),)
     groups: dict[tuple[Response, str], list[Row]] = {}
     for row in (*found.overall, *found.rows):
         test = "" if found.options.by == "test" else _test(row)
@@ -131,7 +123,7 @@ def tables(found: Comparison) -> tuple[ResponseTable, ...]:
 
 
 def _test(row: Row) -> str:
-    return SOAKS if isinstance(row.match.base, Job) else row.match.base.test
+    return row.match.base.test
 
 
 def _table(
@@ -160,13 +152,13 @@ def _table(
     )
 
 
-def _soak_table(found: Comparison, title: str) -> ResponseTable:
+def _task_table(found: Comparison, name: str, title: str) -> ResponseTable:
     lines = []
     for row in found.rows:
         unit = unit_of(row.response, [each.mean for each in (row.base, row.other) if each is not None])
-        name = _with_scopes(row.response.title, [row])
-        lines.append(Line(row, f"{name}, {unit.name}" if unit.name else name, "", unit))
-    return _made(found, SOAKS, title, lines)
+        heading = _with_scopes(row.response.title, [row])
+        lines.append(Line(row, f"{heading}, {unit.name}" if unit.name else heading, "", unit))
+    return replace(_made(found, name, title, lines), of_task=True)
 
 
 def _with_scopes(title: str, rows: Sequence[Row]) -> str:
@@ -184,7 +176,7 @@ def _made(found: Comparison, name: str, title: str, lines: Sequence[Line], unit:
 
 def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
     """``all 6 pairs of hosts, 4 instances``, with what of the case is not at its default."""
-    if isinstance(row.match.base, Job):
+    if not isinstance(row.match.base, Case):
         return ""
     case = replace(row.match.base, sender="", receiver="", instances=1)
     label = case_labels([case])[case].removeprefix(" → ").strip(", ")
@@ -199,8 +191,7 @@ def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
 
 def unit_of(response: Response, means: Sequence[float]) -> Unit:
     """The unit in which means of a response are shown, one for all."""
-    units = _UNITS[response.name]
-    return units[0] if max(means, default=0.0) >= BPS_PER_GBPS else units[-1]
+    return response.units[0] if max(means, default=0.0) >= BPS_PER_GBPS else response.units[-1]
 
 
 def _marked(text: str, sure: str | None) -> str:
@@ -215,13 +206,8 @@ def mean_cell(value: Estimate | None, unit: Unit, sure: str | None = None) -> Ce
 
 
 def single_ratio(row: Row) -> float | None:
-    """Of soaks also where runs are too few for more: B ÷ A."""
-    if (
-        not isinstance(row.match.base, Job)
-        or row.outcome == "refused"
-        or row.base is None
-        or row.other is None
-    ):
+    """Of tasks also where runs are too few for more: B ÷ A."""
+    if isinstance(row.match.base, Case) or row.outcome == "refused" or row.base is None or row.other is None:
         return None
     negative = row.response.higher_is_better and not row.response.relative
     return None if negative or row.base.mean == 0 else row.other.mean / row.base.mean

@@ -8,17 +8,16 @@ from dataclasses import replace
 
 from linewatt.analysis.comparison.compare import Comparison
 from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.jobs import ADVICE
-from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.matching import Match
+from linewatt.analysis.comparison.side import Side, Task
+from linewatt.analysis.comparison.single_runs import advice
 from linewatt.analysis.comparison.verdicts import amount
-from linewatt.analysis.soak.job import Job
-from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
 from linewatt.records import Host
 from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import hosts_words
 from linewatt.report.series import case_labels, plural, test_title
-from linewatt.units import first_of, format_seconds
+from linewatt.units import first_of
 
 BASE_AND_LEVEL = ("base", "level")
 
@@ -30,13 +29,13 @@ def case_names(found: Comparison) -> dict[Match, str]:
     return {match: name + level_words(found, match) for match, name in zip(matches, named, strict=True)}
 
 
-def names_of(cases: Sequence[Case | Job], without: str | None = None) -> list[str]:
+def names_of(cases: Sequence[Case | Task], without: str | None = None) -> list[str]:
     """``TCP, h1 → h2, 4 instances``; ``soak of 48 h, 300 users on 96 clients, server dut``.
 
     Of a case ``without`` what is compared.
     """
     labels = case_labels(dict.fromkeys(replace(one, instances=1) for one in cases if isinstance(one, Case)))
-    return [_job_name(one) if isinstance(one, Job) else _case_name(one, labels, without) for one in cases]
+    return [_case_name(one, labels, without) if isinstance(one, Case) else one.title for one in cases]
 
 
 def _case_name(case: Case, labels: dict[Case, str], without: str | None) -> str:
@@ -46,19 +45,6 @@ def _case_name(case: Case, labels: dict[Case, str], without: str | None) -> str:
         "instances": "" if case.of_users else plural(case.instances, "instance"),
     }
     return ", ".join(text for name, text in said.items() if text and name != without)
-
-
-def _job_name(job: Job) -> str:
-    asked = job.parameters
-    said = [f"soak of {format_seconds(asked.get('duration_s'))}"]
-    if job.server is not None:
-        clients = sum(asked.get("clients", ()))
-        said.append(f"{plural(asked.get('users', 0), 'user')} on {plural(clients, 'client')}")
-        said.append(f"server {job.server}")
-    for load in SOAKING:
-        if asked.get(load):
-            said.append(load if job.server is not None else f"{load} on {', '.join(job.hosts)}")
-    return ", ".join(said)
 
 
 def level_words(found: Comparison, match: Match) -> str:
@@ -128,12 +114,8 @@ def heading(found: Comparison) -> list[str]:
 
 
 def _run_text(side: Side) -> str:
-    said = f"{side.id}, {when(side.created_s)}"
-    if side.soak is None:
-        return said
-    left = "" if side.soak.complete else ", not complete"
-    ran = f"ran {format_seconds(side.soak.ran_s)}{left}, ledger {side.soak.balance}"
-    return f"{said}, a soak, {ran} [{side.soak.job.key}]"
+    run, name_and_time = side.single_run, f"{side.id}, {when(side.created_s)}"
+    return name_and_time if run is None else f"{name_and_time}, {run.headline} [{run.task.key}]"
 
 
 def lists(found: Comparison) -> list[tuple[str, list[str]]]:
@@ -218,7 +200,7 @@ def _remarks(found: Comparison) -> list[str]:
 
 
 def factor_words(found: Comparison) -> str:
-    """Which change counts; of soaks also why one of them decides nothing."""
+    """Which change counts; of results that are one run also why one of them decides nothing."""
     if not found.responses:
         return ""
     matters = found.options.matters
@@ -227,4 +209,5 @@ def factor_words(found: Comparison) -> str:
         "A change counts when it is beyond chance (p after Holm over all rows of the comparison and "
         f"permutation p both below 0.05) and beyond {limit} (0.1 points of loss)."
     )
-    return said if found.base.soak is None else f"{said} {ADVICE}"
+    run = found.base.single_run
+    return said if run is None else f"{said} {advice(run.kind)}"

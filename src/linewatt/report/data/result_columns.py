@@ -8,6 +8,7 @@ from typing import Any
 
 from linewatt.analysis.findings import Findings
 from linewatt.analysis.metrics.of_power import MBPS_PER_W
+from linewatt.core.feature import further_trials
 from linewatt.report.data.case_columns import RESULT
 from linewatt.report.data.column import Column
 from linewatt.report.kinds import result_kind
@@ -34,7 +35,10 @@ def result_columns() -> tuple[Column, ...]:
         Column("trials_planned", "BIGINT", "that the campaign asks for"),
         Column("trials_done", "BIGINT", "that gave numbers"),
         Column("trials_failed", "BIGINT", "that did not"),
-        Column("profiles_count", "BIGINT", "profiles beside its trials"),
+        *(
+            Column(f"{trials.name}_count", "BIGINT", f"{trials.name} beside its trials")
+            for trials in further_trials()
+        ),
         Column("flags_count", "BIGINT", "findings, each told once at its scope", "flags_reason"),
         Column("flags_reason", "VARCHAR", "why findings are not counted, and what of a soak cannot be read"),
         Column("best_test", "VARCHAR", "test of the case with the most throughput", _BEST),
@@ -74,7 +78,7 @@ def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
         "trials_planned": about["trials_planned"],
         "trials_done": about["trials_done"],
         "trials_failed": about["trials_failed"],
-        "profiles_count": about.get("profiles_count", 0),
+        **{f"{trials.name}_count": about.get(f"{trials.name}_count", 0) for trials in further_trials()},
         "flags_count": found.findings,
         "flags_reason": "; ".join(lacks) or None,
         **_best(found.best, found.reason),

@@ -12,6 +12,7 @@ from linewatt.analysis.soak import figures
 from linewatt.findings import Figure
 from linewatt.foreign import one_line
 from linewatt.missing import Missing
+from linewatt.report.amounts import bytes_text, number_text
 from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import TRUST, Block, Entry, Line, Screen, curve, hosts_words
 from linewatt.report.provenance import mark
@@ -23,8 +24,6 @@ from linewatt.report.soak.summary import (
     UNREAD,
     Fact,
     best_facts,
-    bytes_text,
-    count_text,
     cpu_facts,
     dropped_note,
     dropped_text,
@@ -154,7 +153,7 @@ def _ledger(soak: Soak) -> Iterator[Entry]:
 
 
 def _counted(value: float | None, what: str, done: str = "") -> str:
-    return f"{what} not counted" if value is None else f"{count_text(value)} {what}{done}"
+    return f"{what} not counted" if value is None else f"{number_text(value)} {what}{done}"
 
 
 def _facts(facts: list[Fact]) -> Iterator[Entry]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.flags.case import exceeded_flags
 from linewatt.analysis.flags.hosts import not_ready_flags
-from linewatt.analysis.soak.figures import STALL_SHARE, rate_disagrees
+from linewatt.analysis.soak.figures import STALL_SHARE
+from linewatt.analysis.statistics.rate_agreement import rate_disagrees
 from linewatt.missing import Missing
 from linewatt.model import Flag
 from linewatt.report.printing.export import when

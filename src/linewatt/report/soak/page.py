@@ -8,7 +8,8 @@ from dataclasses import replace
 from jinja2 import Environment
 
 from linewatt.analysis.soak.balance import BACKGROUND_BPS, CONTROL_BYTES, HEADER_BYTES, SEGMENT_BYTES
-from linewatt.analysis.soak.figures import SATURATED, STALL_SHARE
+from linewatt.analysis.soak.figures import STALL_SHARE
+from linewatt.findings.users import SATURATED
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.printing.html import page
 from linewatt.report.provenance import legend

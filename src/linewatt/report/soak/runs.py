@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from statistics import fmean
 
-from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.jobs import SoakRun
+from linewatt.analysis.comparison.side import Quantity
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, UNEXPLAINED, Quantity, SoakRun
+from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, UNEXPLAINED
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.job import DRIFT, SUSTAINED, job_of
@@ -28,11 +28,11 @@ from linewatt.store.soak.totals import CPU, MOVED, USERS, LoadTotals, load_total
 _POINTS = ("p50", "p99")
 
 
-def with_soak(result: Result, side: Side) -> Side:
+def soak_run(result: Result) -> SoakRun:
     """Read a soak; nothing of its samples stays in memory. Raises StoreError."""
     soak = digest(result)
-    run = SoakRun(
-        job=job_of(side.campaign),
+    return SoakRun(
+        job=job_of(result.manifest.asked),
         quantities=dict(_quantities(soak)),
         ran_s=soak.ran_s,
         complete=soak.complete,
@@ -40,7 +40,6 @@ def with_soak(result: Result, side: Side) -> Side:
         balance_words=soak.balance.words,
         flags=flags(soak),
     )
-    return replace(side, soak=run)
 
 
 def _quantities(soak: Soak) -> Iterator[tuple[str, Quantity]]:
@@ -140,27 +139,24 @@ def _energy_of(soak: Soak, hosts: list[HostPower], needed: int) -> Quantity:
     return Quantity(each, None if each is not None else "nothing was moved", known[0].scope, worst)
 
 
-def followed(result: Result, side: Side, response: Response) -> Side | str:
-    """A soak with its value of a response alone, or why it has none: one that was cut off is no run."""
+def followed_run(result: Result, response: Response) -> SoakRun:
+    """A soak with its value of a response alone. Raises StoreError: one that was cut off is no run."""
     if not result.complete:
-        return "not complete"
-    campaign = side.campaign
+        raise StoreError("not complete")
+    campaign = result.manifest.asked
     clients = campaign.users.clients if campaign.users else ()
     load = campaign.load or DEFAULT
     needed = {*((name, USERS) for name in clients), *((name, load) for name in campaign.paired)}
-    try:
-        stored = parts(result.path)
-        lacking = [f"all of {name}" for name in parts_gone(result.path)]
-        lacking += [f"chunk {one.missing[0]} of part {one.number}" for one in stored if one.missing]
-        if lacking:
-            return f"{lacking[0]} is missing"
-        totals = load_totals(stored, needed)
-    except StoreError as error:
-        return str(error)
+    stored = parts(result.path)
+    lacking = [f"all of {name}" for name in parts_gone(result.path)]
+    lacking += [f"chunk {one.missing[0]} of part {one.number}" for one in stored if one.missing]
+    if lacking:
+        raise StoreError(f"{lacking[0]} is missing")
+    totals = load_totals(stored, needed)
     value = _rate_of_ends(totals, clients) if response == RATE else _cpu_of_ends(totals, clients)
     if not value:
-        return f"nothing on record of {response.title.lower()}"
-    return replace(side, soak=SoakRun(job_of(side.campaign), {response.name: Quantity(value)}))
+        raise StoreError(f"nothing on record of {response.title.lower()}")
+    return SoakRun(job_of(campaign), {response.name: Quantity(value)})
 
 
 def _rate_of_ends(totals: LoadTotals, clients: tuple[str, ...]) -> float | None:

@@ -10,9 +10,9 @@ from linewatt.analysis.metrics.of_soak import J_PER_GB
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure, Ledger
-from linewatt.analysis.soak.published_summary import Published
 from linewatt.missing import Missing
 from linewatt.model import Provenance
+from linewatt.report.amounts import bits_text, bytes_text, number_text
 from linewatt.report.provenance import mark
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.users import TITLES
@@ -27,7 +27,6 @@ from linewatt.units import (
 
 UNREAD = "no counter of payload was read"
 _MOST_HOSTS = 3
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,41 +37,6 @@ class Fact:
     value: str
     note: str = ""
     mark: str | None = None
-
-
-def bytes_text(value: float | None, digits: int = 4) -> str:
-    """``1.058 TB``; decimal prefixes."""
-    if value is None:
-        return MISSING
-    for scale, prefix in _PREFIXES:
-        if abs(value) >= scale:
-            return f"{format_significant(value / scale, digits)} {prefix}B"
-    return f"{value:,.0f} B"
-
-
-def bits_text(value: float, digits: int = 4) -> str:
-    """``1.058 Pbit``."""
-    return bytes_text(value, digits)[:-1] + "bit"
-
-
-def count_text(value: float | None) -> str:
-    return MISSING if value is None else f"{value:,.0f}"
-
-
-def quantity_facts(found: Published) -> tuple[tuple[str, str], ...]:
-    """The summary of a published soak: what, and its value."""
-    ratio = f" ({found.dropped_ratio:.2g} of the packets)" if found.dropped_ratio is not None else ""
-    return (
-        ("Duration", format_seconds(found.duration_s)),
-        ("Rate, as stated", format_rate(found.rate_bps)),
-        ("Rate, mean", format_rate(found.mean_bps)),
-        ("File transfers", count_text(found.transfers)),
-        ("Packets", count_text(found.packets)),
-        ("Dropped or overrun", count_text(found.dropped) + ratio),
-        ("Total data", MISSING if found.total_bits is None else bits_text(found.total_bits)),
-        ("Mean transfer", bytes_text(found.bytes_per_transfer, 3)),
-        ("Mean packet", bytes_text(found.bytes_per_packet, 3)),
-    )
 
 
 def packets(soak: Soak) -> Figure:
@@ -101,14 +65,14 @@ def summary(soak: Soak) -> list[Fact]:
     found, book = soak.rates, soak.ledger
     total = soak.moved_bytes
     every = packets(soak)
-    counts = [Fact("File transfers", count_text(transfers(soak).value))] if soak.roles.has_users else []
+    counts = [Fact("File transfers", number_text(transfers(soak).value))] if soak.roles.has_users else []
     return [
         Fact(
             "Rate, mean", format_rate(soak.mean_bps, 4), f"payload over {format_seconds(soak.load_s)} of load"
         ),
         Fact("Rate, peak", format_rate(found.peak_bps if found else None, 4), _slice(soak)),
         *counts,
-        Fact("Packets", count_text(every.value), every.reason or "both ways, as NICs counted"),
+        Fact("Packets", number_text(every.value), every.reason or "both ways, as NICs counted"),
         Fact("Dropped or overrun", dropped_text(book), dropped_note(soak)),
         Fact("Total data", MISSING, UNREAD)
         if total is None
@@ -118,7 +82,7 @@ def summary(soak: Soak) -> list[Fact]:
 
 def dropped_text(book: Ledger) -> str:
     """``1,204``; ``≥ 1,204`` where not all are counted."""
-    text = count_text(book.dropped)
+    text = number_text(book.dropped)
     return text if book.dropped is None or not book.dropped_lacks else f"≥ {text}"
 
 

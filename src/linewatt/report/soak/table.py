@@ -18,8 +18,9 @@ from linewatt.analysis.soak.ledger import (
 )
 from linewatt.loads.registry import SOAKING
 from linewatt.records import Event
+from linewatt.report.amounts import bytes_text, number_text
 from linewatt.report.soak.digest import Interval, Soak
-from linewatt.report.soak.summary import Fact, bytes_text, count_text
+from linewatt.report.soak.summary import Fact
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, texts
 from linewatt.units import MISSING, format_rate
 
@@ -88,8 +89,8 @@ def groups_table(soak: Soak) -> Table:
             ("Received", one.got_bytes, bytes_text),
             ("Sent", one.put_bytes, bytes_text),
             ("Rate, mean", soak.rate_of(one), format_rate),
-            ("Transfers", one.transfers, count_text),
-            ("Failed", one.failed, count_text),
+            ("Transfers", one.transfers, number_text),
+            ("Failed", one.failed, number_text),
         )
         cells = (Cell(text(figure.value), reason=figure.reason) for _, figure, text in counted)
         rows.append(Row(texts(one.name), (Cell(f"{one.clients}"), *cells)))
@@ -151,13 +152,13 @@ _INTERVAL: tuple[tuple[str, Callable[[float | None], str], Callable[[Ledger], fl
     ("Server received", bytes_text, _first("put_bytes", of=(SERVER,))),
     ("NICs to clients", bytes_text, _first("get_bytes", of=_NICS)),
     ("NICs to server", bytes_text, _first("put_bytes", of=_NICS)),
-    ("Packets", count_text, _first("to_clients_packets", "to_server_packets", of=_NICS)),
-    ("Dropped", count_text, lambda book: book.dropped),
-    ("Retransmits", count_text, _retransmits),
-    ("Done", count_text, _first("gets_done", "puts_done", of=(CLIENTS,))),
-    ("Failed", count_text, _first("gets_failed", "puts_failed", of=(CLIENTS,))),
-    ("Unfinished", count_text, _first("unfinished", of=(CLIENTS,))),
-    ("Logins refused", count_text, _first("logins_failed", of=(CLIENTS,))),
+    ("Packets", number_text, _first("to_clients_packets", "to_server_packets", of=_NICS)),
+    ("Dropped", number_text, lambda book: book.dropped),
+    ("Retransmits", number_text, _retransmits),
+    ("Done", number_text, _first("gets_done", "puts_done", of=(CLIENTS,))),
+    ("Failed", number_text, _first("gets_failed", "puts_failed", of=(CLIENTS,))),
+    ("Unfinished", number_text, _first("unfinished", of=(CLIENTS,))),
+    ("Logins refused", number_text, _first("logins_failed", of=(CLIENTS,))),
 )
 """columns of the ledger by slices of time"""
 _TELLING = 7

@@ -21,7 +21,7 @@ from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.heat import end_of, heat_of, is_told, why_missing
-from linewatt.core.feature import result_keys
+from linewatt.core.feature import FurtherTrials, further_trials, result_keys
 from linewatt.core.third_party import load
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Flag, Role, Trial, document_of
@@ -48,7 +48,7 @@ from linewatt.report.trials.settings.effects import as_document as effects_docum
 from linewatt.report.trials.settings.effects import experiment
 from linewatt.report.trials.settings.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.settings.scalability import export_case
-from linewatt.store.profiles import numbers as profile_numbers
+from linewatt.store.further import numbers
 from linewatt.store.read import Result
 
 
@@ -108,9 +108,10 @@ class Digest:
         return tuple(trial for trial in self.result.trials if trial.status == "failed")
 
     @property
-    def profiles(self) -> int:
-        """How many profiles are stored beside its trials."""
-        return len(profile_numbers(self.result.path))
+    def further(self) -> list[tuple[FurtherTrials, int]]:
+        """Further trials that are stored beside those that are measured, and how many; none without any."""
+        counts = ((trials, len(numbers(self.result.path, trials.name))) for trials in further_trials())
+        return [(trials, count) for trials, count in counts if count]
 
     @property
     def planned(self) -> int:
@@ -225,7 +226,7 @@ def heading(view: Digest) -> dict[str, Any]:
         "trials_done": view.done,
         "trials_failed": len(view.failed),
         "flags_count": len(view.findings.every),
-        **({"profiles_count": view.profiles} if view.profiles else {}),
+        **{f"{trials.name}_count": count for trials, count in view.further},
     }
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import get_args
 
 from linewatt.analysis.power.heat import Heat
-from linewatt.core.feature import result_keys
+from linewatt.core.feature import further_trials, result_keys
 from linewatt.core.third_party import load
 from linewatt.declare import (
     BOOLEAN,
@@ -78,7 +78,7 @@ def heading_schema() -> Keys:
         "trials_done": COUNT,
         "trials_failed": COUNT,
         "flags_count": said(COUNT, "Findings, each at its scope."),
-        "profiles_count?": COUNT,
+        **{f"{trials.name}_count?": COUNT for trials in further_trials()},
     }
 
 

@@ -24,8 +24,7 @@ def progress(view: Digest) -> str:
         parts.append(f"{len(view.failed)} failed")
     if missing > 0:
         parts.append(f"{missing} not run")
-    if view.profiles:
-        parts.append(plural(view.profiles, "profile"))
+    parts += [plural(count, trials.noun) for trials, count in view.further]
     return ", ".join(parts)
 
 

@@ -79,6 +79,17 @@ def is_soak(result: Path) -> bool:
     return (result / FOLDER).is_dir()
 
 
+def is_done(result: Path) -> bool:
+    """Whether all of the soak was run. Raises StoreError."""
+    ends = sorted((result / FOLDER).glob("part-*/ended.json"))
+    return bool(ends) and read_as(ends[-1], PartEnd).why == "done"
+
+
+def chunk_files(result: Path) -> list[Path]:
+    """Samples of all parts, in the order of time."""
+    return sorted((result / FOLDER).glob("part-*/chunk-*.parquet"))
+
+
 def new_part(result: Path, started_s: float) -> Path:
     """Make the directory of the next part of the soak. Raises StoreError, DiskFull."""
     numbers = [int(match[1]) for path, match in _matching_entries(result / FOLDER, _PART)]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
-from linewatt.engine.measuring.users import users_rates
+from linewatt.engine.measuring.feature_load import measuring_of
 from linewatt.engine.measuring.window import EndRun, total_rates
 from linewatt.findings.power import FOLLOW_THE_CPU
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
@@ -36,8 +36,8 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Throughput of all instances together; where that is steady, of each pair of several at once; where all
     of it is, CPU use and then power of each end."""
     cut = seen.cut
-    if cut.run.planned.case.of_users:
-        flags = users_throughput(users_rates(cut.run.users, seen.window), seen.window)
+    if measuring := measuring_of(cut.run.planned.case):
+        flags = measuring.unsteady(cut.run, seen.window)
     else:
         flags = throughput([one.receiver for one in cut.runs], seen.window) or _of_pairs(seen)
     yield from flags
@@ -64,16 +64,11 @@ def _of_pairs(seen: Seen) -> list[Flag]:
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     """What the receivers' intervals say together; nothing below ten of them."""
     total = total_rates(receivers, window)
-    return _told(shapes.shape(total), len(total), window)
+    return of_shape(shapes.shape(total), len(total), window)
 
 
-def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
-    """What the reports of all users say together. Few low intervals are no event: files end, users think."""
-    shape = shapes.shape(rates)
-    return [] if isinstance(shape, shapes.Lows) else _told(shape, len(rates), window)
-
-
-def _told(shape: shapes.Shape | None, length: int, window: Window) -> list[Flag]:
+def of_shape(shape: shapes.Shape | None, length: int, window: Window) -> list[Flag]:
+    """What the shape of throughput in a window of ``length`` equal intervals is found to be."""
     if shape is None:
         return []
     said = Words(format_rate, length, window)

@@ -20,7 +20,10 @@ from linewatt.errors import InvalidInput
 
 LEAST_PYTHON = (3, 11)
 REQUIREMENTS = "requirements.txt"
-_CODE = ("__init__.py", "errors.py", "loads/__init__.py")
+_CODE = (
+    *("__init__.py", "errors.py", "loads/__init__.py"),
+    *("core/__init__.py", "core/feature.py", "core/third_party.py"),
+)
 _PACKAGES = ("model", "loads/users")
 _QUOTES = "'\")"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)

@@ -97,7 +97,7 @@ def _check_campaign(file: Path | None, hosts: Sequence[str], *, ports: int) -> N
         json.dump({"all": {"hosts": described}}, inventory)
         inventory.flush()
         campaign = _load_campaign(file, hosts, Path(inventory.name))
-    if campaign.soak is not None or campaign.users is not None:
+    if not campaign.has_trials or campaign.feature_load is not None:
         raise InvalidInput(f"{campaign.path}: kernels are compared by trials of tests, not by soaks or users")
 
 

@@ -64,7 +64,7 @@ def first_screen(view: Digest) -> Screen | None:
         (
             f"linewatt show {name} --full",
             f"linewatt report {name}",
-            *((f"linewatt show {name} --profile",) if view.profiles else ()),
+            *(f"linewatt show {name} --{trials.show_option}" for trials, _count in view.further),
             *(more for one in subjects for more in one.more),
         ),
         tables=(found.series,) if found else (),

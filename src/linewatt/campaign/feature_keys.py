@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys that features add to campaign files, as they are written, stored and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from linewatt.core.feature import CampaignKey, campaign_keys
+
+
+def key_fields() -> dict[str, Any]:
+    """The type and the field of each key, for the model of a campaign file."""
+    return {key.key: key.load(key.field_path) for key in campaign_keys()}
+
+
+def written_keys(entry: BaseModel) -> list[CampaignKey]:
+    """Keys that a file has, and not as their default."""
+    fields = type(entry).model_fields
+    return [key for key in campaign_keys() if getattr(entry, key.key) != fields[key.key].default]
+
+
+def values_of(entry: BaseModel, base: Path) -> dict[str, Any]:
+    """What a campaign has of the keys of its file, whose files are relative to ``base``."""
+    return {
+        key.key: key.load(key.read_path)(entry, base) if key.read_path else getattr(entry, key.key)
+        for key in written_keys(entry)
+    }
+
+
+def documents_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored of such values, which are plain."""
+    return {key.key: None for key in campaign_keys() if key.document_path} | {**values}
+
+
+def stored_values(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a campaign of a manifest. Raises pydantic's ValidationError."""
+    return {
+        key.key: TypeAdapter(_stored_type(key)).validate_python(stored[key.key])
+        for key in campaign_keys()
+        if stored.get(key.key) is not None
+    }
+
+
+def _stored_type(key: CampaignKey) -> Any:
+    return key.load(key.document_path) if key.document_path else key.load(key.field_path)[0]

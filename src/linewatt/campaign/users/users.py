@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users of a file server as a campaign has them: where they run, what they use, and what each does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.loads.users.job import Behaviour, lognormal_sizes
+
+KEY = "users"
+"""of campaign files"""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Clients that use one interface (or address) of the server; ``None``: its data interface."""
+
+    name: str
+    clients: tuple[str, ...]
+    server: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServer:
+    """A vsftpd that linewatt configures, starts and removes on one of the hosts."""
+
+    host: str
+    folder: str
+    port: int
+    passive_ports: tuple[int, int]
+    max_clients: int
+    options: tuple[tuple[str, str], ...] = ()
+    """of vsftpd.conf(5) that the campaign names, sorted"""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherServer:
+    """A server that is there already. No password is kept, only where it is read."""
+
+    url: str
+    password_env: str | None
+    password_file: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of files: lognormal around a median; ``sigma`` 0: all alike. ``count`` is how many differ."""
+
+    count: int
+    median_bytes: int
+    sigma: float
+
+
+@dataclass(frozen=True)
+class _Where:
+    """``get`` are files that linewatt makes, ``get_paths`` those of a server that is there already."""
+
+    server: OwnServer | OtherServer
+    groups: tuple[Group, ...]
+    users: int
+    get: Sizes
+    get_paths: tuple[str, ...]
+    put: Sizes
+    put_folder: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Users(Behaviour, _Where):
+    """Scripted users: where they run, what they use, and what each does."""
+
+    sustained_bps: float | None
+    python: str | None
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        return tuple(name for group in self.groups for name in group.clients)
+
+    @property
+    def server_host(self) -> str | None:
+        return self.server.host if isinstance(self.server, OwnServer) else None
+
+    @property
+    def hosts(self) -> Iterator[str]:
+        """The server first, where it is one of the hosts."""
+        if self.server_host is not None:
+            yield self.server_host
+        yield from self.clients
+
+
+def users_in(campaign: Campaign) -> Users | None:
+    """The users of a campaign, be they the load of its trials or of a soak."""
+    users: Users | None = campaign.feature_values.get(KEY)
+    return users
+
+
+def sizes(of: Sizes) -> tuple[int, ...]:
+    """Sizes in bytes, as many as there are."""
+    if not of.sigma:
+        return (of.median_bytes,) * of.count
+    return lognormal_sizes(of.median_bytes, of.sigma, of.count)

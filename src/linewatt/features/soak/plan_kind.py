@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns with ``soak`` as a kind of plan; what plans and runs them is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linewatt.campaign.campaign import Campaign
+    from linewatt.campaign.planning.places import Site
+    from linewatt.campaign.planning.plan import Plan
+    from linewatt.campaign.planning.soak_plan import SoakPlan
+    from linewatt.declare import Keys
+    from linewatt.engine.events import OnEvent
+    from linewatt.engine.run import Places
+    from linewatt.engine.soak.run import SoakRun
+    from linewatt.tuning.base import Change
+
+
+class SoakPlanKind:
+    """A :class:`linewatt.engine.plan_kinds.PlanKind`."""
+
+    noun = "a soak"
+
+    def is_of(self, campaign: Campaign) -> bool:
+        return "soak" in campaign.feature_values
+
+    def plan(self, campaign: Campaign, sites: Mapping[str, Site] | None = None) -> PlannedSoak:
+        from linewatt.campaign.planning.soak_plan import plan_soak
+
+        return PlannedSoak(campaign, plan_soak(campaign, sites))
+
+    def keys(self) -> Keys:
+        from linewatt.campaign.planning.soak_plan import keys
+
+        return keys()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSoak:
+    """A :class:`linewatt.engine.plan_kinds.KindPlan`."""
+
+    campaign: Campaign
+    soak_plan: SoakPlan
+
+    @property
+    def headline(self) -> str:
+        from linewatt.units import format_seconds
+
+        return f"a soak of {format_seconds(self.soak_plan.soak.duration_s)}"
+
+    @property
+    def load_plan(self) -> Plan | None:
+        return self.soak_plan.segments
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return self.soak_plan.changes
+
+    def lines(self) -> Iterator[str]:
+        from linewatt.campaign.planning.soak_plan import said
+
+        return said(self.soak_plan)
+
+    def notes(self) -> Iterator[str]:
+        if self.soak_plan.best_of is not None:
+            yield from self.soak_plan.best_of.said()
+
+    def document(self) -> dict[str, Any]:
+        from linewatt.campaign.planning.soak_plan import as_dict
+
+        return as_dict(self.soak_plan)
+
+    def run(self, places: Places, on_event: OnEvent, *, waits: bool = False) -> SoakRun:
+        from linewatt.engine.soak.run import SoakRun
+
+        return SoakRun(self.campaign, self.soak_plan, places, on_event, waits=waits)
+
+
+PLAN_KIND = SoakPlanKind()

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the machines of a published soak are joined, as far as its table says."""
+
+from __future__ import annotations
+
+from linewatt.analysis.soak.published_summary import Published
+from linewatt.report.charts.figure import Figure
+from linewatt.report.charts.links import Link, diagram
+from linewatt.report.series import plural
+from linewatt.units import format_rate
+
+_MOST_GROUPS = 1000
+
+
+def published_diagram(found: Published) -> Figure | None:
+    """Of a published summary that counts clients, groups and ports; ``None`` where it does not."""
+    groups, ports = (
+        int(count) if count and count.is_integer() else 0 for count in (found.groups, found.ports)
+    )
+    if not (found.clients and 0 < groups <= _MOST_GROUPS and ports > 0):
+        return None
+    each = found.clients / groups
+    clients = f": {plural(int(each), 'client')}" if each.is_integer() else ""
+    paired = groups == ports
+    links = [
+        Link(f"Group {at}{clients}", f"port {at}" if paired else "", found.port_words)
+        for at in range(1, groups + 1)
+    ]
+    rates = ((found.mean_bps, "mean"), (found.rate_bps, "as stated"))
+    rates_text = ", ".join(f"{format_rate(bps)} {what}" for bps, what in rates if bps is not None)
+    unknown = ["the rate of each group", "how many switches there are"]
+    unknown += [] if clients else [f"how {found.clients:g} clients are in groups"]
+    unknown += [] if paired else [f"which of {plural(ports, 'port')} a group uses"]
+    return diagram(links, "switches", "server", rates_text, f"Not published: {', '.join(unknown)}.")
