@@ -236,6 +236,40 @@ class HostCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureOption:
+    """An option of ``show`` or ``compare`` that prints what only this feature knows of results of trials.
+
+    ``path`` leads to a ``linewatt.report.views.ResultView`` for ``show``, else to a ``ComparisonView``.
+    """
+
+    command: Literal["show", "compare"]
+    word: str
+    """without dashes"""
+    help: str
+    path: str
+
+    def load(self) -> Any:
+        """The view. Raises InvalidInput where the path leads nowhere."""
+        return load(self.path, f"option --{self.word} of {self.command}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFormat:
+    """A format of ``report``. ``path`` leads to a function of a ``Result`` that returns the file's bytes, and
+    raises InvalidInput for a result that has nothing of the kind."""
+
+    word: str
+    help: str
+    suffix: str
+    """of the file's name, without its first dot"""
+    path: str
+
+    def load(self) -> Any:
+        """The function. Raises InvalidInput where the path leads nowhere."""
+        return load(self.path, f"format {self.word!r} of report")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Everything that a feature adds. A field that is left out adds nothing."""
 
@@ -259,6 +293,8 @@ class Feature:
     names each, and its path"""
     further_trials: tuple[FurtherTrials, ...] = ()
     host_checks: tuple[HostCheck, ...] = ()
+    options: tuple[FeatureOption, ...] = ()
+    report_formats: tuple[ReportFormat, ...] = ()
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
@@ -269,6 +305,9 @@ class Feature:
     power_notes: str = ""
     """path to a function of a ``linewatt.report.trials.digest.Digest`` that yields lists of
     ``linewatt.report.section.Lines`` to stand below the tables of power"""
+    page_sections: str = ""
+    """path to a function of a digest that yields ``linewatt.report.section.Section`` to stand among the
+    details of a page, before those of each end; those without anything in them are left out"""
     first_blocks: str = ""
     """path to a function of a digest that yields ``linewatt.report.printing.screen.Block`` to stand first in
     what ``show`` prints"""
@@ -319,6 +358,16 @@ def installed_features() -> tuple[InstalledFeature, ...]:
     )
     _refuse_duplicates(
         (f"check {check.name!r}", item) for item in installed for check in item.feature.host_checks
+    )
+    _refuse_duplicates(
+        (f"option --{option.word} of {option.command}", item)
+        for item in installed
+        for option in item.feature.options
+    )
+    _refuse_duplicates(
+        (f"format {form.word!r} of report", item)
+        for item in installed
+        for form in item.feature.report_formats
     )
     _refuse_duplicates(
         (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
@@ -389,6 +438,21 @@ def feature_knobs() -> list[Any]:
         for item in installed_features()
         for path in item.feature.knobs
     ]
+
+
+def feature_options(command: str) -> list[FeatureOption]:
+    """Options of one command of all features."""
+    return [
+        option
+        for item in installed_features()
+        for option in item.feature.options
+        if option.command == command
+    ]
+
+
+def report_formats() -> dict[str, ReportFormat]:
+    """Formats of reports of all features by their word."""
+    return {form.word: form for item in installed_features() for form in item.feature.report_formats}
 
 
 def named_result(root: Path, name: str) -> Path | None:

@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from linewatt.core.feature import installed_features, power_source_keys
+from linewatt.core.feature import feature_options, installed_features, power_source_keys
 from linewatt.core.third_party import load
 from linewatt.declare import Schema, finished, maybe, of_class, one_of
 from linewatt.engine.plan_kinds import plan_kinds
@@ -59,10 +59,10 @@ def _shown() -> Schema:
 
 
 def _compared() -> Schema:
-    """Results with runs, their profiles, or results of a kind that a feature adds."""
-    modules = ("report.comparison.document", "report.comparison.profiles")
+    """Results with runs, what features have of them, or results of a kind that a feature adds."""
+    of_options = (option.load().schema() for option in feature_options("compare"))
     of_kinds = (schema for kind in result_kinds() for schema in kind.comparison_schemas())
-    return _any_of(*map(_beside, modules), *of_kinds)
+    return _any_of(_beside("report.comparison.document"), *of_options, *of_kinds)
 
 
 def _any_of(*schemas: Schema) -> Schema:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linewatt.cli.commands.compared import CI, form_of, print_comparison
+from linewatt.cli.feature_options import with_feature_options
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_csv, print_json, print_rich
+from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.report.comparison.sides import Kept
     from linewatt.report.kinds import KindComparison
+    from linewatt.report.views import ComparisonView
 
 NOTHING = "nothing"
 
@@ -80,9 +83,6 @@ _Output = Annotated[
 _Full = Annotated[
     bool, typer.Option("--full", help="Every verdict and note, not only the tally and the largest changes.")
 ]
-_Profile = Annotated[
-    bool, typer.Option("--profile", help="Of profiles: which functions gained or lost CPU time.")
-]
 _Format = Annotated[
     str | None,
     typer.Option(
@@ -94,6 +94,7 @@ _Format = Annotated[
 _Csv = Annotated[bool, typer.Option("--csv", help="One CSV row per case and metric.")]
 
 
+@with_feature_options("compare")
 def compare(  # noqa: PLR0913 - one parameter an option
     wanted: _Wanted,
     by: _By = None,
@@ -107,8 +108,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     as_csv: _Csv = False,
     full: _Full = False,
     output: _Output = None,
-    profile: _Profile = False,
     form: _Format = None,
+    feature_option: FeatureOption | None = None,
 ) -> None:
     """Compare two results, two hosts, or levels of one, with verdicts.
 
@@ -118,8 +119,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     verdict that it asks for could be given; 2 wrong use.
     """
     form = form_of(form, as_json=as_json, as_csv=as_csv)
-    if profile and (form not in (None, "json") or full or factor or fail_on or metric or allow):
-        raise InvalidInput("--profile: goes with --by, --base, --json and --output alone")
+    if feature_option and (form not in (None, "json") or full or factor or fail_on or metric or allow):
+        raise InvalidInput(f"--{feature_option.word}: goes with --by, --base, --json and --output alone")
     from linewatt.analysis.comparison.comparable import CODES
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
@@ -143,10 +144,10 @@ def compare(  # noqa: PLR0913 - one parameter an option
             return
         loaded = [[(path, kept(path)) for path in side] for side in paths]
         run_kind = run_kind_of(loaded, by)
-        if profile:
+        if feature_option is not None:
             if run_kind:
-                raise InvalidInput(f"--profile: {run_kind.name}s have no profiles, which are of cases")
-            _compare_profiles(loaded, by, hosts or base, target, as_json=as_json)
+                raise InvalidInput(f"--{feature_option.word}: is of cases, and {run_kind.name}s have none")
+            _compare_view(feature_option, loaded, by, hosts or base, target, as_json=as_json)
             return
         allowed = chosen("--allow", allow, run_kind.codes if run_kind else CODES)
         options = Options(by, matters, metrics, allowed)
@@ -269,7 +270,8 @@ def _names(side: str) -> list[str]:
     )
 
 
-def _compare_profiles(
+def _compare_view(
+    option: FeatureOption,
     loaded: Sequence[Sequence[tuple[Path, Kept]]],
     by: str | None,
     base: str | tuple[str, str] | None,
@@ -277,25 +279,21 @@ def _compare_profiles(
     *,
     as_json: bool,
 ) -> None:
-    """Which functions gained: of what perf recorded. Raises InvalidInput where there is none.
+    """What only a feature knows of two sides. Raises InvalidInput where there is nothing of it.
 
     The page in ``target`` has the comparison of what was measured, too.
     """
-    from linewatt.report.comparison import profiles
     from linewatt.report.comparison.of_results import matched
 
+    view: ComparisonView = option.load()
     a, b, matching = matched(loaded, by, base)
-    found = profiles.differences(loaded[0][0][0], loaded[-1][0][0], matching)
-    if not found:
-        raise InvalidInput(
-            "--profile: no case that is compared has a profile on both sides; profile: true adds one a case"
-        )
+    comparison = view.compare((loaded[0][0][0], loaded[-1][0][0]), (a, b), matching)
     if target is not None:
-        from linewatt.report.comparison.page import with_profiles
+        from linewatt.report.comparison.page import with_section
         from linewatt.report.printing.html import write
 
-        write(target, with_profiles(a, b, matching, by, profiles.section(found)))
+        write(target, with_section(a, b, matching, by, comparison.section()))
     if as_json:
-        print_json(profiles.document(found, a.id, b.id))
+        print_json(comparison.document())
     else:
-        print_rich(lambda width: profiles.show(found, a.id, b.id, width))
+        print_rich(comparison.terminal)

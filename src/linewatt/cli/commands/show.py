@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linewatt.cli.feature_options import with_feature_options
 from linewatt.cli.options import Json, Read, Results, Wanted
 from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near, say
-from linewatt.core.feature import feature_modules
+from linewatt.core.feature import FeatureOption, feature_modules, report_formats
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from linewatt.report.views import ResultView
     from linewatt.store.read import Result
 
 OF_THE_ANSWER = (
@@ -63,6 +65,7 @@ def list_results(results: Read = Path("results"), as_json: Json = False) -> None
         print_rich(lambda width: listing.show(every, width=width))
 
 
+@with_feature_options("show")
 def show(  # noqa: PLR0913  one parameter an option
     wanted: Wanted = "last",
     results: Read = Path("results"),
@@ -83,10 +86,6 @@ def show(  # noqa: PLR0913  one parameter an option
     detail: Annotated[
         bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
     ] = False,
-    profile: Annotated[
-        bool,
-        typer.Option("--profile", help="Hottest functions by role, kinds of work, call graphs."),
-    ] = False,
     at: Annotated[
         list[str] | None,
         typer.Option(
@@ -95,6 +94,7 @@ def show(  # noqa: PLR0913  one parameter an option
             help="Watts at a throughput such as 5G, of cases at several rates or load levels.",
         ),
     ] = None,
+    feature_option: FeatureOption | None = None,
 ) -> None:
     """Show a result: how fast, limited by what, at what cost, how sure.
 
@@ -109,8 +109,9 @@ def show(  # noqa: PLR0913  one parameter an option
     if detail and as_csv:
         raise InvalidInput("--detail: goes with --json or alone; --csv has a row per case or trial")
     others = as_csv or as_md or full or trials or detail
-    _alone("--at", at, others or profile)
-    _alone("--profile", profile, others)
+    _alone("--at", at, others or feature_option is not None)
+    if feature_option is not None:
+        _alone(f"--{feature_option.word}", True, others)
     asked = [_throughput(one) for one in at or ()]
     from linewatt.store import read
     from linewatt.store.read import readable
@@ -120,8 +121,8 @@ def show(  # noqa: PLR0913  one parameter an option
         result = read.load(path)
         if asked:
             _show_watts(result, asked, as_json=as_json)
-        elif profile:
-            _show_profiles(result, as_json=as_json)
+        elif feature_option is not None:
+            _show_view(result, feature_option, as_json=as_json)
         elif as_md:
             _show_markdown(result, full=full)
         elif full or trials or detail or as_json or as_csv or effects:
@@ -169,20 +170,21 @@ def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> Non
     print_rich(lambda width: render(table, width))
 
 
-def _show_profiles(result: Result, *, as_json: bool) -> None:
+def _show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
+    """What only a feature knows of a result."""
     from linewatt.report.kinds import result_kind
     from linewatt.report.trials.digest import as_json as document
     from linewatt.report.trials.digest import digest
-    from linewatt.report.trials.profiles import view as profiles
 
     if kind := result_kind(result.manifest):
         noun = kind.noun(result.manifest)
-        raise InvalidInput(f"--profile: {result.id} is {noun}, and profiles are of cases")
+        raise InvalidInput(f"--{option.word}: {result.id} is {noun} without cases")
+    result_view: ResultView = option.load()
     view = digest(result)
     if as_json:
-        print_json(document(view) | {"profiles": profiles.documents(profiles.profiles_of(view))})
+        print_json(document(view) | {result_view.key: result_view.value(view)})
     else:
-        print_rich(lambda width: profiles.show(view, width))
+        print_rich(lambda width: result_view.terminal(view, width))
 
 
 def _show_markdown(result: Result, *, full: bool) -> None:
@@ -262,6 +264,14 @@ def _detail(result: Result, *, wanted: bool) -> dict[str, Any]:
     return {"detail": as_documents(detail_blocks(result.trials))}
 
 
+CORE_FORMATS = {"html": "", "md": "Markdown", "pdf": "printed by a Chromium"}
+
+
+def formats() -> dict[str, str]:
+    """Word of each format of a report → what it is."""
+    return CORE_FORMATS | {word: form.help for word, form in report_formats().items()}
+
+
 def report(
     wanted: Wanted = "last",
     output: Annotated[
@@ -275,8 +285,7 @@ def report(
         typer.Option(
             "--format",
             metavar="WHAT",
-            help="html; md: Markdown; pdf: printed by a Chromium; of profiles alone: folded (stacks for "
-            "flamegraph.pl), speedscope (JSON).",
+            help="; ".join(f"{word}: {what}" if what else word for word, what in formats().items()) + ".",
         ),
     ] = "html",
 ) -> None:
@@ -284,10 +293,12 @@ def report(
     from linewatt.report.printing.html import write
     from linewatt.store import read
 
-    if form not in FORMATS:
-        raise InvalidInput(f"--format {form}: not a format; choose {', '.join(FORMATS)}")
+    if form not in formats():
+        raise InvalidInput(f"--format {form}: not a format; choose {', '.join(formats())}")
     path = _path(results, wanted)
-    target = checked_target(output or Path(f"{path.name}.{_SUFFIXES.get(form, form)}"))
+    of_features = report_formats()
+    suffix = of_features[form].suffix if form in of_features else form
+    target = checked_target(output or Path(f"{path.name}.{suffix}"))
     make = _made_by(form)
     with read.readable(path):
         made = make(read.load(path))
@@ -298,10 +309,6 @@ def report(
         put(str(target))
 
 
-FORMATS = ("html", "md", "pdf", "folded", "speedscope")
-_SUFFIXES = {"speedscope": "speedscope.json"}
-
-
 def _made_by(form: str) -> Callable[[Result], bytes]:
     """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
     from linewatt.report.whole import page_of
@@ -310,34 +317,15 @@ def _made_by(form: str) -> Callable[[Result], bytes]:
         from linewatt.report.printing.markdown_report import render
 
         return lambda result: render(result).encode()
-    if form in ("folded", "speedscope"):
-        return lambda result: _stacks(result, form)
+    if form in report_formats():
+        make: Callable[[Result], bytes] = report_formats()[form].load()
+        return make
     if form == "pdf":
         from linewatt.report.printing import pdf
 
         browser = pdf.browser()
         return lambda result: pdf.printed(page_of(result), browser)
     return lambda result: page_of(result).encode()
-
-
-def _stacks(result: Result, form: str) -> bytes:
-    """The stacks of all profiles. Raises InvalidInput where there are none."""
-    import json
-
-    from linewatt.report.trials.digest import digest
-    from linewatt.report.trials.profiles import view as profiles
-
-    found = profiles.profiles_of(digest(result))
-    if not any(one.places for one in found):
-        raise InvalidInput(
-            f"--format {form}: {result.id} has no profile; profile: true in its campaign adds one"
-        )
-    text = (
-        json.dumps(profiles.speedscope(found, result.id))
-        if form == "speedscope"
-        else profiles.folded_text(found)
-    )
-    return text.encode()
 
 
 def _path(results: Path, wanted: str) -> Path:

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What CPUs do while a case runs, by perf(1): one more trial a case, and flame graphs (docs/profiles.md)."""
 
-from linewatt.core.feature import CampaignKey, Feature, FurtherTrials, HostCheck
+from linewatt.core.feature import (
+    CampaignKey,
+    Feature,
+    FeatureOption,
+    FurtherTrials,
+    HostCheck,
+    ReportFormat,
+)
 
 _CAMPAIGN_KEY = "linewatt.features.profiles.campaign_key"
+_FORMATS = "linewatt.features.profiles.report_formats"
+_VIEW = "linewatt.report.trials.profiles.view"
 
 FEATURE = Feature(
     name="profiles",
@@ -31,4 +40,33 @@ FEATURE = Feature(
             path="linewatt.features.profiles.host_check:perf_check",
         ),
     ),
+    options=(
+        FeatureOption(
+            command="show",
+            word="profile",
+            help="Hottest functions by role, kinds of work, call graphs.",
+            path=f"{_VIEW}:VIEW",
+        ),
+        FeatureOption(
+            command="compare",
+            word="profile",
+            help="Of profiles: which functions gained or lost CPU time.",
+            path="linewatt.report.comparison.profiles:COMPARISON",
+        ),
+    ),
+    report_formats=(
+        ReportFormat(
+            word="folded",
+            help="stacks of profiles for flamegraph.pl",
+            suffix="folded",
+            path=f"{_FORMATS}:folded",
+        ),
+        ReportFormat(
+            word="speedscope",
+            help="stacks of profiles as JSON",
+            suffix="speedscope.json",
+            path=f"{_FORMATS}:speedscope",
+        ),
+    ),
+    page_sections=f"{_VIEW}:page_sections",
 )

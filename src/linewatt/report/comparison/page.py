@@ -28,11 +28,11 @@ _PANEL_PX = 420
 def render(
     found: Comparison,
     verdict: Finding,
-    profiles: Section | None = None,
+    section: Section | None = None,
     pages: Environment | None = None,
 ) -> str:
-    """The whole page; ``profiles`` is what was asked of those of both sides; ``pages``: of a server."""
-    sections = [*_verdicts(found), *((profiles,) if profiles else ()), _differences(found)]
+    """The whole page; ``section``: what a feature says of both sides; ``pages``: of a server."""
+    sections = [*_verdicts(found), *((section,) if section else ()), _differences(found)]
     page = (pages or pages_of_files()).get_template("comparison.html.j2")
     return page.render(
         version=__version__,
@@ -46,10 +46,10 @@ def render(
     )
 
 
-def with_profiles(a: Side, b: Side, matching: Matching, by: str | None, profiles: Section) -> str:
-    """What was measured on both sides, and below it what their profiles say."""
+def with_section(a: Side, b: Side, matching: Matching, by: str | None, section: Section) -> str:
+    """What was measured on both sides, and below it what a feature says of them."""
     found = compare(a, b, matching, Options(by, None, tuple(METRICS), ()))
-    return render(found, finding(found, ()), profiles)
+    return render(found, finding(found, ()), section)
 
 
 def _verdicts(found: Comparison) -> Iterator[Section]:

@@ -11,10 +11,11 @@ from typing import Any, get_args
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.comparison.matching import Matching
+from linewatt.analysis.comparison.matching import Matching, Side
 from linewatt.analysis.profiles.difference import Change, Difference, difference
 from linewatt.analysis.profiles.shares import place_profile
 from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said, version
+from linewatt.errors import InvalidInput
 from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case
 from linewatt.profiles.model import PLACES, HostProfile, Place, Profile
@@ -259,6 +260,46 @@ def _change(one: Change) -> dict[str, Any]:
         "half_width_95_ratio": one.half_width,
         "verdict": verdict(one),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedProfiles:
+    """Profiles of two results, or of levels of one: a :class:`linewatt.report.views.ComparedView`."""
+
+    differences: Sequence[Compared]
+    a: str
+    b: str
+
+    def document(self) -> dict[str, Any]:
+        return document(self.differences, self.a, self.b)
+
+    def terminal(self, width: int | None) -> RenderableType:
+        return show(self.differences, self.a, self.b, width)
+
+    def section(self) -> Section:
+        return section(self.differences)
+
+
+class ProfileComparison:
+    """What ``compare --profile`` asks for: a :class:`linewatt.report.views.ComparisonView`."""
+
+    def compare(
+        self, sides: tuple[Path, Path], ends: tuple[Side, Side], matching: Matching
+    ) -> ComparedProfiles:
+        """Raises InvalidInput where there are no profiles, and StoreError."""
+        of_cases = differences(*sides, matching)
+        if not of_cases:
+            raise InvalidInput(
+                "--profile: no case that is compared has a profile on both sides; profile: true adds one a "
+                "case"
+            )
+        return ComparedProfiles(of_cases, *(end.id for end in ends))
+
+    def schema(self) -> Schema:
+        return schema()
+
+
+COMPARISON = ProfileComparison()
 
 
 def schema() -> Schema:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import get_args
 
 from linewatt.analysis.power.heat import Heat
-from linewatt.core.feature import further_trials, result_keys
+from linewatt.core.feature import FeatureOption, feature_options, further_trials, result_keys
 from linewatt.core.third_party import load
 from linewatt.declare import (
     BOOLEAN,
@@ -33,7 +33,6 @@ from linewatt.report.printing.export import case_key_schema, case_schema, identi
 from linewatt.report.trials import detail
 from linewatt.report.trials.answer.limits import export_limit_schema, limit_schema
 from linewatt.report.trials.power.idle import IdlePower
-from linewatt.report.trials.profiles import view as profiles
 from linewatt.report.trials.searches import knees, searches, watts_at
 from linewatt.report.trials.settings import effects, levels
 from linewatt.report.trials.settings.scalability import case_row_schema
@@ -63,7 +62,7 @@ def schema() -> Schema:
         "trials?": listing(of_class(Trial, sometimes=OF_SOME), "With `--trials`: as in `trial.json`."),
         "detail?": said(detail.schema(), "With `--detail`: each end of each case in full."),
         "watts_at?": watts_at.schema(),
-        "profiles?": profiles.schema(),
+        **{f"{view.key}?": view.schema() for view in map(FeatureOption.load, feature_options("show"))},
     }
     return record(keys, "A result of trials.")
 

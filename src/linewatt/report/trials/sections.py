@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.analysis.cases.flows import with_flows
+from linewatt.core.feature import feature_functions
 from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.machine.environment import core_words
@@ -34,7 +35,6 @@ from linewatt.report.trials.power.feature_notes import feature_power_notes
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power import power_cases, power_table
 from linewatt.report.trials.power.thermal import MOST_ON_PAGE, thermal_tables
-from linewatt.report.trials.profiles.view import profile_section
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.searches.knees import TITLE as KNEES
 from linewatt.report.trials.searches.knees import knee_tables
@@ -77,7 +77,8 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         charts,
     )
     shown = [block for block in blocks if block.case not in chosen.left_out]
-    details = (_roles(chosen, blocks), profile_section(view), _detail(view, shown, chosen.words))
+    of_features = (section for make in feature_functions("page_sections") for section in make(view))
+    details = (_roles(chosen, blocks), *of_features, _detail(view, shown, chosen.words))
     results = [
         *filter(None, [_overview(view, overview)]),
         _scalability(view, chosen),

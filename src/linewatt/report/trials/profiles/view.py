@@ -61,7 +61,7 @@ def _known(view: Digest) -> set[object]:
     return {one.case for one in view.summaries}
 
 
-def profile_section(view: Digest) -> Section:
+def page_sections(view: Digest) -> Iterator[Section]:
     """What a page has of them; empty where there are none."""
     found = profiles_of(view)
     figures = [
@@ -71,7 +71,7 @@ def profile_section(view: Digest) -> Section:
         if (figure := flame_figure(place, one.title, f"flame-{number}-{at}")) is not None
     ]
     more = len(found) - MOST_SHOWN
-    return Section(
+    yield Section(
         TITLE,
         "profiles",
         tuple(table for one in found[:MOST_SHOWN] for table in tables_of(one)),
@@ -179,6 +179,25 @@ def _counters(found: PlaceCounters) -> dict[str, Any]:
         **{name: one.value for name, one in figures.items()},
         "reasons": {name: one.reason for name, one in figures.items() if one.reason is not None},
     }
+
+
+class ProfileView:
+    """Profiles as ``show --profile`` prints them: a :class:`linewatt.report.views.ResultView`."""
+
+    key = "profiles"
+
+    def value(self, view: Digest) -> list[dict[str, Any]]:
+        """Raises StoreError."""
+        return documents(profiles_of(view))
+
+    def schema(self) -> Schema:
+        return schema()
+
+    def terminal(self, view: Digest, width: int | None) -> RenderableType:
+        return show(view, width)
+
+
+VIEW = ProfileView()
 
 
 def schema() -> Schema:
