@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.compare_factories import made, runs
+from tests.report_factories import stored
 from tests.third_party import install, linewatt
 
 from linewatt.campaign.stored import from_dict
@@ -465,6 +467,82 @@ def test_a_campaign_stored_with_a_feature_is_read_with_it_and_refused_without(tm
 def test_a_name_with_a_colon_that_no_feature_has_is_the_id_of_a_result(tmp_path: Path) -> None:
     assert feature_module.named_result(tmp_path, "a:b") is None
     assert feature_module.named_result(tmp_path, "baseline") is None
+
+
+TALLY = """
+from pydantic import Field
+from linewatt.core.feature import CampaignKey, Feature, FeatureOption, FurtherTrials, HostCheck, ReportFormat
+from linewatt.report.section import Section, listed
+FEATURE = Feature(
+    name="tally",
+    summary="counts",
+    campaign_keys=(
+        CampaignKey(key="tally", field_path="thirdparty:FIELD", problems_path="thirdparty:problems"),
+    ),
+    further_trials=(
+        FurtherTrials(
+            name="tallies", noun="tally", campaign_key="tally", show_option="tally",
+            plan_path="thirdparty:PLAN", run_path="",
+        ),
+    ),
+    host_checks=(HostCheck(name="tally", title="tally", campaign_key="tally", path=""),),
+    options=(FeatureOption(command="show", word="tally", help="Counted.", path="thirdparty:VIEW"),),
+    report_formats=(ReportFormat(word="tally", help="counted", suffix="txt", path="thirdparty:tallied"),),
+    page_sections="thirdparty:sections",
+)
+FIELD = (int, Field(default=0, description="How many cases."))
+def problems(entry):
+    if entry.tally > 2:
+        yield ("tally",), "must be 2 at most"
+class PLAN:
+    overhead_s = 1.0
+    beside = "with a tally beside their load"
+    cases = staticmethod(lambda campaign, cases: list(cases)[: campaign.feature_values["tally"]])
+    notes = staticmethod(lambda campaign, cases: iter(["tallied"]))
+class VIEW:
+    key = "tallied"
+    value = staticmethod(lambda view: view.done)
+    terminal = staticmethod(lambda view, width: f"{view.done} counted")
+    schema = staticmethod(lambda: {"type": "integer"})
+def tallied(result):
+    return f"{len(result.trials)} trials".encode()
+def sections(view):
+    yield Section("Tally", "tally", notes=(listed("Tally", ["counted here"]),))
+"""
+
+
+def test_another_package_adds_a_key_with_trials_of_its_own(tmp_path: Path) -> None:
+    install(tmp_path, {"linewatt.features": "tally = thirdparty:FEATURE"}, TALLY)
+    campaign = tmp_path / "campaign.yaml"
+    text = CAMPAIGN.read_text()
+    campaign.write_text(f"{text}tally: 2\n")
+    planned = json.loads(linewatt("plan", str(campaign), "--json", path=tmp_path).stdout)
+    assert planned["tallies"] == [{"number": 1, "case": 0}, {"number": 2, "case": 1}]
+    assert "tallied" in planned["notes"]
+    lines = linewatt("plan", str(campaign), path=tmp_path).stdout.splitlines()
+    (line,) = (line for line in lines if line.startswith("tallies: 2 more trials"))
+    assert line.endswith("part of no figure, with a tally beside their load")
+    campaign.write_text(f"{text}tally: 3\n")
+    refused = linewatt("plan", str(campaign), path=tmp_path)
+    assert refused.stderr.startswith(f"linewatt: {campaign}:")
+    assert refused.stderr.endswith(": tally: must be 2 at most\n")
+
+
+def test_another_package_adds_an_option_a_format_and_a_section(tmp_path: Path) -> None:
+    install(tmp_path, {"linewatt.features": "tally = thirdparty:FEATURE"}, TALLY)
+    results, page = ("--results", str(tmp_path / "results")), tmp_path / "page"
+    path = stored(tmp_path / "results", made("a", runs()))
+    (path / "tallies" / "00001").mkdir(parents=True)
+    shown = linewatt("show", path.name, "--tally", *results, path=tmp_path)
+    assert (shown.stdout, shown.stderr) == ("10 counted\n", "")
+    document = json.loads(linewatt("show", path.name, "--tally", "--json", *results, path=tmp_path).stdout)
+    assert (document["tallied"], document["tallies_count"]) == (10, 1)
+    assert f"linewatt show {path.name} --tally" in linewatt("show", path.name, *results, path=tmp_path).stdout
+    assert linewatt("show", path.name, "--tally", "--profile", *results, path=tmp_path).returncode == 2
+    linewatt("report", path.name, "--format", "tally", "-o", str(page), *results, path=tmp_path)
+    assert page.read_bytes() == b"10 trials"
+    linewatt("report", path.name, "-o", str(page), *results, path=tmp_path)
+    assert "counted here" in page.read_text()
 
 
 SENSOR = """
