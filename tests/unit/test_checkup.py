@@ -99,7 +99,9 @@ def test_a_soak_of_users_alone_is_checked_although_it_has_no_case(
 def test_what_perf_can_do_is_asked_where_profiles_are_wanted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, profile: bool
 ) -> None:
-    monkeypatch.setattr("linewatt.profiles.ability.command", lambda cpu: ["echo", "version perf: not found"])
+    monkeypatch.setattr(
+        "linewatt.features.profiles.perf.ability.command", lambda cpu: ["echo", "version perf: not found"]
+    )
     file = tmp_path / "campaign.yaml"
     file.write_text(EXAMPLE.read_text() + ("profile: true\n" if profile else ""))
     found = [check for check in asked(monkeypatch, tmp_path, 1000, file) if check.name == "perf"]

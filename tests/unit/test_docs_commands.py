@@ -21,9 +21,9 @@ from tests.unit.test_profiles import host as profiled
 from tests.unit.test_profiles import recorded
 
 from linewatt.cli import whole
+from linewatt.features.profiles import store
+from linewatt.features.profiles.perf.model import Profile
 from linewatt.model import Case
-from linewatt.profiles.model import Profile
-from linewatt.store import profiles as store
 
 PROGRAM = typer.main.get_command(whole())
 NEED_HOSTS = {"run", "resume", "restore", "check", "rehearse", "prepare", "calibrate", "lab", "demo", "serve"}

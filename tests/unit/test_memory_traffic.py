@@ -11,11 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.profiles import memory
-from linewatt.profiles.memory import CONTROLLERS, NOT_MOUNTED, NOTHING_COUNTS, RESCTRL, memory_traffic
-from linewatt.profiles.model import HostProfile, MemoryTraffic
-from linewatt.profiles.recording import SCRIPT
-from linewatt.report.trials.profiles.words import host_notes
+from linewatt.features.profiles.perf import memory
+from linewatt.features.profiles.perf.memory import (
+    CONTROLLERS,
+    NOT_MOUNTED,
+    NOTHING_COUNTS,
+    RESCTRL,
+    memory_traffic,
+)
+from linewatt.features.profiles.perf.model import HostProfile, MemoryTraffic
+from linewatt.features.profiles.perf.recording import SCRIPT
+from linewatt.features.profiles.report.words import host_notes
 
 MIB = 1 << 20
 TWO = (

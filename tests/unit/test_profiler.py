@@ -17,13 +17,13 @@ from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.engine import events
 from linewatt.engine.live.trial_run import TrialRun
-from linewatt.engine.profiling.run import Profiler
 from linewatt.errors import ChangeError, HostError
+from linewatt.features.profiles import store
+from linewatt.features.profiles.engine.run import Profiler
+from linewatt.features.profiles.perf.model import Profile
 from linewatt.hosts.base import Completed, Ended
 from linewatt.hosts.clock import Offset
 from linewatt.model import Trial, Window
-from linewatt.profiles.model import Profile
-from linewatt.store import profiles as store
 from linewatt.store.write import new_result
 
 WELL = ABLE + "clock 1.4,msec,cpu-clock,1,100.00,,\ncycles <not supported>,,cycles,0,100.00,,\n"

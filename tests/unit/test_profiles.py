@@ -17,10 +17,15 @@ from tests.compare_factories import runs
 from tests.report_factories import stored as kept_result
 from tests.unit.conftest import Run
 
-from linewatt.analysis.profiles.counters import bits_per_cycle, cycles_per_packet, place_counters
-from linewatt.analysis.profiles.difference import difference
-from linewatt.analysis.profiles.groups import GROUPS, IDLE, group_of
-from linewatt.analysis.profiles.shares import (
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load
+from linewatt.campaign.stored import as_dict, from_dict
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.features.profiles import store
+from linewatt.features.profiles.analysis.counters import bits_per_cycle, cycles_per_packet, place_counters
+from linewatt.features.profiles.analysis.difference import difference
+from linewatt.features.profiles.analysis.groups import GROUPS, IDLE, group_of
+from linewatt.features.profiles.analysis.shares import (
     FEWEST_SAMPLES,
     PlaceProfile,
     half_width,
@@ -29,19 +34,21 @@ from linewatt.analysis.profiles.shares import (
     place_profiles,
     work_shares,
 )
-from linewatt.analysis.profiles.tree import call_graph, call_tree, folded
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.stored import as_dict, from_dict
-from linewatt.engine.profiling.places import places
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.features.profiles.analysis.tree import call_graph, call_tree, folded
+from linewatt.features.profiles.engine.places import places
+from linewatt.features.profiles.perf import ability
+from linewatt.features.profiles.perf.counters import parse_counts
+from linewatt.features.profiles.perf.model import Count, Function, HostProfile, Profile, Stack
+from linewatt.features.profiles.perf.parse import binary_of, parse
+from linewatt.features.profiles.perf.recording import (
+    FOLD,
+    MARK,
+    MOST_SAMPLES,
+    MOST_STACKS,
+    Recording,
+    command,
+)
 from linewatt.model import Case
-from linewatt.profiles import ability
-from linewatt.profiles.counters import parse_counts
-from linewatt.profiles.model import Count, Function, HostProfile, Profile, Stack
-from linewatt.profiles.parse import binary_of, parse
-from linewatt.profiles.recording import FOLD, MARK, MOST_SAMPLES, MOST_STACKS, Recording, command
-from linewatt.store import profiles as store
 from linewatt.store.further import numbers
 from linewatt.store.verify import verify
 from linewatt.store.write import new_result
@@ -388,7 +395,7 @@ def test_a_profile_is_stored_as_perf_said_it_and_read_again(tmp_path: Path) -> N
 
 
 def test_a_name_from_a_host_is_text_on_a_page(tmp_path: Path) -> None:
-    from linewatt.report.trials.profiles.flame import flame_figure
+    from linewatt.features.profiles.report.flame import flame_figure
 
     evil = made({"<script>alert(1)</script>": 0.5, 'x" onload="y': 0.5})
     drawn = flame_figure(evil, "TCP <b>", "flame-1")

@@ -12,7 +12,7 @@ from linewatt.core.feature import (
 
 _CAMPAIGN_KEY = "linewatt.features.profiles.campaign_key"
 _FORMATS = "linewatt.features.profiles.report_formats"
-_VIEW = "linewatt.report.trials.profiles.view"
+_VIEW = "linewatt.features.profiles.report.view"
 
 FEATURE = Feature(
     name="profiles",
@@ -28,8 +28,8 @@ FEATURE = Feature(
             noun="profile",
             campaign_key="profile",
             show_option="profile",
-            plan_path="linewatt.campaign.planning.profiles:PLAN",
-            run_path="linewatt.engine.profiling.run:Profiler",
+            plan_path="linewatt.features.profiles.planning:PLAN",
+            run_path="linewatt.features.profiles.engine.run:Profiler",
         ),
     ),
     host_checks=(
@@ -51,7 +51,7 @@ FEATURE = Feature(
             command="compare",
             word="profile",
             help="Of profiles: which functions gained or lost CPU time.",
-            path="linewatt.report.comparison.profiles:COMPARISON",
+            path="linewatt.features.profiles.comparison:COMPARISON",
         ),
     ),
     report_formats=(

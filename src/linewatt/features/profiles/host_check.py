@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.readiness import Check
-from linewatt.profiles import ability
-from linewatt.profiles.ability import Ability
+from linewatt.features.profiles.perf import ability
+from linewatt.features.profiles.perf.ability import Ability
 
 LIMIT_S = 10.0
 

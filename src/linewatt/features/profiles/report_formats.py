@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 
 from linewatt.errors import InvalidInput
+from linewatt.features.profiles.report import view as profiles
+from linewatt.features.profiles.report.tables import Shown
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.profiles import view as profiles
-from linewatt.report.trials.profiles.tables import Shown
 from linewatt.store.read import Result
 
 

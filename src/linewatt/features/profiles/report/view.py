@@ -10,15 +10,6 @@ from typing import Any, get_args
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.profiles.counters import (
-    PlaceCounters,
-    bits_per_cycle,
-    cycles_per_packet,
-    place_counters,
-)
-from linewatt.analysis.profiles.shares import as_document as share_document
-from linewatt.analysis.profiles.shares import half_width, hottest, work_shares
-from linewatt.analysis.profiles.tree import call_graph, call_tree, folded
 from linewatt.declare import (
     COUNT,
     NUMBER,
@@ -33,17 +24,26 @@ from linewatt.declare import (
     said,
     table,
 )
+from linewatt.features.profiles import store
+from linewatt.features.profiles.analysis.counters import (
+    PlaceCounters,
+    bits_per_cycle,
+    cycles_per_packet,
+    place_counters,
+)
+from linewatt.features.profiles.analysis.shares import as_document as share_document
+from linewatt.features.profiles.analysis.shares import half_width, hottest, work_shares
+from linewatt.features.profiles.analysis.tree import call_graph, call_tree, folded
+from linewatt.features.profiles.perf.model import MemoryTraffic, Place, Profile
+from linewatt.features.profiles.report.flame import flame_figure
+from linewatt.features.profiles.report.tables import Shown, shown, tables_of
+from linewatt.features.profiles.report.words import TITLE, place_words
 from linewatt.foreign import one_line
 from linewatt.model import ENDS
-from linewatt.profiles.model import MemoryTraffic, Place, Profile
 from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
 from linewatt.report.printing.text_table import render
 from linewatt.report.section import Lines, Section, listed
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.profiles.flame import flame_figure
-from linewatt.report.trials.profiles.tables import Shown, shown, tables_of
-from linewatt.report.trials.profiles.words import TITLE, place_words
-from linewatt.store import profiles as store
 
 MOST_SHOWN = 24
 """profiles that a page has; --profile has them all"""

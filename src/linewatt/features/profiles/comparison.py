@@ -12,19 +12,19 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.analysis.comparison.matching import Matching, Side
-from linewatt.analysis.profiles.difference import Change, Difference, difference
-from linewatt.analysis.profiles.shares import place_profile
 from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said, version
 from linewatt.errors import InvalidInput
+from linewatt.features.profiles import store
+from linewatt.features.profiles.analysis.difference import Change, Difference, difference
+from linewatt.features.profiles.analysis.shares import place_profile
+from linewatt.features.profiles.perf.model import PLACES, HostProfile, Place, Profile
+from linewatt.features.profiles.report.words import host_notes, place_words
 from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case
-from linewatt.profiles.model import PLACES, HostProfile, Place, Profile
 from linewatt.report.printing.export import case_keys, case_schema
 from linewatt.report.printing.text_table import render
 from linewatt.report.section import Lines, Section
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
-from linewatt.report.trials.profiles.words import host_notes, place_words
-from linewatt.store import profiles as store
 from linewatt.units import MISSING, percent_from_ratio
 
 MOST_ROWS = 12

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What :mod:`linewatt.profiles.recording` has a host say, as values. Pure."""
+"""What :mod:`linewatt.features.profiles.perf.recording` has a host say, as values. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from linewatt.errors import ParseError
+from linewatt.features.profiles.perf.counters import parse_counts
+from linewatt.features.profiles.perf.memory import memory_traffic
+from linewatt.features.profiles.perf.model import KERNEL, UNKNOWN, Count, Function, HostProfile, Stack
+from linewatt.features.profiles.perf.recording import MARK
 from linewatt.foreign import one_line
-from linewatt.profiles.counters import parse_counts
-from linewatt.profiles.memory import memory_traffic
-from linewatt.profiles.model import KERNEL, UNKNOWN, Count, Function, HostProfile, Stack
-from linewatt.profiles.recording import MARK
 
 MOST_CHARACTERS = 300
 """of a name: those of C++ templates have no end"""

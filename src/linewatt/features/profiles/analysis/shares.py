@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linewatt.analysis.profiles.groups import GROUPS, IDLE, UNRESOLVED, group_of
 from linewatt.analysis.statistics.student import critical_t
-from linewatt.profiles.model import PLACES, UNKNOWN, Function, HostProfile, Place
+from linewatt.features.profiles.analysis.groups import GROUPS, IDLE, UNRESOLVED, group_of
+from linewatt.features.profiles.perf.model import PLACES, UNKNOWN, Function, HostProfile, Place
 
 Floats = NDArray[np.float64]
 FEWEST_SAMPLES = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linewatt.profiles.counters import CYCLES, INSTRUCTIONS, MISSES, REFERENCE
-from linewatt.profiles.model import Counted, HostProfile, Place
+from linewatt.features.profiles.perf.counters import CYCLES, INSTRUCTIONS, MISSES, REFERENCE
+from linewatt.features.profiles.perf.model import Counted, HostProfile, Place
 
 LEAST_RUNNING = 0.5
 """of the window, below which a count is an extrapolation of too little"""

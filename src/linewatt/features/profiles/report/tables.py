@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from linewatt.analysis.profiles.counters import (
+from linewatt.features.profiles.analysis.counters import (
     Figure,
     PlaceCounters,
     bits_per_cycle,
     cycles_per_packet,
     place_counters,
 )
-from linewatt.analysis.profiles.groups import GROUPS
-from linewatt.analysis.profiles.shares import (
+from linewatt.features.profiles.analysis.groups import GROUPS
+from linewatt.features.profiles.analysis.shares import (
     PlaceProfile,
     Share,
     half_width,
@@ -23,10 +23,10 @@ from linewatt.analysis.profiles.shares import (
     place_profiles,
     work_shares,
 )
+from linewatt.features.profiles.perf.model import Profile
+from linewatt.features.profiles.report.words import about, host_notes, place_notes, place_words
 from linewatt.model import Case
-from linewatt.profiles.model import Profile
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
-from linewatt.report.trials.profiles.words import about, host_notes, place_notes, place_words
 from linewatt.units import MISSING, format_significant, percent_from_ratio
 
 MOST_FUNCTIONS = 12

@@ -16,10 +16,10 @@ from pydantic import TypeAdapter
 
 from linewatt import durable
 from linewatt.errors import ParseError, StoreError
+from linewatt.features.profiles.perf.model import HostProfile, Profile
+from linewatt.features.profiles.perf.parse import parse
 from linewatt.foreign import understood
 from linewatt.model import document_of
-from linewatt.profiles.model import HostProfile, Profile
-from linewatt.profiles.parse import parse
 from linewatt.records import SCHEMA_VERSION
 from linewatt.store import raw, sums
 from linewatt.store.further import folder_of, stored

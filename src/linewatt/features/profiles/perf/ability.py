@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from linewatt.features.profiles.perf.recording import HARDWARE_CLOCK, SOFTWARE_CLOCK
 from linewatt.foreign import last_line, one_line
-from linewatt.profiles.recording import HARDWARE_CLOCK, SOFTWARE_CLOCK
 
 # $1: a CPU
 SCRIPT = r"""export LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linewatt.analysis.profiles.groups import GROUPS
-from linewatt.analysis.profiles.shares import (
+from linewatt.features.profiles.analysis.groups import GROUPS
+from linewatt.features.profiles.analysis.shares import (
     Floats,
     PlaceProfile,
     blocks_of,
@@ -21,7 +21,7 @@ from linewatt.analysis.profiles.shares import (
     quantile,
     share_errors,
 )
-from linewatt.profiles.model import Function
+from linewatt.features.profiles.perf.model import Function
 
 LEAST_RATIO = 0.005
 """of busy samples on either side, below which a function is not compared"""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linewatt.campaign.planning.plan import PlannedTrial
-from linewatt.profiles.model import Place
+from linewatt.features.profiles.perf.model import Place
 
 
 def places(planned: PlannedTrial, host: str, every: tuple[int, ...]) -> Mapping[Place, tuple[int, ...]]:

@@ -13,10 +13,10 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from linewatt.features.profiles.perf import memory
+from linewatt.features.profiles.perf.counters import EVENTS
 from linewatt.foreign import MIB
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.profiles import memory
-from linewatt.profiles.counters import EVENTS
 
 SOFTWARE_CLOCK = "cpu-clock"
 HARDWARE_CLOCK = "cycles"

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.profiles.shares import PlaceProfile
+from linewatt.features.profiles.analysis.shares import PlaceProfile
+from linewatt.features.profiles.perf.model import HostProfile, MemoryTraffic, Place, Profile
+from linewatt.features.profiles.perf.recording import SOFTWARE_CLOCK
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.profiles.model import HostProfile, MemoryTraffic, Place, Profile
-from linewatt.profiles.recording import SOFTWARE_CLOCK
 from linewatt.report.table import Note
 from linewatt.units import format_percent, format_rate, format_significant
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from linewatt.profiles.model import OUTSIDE, UNKNOWN, Function
+from linewatt.features.profiles.perf.model import OUTSIDE, UNKNOWN, Function
 
 IDLE = "idle"
 UNRESOLVED = "unresolved"

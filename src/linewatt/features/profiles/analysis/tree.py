@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from linewatt.analysis.profiles.groups import IDLE, group_of
-from linewatt.profiles.model import OUTSIDE, Function, HostProfile, Place
+from linewatt.features.profiles.analysis.groups import IDLE, group_of
+from linewatt.features.profiles.perf.model import OUTSIDE, Function, HostProfile, Place
 
 LEAST_RATIO = 0.01
 """of all busy samples, below which a call is left out of a text"""

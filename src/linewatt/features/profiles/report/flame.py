@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from linewatt.analysis.profiles.shares import PlaceProfile
-from linewatt.analysis.profiles.tree import Node, call_tree
+from linewatt.features.profiles.analysis.shares import PlaceProfile
+from linewatt.features.profiles.analysis.tree import Node, call_tree
+from linewatt.features.profiles.report.words import place_words
 from linewatt.foreign import one_line
 from linewatt.report.charts.figure import DrawnFigure, Figure
-from linewatt.report.trials.profiles.words import place_words
 from linewatt.units import format_percent
 
 WIDTH_PX = 1200

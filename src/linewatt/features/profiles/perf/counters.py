@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from linewatt.features.profiles.perf.model import Counted, Place
 from linewatt.foreign import shortened
-from linewatt.profiles.model import Counted, Place
 
 CYCLES = "cycles"
 INSTRUCTIONS = "instructions"

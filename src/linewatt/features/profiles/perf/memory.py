@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from linewatt.features.profiles.perf.model import MemoryTraffic
 from linewatt.foreign import MIB, shortened
-from linewatt.profiles.model import MemoryTraffic
 
 READ = ("cas_count_read", "data_read", "data_reads")
 WRITTEN = ("cas_count_write", "data_write", "data_writes")

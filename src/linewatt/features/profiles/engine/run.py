@@ -18,21 +18,21 @@ from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Live
 from linewatt.engine.live.trial_run import TrialRun
-from linewatt.engine.profiling.places import places
 from linewatt.engine.rounds import RoundRunner
 from linewatt.engine.stage import Stage
 from linewatt.errors import ChangeError, HostError, ParseError
+from linewatt.features.profiles import store
+from linewatt.features.profiles.engine.places import places
+from linewatt.features.profiles.perf import ability, recording
+from linewatt.features.profiles.perf.ability import Ability
+from linewatt.features.profiles.perf.model import HostProfile, Profile
+from linewatt.features.profiles.perf.parse import parse
+from linewatt.features.profiles.perf.recording import Recording, one_each
 from linewatt.foreign import last_line, understood
 from linewatt.hosts.base import Ended, Process
 from linewatt.hosts.clock import now_s
 from linewatt.model import Trial
-from linewatt.profiles import ability, recording
-from linewatt.profiles.ability import Ability
-from linewatt.profiles.model import HostProfile, Profile
-from linewatt.profiles.parse import parse
-from linewatt.profiles.recording import Recording, one_each
 from linewatt.records import SCHEMA_VERSION
-from linewatt.store import profiles as store
 
 ASK_LIMIT_S = 10.0
 READY_LIMIT_S = 5.0
