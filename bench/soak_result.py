@@ -2,7 +2,7 @@
 """Chunks of a soak as campaigns store them, simulated: 96 hosts, six series of each at 1 Hz.
 
 Made by DuckDB, so that 100 million rows take minutes and not hours: a row's value is a function of its series
-and time, and of the seed. Order and columns of rows are those of ``linewatt.store.soak.soak``.
+and time, and of the seed. Order and columns of rows are those of ``linewatt.features.soak.storage``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+from linewatt.features.soak.storage import SUMMED, end_part, new_part
 from linewatt.loads.users.base import Transfer
 from linewatt.loads.users.tally import Tally
-from linewatt.store.soak.soak import SUMMED, end_part, new_part
 from linewatt.store.write import new_result
 
 HOSTS = 96

@@ -40,11 +40,11 @@ SOURCES = (
     "src/linewatt/engine/measuring/flags.py",
     "src/linewatt/engine/measuring/ports.py",
     "src/linewatt/engine/networks/ports.py",
-    "src/linewatt/engine/measuring/users.py",
+    "src/linewatt/features/users/measuring.py",
     "src/linewatt/analysis/flags/*.py",
     "src/linewatt/analysis/limits/ports.py",
     "src/linewatt/analysis/limits/verdict.py",
-    "src/linewatt/report/soak/flags.py",
+    "src/linewatt/features/soak/flags.py",
     "src/linewatt/findings/[!_]*.py",
     "src/linewatt/features/*/findings.py",
 )

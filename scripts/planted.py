@@ -162,7 +162,7 @@ FAULTS = (
     ),
     Fault(
         "server-log-cut",
-        "engine/soak/run.py",
+        "features/soak/run.py",
         "a soak whose server's connection ends at the last moment lacks the last transfers of its log",
         "                    await session.connect_again(name)\n",
         "                    raise\n",

@@ -11,11 +11,11 @@ import typer.main
 
 from linewatt.analysis.metrics.metric import Metric
 from linewatt.analysis.metrics.of_power import POWER_METRICS
-from linewatt.analysis.metrics.of_soak import METRICS as SOAK_METRICS
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.cli import whole
 from linewatt.cli.help import grouped, records
 from linewatt.cli.manual import ENVIRONMENT, STATUS
+from linewatt.features.soak.metrics import METRICS as SOAK_METRICS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 _WRITTEN = "Written by `make reference` from {what}; a test fails when the two differ."

@@ -17,12 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from linewatt.features.soak import storage as store
 from linewatt.loads.users.base import Failure, Transfer
 from linewatt.loads.users.tally import Tally
 from linewatt.model import Channel, Sample
 from linewatt.store import sums
 from linewatt.store.samples import Series
-from linewatt.store.soak import soak as store
 from linewatt.store.write import new_result
 
 STARTED_S = 1_768_000_000.0

@@ -11,13 +11,13 @@ from typing import Any
 from scripts.gallery.values import Line, Status, Study, Value, absent, compared, shown
 
 from linewatt.analysis.cases.analyse import analyse
-from linewatt.analysis.soak.published_summary import published as soak_summary
 from linewatt.delimited import Table, read_table
 from linewatt.features.tables import published
 from linewatt.features.tables.derive import derive
 from linewatt.features.tables.inputs import RECOGNISED
 from linewatt.features.tables.kinds import import_any
 from linewatt.features.tables.published import MeanRow
+from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.view import view
 from linewatt.report.charts.figure import Figure
 from linewatt.report.trials.digest import digest

@@ -43,13 +43,13 @@ from linewatt.features.history import page as history_page
 from linewatt.features.history.courses import courses_of_sides
 from linewatt.features.history.regressions import regressions
 from linewatt.features.history.report import History
+from linewatt.features.soak import digest as soaks
+from linewatt.features.soak import page as soak_page
 from linewatt.features.tables.printers import render_page as render_published
 from linewatt.features.tables.view import view
 from linewatt.model import Case, Flag
 from linewatt.report.comparison import page as comparison_page
 from linewatt.report.printing import html
-from linewatt.report.soak import digest as soaks
-from linewatt.report.soak import page as soak_page
 from linewatt.report.trials.digest import digest
 from linewatt.store import read
 

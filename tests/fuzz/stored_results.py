@@ -25,11 +25,11 @@ from tests.soak_pairs import soak
 from tests.wiring import told
 
 from linewatt.campaign import stored
-from linewatt.campaign.planning import soak_plan
 from linewatt.campaign.planning.plain import as_dict
 from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.engine.measuring.measure import measure
+from linewatt.features.soak import plan as soak_plan
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.store import sums, write
 

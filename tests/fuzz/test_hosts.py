@@ -24,11 +24,12 @@ from linewatt.engine.networks import reach
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
-from linewatt.engine.soak.clients.prepare_scripts import found, found_pythons
-from linewatt.engine.soak.counts import UserTotals
-from linewatt.engine.soak.vsftpd_ground import parse_piece
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.errors import HostError
+from linewatt.features.soak.counts import UserTotals
+from linewatt.features.users.folder_knob import PREFIX
+from linewatt.features.users.prepare_scripts import found, found_pythons
+from linewatt.features.users.vsftpd_ground import parse_piece
 from linewatt.foreign import contained, read_json
 from linewatt.hosts import batch, leash
 from linewatt.hosts.base import Completed, HostSpec
@@ -45,7 +46,6 @@ from linewatt.network.framing import BARE
 from linewatt.placement.hwloc import parse_xml
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
-from linewatt.tuning.users_folder import PREFIX
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two-hosts.yaml"
 SPEC = HostSpec("h1", "192.0.2.1", "eth0")

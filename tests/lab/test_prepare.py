@@ -14,8 +14,8 @@ import pytest
 from tests import forked
 from tests.lab.test_campaign import HANG_LIMIT_S
 
-from linewatt.engine.soak.clients.prepare_parcel import code_digest, requirements_path
 from linewatt.features.lab import api as lab
+from linewatt.features.users.prepare_parcel import code_digest, requirements_path
 
 pytestmark = pytest.mark.lab
 

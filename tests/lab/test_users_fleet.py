@@ -23,9 +23,9 @@ from tests.ftp_server import PASSWORD, Server, vsftpd, why_not
 from tests.users_jobs import USUAL
 
 from linewatt.campaign.reading.file import load
-from linewatt.engine.soak.fleet import Client, Fleet
 from linewatt.errors import HostError, StoreError
 from linewatt.features.lab import api as lab
+from linewatt.features.users.fleet import Client, Fleet
 from linewatt.hosts.base import Host
 from linewatt.hosts.connect import connect
 from linewatt.loads.users.base import Failure

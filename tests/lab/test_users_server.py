@@ -25,11 +25,12 @@ from tests import users_in_threads
 from tests.ftp_server import below, why_not
 from tests.users_jobs import USUAL
 
-from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.restore import restore
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
+from linewatt.features.users.folder_knob import CONFIGURATION, PREFIX
+from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.inventory.read import read_inventory
@@ -37,7 +38,6 @@ from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.loads.users import content
 from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
 from linewatt.loads.users.tally import Tally, UserCounts
-from linewatt.tuning.users_folder import CONFIGURATION, PREFIX
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
 
@@ -420,7 +420,7 @@ def test_a_disk_that_users_fill_loses_no_line_of_the_log(tmp_path: Path) -> None
 def test_the_password_is_in_no_argument_environment_or_journal(
     lab2: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linewatt.engine.soak.vsftpd.SETTLE_LIMIT_S", 1.0)
+    monkeypatch.setattr("linewatt.features.users.vsftpd.SETTLE_LIMIT_S", 1.0)
 
     async def use(running: Running, address: str) -> None:
         target = running.server.target_for(address)
@@ -448,7 +448,7 @@ import asyncio, json, sys
 from pathlib import Path
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
-from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Journal, journal_path

@@ -24,8 +24,8 @@ from linewatt.engine.beside import Beside, importing
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live.session import Session
 from linewatt.engine.run import Places
-from linewatt.engine.soak.run import SoakRun
 from linewatt.errors import HostError, HostInUse
+from linewatt.features.soak.run import SoakRun
 
 LIMIT_S = 60
 IMPORTED = threading.Event()
@@ -247,10 +247,10 @@ def test_nothing_is_imported_in_a_soaks_load(tmp_path: Path, monkeypatch: pytest
     made["_say"] = lambda _: None
     for name, value in made.items():
         setattr(one, name, value)
-    monkeypatch.setattr("linewatt.engine.soak.run.Settings", lambda *_: None)
+    monkeypatch.setattr("linewatt.features.soak.run.Settings", lambda *_: None)
     for name in ("start_sensors", "prove"):
-        monkeypatch.setattr(f"linewatt.engine.soak.run.{name}", nothing)
-    monkeypatch.setattr("linewatt.engine.soak.run.legs", lambda *_: ())
+        monkeypatch.setattr(f"linewatt.features.soak.run.{name}", nothing)
+    monkeypatch.setattr("linewatt.features.soak.run.legs", lambda *_: ())
     try:
         asyncio.run(one._measure(tmp_path, cast(Any, SimpleNamespace(to=nothing)), cast(Any, None), None))
     finally:

@@ -17,12 +17,12 @@ from tests.soak_pairs import soak as soak_result
 
 from linewatt.campaign import stored as campaigns
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.users.soak import best_of_in
-from linewatt.campaign.users.users import OwnServer, users_in
-from linewatt.engine.soak.best_of import resolved
 from linewatt.errors import InvalidInput
+from linewatt.features.soak.best_setting_lookup import resolved
+from linewatt.features.soak.model import best_of_in
+from linewatt.features.soak.plan import as_dict, plan_soak, said
+from linewatt.features.users.model import OwnServer, users_in
 from linewatt.model import Flag, Trial
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1"), 1)}

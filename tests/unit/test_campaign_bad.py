@@ -28,8 +28,8 @@ from tests.unit.test_corrected import result_with_calibration
 from linewatt.campaign.campaign import EnergySweep, feature_values_of
 from linewatt.campaign.entries.schema import json_schema
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.users.users import users_in
 from linewatt.errors import InvalidInput
+from linewatt.features.users.model import users_in
 from linewatt.loads.users.server_vsftpd import OPTIONS
 
 ANSWER_LIMIT_S = 60.0

@@ -19,10 +19,10 @@ from tests.unit.conftest import Run
 from linewatt.analysis.comparison.compare import FAIL_ON
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import METRICS, Draft, Options, Row, judged, measure
-from linewatt.analysis.metrics.of_soak import RESPONSES
-from linewatt.analysis.soak.job import ASKED, Job, job_of
-from linewatt.report.soak.digest import digest
-from linewatt.report.soak.document import as_json as shown
+from linewatt.features.soak.digest import digest
+from linewatt.features.soak.document import as_json as shown
+from linewatt.features.soak.job import ASKED, Job, job_of
+from linewatt.features.soak.metrics import RESPONSES
 from linewatt.store.read import load, load_manifest
 
 PAIR = ("compare", "20260101", "20260102")

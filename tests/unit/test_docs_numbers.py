@@ -21,7 +21,6 @@ from linewatt.analysis.comparison import verdicts
 from linewatt.analysis.comparison.comparable import OFFLOADS
 from linewatt.analysis.power import energy
 from linewatt.analysis.power import meters as dynamics
-from linewatt.analysis.soak import figures as soaks
 from linewatt.analysis.statistics import contrasts, modes, permutation, repeats, stats
 from linewatt.analysis.statistics import steadiness as steady
 from linewatt.analysis.statistics.rate_agreement import AGREES
@@ -30,8 +29,9 @@ from linewatt.engine.measuring.power import MOST_W
 from linewatt.features.advice.psu import advice as psu_advice
 from linewatt.features.advice.psu import supplies as psu
 from linewatt.features.advice.psu.tables import CERTIFIED, LEVELS
+from linewatt.features.soak import figures as soaks
+from linewatt.features.users.findings import SATURATED
 from linewatt.findings import cpu, idle, meters, network, steadiness, verdict
-from linewatt.findings.users import SATURATED
 from linewatt.hosts.facts import parsers as fact_parsers
 from linewatt.loads.base import version_text
 from linewatt.loads.iperf3 import LOAD

@@ -15,10 +15,10 @@ import pytest
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Point, Series
-from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history.change_points import FEWEST
 from linewatt.features.history.courses import course_of_points, judge
+from linewatt.features.soak.job import Job
 from linewatt.records import Campaign
 
 COURSES = 100

@@ -19,21 +19,21 @@ from tests.soak_result import STARTED_S
 from tests.unit.conftest import Run
 
 from linewatt import records
-from linewatt.analysis.comparison.jobs import SoakRun
 from linewatt.analysis.comparison.side import Quantity, Side
-from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE
-from linewatt.analysis.soak.job import ASKED, Job, job_of
-from linewatt.campaign.users.users import Users
-from linewatt.engine.soak.segments import CHANNELS
 from linewatt.features.history.courses import Course, courses_of_sides
+from linewatt.features.soak import load_totals as soak_totals
+from linewatt.features.soak import storage as store
+from linewatt.features.soak.comparison import SoakRun
+from linewatt.features.soak.digest import digest
+from linewatt.features.soak.job import ASKED, Job, job_of
+from linewatt.features.soak.metrics import CLIENT_CPU, RATE
+from linewatt.features.soak.quantities import followed_run
+from linewatt.features.soak.segments import CHANNELS
+from linewatt.features.users.model import Users
 from linewatt.model import Channel, Sample
 from linewatt.records import Campaign
-from linewatt.report.soak.digest import digest
-from linewatt.report.soak.runs import followed_run
 from linewatt.store.read import load
 from linewatt.store.samples import Series
-from linewatt.store.soak import soak as store
-from linewatt.store.soak import totals as soak_totals
 from linewatt.store.write import new_result
 
 JOB = Job({"users": 4}, "dut", ("dut", "c1", "c2"))

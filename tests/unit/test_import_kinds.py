@@ -14,12 +14,12 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
-from linewatt.analysis.soak.published_summary import published as soak_summary
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import published
 from linewatt.features.tables.charts import of_means
 from linewatt.features.tables.kinds import KINDS, import_any
+from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.view import View, view
 from linewatt.missing import Missing

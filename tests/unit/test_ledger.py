@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.analysis.soak import balance as bounds
-from linewatt.analysis.soak.balance import Balance, balance
-from linewatt.analysis.soak.ledger import CLIENTS, SERVER, SERVER_NICS, Ends, Ledger, Total, ledger
+from linewatt.features.soak import balance as bounds
+from linewatt.features.soak.balance import Balance, balance
+from linewatt.features.soak.ledger import CLIENTS, SERVER, SERVER_NICS, Ends, Ledger, Total, ledger
 
 GB = 10**9
 ENDS = Ends(("c1", "c2"), "dut")

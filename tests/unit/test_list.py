@@ -113,7 +113,7 @@ def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: R
     row = printed([one], 80)[2]
     assert row.split()[0] == path.name
     assert row.split()[3] == "soak"
-    from linewatt.report.soak.digest import digest
+    from linewatt.features.soak.digest import digest
 
     soak = digest(read.load(path))
     (server,) = (power.total for power in soak.power if power.host == soak.roles.ends.server)
@@ -141,7 +141,7 @@ def test_a_soak_whose_rate_or_watts_are_doubtful_has_a_star(run: Run) -> None:
 def test_watts_that_were_read_in_part_of_the_time_doubt_what_the_server_moved_for_each(
     run: Run, host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linewatt.report.soak import flags
+    from linewatt.features.soak import flags
 
     one = Flag("power-incomplete", host, "its power was read in 60 % of the time", "see the events")
     monkeypatch.setattr(flags, "flags", lambda _: (one,))

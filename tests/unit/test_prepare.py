@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.campaign.entries.users import UsersEntry, users_of
 from linewatt.engine.readiness.readiness import Check
-from linewatt.engine.soak.clients import prepare
-from linewatt.engine.soak.clients import prepare_scripts as scripts
-from linewatt.engine.soak.clients.prepare import Environment, Prepared
-from linewatt.engine.soak.clients.prepare_parcel import code_digest, pins_digest
-from linewatt.engine.soak.readiness import ready_for_users
 from linewatt.errors import HostError
+from linewatt.features.users import prepare
+from linewatt.features.users import prepare_scripts as scripts
+from linewatt.features.users.entries import UsersEntry, users_of
+from linewatt.features.users.host_check import ready_for_users
+from linewatt.features.users.prepare import Environment, Prepared
+from linewatt.features.users.prepare_parcel import code_digest, pins_digest
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
 

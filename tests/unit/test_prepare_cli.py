@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from linewatt.cli import whole
-from linewatt.cli.commands.prepare import document, lines, problems
-from linewatt.engine.soak.clients.prepare import Environment, Prepared
 from linewatt.errors import InvalidInput
+from linewatt.features.users.prepare import Environment, Prepared
+from linewatt.features.users.prepare_command import document, lines, problems
 
 USERS = {"server": "s", "clients": ["c1", "c2"], "users": 2}
 INSTALLED = Prepared(

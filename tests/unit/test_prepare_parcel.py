@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from linewatt.engine.soak.clients import prepare_parcel as parcel
-from linewatt.engine.soak.clients.prepare_parcel import Wheelhouse, fits, pip_problem
 from linewatt.errors import InvalidInput
+from linewatt.features.users import prepare_parcel as parcel
+from linewatt.features.users.prepare_parcel import Wheelhouse, fits, pip_problem
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"locust", "gevent", "hdrh"}

@@ -17,9 +17,10 @@ from linewatt import records
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.stored import as_dict
-from linewatt.campaign.users.users import OwnServer, users_in
 from linewatt.engine.run import refuse_other_hosts
 from linewatt.errors import StoreError
+from linewatt.features.soak import storage as soak
+from linewatt.features.users.model import OwnServer, users_in
 from linewatt.records import (
     Component,
     Idle,
@@ -34,7 +35,6 @@ from linewatt.records import (
     Times,
 )
 from linewatt.store import read, write
-from linewatt.store.soak import soak
 
 ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = {

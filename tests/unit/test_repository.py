@@ -25,10 +25,10 @@ from tests.stream_helpers import cut_records
 
 import linewatt
 from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.planning.soak_plan import plan_soak
 from linewatt.campaign.reading.file import load
 from linewatt.cli import whole
 from linewatt.errors import ParseError
+from linewatt.features.soak.plan import plan_soak
 from linewatt.hosts.base import HostSpec
 from linewatt.sensors import base as sensors
 from linewatt.sensors.base import Sensor

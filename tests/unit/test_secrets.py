@@ -13,8 +13,8 @@ import pytest
 
 from linewatt.campaign.reading.file import load
 from linewatt.engine.live.secrets import open_files, passwords
-from linewatt.engine.soak.server_password import server_password
 from linewatt.errors import InvalidInput
+from linewatt.features.users.server_password import server_password
 
 NAME = "LINEWATT_TEST_PASSWORD"
 CANARY = "canary-40b7"

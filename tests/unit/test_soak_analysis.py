@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from linewatt.analysis.soak import figures
-from linewatt.analysis.soak.published_summary import is_quantities, published
 from linewatt.analysis.statistics.rate_agreement import rate_disagrees
 from linewatt.cli import whole
 from linewatt.delimited import read_table
+from linewatt.features.soak import figures
+from linewatt.features.tables.quantities import is_quantities, published
 from linewatt.missing import Missing
 
 PUBLISHED = """quantity,value,unit

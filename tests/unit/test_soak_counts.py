@@ -6,8 +6,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.engine.soak.counts import UserTotals
-from linewatt.engine.soak.recorder import thinned
+from linewatt.features.soak.counts import UserTotals
+from linewatt.features.soak.recorder import thinned
 from linewatt.hosts.clock import Offset
 from linewatt.loads.users.base import Failure, Transfer
 from linewatt.loads.users.tally import Tally, WorkerReport

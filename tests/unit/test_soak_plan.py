@@ -11,11 +11,11 @@ import pytest
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.soak_plan import as_dict, plan_soak, said
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.users.users import Group, Sizes, sizes
-from linewatt.engine.soak.work import in_turn
 from linewatt.errors import InvalidInput
+from linewatt.features.soak.plan import as_dict, plan_soak, said
+from linewatt.features.users.jobs import in_turn
+from linewatt.features.users.model import Group, Sizes, sizes
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1", "c2"), 1)}
 USERS = {"server": "dut", "clients": ["c1", "c2"], "users": 4}

@@ -19,27 +19,28 @@ from tests.soak_result import FILE_BYTES, STARTED_S, Shape, Truth, write
 from tests.unit.conftest import Run
 from typer.testing import CliRunner
 
-from linewatt.analysis.soak.figures import Drift
-from linewatt.analysis.soak.ledger import CLIENTS, SERVER
 from linewatt.cli import whole
 from linewatt.errors import StoreError
+from linewatt.features.soak import listing as listed
+from linewatt.features.soak import storage as store
+from linewatt.features.soak import stuck_meters as still
+from linewatt.features.soak.charts import figures
+from linewatt.features.soak.cpus import CpusUsed
+from linewatt.features.soak.diagram import soak_diagram
+from linewatt.features.soak.digest import HostPower, Soak, digest
+from linewatt.features.soak.document import as_json
+from linewatt.features.soak.figures import Drift
+from linewatt.features.soak.first_screen import first_screen
+from linewatt.features.soak.flags import flags
+from linewatt.features.soak.ledger import CLIENTS, SERVER
+from linewatt.features.soak.ledger_tables import event_line, groups_table
+from linewatt.features.soak.page import render
+from linewatt.features.soak.summary import details, summary
 from linewatt.model import Channel, Sample
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.printing.screen import text as first_screen_text
-from linewatt.report.soak import listed, still
-from linewatt.report.soak.charts import figures
-from linewatt.report.soak.cpus import CpusUsed
-from linewatt.report.soak.diagram import soak_diagram
-from linewatt.report.soak.digest import HostPower, Soak, digest
-from linewatt.report.soak.document import as_json
-from linewatt.report.soak.first_screen import first_screen
-from linewatt.report.soak.flags import flags
-from linewatt.report.soak.page import render
-from linewatt.report.soak.summary import details, summary
-from linewatt.report.soak.table import event_line, groups_table
 from linewatt.store import read, sums
 from linewatt.store.samples import Series
-from linewatt.store.soak import soak as store
 from linewatt.store.write import new_result
 from linewatt.units import format_rate
 

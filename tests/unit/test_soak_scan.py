@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.amounts import inputs
 
+from linewatt.features.soak import storage as store
+from linewatt.features.soak.scan import Chunks, Scan
+from linewatt.features.soak.series_steps import SeriesInfo
 from linewatt.model import Channel, ChannelKind, Sample
 from linewatt.store.samples import Series
-from linewatt.store.soak import soak as store
-from linewatt.store.soak.scan import Chunks, Scan
-from linewatt.store.soak.steps import SeriesInfo
 
 START_S = 1_768_000_000.0
 
@@ -117,7 +117,7 @@ def plain(part: Path, known: Sequence[SeriesInfo], scan: Scan) -> Truth:
 def test_totals_do_not_depend_on_chunks_nor_on_rows_left_out(
     tmp_path_factory: pytest.TempPathFactory, increases: list[int], chunk: int, cell_s: int
 ) -> None:
-    from linewatt.engine.soak.recorder import thinned
+    from linewatt.features.soak.recorder import thinned
 
     root = tmp_path_factory.mktemp("soak")
     total, samples = 5, []

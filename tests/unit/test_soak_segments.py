@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.engine.soak.segments import CHANNELS, Totals
+from linewatt.features.soak.segments import CHANNELS, Totals
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Sample
 

@@ -15,14 +15,14 @@ import pytest
 
 from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
+from linewatt.features.soak import storage as store
+from linewatt.features.soak.scan import Chunks
+from linewatt.features.soak.users_summary import users_done
 from linewatt.loads.users.base import Transfer
 from linewatt.loads.users.tally import Tally
 from linewatt.model import Channel, Sample
 from linewatt.records import Event, UsersTally
-from linewatt.report.soak.users import users_done
 from linewatt.store.samples import Series
-from linewatt.store.soak import soak as store
-from linewatt.store.soak.scan import Chunks
 
 COUNTER = Channel("nic.rx_bytes", "B", "counter", "nic:data")
 USERS: dict[str, Any] = {"users": {}, "times": {}, "said": []}

@@ -14,8 +14,8 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.statistics import steadiness
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import steadiness as steady_checks
-from linewatt.engine.measuring.users import users_throughput
 from linewatt.engine.measuring.window import EndRun
+from linewatt.features.users.measuring import users_throughput
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Case, Channel, EndResult, PowerResult, Trial, Window
 from linewatt.sensors.mpstat import Mpstat

@@ -21,17 +21,17 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plain import as_dict
 from linewatt.campaign.planning.plan import PlannedTrial, plan
 from linewatt.campaign.reading.file import load
-from linewatt.campaign.users import factors as users_factors
-from linewatt.campaign.users.users import OwnServer, Users, users_in
 from linewatt.engine.live.trial import LoadTime
 from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.cut import Cut, Setup
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.measuring.users import done_in, users_flags, users_rates, users_series
-from linewatt.engine.soak import work
-from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.features.users import factors as users_factors
+from linewatt.features.users import jobs as work
+from linewatt.features.users.measuring import done_in, users_flags, users_rates, users_series
+from linewatt.features.users.model import OwnServer, Users, users_in
+from linewatt.features.users.trials import UsersAtWork
 from linewatt.findings import kind_of
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset

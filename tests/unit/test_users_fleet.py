@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.users_jobs import USUAL
 
-from linewatt.engine.soak import master
-from linewatt.engine.soak.fleet import Client, Fleet
 from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.features.users import master_process as master
+from linewatt.features.users.fleet import Client, Fleet
 from linewatt.hosts.base import Ended, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.loads.users.base import Failure, RemoteFile, Transfer

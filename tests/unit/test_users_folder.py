@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
+from linewatt.features.users.folder_knob import PREFIX, UsersFolder
 from linewatt.tuning.base import Command
-from linewatt.tuning.users_folder import PREFIX, UsersFolder
 
 KNOB = UsersFolder()
 NAME = f"{PREFIX}0123456789ab"

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linewatt.engine.soak import vsftpd
-from linewatt.engine.soak.run import SoakRun
-from linewatt.engine.soak.server import CHANNELS, ExistingServer, ServerCounts
-from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
-from linewatt.engine.soak.vsftpd_ground import SETTLED, FollowedLog, check_room, ground, parse_piece
 from linewatt.errors import HostError, HostLost, InvalidInput, ParseError
+from linewatt.features.soak.run import SoakRun
+from linewatt.features.users import vsftpd
+from linewatt.features.users.server import CHANNELS, ExistingServer, ServerCounts
+from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.features.users.vsftpd_ground import SETTLED, FollowedLog, check_room, ground, parse_piece
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost
 from linewatt.loads.users import content
@@ -174,7 +174,7 @@ def test_a_log_that_began_anew_is_read_from_its_beginning(tmp_path: Path) -> Non
 
 
 def test_a_long_log_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linewatt.engine.soak.vsftpd_ground.PIECE_BYTES", 777)
+    monkeypatch.setattr("linewatt.features.users.vsftpd_ground.PIECE_BYTES", 777)
     path = tmp_path / "server.log"
     path.write_text((LOGS / "3.0.3-one-family" / "server.log").read_text())
     log = FollowedLog(str(path))

@@ -24,8 +24,8 @@ from tests.unit.test_store import MANIFEST, SERIES, TRIAL
 
 from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
+from linewatt.features.soak import storage as soak
 from linewatt.store import read, sums, write
-from linewatt.store.soak import soak
 from linewatt.store.verify import verify
 
 OLD = Path(__file__).parent.parent / "captures" / "results" / "method-1"

@@ -59,11 +59,14 @@ from tests.wiring import (
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.limits.verdict import verdict
-from linewatt.analysis.soak.figures import Drift
 from linewatt.engine.live.confinement import Cpuset, ProcessLimits, ResourceUse
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.readback import Difference, SettingRead, Thread
 from linewatt.engine.measuring import flags as registry
+from linewatt.features.soak.digest import Soak, digest
+from linewatt.features.soak.figures import Drift
+from linewatt.features.soak.flags import flags as soak_flags
+from linewatt.features.soak.scan import MissingChunks
 from linewatt.findings import catalogue
 from linewatt.hosts.clock import Offset
 from linewatt.model import (
@@ -79,11 +82,8 @@ from linewatt.model import (
 )
 from linewatt.network.framing import BARE, Framing
 from linewatt.records import Supplies
-from linewatt.report.soak.digest import Soak, digest
-from linewatt.report.soak.flags import flags as soak_flags
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
-from linewatt.store.soak.scan import MissingChunks
 
 ROOT = Path(__file__).parents[2]
 PACED = case(rate_bps=5e9)

@@ -100,7 +100,7 @@ class Result:
 
     @property
     def is_soak(self) -> bool:
-        """Whether it is one long load in place of trials (``store/soak/soak.py``)."""
+        """Whether it is one long load in place of trials (the feature ``soak``)."""
         return self.manifest.asked.soak is not None
 
     @property

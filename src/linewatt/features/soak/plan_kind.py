@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
     from linewatt.campaign.planning.places import Site
     from linewatt.campaign.planning.plan import Plan
-    from linewatt.campaign.planning.soak_plan import SoakPlan
     from linewatt.declare import Keys
     from linewatt.engine.events import OnEvent
     from linewatt.engine.run import Places
-    from linewatt.engine.soak.run import SoakRun
+    from linewatt.features.soak.plan import SoakPlan
+    from linewatt.features.soak.run import SoakRun
     from linewatt.tuning.base import Change
 
 
@@ -28,12 +28,12 @@ class SoakPlanKind:
         return "soak" in campaign.feature_values
 
     def plan(self, campaign: Campaign, sites: Mapping[str, Site] | None = None) -> PlannedSoak:
-        from linewatt.campaign.planning.soak_plan import plan_soak
+        from linewatt.features.soak.plan import plan_soak
 
         return PlannedSoak(campaign, plan_soak(campaign, sites))
 
     def keys(self) -> Keys:
-        from linewatt.campaign.planning.soak_plan import keys
+        from linewatt.features.soak.plan import keys
 
         return keys()
 
@@ -60,7 +60,7 @@ class PlannedSoak:
         return self.soak_plan.changes
 
     def lines(self) -> Iterator[str]:
-        from linewatt.campaign.planning.soak_plan import said
+        from linewatt.features.soak.plan import said
 
         return said(self.soak_plan)
 
@@ -69,12 +69,12 @@ class PlannedSoak:
             yield from self.soak_plan.best_of.said()
 
     def document(self) -> dict[str, Any]:
-        from linewatt.campaign.planning.soak_plan import as_dict
+        from linewatt.features.soak.plan import as_dict
 
         return as_dict(self.soak_plan)
 
     def run(self, places: Places, on_event: OnEvent, *, waits: bool = False) -> SoakRun:
-        from linewatt.engine.soak.run import SoakRun
+        from linewatt.features.soak.run import SoakRun
 
         return SoakRun(self.campaign, self.soak_plan, places, on_event, waits=waits)
 

@@ -37,24 +37,24 @@ class SoakKind:
         return "a soak"
 
     def is_complete(self, result: Result) -> bool:
-        from linewatt.store.soak.soak import is_done
+        from linewatt.features.soak.storage import is_done
 
         return is_done(result.path)
 
     def sample_files(self, result: Result) -> list[Path]:
-        from linewatt.store.soak.soak import chunk_files
+        from linewatt.features.soak.storage import chunk_files
 
         return chunk_files(result.path)
 
     def page(self, result: Result, pages: Environment | None) -> str:
-        from linewatt.report.soak.digest import digest
-        from linewatt.report.soak.page import render
+        from linewatt.features.soak.digest import digest
+        from linewatt.features.soak.page import render
 
         return render(digest(result), pages)
 
     def document(self, result: Result) -> dict[str, Any]:
-        from linewatt.report.soak.digest import digest
-        from linewatt.report.soak.document import as_json
+        from linewatt.features.soak.digest import digest
+        from linewatt.features.soak.document import as_json
 
         return as_json(digest(result))
 
@@ -62,32 +62,32 @@ class SoakKind:
         raise InvalidInput(f"{result.id} is a soak, without cases and trials; JSON has all of it")
 
     def first_screen(self, result: Result) -> Screen | None:
-        from linewatt.report.soak.digest import digest
-        from linewatt.report.soak.first_screen import first_screen
+        from linewatt.features.soak.digest import digest
+        from linewatt.features.soak.first_screen import first_screen
 
         return first_screen(digest(result))
 
     def terminal(self, result: Result, width: int | None) -> RenderableType:
-        from linewatt.report.soak.digest import digest
-        from linewatt.report.soak.terminal import show
+        from linewatt.features.soak.digest import digest
+        from linewatt.features.soak.terminal import show
 
         return show(digest(result), width)
 
     def markdown(self, result: Result) -> Iterator[str]:
-        from linewatt.report.soak.digest import digest
-        from linewatt.report.soak.markdown import markdown_lines
+        from linewatt.features.soak.digest import digest
+        from linewatt.features.soak.markdown import markdown_lines
 
         return markdown_lines(digest(result))
 
     def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
-        from linewatt.report.soak.listed import listed_soak
+        from linewatt.features.soak.listing import listed_soak
 
         return listed_soak(result, heading)
 
     def findings(self, result: Result) -> Findings | None:
-        from linewatt.report.soak.digest import digest
-        from linewatt.report.soak.flags import findings
-        from linewatt.report.soak.listed import MOST_BYTES, samples_bytes
+        from linewatt.features.soak.digest import digest
+        from linewatt.features.soak.flags import findings
+        from linewatt.features.soak.listing import MOST_BYTES, samples_bytes
 
         return None if samples_bytes(result) > MOST_BYTES else findings(digest(result))
 
@@ -96,22 +96,22 @@ class SoakKind:
 
     @property
     def run_kind(self) -> RunKind | None:
-        from linewatt.analysis.comparison.jobs import SOAK_RUNS
+        from linewatt.features.soak.comparison import SOAK_RUNS
 
         return SOAK_RUNS
 
     def single_run(self, result: Result) -> SingleRun:
-        from linewatt.report.soak.runs import soak_run
+        from linewatt.features.soak.quantities import soak_run
 
         return soak_run(result)
 
     def followed_run(self, result: Result, response: Response) -> SingleRun:
-        from linewatt.report.soak.runs import followed_run
+        from linewatt.features.soak.quantities import followed_run
 
         return followed_run(result, response)
 
     def schema(self) -> Schema:
-        from linewatt.report.soak.document import schema
+        from linewatt.features.soak.document import schema
 
         return schema()
 

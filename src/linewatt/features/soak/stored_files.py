@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from linewatt.features.soak import storage as soak
 from linewatt.store import samples
-from linewatt.store.soak import soak
 
 
 def stored_files(result: Path) -> Iterator[tuple[Path, Callable[[], object]]]:

@@ -16,9 +16,9 @@ from linewatt.features.tables.sources import folded, read_bytes
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
 
-    from linewatt.analysis.soak.published_summary import Published
     from linewatt.delimited import Table, TableWarning
     from linewatt.features.tables.derive import DerivedTable
+    from linewatt.features.tables.quantities import Published
     from linewatt.report.table import Table as Shown
 
 SCHEMA_VERSION = 1
@@ -39,11 +39,11 @@ def derive_command(
     leaves what is derived from it empty, with a warning on stderr. docs/metrics.md defines every column.
     A table of quantity, value and unit is the summary of a soak: docs/soak.md.
     """
-    from linewatt.analysis.soak.published_summary import is_quantities
     from linewatt.cli.output import print_csv, print_json, say
     from linewatt.delimited import read_table
     from linewatt.features.tables.derive import derive
     from linewatt.features.tables.inputs import RECOGNISED
+    from linewatt.features.tables.quantities import is_quantities
 
     if as_json and as_csv:
         raise InvalidInput("--json and --csv exclude each other: choose one")
@@ -70,8 +70,8 @@ def derive_command(
 
 def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
     """A table with a row a quantity: a soak's summary."""
-    from linewatt.analysis.soak.published_summary import published
     from linewatt.cli.output import print_csv, print_json, say
+    from linewatt.features.tables.quantities import published
 
     summary = published(raw)
     for line in folded([*found, *summary.warnings]):

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.soak import published_summary as quantities
 from linewatt.delimited import Table, TableWarning
 from linewatt.errors import InvalidInput
-from linewatt.features.tables import analysed, imported, inputs, published
+from linewatt.features.tables import analysed, imported, inputs, published, quantities
 from linewatt.features.tables.imported import NOT_SAID, SOURCE, TESTS, Imported, test_of
 from linewatt.model import EndResult, Trial
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.analysis.soak.published_summary import Published
+from linewatt.features.tables.quantities import Published
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.links import Link, diagram
 from linewatt.report.series import plural

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, get_args
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.power.packet_energy import PacketEnergy
-from linewatt.analysis.soak.published_summary import published as soak_summary
 from linewatt.declare import (
     COUNT,
     NUMBER,
@@ -31,6 +30,7 @@ from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.tables import charts, published
 from linewatt.features.tables import means_tables as means
+from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.quantity_facts import quantity_facts
 from linewatt.model import Flag, Provenance

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""One long load in place of cases and trials."""

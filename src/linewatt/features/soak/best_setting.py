@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak with the best setting of an experiment (``best_of``). Pure: which that is, others look up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import Campaign
+from linewatt.errors import InvalidInput
+from linewatt.features.soak.model import BestOf
+from linewatt.features.users import factors as users_factors
+from linewatt.features.users.factors import is_of_users
+from linewatt.features.users.model import KEY, users_in
+from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
+
+
+def with_best(campaign: Campaign, best: BestOf) -> Campaign:
+    """The campaign with the levels of a best setting in place of what it says itself.
+
+    Raises InvalidInput for a level that a soak, or what the file says of its hosts and users, cannot have.
+    """
+    setting = [(name, level) for name, level in best.setting or () if name not in best.by_hand]
+    of_hosts = {name: level for name, level in setting if factors.of_hosts(name)}
+    for name, level in setting:
+        _check(campaign, name, level, best.result)
+    together = {**campaign.settings, **of_hosts}
+    if together.get(factors.IRQBALANCE) == factors.RUNNING and factors.IRQ_AFFINITY in together:
+        raise InvalidInput(_line(best.result, factors.MOVES_AWAY))
+    users = users_in(campaign)
+    users = users and users_factors.applied(users, setting)
+    if users is not None and users.users < len(users.clients):
+        raise InvalidInput(
+            _line(best.result, f"{users.users} users cannot be on {len(users.clients)} clients")
+        )
+    hosts = {
+        name: factors.shown(spec, of_hosts.items(), campaign.server_host)
+        for name, spec in campaign.hosts.items()
+    }
+    return replace(
+        campaign,
+        feature_values={**campaign.feature_values, **({KEY: users} if users else {}), "best_of": best},
+        hosts=hosts,
+        settings=together,
+    )
+
+
+def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
+    """Raises InvalidInput."""
+    users = users_in(campaign)
+    if is_of_users(name):
+        if users is None or (users.server_host is None and ".vsftpd." in name):
+            raise InvalidInput(_line(result, f"{name}={level} is of users of a server that linewatt starts"))
+        return
+    if not factors.of_hosts(name):
+        raise InvalidInput(_line(result, f"{name}={level} is of tests, and a soak sets it in none"))
+    own = campaign.settings.get(name)
+    if own is not None and own != level:
+        text = f"{name}={level}, and settings have {own}; take {name} out of settings"
+        raise InvalidInput(_line(result, text))
+    for spec in campaign.hosts.values() if name == NAME and level != ALL else ():
+        if not factors.at_host([(name, level)], spec.name, campaign.server_host):
+            continue
+        if spec.lab is not None and spec.cpus:
+            raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))
+        if spec.cpus and len(switched_off(level, spec.cpus)) == len(spec.cpus):
+            own = format_cpulist(spec.cpus)
+            text = f"{name}={level} leaves none of the CPUs {own} online that belong to {spec.name}"
+            raise InvalidInput(_line(result, text))
+        if off := switched_off(level, {*(spec.app_cpus or ()), *(spec.irq_cpus or ())}):
+            text = f"{name}={level} switches CPU {off[0]} off, and {spec.name} names it"
+            raise InvalidInput(_line(result, text))
+
+
+def _line(result: str, text: str) -> str:
+    return f"best_of: {result}: {text}"

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking up the best setting of a stored experiment, for a soak that names it; no host is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from linewatt.analysis.cases.responses import THROUGHPUT
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects, Setting, best_doubts, effects
+from linewatt.analysis.findings import gather
+from linewatt.campaign.campaign import Campaign
+from linewatt.errors import InvalidInput, StoreError
+from linewatt.features.soak.best_setting import with_best
+from linewatt.features.soak.model import BestOf, best_of_in
+from linewatt.features.users.factors import applied, described
+from linewatt.features.users.model import Users, users_in
+from linewatt.model import FTP
+from linewatt.store import read
+
+
+def resolved(campaign: Campaign, results: Path, known: Mapping[str, Any] | None = None) -> Campaign:
+    """The campaign with the best setting of the experiment that it names, if it names one.
+
+    ``known``: what a result has stored of it, which is taken as it was. Raises InvalidInput: there is no such
+    experiment, or none of its settings is told to be the best.
+    """
+    asked = best_of_in(campaign)
+    if asked is None:
+        return campaign
+    if known is not None:
+        return with_best(campaign, TypeAdapter(BestOf).validate_python(known))
+    try:
+        path = _path(results, asked.result)
+        with read.readable(path):
+            result = read.load(path)
+            trials = result.trials
+    except StoreError as error:
+        raise InvalidInput(f"{campaign.path}: best_of: {error}") from error
+    written = result.manifest.asked
+    levels = {name: tuple(own) for name, own in written.factors.items()}
+    groups = effects(trials, levels, written.design or "one-at-a-time")
+    group, found = _throughput(groups, result.id)
+    setting, words = _best(group, found, result.id)
+    _same_load(campaign, group, result.id)
+    by_hand = tuple(name for name, _ in setting if name in (written.written.get("labels") or ()))
+    doubts = tuple(best_doubts(group.base, found.best))
+    notes = (*doubts, *_notes(campaign, result, setting, by_hand), *_apart(campaign, result, setting))
+    return with_best(campaign, BestOf(result.id, setting, words, notes, by_hand))
+
+
+def _path(results: Path, wanted: str) -> Path:
+    """Where the experiment is; ``last`` is the newest one, whatever ran since: its soak, too.
+
+    Raises StoreError.
+    """
+    if wanted != "last" or not (newest := read.newest_first(results)):
+        return read.find(results, wanted)
+    found = next((path for path in newest if read.load_manifest(path).asked.factors), None)
+    if found is None:
+        raise StoreError(f"last: no result below {results} is an experiment: none varies a factor")
+    return found
+
+
+def _throughput(groups: tuple[GroupEffects, ...], result: str) -> tuple[GroupEffects, ResponseEffects]:
+    """Raises InvalidInput."""
+    if not groups:
+        raise InvalidInput(f"best_of: {result} is no experiment: its trials vary no factor")
+    if len(groups) > 1:
+        cases = f"{len(groups)} kinds of cases, each with a best setting of its own"
+        raise InvalidInput(f"best_of: {result} has {cases}; name an experiment on one")
+    found = next((one for one in groups[0].responses if one.response == THROUGHPUT), None)
+    if found is None:
+        raise InvalidInput(f"best_of: {result}: none of its trials has a throughput to compare")
+    return groups[0], found
+
+
+def _best(group: GroupEffects, found: ResponseEffects, result: str) -> tuple[Setting, str]:
+    """The setting with the most throughput, the base too where all others are slower; and in words how sure.
+
+    Raises InvalidInput where it is not told from the others.
+    """
+    best = found.best
+    if best.setting is not None:
+        return best.setting, f"throughput {best.words}"
+    if best.compared and best.worse == best.others:
+        return group.base, f"the base: throughput of all {best.others} other settings is lower beyond doubt"
+    if best.compared and not best.undecided:
+        return group.base, best.words
+    raise InvalidInput(
+        f"best_of: {result} has no best setting: {best.words}; take more trials, or name settings yourself"
+    )
+
+
+def _notes(
+    campaign: Campaign, result: read.Result, setting: Setting, by_hand: Sequence[str]
+) -> Iterator[str]:
+    """What hands are to set, and what the experiment lacks."""
+    yield from (f"{name}={level} is set by hand" for name, level in setting if name in by_hand)
+    if not result.complete:
+        yield f"{result.id} is not complete: its best setting is that of the trials there are"
+    own = [one for one in result.trials if one.case.factors == setting]
+    if failed := [one.reason or "no reason" for one in own if one.status == "failed"]:
+        yield f"{len(failed)} of its {len(own)} trials failed: {failed[0]}"
+    yield from _doubts(result, setting)
+
+
+def _doubts(result: read.Result, setting: Setting) -> Iterator[str]:
+    """What makes the throughput of the best setting doubtful, and that of what it was compared with."""
+    findings = gather(result.trials, summarise(result.trials))
+    codes: dict[Setting, set[str]] = {}
+    for case in dict.fromkeys(one.case for one in result.trials if one.case.factors):
+        codes.setdefault(case.factors, set()).update(findings.doubts(case, "throughput"))
+    where = f"linewatt show {result.id} has why"
+    best = codes.pop(setting, set())
+    if best:
+        yield f"its throughput is doubtful: {', '.join(sorted(best))}; {where}"
+    if others := [one - best for one in codes.values() if one - best]:
+        named = ", ".join(sorted(set().union(*others)))
+        yield f"throughput of {len(others)} of {len(codes)} other settings is doubtful: {named}; {where}"
+
+
+def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:
+    """Raises InvalidInput where the experiment's load is none of the soak's."""
+    if group.case.of_users and users_in(campaign) is None:
+        raise InvalidInput(f"best_of: {result} is of users of a server, and this soak has none")
+    if not group.case.of_users and not campaign.tests:
+        raise InvalidInput(
+            f"best_of: {result} is of {group.case.test} tests, and this soak is of users alone"
+        )
+
+
+def _apart(campaign: Campaign, result: read.Result, setting: Setting) -> Iterator[str]:
+    """What separates the soak from the experiment, as far as that is known before hosts are touched."""
+    asked = result.manifest.asked
+    then = _kept(asked.settings, asked.written.get("sysctl") or {}, asked.families, setting)
+    families = campaign.families if asked.families else None
+    now = _kept(campaign.settings, campaign.sysctl, families, setting)
+    yield from _differing("the soak differs", then, now)
+    yield from _of_hosts(campaign, result)
+    test = next((one.case.test for one in result.trials if one.case.factors), None)
+    if campaign.tests and test not in {FTP, *(one.test for one in campaign.tests)}:
+        yield f"the experiment is of {test}, which is none of the soak's tests"
+    own_users = users_in(campaign)
+    if own_users is not None and campaign.tests:
+        yield "the experiment had one kind of load, and this soak has users and tests at once"
+    users = asked.written.get("users")
+    if own_users is not None and users:
+        stored = TypeAdapter(Users).validate_python(users)
+        before, after = (dict(described(applied(one, setting), ())) for one in (stored, own_users))
+        yield from _differing("users differ", before, after)
+
+
+def _kept(
+    settings: Mapping[str, Any],
+    sysctl: Mapping[str, Any],
+    families: Sequence[str] | None,
+    setting: Setting,
+) -> dict[str, str]:
+    """What hosts show throughout, beside a setting."""
+    return {
+        **{name: str(level) for name, level in settings.items() if name not in dict(setting)},
+        **{f"sysctl {name}": str(value) for name, value in sysctl.items()},
+        **({"families": ", ".join(families)} if families else {}),
+    }
+
+
+def _of_hosts(campaign: Campaign, result: read.Result) -> Iterator[str]:
+    """Which hosts are others, and the kernels of the experiment unless its factors say what they are."""
+    hosts = result.manifest.hosts
+    stood = {f"{name} ({one.said.get('address')}, {one.data})" for name, one in hosts.items()}
+    stand = {f"{name} ({one.address}, {one.data})" for name, one in campaign.hosts.items()}
+    if stood != stand:
+        before, after = (", ".join(sorted(one)) or "none other" for one in (stood - stand, stand - stood))
+        yield f"the soak differs in hosts from the experiment: {before} then, {after} now"
+    labels = result.manifest.asked.written.get("labels") or {}
+    if any(one.get("fact") == "kernel.release" for one in labels.values()):
+        return
+    kernels = {name: one.facts.get("kernel", {}).get("release") for name, one in sorted(hosts.items())}
+    if known := ", ".join(f"{name} {release}" for name, release in kernels.items() if release):
+        yield f"kernels in the experiment: {known}; those of the soak are not known before it runs"
+
+
+def _differing(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*then, *now}):
+        if then.get(name) != now.get(name):
+            told = " then, ".join(str(one.get(name, "not set")) for one in (then, now))
+            yield f"{what} in {name} from the experiment: {told} now"

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients, switch and server with its ports, and the rate of each: how the machines of a soak are joined."""
+
+from __future__ import annotations
+
+from linewatt.features.soak.digest import Soak
+from linewatt.report.charts.figure import Figure
+from linewatt.report.charts.links import Link, diagram
+from linewatt.report.series import plural
+from linewatt.units import format_rate
+
+
+def soak_diagram(soak: Soak) -> Figure | None:
+    """Of a soak that ran; ``None`` where no groups of clients are named."""
+    ports = {one.name: one.server or "" for one in soak.asked.groups}
+    links = [
+        Link(
+            f"{one.name}: {plural(one.clients, 'client')}",
+            ports.get(one.name, ""),
+            "rate not read" if (rate := soak.rate_of(one).value) is None else format_rate(rate),
+        )
+        for one in soak.groups
+    ]
+    server = soak.asked.server.host or "server"
+    note = "Rates: payload both ways, mean over the time that loads ran. Switches are not on record."
+    total = "rate not read" if soak.mean_bps is None else format_rate(soak.mean_bps)
+    return diagram(links, "network", server, total, note) if links else None

@@ -1,0 +1,496 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak as data, computed once for every view of it: terminal, JSON and page; docs/soak.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from linewatt.analysis.power import totals as power
+from linewatt.errors import StoreError
+from linewatt.features.soak import figures
+from linewatt.features.soak import storage as store
+from linewatt.features.soak.balance import Balance, balance
+from linewatt.features.soak.ledger import CLIENTS, SERVER, Ends, Figure, Ledger, Total, ledger
+from linewatt.features.soak.scan import Chunks, MissingChunks, Scan
+from linewatt.features.soak.series import Roles, roles, track
+from linewatt.features.soak.series_steps import Counted, SeriesInfo
+from linewatt.features.soak.storage import Part
+from linewatt.features.soak.users_summary import UsersDone, users_done
+from linewatt.loads.registry import SOAKING
+from linewatt.missing import Missing
+from linewatt.model import PowerResult
+from linewatt.records import AskedTest, Event, Host, SoakTimes, UserGroup, Users
+from linewatt.store.read import Result
+from linewatt.units import first_of
+
+MOST_INTERVALS = 48
+"""rows of the ledger by interval"""
+_NICE_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800)
+Cells = list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class HostPower:
+    """Mean power of a host over the soak, of one scope, or why there is none; ``covered`` is the part of the
+    time that has readings of each of its channels, without power those of any."""
+
+    host: str
+    total: power.Total | None
+    reason: str | None
+    covered: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTotals:
+    """What one group of clients did; a figure without a value says why."""
+
+    name: str
+    clients: int
+    got_bytes: Figure
+    put_bytes: Figure
+    transfers: Figure
+    failed: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The ledger of a while, Unix seconds."""
+
+    start_s: float
+    end_s: float
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Soak:
+    """Everything that was read of a soak; what follows from it is computed when asked for."""
+
+    result: Result
+    plan: SoakTimes
+    parts: tuple[Part, ...]
+    series: tuple[SeriesInfo, ...]
+    roles: Roles
+    scan: Scan
+    damaged: Mapping[Path, str]
+    events: tuple[Event, ...]
+    users: UsersDone | None
+    missing: tuple[MissingChunks, ...] = ()
+    """chunks that were stored and are not there"""
+    gone: tuple[str, ...] = ()
+    """what else was stored and is not there"""
+
+    @property
+    def hosts(self) -> Mapping[str, Host]:
+        """Host name → what the manifest has of it."""
+        return self.result.manifest.hosts
+
+    @property
+    def is_lab(self) -> bool:
+        return any(host.lab for host in self.hosts.values())
+
+    @property
+    def asked(self) -> Users:
+        """What the campaign asks of users."""
+        return self.result.manifest.asked.users or Users()
+
+    @property
+    def sustained_bps(self) -> float | None:
+        return self.asked.sustained_bps
+
+    @property
+    def sustained_users(self) -> int | None:
+        """Users that moved as much as was asked for, the least where ``users_lack`` says why; ``None`` where
+        nothing was asked for, or no load ran."""
+        if self.users is None or self.sustained_bps is None or self.load_s <= 0:
+            return None
+        return self.users.sustained(self.sustained_bps, self.load_s)
+
+    @property
+    def users_lack(self) -> str | None:
+        """Why what single users moved is not on record for all of the time."""
+        names = [f"{path.parent.name}/{path.name}" for path in self.damaged if path.name.startswith("users-")]
+        names += [f"{part.path.name}/{name}" for part in self.parts for name in store.users_gone(part)]
+        names += [name for name in self.gone if "/" not in name]
+        summed = {part.number: store.summed(part) for part in self.parts}
+        chunks = [one for one in self.missing if not one.is_of(summed[one.part])]
+        lacking = [*names, *(f"part {one.part}, {one.numbers}" for one in chunks)]
+        return f"what users moved is not on record of {first_of(lacking, 1)}" if lacking else None
+
+    @property
+    def users_planned(self) -> int | None:
+        return self.asked.users
+
+    @property
+    def ran_s(self) -> float:
+        """Of all parts, without the time between them."""
+        return sum(part.ended_s - part.started_s for part in self.parts)
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.parts) and self.parts[-1].why == "done"
+
+    @cached_property
+    def load_spans(self) -> tuple[tuple[float, float], ...]:
+        """From when to when loads counted, part by part, Unix seconds."""
+        spans = []
+        names = {one.number for one in self.series if one.source in ("users", *SOAKING)}
+        for part in self.parts:
+            own = [
+                one for (at, number), one in self.scan.totals.items() if at == part.number and number in names
+            ]
+            if own:
+                spans.append((min(one.first_s for one in own), max(one.last_s for one in own)))
+        return tuple(spans)
+
+    @property
+    def load(self) -> str:
+        """The name of the load beside the users, or that one would have."""
+        return next((one.source for one in self.series if one.source in SOAKING), SOAKING[0])
+
+    @property
+    def load_s(self) -> float:
+        return sum(end - start for start, end in self.load_spans)
+
+    @cached_property
+    def totals(self) -> tuple[Total, ...]:
+        """Each counter over all parts, but for those of energy, which is told as mean power."""
+        return self._totals(self.parts)
+
+    def _totals(self, parts: Sequence[Part]) -> tuple[Total, ...]:
+        numbers = {part.number for part in parts}
+        by_number: dict[int, list[Counted]] = {}
+        for (part, number), one in self.scan.totals.items():
+            if part in numbers:
+                by_number.setdefault(number, []).append(one)
+        return tuple(
+            _total(one, by_number.get(one.number, []))
+            for one in self.series
+            if one.kind == "counter" and one.unit != "J"
+        )
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return ledger(self.totals, self.roles.ends)
+
+    @cached_property
+    def balance(self) -> Balance:
+        """Of the parts whose start and end are there: elsewhere the ends were first or last read at different
+        moments."""
+        cut = {part.number: "was cut off" for part in self.parts if part.why not in _ENDED}
+        lacking = {one.part: "lacks its first or last chunk" for one in self.missing if one.is_edge}
+        left_out = lacking | cut
+        whole = [part for part in self.parts if part.number not in left_out]
+        if not whole:
+            why = f"it {next(iter(left_out.values()))}, when its ends were read at different moments"
+            return Balance((), None, f"cannot be told: {why}", None, f"drops: {why}")
+        ran_s = sum(part.ended_s - part.started_s for part in whole)
+        whole_balance = balance(ledger(self._totals(whole), self.roles.ends), ran_s, self.lost_clients)
+        left_out_parts = [f"part {number} {why} and is left out" for number, why in sorted(left_out.items())]
+        return replace(whole_balance, words="; ".join([whole_balance.words, *left_out_parts]))
+
+    @cached_property
+    def lost_clients(self) -> tuple[str, ...]:
+        """Clients whose users were silent for a while."""
+        gaps = (gap.host for gap in self.scan.gaps if gap.source == "users")
+        told = (one.host for one in self.events if one.kind == "client-lost" and one.host is not None)
+        return tuple(sorted({*gaps, *told} & set(self.roles.ends.clients)))
+
+    def rate(self, *tracks: str, scale: float = 1.0, inside: bool = True) -> Cells:
+        """The sum of tracks a second in each cell; None where one of their sources has no readings.
+
+        ``inside``: also None where loads did not run all of the cell.
+        """
+        scan = self.scan
+        known = [scan.tracks[name] for name in tracks if name in scan.tracks]
+        if not known:
+            return []
+        total = sum(one.spread for one in known)
+        covered, expected = sum(one.covered for one in known), sum(one.expected for one in known)
+        cells = [
+            float(value) * scale / scan.cell_s if there and there >= all_of else None
+            for value, there, all_of in zip(total, covered, expected, strict=True)  # type: ignore[arg-type]
+        ]
+        return [value if not inside or self._is_load(at) else None for at, value in enumerate(cells)]
+
+    def level(self, *tracks: str) -> Cells:
+        """The sum over all series of tracks of their mean in each cell; None where there is no reading."""
+        known = [self.scan.tracks[name] for name in tracks if name in self.scan.tracks]
+        cells: Cells = [None] * (self.scan.cells if known else 0)
+        for one in known:
+            for at in one.seconds.nonzero()[0]:
+                mean = float(one.spread[at] / one.seconds[at]) * one.series
+                cells[at] = mean + (cells[at] or 0.0)
+        return cells
+
+    def _is_load(self, cell: int) -> bool:
+        start_s = self.scan.start_s + cell * self.scan.cell_s
+        edge_s = min(0.5, _EDGE * self.scan.cell_s)
+        return any(
+            first - edge_s <= start_s and start_s + self.scan.cell_s <= end + edge_s
+            for first, end in self.load_spans
+        )
+
+    def load_rate(self, *tracks: str, scale: float = 1.0) -> Cells:
+        """The sum of tracks a second of the time in each cell in which loads ran; None in cells of which they
+        ran less than half.
+        """
+        cells = self.rate(*tracks, scale=scale, inside=False)
+        shares = [self._load_share(at) for at in range(len(cells))]
+        return [
+            None if value is None or share < _HALF else value / share
+            for value, share in zip(cells, shares, strict=True)
+        ]
+
+    def _load_share(self, cell: int) -> float:
+        """The part of a cell in which loads ran."""
+        start_s = self.scan.start_s + cell * self.scan.cell_s
+        end_s = start_s + self.scan.cell_s
+        ran_s = sum(max(0.0, min(end_s, end) - max(start_s, first)) for first, end in self.load_spans)
+        return ran_s / self.scan.cell_s
+
+    def mean_of(self, *channels: str) -> float | None:
+        """What counters with these names counted on all hosts, a second of the time in which loads ran."""
+        known = [one.value for one in self.totals if one.channel in channels and one.value is not None]
+        return sum(known) / self.load_s if known and self.load_s > 0 else None
+
+    @property
+    def load_asked_bps(self) -> float | None:
+        """The rate of the load beside the users, all that runs at once; ``None``: unlimited, or not the same
+        all the time."""
+        campaign = self.result.manifest.asked
+        rates = {_rate_of(one) for one in campaign.tests}
+        asked = rates.pop() if len(rates) == 1 and not campaign.written.get("groups") else None
+        return None if asked is None else asked * (len(campaign.pairs) if campaign.concurrent_pairs else 1)
+
+    @cached_property
+    def rates(self) -> figures.Rates | None:
+        return figures.rates(self.payload, self.mean_bps)
+
+    @property
+    def mean_bps(self) -> float | None:
+        """Payload over the time that loads ran and that is on record."""
+        return self.total_bytes * 8 / self.load_s if self.load_s > 0 and self._moved else None
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there is time in which loads ran and no rate is known."""
+        damaged = any(path.name.startswith("chunk-") for path in self.damaged)
+        unread = (value is None and self._is_load(at) for at, value in enumerate(self.payload))
+        return bool(self.missing) or damaged or any(unread)
+
+    @cached_property
+    def payload(self) -> Cells:
+        """Payload of all loads, bit/s."""
+        return self.rate(*_PAYLOAD, scale=8.0)
+
+    @cached_property
+    def total_bytes(self) -> float:
+        return sum(self._moved)
+
+    @property
+    def moved_bytes(self) -> float | None:
+        """The same; ``None`` where no counter of payload was read."""
+        return self.total_bytes if self._moved else None
+
+    @cached_property
+    def _moved(self) -> tuple[float, ...]:
+        names = {name.partition("|")[2] for name in _PAYLOAD}
+        hosts = set(self.roles.ends.clients) if self.roles.has_users else None
+        return tuple(
+            one.value
+            for one in self.totals
+            if one.value is not None
+            and one.channel in names
+            and (hosts is None or one.host in hosts or one.channel.startswith("load."))
+        )
+
+    @cached_property
+    def stalls(self) -> list[figures.Stall]:
+        running = self.level("clients|users.running") or None
+        return figures.stalls(self.payload, running)
+
+    @cached_property
+    def drift(self) -> figures.Drift | Missing:
+        """Or why it is not known."""
+        return figures.drift(self.payload, self.scan.cell_s)
+
+    @cached_property
+    def power(self) -> tuple[HostPower, ...]:
+        hosts = dict.fromkeys(one.host for one in self.series if one.unit in ("W", "J"))
+        return tuple(self._host_power(host) for host in hosts)
+
+    def _host_power(self, host: str) -> HostPower:
+        results: list[PowerResult] = []
+        read_s: dict[tuple[str, str], float] = {}
+        for one in self.series:
+            if one.host != host or one.unit not in ("W", "J"):
+                continue
+            counted = [each for (_, number), each in self.scan.totals.items() if number == one.number]
+            lasted_s = sum(each.seconds for each in counted)
+            mean_w = sum(each.weighted for each in counted) / lasted_s if lasted_s > 0 else None
+            why = None if mean_w is not None else one.reason or "not read"
+            results.append(
+                PowerResult(one.source, one.channel, one.scope, one.provenance, "", mean_w, reason=why)
+            )
+            read_s[one.source, one.channel] = lasted_s
+        total = power.system(results)
+        if isinstance(total, Missing):
+            return HostPower(host, None, total.reason, self._covered(max(read_s.values())))
+        least_s = min(read_s[total.source, channel] for channel in total.channels)
+        return HostPower(host, total, None, self._covered(least_s))
+
+    def _covered(self, seconds: float) -> float:
+        """The part of the soak that so many seconds are."""
+        return min(1.0, seconds / self.ran_s) if self.ran_s > 0 else 0.0
+
+    @property
+    def groups(self) -> list[GroupTotals]:
+        return [_group(group, self.totals) for group in self.roles.groups]
+
+    def rate_of(self, group: GroupTotals) -> Figure:
+        """Payload of a group both ways over the time that loads ran, bit/s."""
+        moved = group.got_bytes + group.put_bytes
+        if moved.value is None or self.load_s <= 0:
+            return Figure(None, moved.reason or "no load counted")
+        return Figure(8 * moved.value / self.load_s)
+
+    @cached_property
+    def client_cpu(self) -> tuple[float | None, dict[str, float]]:
+        """CPU seconds of the clients' processes for each Gbit, and client → part of the time saturated."""
+        used = [one for one in self.totals if one.channel == "users.cpu_s" and one.value is not None]
+        shares = {}
+        for one in used:
+            share = figures.saturated_share(self.rate(f"cpu|{one.host}"))
+            if share is not None and share > figures.SATURATED_TIME:
+                shares[one.host] = share
+        seconds = sum(one.value or 0.0 for one in used)
+        own = self.ledger
+        moved = sum(own.value(key, CLIENTS).value or 0.0 for key in ("get_bytes", "put_bytes"))
+        return (figures.per_gbit(seconds, moved) if used else None), shares
+
+    @cached_property
+    def intervals(self) -> tuple[Interval, ...]:
+        """The ledger by slices of time of one round length, at most :data:`MOST_INTERVALS`."""
+        scan = self.scan
+        span_s = max(part.ended_s for part in self.parts) - scan.start_s
+        wanted = max(scan.cell_s, 0.9 * scan.slowest_s, span_s / MOST_INTERVALS)
+        length_s = next((each for each in _NICE_S if each >= wanted - 1e-9), wanted)
+        cells = max(1, math.ceil(length_s / scan.cell_s - 1e-9))
+        ends = Ends((CLIENTS,), SERVER if self.roles.ends.server else None)
+        slices = []
+        for first in range(0, int(span_s // scan.cell_s) + 1, cells):
+            start_s = scan.start_s + first * scan.cell_s
+            end_s = min(start_s + cells * scan.cell_s, scan.start_s + span_s)
+            if end_s - start_s > 1e-6:
+                last = scan.cells if end_s >= scan.start_s + span_s else first + cells
+                slices.append(Interval(start_s, end_s, ledger(self._between(first, last), ends)))
+        return tuple(slices)
+
+    def _between(self, first: int, end: int) -> Iterator[Total]:
+        counters = {one.channel for one in self.series if one.kind == "counter"}
+        for name, cells in self.scan.tracks.items():
+            side, _, channel = name.partition("|")
+            if side in (CLIENTS, SERVER) and channel in counters:
+                there = cells.covered[first:end].any()
+                value = float(cells.whole[first:end].sum()) if there else None
+                yield Total(side, "", channel, value, 0, None if there else "no reading")
+
+
+_ENDED = ("done", "interrupted")
+"""why a part ended of which the last of all counters was read"""
+_PAYLOAD = (
+    "clients|users.received_bytes",
+    "clients|users.sent_bytes",
+    "clients|load.received_bytes",
+    "server|load.received_bytes",
+    "others|load.received_bytes",
+)
+
+
+_EDGE, _HALF = 0.05, 0.5
+"""parts of a cell: loads may have run so much less of a whole one; of less than half there is no rate"""
+_LATE_CELLS = 2
+"""a part that ended has readings up to its end, or its last chunk is missing"""
+
+
+def _rate_of(test: AskedTest) -> float | None:
+    """All instances of a test together, bit/s; None: unlimited, or several counts in turn."""
+    count = test.instances if isinstance(test.instances, list) else []
+    if len(count) != 1 or not isinstance(test.rate_bps, (int, float)):
+        return None
+    return float(test.rate_bps) * count[0]
+
+
+def digest(result: Result) -> Soak:
+    """Read a soak. Raises StoreError when it has no part, or nothing of it can be read."""
+    parts, campaign = tuple(store.parts(result.path)), result.manifest.asked
+    if campaign.soak is None:
+        raise StoreError(f"{result.id}: its campaign is that of no soak")
+    if not parts:
+        raise StoreError(f"{result.id}: the soak ended before its first part; run it again")
+    with Chunks(parts) as chunks, ThreadPoolExecutor(1) as reader:
+        scanned = reader.submit(_scan, chunks, campaign.users, campaign.soak)
+        damaged: dict[Path, str] = {}
+        tallies = (one for part in parts for one in store.users(part, damaged))
+        users = users_done(tallies, damaged) if campaign.users else None
+        series, found, scan = scanned.result()
+        missing = chunks.missing(_LATE_CELLS * scan.cell_s)
+        damaged |= chunks.damaged
+    events = tuple(one for part in parts for one in store.events(part, damaged))
+    gone = tuple(_gone(result.path, parts))
+    return Soak(
+        result,
+        campaign.soak,
+        parts,
+        tuple(series),
+        found,
+        scan,
+        damaged,
+        events,
+        users,
+        tuple(missing),
+        gone,
+    )
+
+
+def _gone(result: Path, parts: Sequence[Part]) -> Iterator[str]:
+    """What was stored beside chunks and is not there."""
+    for part in parts:
+        yield from (f"{part.path.name}/{name}" for name in part.gone if not name.startswith("chunk-"))
+    yield from (f"all of {name}" for name in store.parts_gone(result))
+
+
+def _scan(chunks: Chunks, users: Users | None, times: SoakTimes) -> tuple[list[SeriesInfo], Roles, Scan]:
+    series = chunks.series()
+    host_roles = roles(users, series)
+    named = {one.number: track(one, host_roles.side(one.host)) for one in series}
+    tracks = {number: name for number, name in named.items() if name is not None}
+    return series, host_roles, chunks.scan(series, tracks, times.interval_s)
+
+
+def _group(group: UserGroup, totals: Sequence[Total]) -> GroupTotals:
+    group_ledger = ledger(totals, Ends(tuple(group.clients), None))
+
+    def of(key: str) -> Figure:
+        return group_ledger.value(key, CLIENTS)
+
+    return GroupTotals(
+        group.name,
+        len(group.clients),
+        of("get_bytes"),
+        of("put_bytes"),
+        of("gets_done") + of("puts_done"),
+        of("gets_failed") + of("puts_failed"),
+    )
+
+
+def _total(one: SeriesInfo, own: Sequence[Counted]) -> Total:
+    if not own:
+        return Total(one.host, one.source, one.channel, None, 0, one.reason or "not read")
+    value, resets = sum(each.increase for each in own), sum(each.resets for each in own)
+    return Total(one.host, one.source, one.channel, value, resets)

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``linewatt show`` prints of a soak first, and what its report begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.features.soak import figures
+from linewatt.features.soak.digest import HostPower, Soak
+from linewatt.features.soak.flags import findings
+from linewatt.features.soak.ledger_tables import event_line
+from linewatt.features.soak.metrics import J_PER_GB
+from linewatt.features.soak.summary import (
+    UNREAD,
+    Fact,
+    best_facts,
+    cpu_facts,
+    dropped_note,
+    dropped_text,
+    energy_j,
+    packets,
+    transfers,
+    users_facts,
+)
+from linewatt.features.soak.terminal import state
+from linewatt.findings import Figure
+from linewatt.foreign import one_line
+from linewatt.missing import Missing
+from linewatt.report.amounts import bytes_text, number_text
+from linewatt.report.printing.export import when
+from linewatt.report.printing.screen import TRUST, Block, Entry, Line, Screen, curve, hosts_words
+from linewatt.report.provenance import mark
+from linewatt.report.provenance import words as sources
+from linewatt.report.series import plural
+from linewatt.units import (
+    MISSING,
+    format_change,
+    format_percent,
+    format_rate,
+    format_seconds,
+)
+
+
+def first_screen(soak: Soak) -> Screen:
+    """How fast over time, what became of every byte, what it cost, and whether to trust it."""
+    name = one_line(soak.result.id)
+    balance = soak.balance
+    ledger = (
+        f"the ledger {balance.words}" if balance.verdict else f"whether the ledger balances {balance.words}"
+    )
+    rate = (
+        f"rate not known: {UNREAD}"
+        if soak.mean_bps is None
+        else f"{format_rate(soak.mean_bps, 4)} of payload, mean over {format_seconds(soak.load_s)} of load"
+    )
+    lab = ["Lab: simulated hosts on one machine; no measure of hardware"] if soak.is_lab else []
+    unmeasured = sources(one.total.provenance for one in soak.power if one.total is not None)
+    lab += [f"Watts are {unmeasured}"] if unmeasured else []
+    lab += [] if soak.complete else [f"Unfinished: 'linewatt resume {name}' continues it"]
+    blocks = (
+        Block("Rate", tuple(_rate(soak)), _steadiness(soak)),
+        Block("Ledger", tuple(_ledger(soak)), ledger.removeprefix("the ledger "), least=2),
+        Block("Users", tuple(_facts([*best_facts(soak), *users_facts(soak), *cpu_facts(soak)])), rest="line"),
+        Block("Cost", tuple(_cost(soak)), "mean over the soak", rest="host", command="show --json"),
+        Block(TRUST, tuple(_doubts(soak)), _trust(soak), rest="finding"),
+    )
+    return Screen(
+        str(soak.result.manifest.name or MISSING),
+        (
+            hosts_words([*soak.hosts]),
+            f"a soak, {state(soak)}",
+            when(soak.result.manifest.created_s),
+        ),
+        (" · ".join(lab),) if lab else (),
+        f"{rate[0].upper()}{rate[1:]}; {ledger}.",
+        _trust(soak),
+        blocks,
+        (f"linewatt show {name} --full", f"linewatt report {name}"),
+        lists=blocks[:-1],
+    )
+
+
+_MOST_MARKS = 40
+
+
+def _rate(soak: Soak) -> Iterator[Entry]:
+    """Mean, least and most slice in a line, then the rate over time as a line of marks, then percentiles."""
+    found, cell_s = soak.rates, soak.scan.cell_s
+    if soak.mean_bps is None:
+        yield (Line("", prose=f"not known: {UNREAD}"),)
+        return
+    mean = f"{format_rate(soak.mean_bps, 4)} mean"
+    if found is None:
+        yield (Line("", (mean,), "no slice of time has readings all through"),)
+        return
+    hidden = "" if found.peak_at is not None else ", the most in time without readings"
+    ends = (f"{format_rate(found.least_bps, 4)} least", f"{format_rate(found.peak_bps, 4)} most")
+    of = f"of {plural(found.cells, 'slice')} of {format_seconds(cell_s)}{hidden}"
+    yield (Line("", (mean, *ends), of),)
+    points = figures.downsample(soak.payload, _MOST_MARKS)
+    top = max((one.mean for one in points if one.mean is not None), default=0.0)
+    if top > 0:
+        marks = curve([one.mean for one in points], top)
+        each = format_seconds((points[0].end - points[0].first) * cell_s)
+        yield (Line("", (marks,), f"from 0 to {format_rate(top, 4)}, {each} a mark", drawn=True),)
+    shown = [f"{point} {format_rate(value)}" for point, value in found.percentiles_bps.items()]
+    yield (Line("", prose=f"slices: {', '.join(shown)}"),)
+
+
+def _steadiness(soak: Soak) -> str:
+    """Stalls and drift in few words."""
+    if soak.rates is None:
+        return "stalls and drift not known"
+    stalls = plural(len(soak.stalls), "stall") if soak.stalls else "no stall"
+    said = [f"{stalls} in the time that was read" if soak.has_gaps else stalls]
+    drift = soak.drift
+    if isinstance(drift, Missing):
+        said.append(f"drift not known: {drift}")
+    elif drift.is_sure:
+        said.append(f"drift {format_change(drift.per_day, 2)} a day")
+    else:
+        said.append("no drift shown")
+    return " · ".join(said)
+
+
+def _ledger(soak: Soak) -> Iterator[Entry]:
+    every, dropped = packets(soak), soak.ledger.dropped
+    moved = ["bytes not read" if soak.moved_bytes is None else f"{bytes_text(soak.moved_bytes)} in all"]
+    moved += [_counted(transfers(soak).value, "transfers", " done")] if soak.roles.has_users else []
+    yield (Line("moved", tuple(moved), _counted(every.value, "packets")),)
+    share = dropped_note(soak)
+    counted = f"{dropped_text(soak.ledger)} packets" if dropped is not None else "not counted"
+    lost = Line("dropped", (counted,))
+    unexplained = soak.balance.unexplained
+    short = (
+        "whether any is unexplained is not known"
+        if unexplained is None
+        else f"{unexplained:,} more unexplained"
+    )
+    words = (
+        (soak.balance.unexplained_words, short)
+        if unexplained
+        else ("none unexplained" if unexplained == 0 else short,)
+    )
+    yield tuple(replace(lost, prose="; ".join(filter(None, (share, one)))) for one in dict.fromkeys(words))
+    if soak.events:
+        told = [one for one in soak.events if one.kind != "first-failure"]
+        if told:
+            more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+            yield (Line("events", prose=f"{event_line(told[0])}{more}"),)
+
+
+def _counted(value: float | None, what: str, done: str = "") -> str:
+    return f"{what} not counted" if value is None else f"{number_text(value)} {what}{done}"
+
+
+def _facts(facts: list[Fact]) -> Iterator[Entry]:
+    for fact in facts:
+        short = Line(fact.title, prose=fact.value)
+        yield Line(fact.title, prose=f"{fact.value}; {fact.note}" if fact.note else fact.value), short
+
+
+def _cost(soak: Soak) -> Iterator[Entry]:
+    server = soak.roles.ends.server
+    for one in sorted(soak.power, key=lambda one: one.host != server):
+        about = f"{'server ' if one.host == server else ''}{one.host}"
+        if one.total is None:
+            yield (Line(about, prose=one.reason or "no power"),)
+            continue
+        yield (Line(about, tuple(_watts(soak, one)), _covered(one)),)
+    if not soak.power:
+        why = "no source of power was named" if soak.series else "nothing of it was read"
+        yield (Line("watts", prose=why),)
+
+
+def _watts(soak: Soak, one: HostPower) -> Iterator[str]:
+    if one.total is None:
+        return
+    behind = f" {sure}" if (sure := mark(one.total.provenance)) else ""
+    yield f"{one.total.power_w:,.1f} W{behind}"
+    per = figures.j_per_gb(energy_j(soak, one) or 0.0, soak.total_bytes)
+    if per is not None:
+        yield f"{J_PER_GB.text(per)} {J_PER_GB.name}{behind}"
+
+
+def _covered(one: HostPower) -> str:
+    if one.total is None:
+        return ""
+    scope = SCOPE_WORDS.get(one.total.scope, one.total.scope)
+    return scope if one.covered > 0.99 else f"{scope}, read in {format_percent(one.covered, 0)} of the time"
+
+
+_FIGURES: tuple[tuple[str, Figure], ...] = (("rate", "throughput"), ("CPU", "cpu"), ("watts", "power"))
+
+
+def _trust(soak: Soak) -> str:
+    """Of rate, CPU and watts whether a finding speaks against them; of the ledger it says so itself."""
+    numbered = list(enumerate(findings(soak).every, start=1))
+    watts = [one.total.provenance for one in soak.power if one.total is not None]
+    rate, cpu = soak.mean_bps, soak.client_cpu[0]
+    known = {"throughput": rate is not None, "cpu": cpu is not None, "power": bool(watts)}
+    fine = {"power": sources(watts)}
+    alike: dict[str, list[str]] = {}
+    for word, group in _FIGURES:
+        doubts = [f"{number}" for number, one in numbered if group in one.kind.figures]
+        if known[group]:
+            said = f"doubtful ({', '.join(doubts)})" if doubts else fine.get(group) or "no doubt found"
+            alike.setdefault(said, []).append(word)
+    told = [f"{', '.join(words)}: {said}" for said, words in alike.items()]
+    return " · ".join([*told, "one soak is one run: its rate has no CI"])
+
+
+def _doubts(soak: Soak) -> Iterator[Entry]:
+    for number, one in enumerate(findings(soak).every, start=1):
+        seen, advice = one.sightings[0], one.advice[0]
+        more = f" (and {len(one.sightings) - 1} more)" if len(one.sightings) > 1 else ""
+        said = (
+            f"{one.kind.title}: {seen.where}: {seen.evidence}{more}; do: {advice}",
+            f"{one.kind.title} ({seen.where}); do: {advice}",
+            f"{one.kind.title} ({seen.where})",
+        )
+        style = "" if one.kind.rank == "note" else "yellow"
+        yield tuple(Line(f"({number})", prose=words, style=style) for words in said)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linewatt.features.soak.digest import Soak
+from linewatt.features.soak.first_screen import first_screen
+from linewatt.features.soak.flags import flags
+from linewatt.features.soak.ledger_tables import event_line, interval_table, ledger_table, part_lines
+from linewatt.features.soak.page import summary_tables
+from linewatt.report.machine.environment import environment, environment_section
+from linewatt.report.printing import markdown
+from linewatt.report.printing.markdown_report import top
+from linewatt.report.section import listed
+
+
+def markdown_lines(soak: Soak) -> Iterator[str]:
+    """All of it but the campaign's text."""
+    yield from top(first_screen(soak), soak.result, ())
+    for table in (*summary_tables(soak), ledger_table(soak.ledger), interval_table(soak)):
+        yield from markdown.table(table, 2)
+    findings = (f"{flag.where} [{flag.code}]: {flag.evidence}; do: {flag.advice}" for flag in flags(soak))
+    yield from markdown.lines(listed("Flags", findings), 2)
+    yield from markdown.lines(listed("Events", (*part_lines(soak), *map(event_line, soak.events))), 2)
+    hosts = environment(soak.hosts, connections=soak.result.connections)
+    yield from markdown.section(environment_section(hosts, soak.hosts))

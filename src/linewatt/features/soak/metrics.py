@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a soak, each declared once. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linewatt.analysis.metrics import unit
+from linewatt.analysis.metrics.metric import Metric, Response
+from linewatt.analysis.metrics.of_trial import METRICS as OF_TRIAL
+from linewatt.analysis.metrics.unit import Unit
+from linewatt.features.soak.job import DRIFT, SUSTAINED
+from linewatt.units import format_significant
+
+
+def _more(name: str, title: str, shown: Unit, group: str = "throughput", *, relative: bool = True) -> Metric:
+    """A figure of which more is better."""
+    return Metric(
+        name, title, title, (shown,), response=Response(name, title, "more", "less", True, relative, group)
+    )
+
+
+def _less(name: str, title: str, shown: Unit, group: str, *, relative: bool = True) -> Metric:
+    """A figure of which less is better."""
+    return Metric(
+        name, title, title, (shown,), response=Response(name, title, "more", "less", False, relative, group)
+    )
+
+
+_TIME = Unit("ms", lambda seconds: 1e3 * seconds, unit.significant(3))
+_PER_S = Unit("per s", unit.same, unit.significant(4))
+_CORES = Unit("cores", unit.same, format_significant)
+_CPU = Unit("CPU-s/Gbit", unit.same, format_significant)
+J_PER_GB = Unit("J/GB", unit.same, unit.significant(3))
+_SHARE = Unit("%", unit.PERCENT.from_si, format_significant)
+_A_DAY = Unit("% a day", unit.PERCENT.from_si, lambda percent: f"{percent:+.2f}".replace("-", "−"))
+
+_RATE = next(metric.response for metric in OF_TRIAL if metric.name == "throughput_bps")
+if _RATE is None:
+    raise TypeError("throughput compares")
+RATE = replace(_RATE, title="Mean rate")
+CLIENT_CPU = Response(
+    "client_cpu_s_per_gbit",
+    "Client CPU per Gbit",
+    "more CPU per Gbit",
+    "less CPU per Gbit",
+    higher_is_better=False,
+    group="efficiency",
+    units=(_CPU,),
+)
+UNEXPLAINED = Response(
+    "unexplained_drops_count",
+    "Unexplained drops",
+    "more",
+    "less",
+    higher_is_better=False,
+    relative=False,
+    group="loss",
+    counted="drops",
+    units=unit.COUNT,
+)
+METRICS: tuple[Metric, ...] = (
+    Metric(RATE.name, RATE.title, RATE.title, unit.RATE, response=RATE),
+    _more(SUSTAINED, "Users sustained", _SHARE),
+    _more("transfers_hz", "Transfers", _PER_S),
+    _more(DRIFT, "Slow drift", _A_DAY, relative=False),
+    Metric(CLIENT_CPU.name, CLIENT_CPU.title, CLIENT_CPU.title, (_CPU,), response=CLIENT_CPU),
+    _less("server_cores", "CPU used by the server", _CORES, "efficiency"),
+    _less("failed_ratio", "Transfers that failed", _SHARE, "loss", relative=False),
+    Metric(UNEXPLAINED.name, UNEXPLAINED.title, UNEXPLAINED.title, unit.COUNT, response=UNEXPLAINED),
+    _less("server_energy_j_per_gb", "Energy per GB, server", J_PER_GB, "power"),
+    _less("clients_energy_j_per_gb", "Energy per GB, all clients", J_PER_GB, "power"),
+    *(
+        _less(f"{way}_{what}_{point}_s", f"{way.capitalize()}, {words}, {point}", _TIME, "latency")
+        for way in ("get", "put")
+        for what, words in (("first_byte", "first byte"), ("total", "whole"))
+        for point in ("p50", "p99")
+    ),
+)
+RESPONSES = tuple(metric.response for metric in METRICS if metric.response is not None)
+"""in the order in which they are shown"""
+FOLLOWED: dict[str, Response] = {"throughput": RATE, "efficiency": CLIENT_CPU}
+"""what ``--metric`` of ``linewatt history`` means for soaks"""

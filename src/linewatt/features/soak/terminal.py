@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak for a terminal: the summary as published, the ledger and whether it balances, what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from linewatt.features.soak.digest import Soak
+from linewatt.features.soak.flags import findings
+from linewatt.features.soak.ledger_tables import (
+    event_line,
+    facts_table,
+    groups_table,
+    ledger_table,
+    part_lines,
+)
+from linewatt.features.soak.summary import details, summary
+from linewatt.foreign import one_line
+from linewatt.report.machine.connections import connection_lines
+from linewatt.report.printing.export import when
+from linewatt.report.printing.text_table import render, titled
+from linewatt.report.series import plural
+from linewatt.units import format_seconds
+
+_MOST_EVENTS = 20
+
+
+def show(soak: Soak, width: int | None = None) -> RenderableType:
+    """The whole of ``linewatt show`` for a soak; ``width`` is the terminal's, ``None`` for no limit."""
+    parts = [
+        _heading(soak),
+        render(facts_table("Summary", [*summary(soak), *details(soak)]), width),
+        *_groups(soak, width),
+        _ledger(soak, width),
+        *_failures(soak),
+        *_events(soak),
+        *_findings(soak),
+    ]
+    return Group(*(part for each in parts for part in (each, Text())))
+
+
+def state(soak: Soak) -> str:
+    """How long it ran of how long it should, in how many parts."""
+    ran = f"{format_seconds(soak.ran_s)} of {format_seconds(soak.plan.duration_s)}"
+    parts = "" if len(soak.parts) == 1 else f" in {plural(len(soak.parts), 'part')}"
+    return f"{ran}{parts}" + ("" if soak.complete else "; not complete")
+
+
+def _heading(soak: Soak) -> RenderableType:
+    manifest = soak.result.manifest
+    name = f"{manifest.name or soak.result.id} [{soak.result.id}]"
+    lines = [
+        Text(one_line(name), style="bold"),
+        Text(f"{when(manifest.created_s)}, a soak: {state(soak)}"),
+    ]
+    if soak.is_lab:
+        lines.append(Text("Lab result: simulated hosts on one machine; not how fast hardware is."))
+    if len(soak.parts) > 1:
+        lines += [Text(line) for line in part_lines(soak)]
+    lines += [Text(one_line(line)) for line in connection_lines(soak.result.connections)]
+    return Group(*lines)
+
+
+def _groups(soak: Soak, width: int | None) -> Iterator[RenderableType]:
+    if len(soak.groups) > 1:
+        yield render(groups_table(soak), width)
+
+
+def _ledger(soak: Soak, width: int | None) -> RenderableType:
+    found = soak.balance
+    balance = f"The ledger {found.words}" if found.verdict else f"Whether the ledger balances {found.words}"
+    return Group(
+        render(ledger_table(soak.ledger, zeros=False), width),
+        Text(one_line(balance), style="bold red" if found.verdict == "off" else "bold"),
+        Text(one_line(found.unexplained_words)),
+    )
+
+
+def _failures(soak: Soak) -> Iterator[RenderableType]:
+    if soak.users is not None and soak.users.first_lines:
+        lines = [f"{kind}: {line}" for kind, line in soak.users.first_lines.items()]
+        yield titled("First of each failure", lines)
+
+
+def _events(soak: Soak) -> Iterator[RenderableType]:
+    events = [one for one in soak.events if one.kind != "first-failure"]
+    if events:
+        more = len(events) - _MOST_EVENTS
+        lines = [event_line(one) for one in events[:_MOST_EVENTS]]
+        left = [f"and {more} more, which --json has"] if more > 0 else []
+        yield titled("Events", lines + left)
+
+
+def _findings(soak: Soak) -> Iterator[RenderableType]:
+    found = findings(soak)
+    if found.every:
+        yield Text(f"Findings: {found.counted()}", style="bold")
+    for one in found.every:
+        lines = [f"{one.code} ({seen.where}): {seen.evidence}" for seen in one.sightings]
+        yield Group(
+            *(Text(one_line(line), style="yellow") for line in lines),
+            *(Padding(Text(one_line(advice)), (0, 0, 0, 2)) for advice in one.advice),
+        )

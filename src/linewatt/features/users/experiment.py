@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials of users with factors: what of a campaign file contradicts itself in them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+
+from linewatt.campaign.campaign import PLACEMENT
+from linewatt.campaign.design import settings
+from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.entries.schema import CampaignFile, levels_of
+from linewatt.campaign.factors import ZEROCOPY
+from linewatt.document import AboutKey, KeyPath
+from linewatt.errors import LinewattError
+from linewatt.features.users.entries import ServerEntry, UsersEntry, check_users, groups_of
+from linewatt.features.users.factors import PREFIX, SPREAD, START, USERS, value_of
+from linewatt.loads.registry import of_prefix
+
+_OF_TESTS = (
+    *("tests", "pairs", "directions", "instances", "streams", "rate", "search", "zerocopy", "load"),
+    *("load_levels", "ports", "placement", "smt", "steer", "concurrent_pairs"),
+)
+
+
+def check_experiment(
+    entry: CampaignFile, users: UsersEntry, known: Collection[str]
+) -> Iterator[tuple[KeyPath, str]]:
+    """Users as the load of trials."""
+    if not entry.factors:
+        text = 'is missing; say how long users work, such as "48h", or name factors to vary in trials'
+        yield ("soak",), AboutKey(text)
+        return
+    yield from _of_tests(entry)
+    if entry.networks != (BARE,):
+        yield ("networks",), "an experiment on users has bare interfaces; take it out"
+    yield from check_users(users, known)
+    if isinstance(users.server, ServerEntry):
+        yield ("users", "server"), "an experiment measures the server, too; name the host of one"
+    yield from _check_levels(entry, users)
+
+
+def _of_tests(entry: CampaignFile) -> Iterator[tuple[KeyPath, str]]:
+    """Keys and factors that say nothing where users are the load."""
+    for name in _OF_TESTS:
+        if name in entry.model_fields_set:
+            yield (name,), "is of tests between pairs, and users are the load of these trials; take it out"
+    for name in entry.factors:
+        if name in (PLACEMENT, ZEROCOPY) or of_prefix(name):
+            text = f"is of the processes of a load; users have {PREFIX}<key>, and hosts every knob"
+            yield ("factors", name), text
+
+
+def _check_levels(entry: CampaignFile, users: UsersEntry) -> Iterator[tuple[KeyPath, str]]:
+    """Levels that no number of clients, and no window, can meet."""
+    clients = sum(len(group.clients) for group in groups_of(users))
+    for index, level in enumerate(_values(entry, USERS)):
+        if level < clients:
+            text = f"{level} users cannot be on {clients} clients; name at least one for each"
+            yield ("factors", USERS, index), text
+    beginning_s = [spread_s for start, spread_s in _beginnings(entry, users) if start != "synchronised"]
+    if max(beginning_s, default=0.0) > entry.window.omit:
+        text = f"must be at least users.spread, {max(beginning_s):g} s: until then users are still beginning"
+        yield ("window", "omit"), text
+
+
+def _beginnings(entry: CampaignFile, users: UsersEntry) -> Iterator[tuple[str, float]]:
+    """Every start with every spread that is run: a fraction has each two levels of two factors together."""
+    design = entry.design if entry.design == "one-at-a-time" else "full"
+    own = {name: each for name, each in levels_of(entry).items() if name in (START, SPREAD)}
+    for setting in settings(own, design):
+        with suppress(LinewattError):  # told by check_factors
+            levels = {name: value_of(name, level) for name, level in setting}
+            yield levels.get(START, users.start), levels.get(SPREAD, users.spread)
+
+
+def _values(entry: CampaignFile, name: str) -> Iterator[float]:
+    for level in levels_of(entry).get(name, ()):
+        with suppress(LinewattError):  # told by check_factors
+            yield value_of(name, level)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a host has what users, or the server that linewatt starts for them, need there."""
+
+from __future__ import annotations
+
+from linewatt.engine.readiness.asked import AskedHost
+from linewatt.engine.readiness.readiness import Check, without_name
+from linewatt.errors import HostError, HostLost, WaitTimeout
+from linewatt.features.users import prepare
+from linewatt.features.users import vsftpd_ground as ground
+from linewatt.features.users.model import OwnServer, Users, users_in
+from linewatt.foreign import last_line
+from linewatt.hosts.base import Host
+
+LIMIT_S = 10.0
+
+
+async def users_check(asked: AskedHost) -> Check | None:
+    """None: the host takes no part."""
+    users = users_in(asked.campaign)
+    return None if users is None else await ready_for_users(asked.host, users)
+
+
+async def ready_for_users(host: Host, users: Users) -> Check | None:
+    """What this host is among the users; ``None``: it takes no part."""
+    name = host.spec.name
+    if name in users.clients:
+        found = _client(host, users)
+    elif isinstance(users.server, OwnServer) and users.server.host == name:
+        found = _server(host, users.server)
+    else:
+        return None
+    try:
+        return Check(name, "users", "ok", await found)
+    except (HostLost, WaitTimeout) as error:
+        return Check(name, "users", "unknown", without_name(name, error))
+    except HostError as error:
+        what, _, advice = without_name(name, error).partition("; ")
+        return Check(name, "users", "fail", what, advice.removeprefix("run: "))
+
+
+async def _client(host: Host, users: Users) -> str:
+    if users.python is None:
+        return f"their environment is there: {(await prepare.environment(host)).python}"
+    return f"{(await prepare.given(host, users.python)).python} has what they need"
+
+
+async def _server(host: Host, server: OwnServer) -> str:
+    """Raises HostError saying what is missing."""
+    words = [server.folder, str(server.port)]
+    argv = ["bash", "-c", ground.LOOK, "linewatt", *words]
+    done = await host.run(argv, timeout_s=LIMIT_S, root=True)
+    if done.status and "uid " not in done.stdout:
+        raise HostError(last_line(done.stderr))
+    found = ground.ground(host.spec.name, done.stdout, server.folder, server.port)
+    room = f"{found.free_bytes / 1e9:.1f} GB in {found.folder}"
+    return f"{found.program}, port {server.port} is free, {room}"

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users did in the window of a trial, from the reports of their clients. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.cases.totals import whole_sum
+from linewatt.analysis.statistics import shapes
+from linewatt.analysis.statistics.steadiness import standard_error
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.trial_run import TrialRun, UsersReport
+from linewatt.engine.measuring.checks.steadiness import of_shape
+from linewatt.engine.measuring.cut import Cut, Setup
+from linewatt.engine.measuring.measure import trial_of
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
+from linewatt.errors import ParseError
+from linewatt.features.users.findings import CHANCE, KEPT_OUT, MANY_FAILED, SATURATED
+from linewatt.findings.limits import REACHED
+from linewatt.hosts.base import HostSpec
+from linewatt.loads.users.decisions import RETRY_LAST_S
+from linewatt.model import Channel, Flag, Sample, Trial, Window
+from linewatt.store.samples import Series
+
+SOURCE = "users"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the users of all clients did in the window; reports on its edges count in proportion.
+
+    ``client_cores`` is the CPU use of each client's users. ``failures`` are those of reports that touch it.
+    """
+
+    client_bps: Mapping[str, float]
+    client_cores: Mapping[str, float]
+    transfers: float
+    failures: Mapping[str, int]
+    kept_out: float
+    """users who were refused all the time, that try as many logins as failed"""
+    window_s: float
+
+    @property
+    def failed(self) -> int:
+        return sum(self.failures.values())
+
+    @property
+    def many_failed(self) -> bool:
+        """Whether throughput is that of whom the server let through."""
+        return self.failed >= MANY_FAILED * (self.failed + self.transfers) or self.kept_out >= KEPT_OUT
+
+    @property
+    def payload_bps(self) -> float:
+        """Of all clients."""
+        return sum(self.client_bps.values())
+
+
+def users_window(run: TrialRun, omit_s: float, window_s: float) -> Window:
+    """All users of all clients are let go at once."""
+    return Window(run.started_s + omit_s, run.started_s + omit_s + window_s)
+
+
+def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
+    """Raises ParseError where a client's reports leave a part of the window uncovered."""
+    rates_bps: dict[str, float] = {}
+    cores: dict[str, float] = {}
+    transfers = 0.0
+    failures: Counter[str] = Counter()
+    for host in clients:
+        parts = [(one, _share(one, window)) for one in run.users if one.host == host]
+        covered_s = sum(share * (one.end_s - one.start_s) for one, share in parts)
+        if covered_s < COVERAGE_NEEDED * window.seconds:
+            raise ParseError(
+                f"{host}: its users told what they did in {covered_s:.1f} s of the window's "
+                f"{window.seconds:.1f} s"
+            )
+        payload = sum(share * (one.received_bytes + one.sent_bytes) for one, share in parts)
+        rates_bps[host] = 8 * payload / window.seconds
+        transfers += sum(share * (one.gets + one.puts) for one, share in parts)
+        cores[host] = sum(share * one.cpu_s for one, share in parts) / window.seconds
+        for one, share in parts:
+            failures.update(dict(one.failures) if share > 0 else {})
+    logins = sum(count for kind, count in failures.items() if kind.startswith("login "))
+    return Done(rates_bps, cores, transfers, failures, RETRY_LAST_S * logins / window.seconds, window.seconds)
+
+
+def _share(one: UsersReport, window: Window) -> float:
+    length_s = one.end_s - one.start_s
+    return overlap_s(one.start_s, one.end_s, window) / length_s if length_s > 0 else 0.0
+
+
+def users_rates(reports: Sequence[UsersReport], window: Window) -> list[float]:
+    """What all users moved both ways, in equal intervals of the window, none shorter than a report, bit/s."""
+    longest_s = max((one.end_s - one.start_s for one in reports), default=0.0)
+    count = int(window.seconds // longest_s) if longest_s > 0 else 0
+    each_s = window.seconds / max(1, count)
+    rates = []
+    for number in range(count):
+        part = Window(window.start_s + number * each_s, window.start_s + (number + 1) * each_s)
+        payload = sum(_share(one, part) * (one.received_bytes + one.sent_bytes) for one in reports)
+        rates.append(8 * payload / each_s)
+    return rates
+
+
+def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Iterator[Flag]:
+    """Transfers that failed, and clients that could do no more."""
+    server = run.planned.case.receiver
+    if done.failed:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(done.failures.items()))
+        first = f"; the first: {run.complaints[0]}" if run.complaints else ""
+        yield Flag(
+            "many-transfers-failed" if done.many_failed else "transfers-failed",
+            server,
+            f"{done.failed} failed beside about {done.transfers:.0f} transfers in the window: {kinds}{first}",
+            "look at the kind of failure in docs/users.md; take away what makes it, and measure again",
+        )
+    yield from _unserved(run, done)
+    for host, cores in done.client_cores.items():
+        if cores >= SATURATED and not hosts[host].shares_cpus_with:
+            yield Flag(
+                "client-saturated",
+                host,
+                f"its users used {cores:.2f} cores, and one thread is all they have",
+                "spread the users over more clients",
+            )
+
+
+def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
+    """Fewer transfers than an open loop asked for, beyond what arrivals at random vary by."""
+    case = run.planned.case
+    due = (case.arrival_rate_hz or 0.0) * done.window_s
+    if done.transfers < REACHED * due and due - done.transfers > CHANCE * math.sqrt(due):
+        yield Flag(
+            "arrivals-not-served",
+            case.receiver,
+            f"about {done.transfers:.0f} of {due:.0f} transfers that were asked for in the window were done "
+            f"({100 * done.transfers / due:.0f} %): {case.arrival_rate_hz:g} a second",
+            "the figures are those of the transfers that were done; ask for fewer, or give more users",
+        )
+
+
+def users_series(run: TrialRun) -> Iterator[Series]:
+    """What the users of each client moved, report by report, as samples of its host."""
+    name = f"{SOURCE}.throughput_bps"
+    for host in dict.fromkeys(one.host for one in run.users):
+        samples = [
+            Sample(
+                one.end_s,
+                name,
+                8 * (one.received_bytes + one.sent_bytes) / (one.end_s - one.start_s),
+                one.end_s - one.start_s,
+            )
+            for one in run.users
+            if one.host == host and one.end_s > one.start_s
+        ]
+        yield Series(host, SOURCE, {name: Channel(name, "bit/s", "mean", "host")}, samples)
+
+
+def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
+    """What the reports of all users say together. Few low intervals are no event: files end, users think."""
+    shape = shapes.shape(rates)
+    return [] if isinstance(shape, shapes.Lows) else of_shape(shape, len(rates), window)
+
+
+class UsersMeasuring:
+    """Keeps to :class:`~linewatt.engine.measuring.feature_load.LoadMeasuring`."""
+
+    def measure(
+        self, run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, overhead_s: float
+    ) -> tuple[Window, Trial]:
+        """What users moved both ways, and what that cost. Raises ParseError."""
+        case = run.planned.case
+        window = users_window(run, setup.omit_s, setup.window_s)
+        done = done_in(run, window, [name for name in case.hosts if name != case.receiver])
+        if not done.payload_bps:
+            raise ParseError(
+                f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
+            )
+        trial = trial_of(Cut(run, [], window, readings, setup, done.client_cores), overhead_s)
+        again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in trial.ends)
+        return window, replace(
+            trial,
+            throughput_bps=done.payload_bps,
+            throughput_se_bps=standard_error(users_rates(run.users, window)),
+            offered_bps=None,
+            flows=tuple(replace(flow, users_bps=done.client_bps.get(flow.sender)) for flow in trial.flows),
+            retransmits=None if again is None else round(again),
+            flags=(*trial.flags, *users_flags(run, done, setup.hosts)),
+        )
+
+    def unsteady(self, run: TrialRun, window: Window) -> list[Flag]:
+        return users_throughput(users_rates(run.users, window), window)
+
+    def series(self, run: TrialRun) -> Iterator[Series]:
+        return users_series(run)
+
+
+MEASURING = UsersMeasuring()

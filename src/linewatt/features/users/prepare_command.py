@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt prepare``: the environment that scripted users need on client hosts, put there or taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linewatt.cli.options import File, Hosts
+from linewatt.cli.output import print_json, put, say
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:  # imported when the command runs
+    from linewatt.features.users.prepare import Prepared
+
+SCHEMA_VERSION = 1
+
+_WORDS = {
+    "there": "was there",
+    "installed": "installed",
+    "removed": "removed",
+    "nothing": "nothing was there",
+}
+
+
+def prepare_command(
+    file: File,
+    hosts: Hosts = None,
+    wheelhouse: Path | None = typer.Option(
+        None,
+        "--wheelhouse",
+        metavar="DIR",
+        help="Install from wheels of this directory: for clients that reach no package index.",
+    ),
+    remove: bool = typer.Option(
+        False, "--remove", help="Take away all that prepare ever put on these hosts, of any version."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Put what scripted users need on client hosts that lack it.
+
+    Exit 1 if one failed. It is one folder in the login user's cache and stays until --remove. docs/users.md
+    says what is in it.
+    """
+    import asyncio
+
+    from linewatt.campaign.reading.file import load
+    from linewatt.features.users import prepare as engine
+    from linewatt.features.users.model import users_in
+    from linewatt.features.users.prepare_parcel import Wheelhouse
+
+    if remove and wheelhouse is not None:
+        raise InvalidInput("--remove needs no --wheelhouse; leave one out")
+    campaign = load(file, hosts, will_connect=True)
+    users = users_in(campaign)
+    if users is None:
+        raise InvalidInput(
+            f"{file}: has no users, so its hosts need nothing of this; add users: or do not prepare"
+        )
+    specs = [campaign.hosts[name] for name in users.clients]
+    wheels = None if wheelhouse is None else Wheelhouse(wheelhouse)
+    act = engine.remove(specs) if remove else engine.prepare(specs, users.python, wheels)
+    done = asyncio.run(act)
+    if as_json:
+        print_json(document(campaign.name, done))
+    else:
+        for line in lines(done):
+            put(line)
+    for line in problems(done):
+        say(line)
+    if any(one.outcome == "failed" for one in done):
+        raise typer.Exit(1)
+
+
+def document(campaign: str, done: Sequence[Prepared]) -> dict[str, Any]:
+    return {"schema_version": SCHEMA_VERSION, "campaign": campaign, "hosts": [asdict(one) for one in done]}
+
+
+def lines(done: Sequence[Prepared]) -> Iterator[str]:
+    """One for each host that is as was asked for."""
+    for one in done:
+        if one.outcome == "failed":
+            continue
+        outcome = [_WORDS[one.outcome]]
+        if one.environment is not None:
+            outcome.append(one.environment.python)
+        outcome += one.removed
+        if one.size_bytes is not None:
+            outcome.append(f"{one.size_bytes / 1e6:.0f} MB")
+        outcome.append(f"{one.took_s:.1f} s")
+        yield f"{one.host}: {', '.join(outcome)}"
+
+
+def problems(done: Sequence[Prepared]) -> Iterator[str]:
+    """What failed; said once where several hosts failed alike."""
+    alike: dict[str, list[str]] = {}
+    for one in done:
+        if one.problem is not None:
+            alike.setdefault(one.problem, []).append(one.host)
+    for problem, hosts in alike.items():
+        shown = hosts if len(hosts) <= 4 else [*hosts[:3], f"{len(hosts) - 3} more"]
+        yield f"{', '.join(shown)}: {problem}"
