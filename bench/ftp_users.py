@@ -24,7 +24,7 @@ from tests import ftp_server
 from tests.users_jobs import USUAL
 
 from bench.rows import MeasurementFailed, Peer, Row, Target
-from linewatt.loads.users.job import Discard, PutSize, UsersJob, as_dict, from_dict
+from linewatt.features.users.worker.job import Discard, PutSize, UsersJob, as_dict, from_dict
 
 ABOUT_S = 300
 USERS = 4
@@ -214,8 +214,8 @@ def main() -> None:
     monkey.patch_all()
     from tests.users_in_threads import live
 
-    from linewatt.loads.users.content import MemoryFile
-    from linewatt.loads.users.crew import Crew, Share
+    from linewatt.features.users.worker.content import MemoryFile
+    from linewatt.features.users.worker.crew import Crew, Share
 
     job = from_dict(json.load(sys.stdin))
     crew = Crew(job, Share(0, 1, job.users), job.duration_s, MemoryFile() if job.get_share < 1 else None)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.features.soak.storage import SUMMED, end_part, new_part
-from linewatt.loads.users.base import Transfer
-from linewatt.loads.users.tally import Tally
+from linewatt.features.users.worker.base import Transfer
+from linewatt.features.users.worker.tally import Tally
 from linewatt.store.write import new_result
 
 HOSTS = 96

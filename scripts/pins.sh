@@ -43,4 +43,4 @@ project = tomllib.load(sys.stdin.buffer)["project"]
 print(*project["optional-dependencies"]["users"], sep="\n")' <pyproject.toml >"$work/users.in"
 compile users --constraint "$work/test.txt" "$work/users.in"
 sed -e "s|$work/||" -e 's|-r users.in|linewatt[users] (pyproject.toml)|' "$work/users.txt" \
-    >src/linewatt/loads/users/requirements.txt
+    >src/linewatt/features/users/worker/requirements.txt

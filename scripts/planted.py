@@ -178,7 +178,7 @@ FAULTS = (
     ),
     Fault(
         "barrier-of-one-client",
-        "loads/users/locust_master.py",
+        "features/users/worker/locust_master.py",
         "users that are to start in step begin while those of other clients still log in",
         "self._ready.total() >= user_count",
         "self._ready.total() > 0",
@@ -188,7 +188,7 @@ FAULTS = (
     ),
     Fault(
         "one-server-address",
-        "loads/users/locust_master.py",
+        "features/users/worker/locust_master.py",
         "users of every group load the address of the first group",
         "as_dict(replace(self._job, target=place.target))",
         "as_dict(self._job)",

@@ -47,7 +47,7 @@ MOST_FILES = 40
 IMPORTED_BY_NAME = {
     "linewatt.cli": "linewatt.cli.commands.",
     "linewatt.core.feature": "linewatt.features.",
-    "linewatt.features.users.prepare_parcel": "linewatt.loads.users.",
+    "linewatt.features.users.prepare_parcel": "linewatt.features.users.worker.",
     "linewatt.sensors.registry": "linewatt.sensors.",
     "linewatt.tuning.registry": "linewatt.tuning.",
 }

@@ -43,7 +43,7 @@ import pydantic
 from linewatt import cli
 
 for name in (*{LIBRARIES}, *(module.name for module in walk_packages(linewatt.__path__, "linewatt."))):
-    if not name.startswith("linewatt.loads.users."):  # Locust changes what it is imported into
+    if not name.startswith("linewatt.features.users.worker."):  # Locust changes what it is imported into
         import_module(name)
 
 def subclasses(model):

@@ -18,16 +18,10 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from linewatt.errors import ParseError
-from linewatt.loads.users import content
-from linewatt.loads.users.base import RemoteFile
-from linewatt.loads.users.job import Target
-from linewatt.loads.users.server_vsftpd import (
-    GET_FOLDER,
-    PUT_FOLDER,
-    USER,
-    Vsftpd,
-    configuration,
-)
+from linewatt.features.users.worker import content
+from linewatt.features.users.worker.base import RemoteFile
+from linewatt.features.users.worker.job import Target
+from linewatt.features.users.worker.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
 
 PASSWORD = "only for this test"  # noqa: S105
 LIMIT_S = 60.0

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.features.soak import storage as store
-from linewatt.loads.users.base import Failure, Transfer
-from linewatt.loads.users.tally import Tally
+from linewatt.features.users.worker.base import Failure, Transfer
+from linewatt.features.users.worker.tally import Tally
 from linewatt.model import Channel, Sample
 from linewatt.store import sums
 from linewatt.store.samples import Series

@@ -9,14 +9,14 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
 
 from linewatt.errors import WaitTimeout
-from linewatt.loads.users.base import ByteCount
-from linewatt.loads.users.content import MemoryFile
-from linewatt.loads.users.crew import put_path
-from linewatt.loads.users.decisions import own_randomness
-from linewatt.loads.users.ftp import FtpUser, Surroundings
-from linewatt.loads.users.job import UsersJob
-from linewatt.loads.users.life import BARRIER_LIMIT_S, Arrivals, Company, Life
-from linewatt.loads.users.tally import Tally
+from linewatt.features.users.worker.base import ByteCount
+from linewatt.features.users.worker.content import MemoryFile
+from linewatt.features.users.worker.crew import put_path
+from linewatt.features.users.worker.decisions import own_randomness
+from linewatt.features.users.worker.ftp import FtpUser, Surroundings
+from linewatt.features.users.worker.job import UsersJob
+from linewatt.features.users.worker.life import BARRIER_LIMIT_S, Arrivals, Company, Life
+from linewatt.features.users.worker.tally import Tally
 
 
 def run(job: UsersJob, stop: threading.Event | None = None, tally: Tally | None = None) -> Tally:

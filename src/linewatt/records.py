@@ -492,7 +492,7 @@ class UserCounts(Document):
 
 
 class UsersTally(Document):
-    """What users did since the chunk before, as ``loads.users.tally`` says it."""
+    """What users did since the chunk before, as they count it."""
 
     users: dict[str, UserCounts]
     times: dict[str, str]

@@ -30,6 +30,8 @@ from linewatt.features.soak.counts import UserTotals
 from linewatt.features.users.folder_knob import PREFIX
 from linewatt.features.users.prepare_scripts import found, found_pythons
 from linewatt.features.users.vsftpd_ground import parse_piece
+from linewatt.features.users.worker.server_vsftpd import LogTotals
+from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.foreign import contained, read_json
 from linewatt.hosts import batch, leash
 from linewatt.hosts.base import Completed, HostSpec
@@ -39,8 +41,6 @@ from linewatt.hosts.facts.cores import core_groups
 from linewatt.hosts.journal.journal import Entry
 from linewatt.hosts.ssh import sockets
 from linewatt.loads.registry import LOADS
-from linewatt.loads.users.server_vsftpd import LogTotals
-from linewatt.loads.users.tally import WorkerReport
 from linewatt.model import Case
 from linewatt.network.framing import BARE
 from linewatt.placement.hwloc import parse_xml

@@ -28,11 +28,11 @@ from tests.ftp_server import Server, vsftpd, why_not
 from tests.users_jobs import USUAL
 
 from linewatt.features.lab import api as lab
-from linewatt.loads.users.base import ActionFailed, ByteCount, Failure, RemoteFile
-from linewatt.loads.users.content import MemoryFile
-from linewatt.loads.users.ftp import FtpUser, Surroundings
-from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob, as_dict
-from linewatt.loads.users.tally import Tally, UserCounts
+from linewatt.features.users.worker.base import ActionFailed, ByteCount, Failure, RemoteFile
+from linewatt.features.users.worker.content import MemoryFile
+from linewatt.features.users.worker.ftp import FtpUser, Surroundings
+from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob, as_dict
+from linewatt.features.users.worker.tally import Tally, UserCounts
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
 
@@ -448,7 +448,7 @@ def _locust(folder: Path, job: UsersJob) -> tuple[Tally, str]:
     folder.mkdir()
     given, result = folder / "job.json", folder / "result.json"
     given.write_text(json.dumps(as_dict(job)))
-    argv = [sys.executable, "-m", "linewatt.loads.users", "--headless", "--json"]
+    argv = [sys.executable, "-m", "linewatt.features.users.worker", "--headless", "--json"]
     argv += ["--users", str(job.users), "--spawn-rate", str(job.users), "--exit-code-on-error", "0"]
     argv += ["--run-time", f"{math.ceil(job.duration_s) + 2}s", "--stop-timeout", "20"]
     argv += ["--users-job", str(given), "--users-result", str(result)]

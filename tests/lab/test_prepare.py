@@ -116,7 +116,8 @@ def test_clients_of_a_closed_network_get_what_users_need_once_and_lose_it_again(
     assert sorted(one["outcome"] for one in first.values()) == ["installed", "there"]
     environment = first["h2"]["environment"]
     assert environment["python_path"].endswith(f"users-code-{code_digest()}")
-    what = "import linewatt.loads.users.locustfile as one, locust; print(one.__file__, locust.__file__)"
+    module = "linewatt.features.users.worker.locustfile"
+    what = f"import {module} as one, locust; print(one.__file__, locust.__file__)"
     ours, locust = clients.python(environment, what).split()
     assert ours.startswith(environment["python_path"])
     assert locust.startswith(environment["python"].removesuffix("bin/python"))

@@ -26,12 +26,12 @@ from linewatt.campaign.reading.file import load
 from linewatt.errors import HostError, StoreError
 from linewatt.features.lab import api as lab
 from linewatt.features.users.fleet import Client, Fleet
+from linewatt.features.users.worker.base import Failure
+from linewatt.features.users.worker.decisions import arrivals, own_randomness
+from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
+from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.base import Host
 from linewatt.hosts.connect import connect
-from linewatt.loads.users.base import Failure
-from linewatt.loads.users.decisions import arrivals, own_randomness
-from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
-from linewatt.loads.users.tally import Tally, WorkerReport
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
 
@@ -174,7 +174,7 @@ def locusts() -> dict[int, str]:
             except OSError:
                 continue
             text = words.replace(b"\0", b" ").decode(errors="replace")
-            if "-m linewatt.loads.users" in text and tempfile.gettempdir() in text:
+            if "-m linewatt.features.users.worker" in text and tempfile.gettempdir() in text:
                 found[int(entry.name)] = text
     return found
 

@@ -31,13 +31,13 @@ from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
 from linewatt.features.users.folder_knob import CONFIGURATION, PREFIX
 from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.features.users.worker import content
+from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
+from linewatt.features.users.worker.tally import Tally, UserCounts
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.inventory.read import read_inventory
 from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.loads.users import content
-from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
-from linewatt.loads.users.tally import Tally, UserCounts
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
 

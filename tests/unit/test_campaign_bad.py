@@ -30,7 +30,7 @@ from linewatt.campaign.entries.schema import json_schema
 from linewatt.campaign.reading.file import load
 from linewatt.errors import InvalidInput
 from linewatt.features.users.model import users_in
-from linewatt.loads.users.server_vsftpd import OPTIONS
+from linewatt.features.users.worker.server_vsftpd import OPTIONS
 
 ANSWER_LIMIT_S = 60.0
 """for one file; Python's start comes on top of the first"""

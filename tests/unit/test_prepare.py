@@ -33,7 +33,8 @@ case "$*" in
   "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python";;
   "-m pip "*) echo "$*" >>"$HOME/pip.log"; ls >>"$HOME/pip.saw"; . "$HOME/pip.does";;
   *print*cp%d*) set -- $VERSION; echo "cp$1$2";;
-  *locustfile*) . "$HOME/import.does"; ls "$PYTHONPATH/linewatt/loads/users/locustfile.py" >>"$HOME/imports";;
+  *locustfile*) . "$HOME/import.does"
+     ls "$PYTHONPATH/linewatt/features/users/worker/locustfile.py" >>"$HOME/imports";;
   *) echo "$* was not expected" >&2; exit 3;;
 esac
 """

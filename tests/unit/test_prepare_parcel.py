@@ -61,10 +61,13 @@ def test_users_find_on_a_client_everything_that_they_import() -> None:
 
 
 def test_nothing_is_sent_that_users_do_not_need() -> None:
-    outside = {name for name in parcel.code() if not name.startswith("linewatt/loads/users/")}
+    outside = {name for name in parcel.code() if not name.startswith("linewatt/features/users/worker/")}
     wanted = {one for source in parcel.code().values() for one in imported(source)}
-    assert modules(outside) - {"linewatt", "linewatt.core", "linewatt.loads"} <= wanted
-    assert "linewatt/loads/users/locustfile.py" in parcel.code()
+    assert (
+        modules(outside) - {"linewatt", "linewatt.core", "linewatt.features", "linewatt.features.users"}
+        <= wanted
+    )
+    assert "linewatt/features/users/worker/locustfile.py" in parcel.code()
 
 
 def test_another_content_or_name_is_another_digest() -> None:

@@ -170,7 +170,7 @@ def test_mypy_is_loosened_for_modules_of_other_projects_alone() -> None:
         if name.split(".")[0] in (*own, "*")
     ]
     untyped_calls = {"disallow_untyped_calls", "disallow_untyped_decorators"}  # Locust's events have no types
-    assert loosened == [("linewatt.loads.users.locustfile", untyped_calls)]
+    assert loosened == [("linewatt.features.users.worker.locustfile", untyped_calls)]
 
 
 def make_targets() -> set[str]:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from linewatt.features.soak.counts import UserTotals
 from linewatt.features.soak.recorder import thinned
+from linewatt.features.users.worker.base import Failure, Transfer
+from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.clock import Offset
-from linewatt.loads.users.base import Failure, Transfer
-from linewatt.loads.users.tally import Tally, WorkerReport
 from linewatt.model import Channel, Sample
 
 CLOCK = Offset(0.0, 0.0)

@@ -18,8 +18,8 @@ from linewatt.errors import DiskFull, StoreError
 from linewatt.features.soak import storage as store
 from linewatt.features.soak.scan import Chunks
 from linewatt.features.soak.users_summary import users_done
-from linewatt.loads.users.base import Transfer
-from linewatt.loads.users.tally import Tally
+from linewatt.features.users.worker.base import Transfer
+from linewatt.features.users.worker.tally import Tally
 from linewatt.model import Channel, Sample
 from linewatt.records import Event, UsersTally
 from linewatt.store.samples import Series

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.users_jobs import USUAL
 
 from linewatt.errors import InvalidInput
-from linewatt.loads.users import content, decisions, job
-from linewatt.loads.users.base import Failure, RemoteFile
-from linewatt.loads.users.ftp import ADVICE, failure_of, size_failure
-from linewatt.loads.users.job import PutSize, Target, UsersJob, lognormal_sizes
+from linewatt.features.users.worker import content, decisions, job
+from linewatt.features.users.worker.base import Failure, RemoteFile
+from linewatt.features.users.worker.ftp import ADVICE, failure_of, size_failure
+from linewatt.features.users.worker.job import PutSize, Target, UsersJob, lognormal_sizes
 
 drawn_from = random.Random
 TARGET = Target("192.0.2.1", 21, "ftp", "hidden")

@@ -32,14 +32,14 @@ from linewatt.features.users import jobs as work
 from linewatt.features.users.measuring import done_in, users_flags, users_rates, users_series
 from linewatt.features.users.model import OwnServer, Users, users_in
 from linewatt.features.users.trials import UsersAtWork
+from linewatt.features.users.worker import decisions
+from linewatt.features.users.worker.base import RemoteFile
+from linewatt.features.users.worker.job import PutSize, Target, UsersJob
+from linewatt.features.users.worker.server_vsftpd import OPTIONS
 from linewatt.findings import kind_of
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.loads.users import decisions
-from linewatt.loads.users.base import RemoteFile
-from linewatt.loads.users.job import PutSize, Target, UsersJob
-from linewatt.loads.users.server_vsftpd import OPTIONS
 from linewatt.model import Case, Trial, Window, group_of
 from linewatt.report.comparison.words import names_of
 

@@ -19,14 +19,14 @@ from tests.users_jobs import USUAL
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.features.users import master_process as master
 from linewatt.features.users.fleet import Client, Fleet
+from linewatt.features.users.worker.base import Failure, RemoteFile, Transfer
+from linewatt.features.users.worker.crew import Crew, Share
+from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
+from linewatt.features.users.worker.locust_commands import KEEP_PRIVATE, master_command, worker_command
+from linewatt.features.users.worker.percentiles import Times
+from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.base import Ended, HostSpec
 from linewatt.hosts.connect import connect
-from linewatt.loads.users.base import Failure, RemoteFile, Transfer
-from linewatt.loads.users.crew import Crew, Share
-from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
-from linewatt.loads.users.locust_commands import KEEP_PRIVATE, master_command, worker_command
-from linewatt.loads.users.percentiles import Times
-from linewatt.loads.users.tally import Tally, WorkerReport
 
 TARGET = Target("192.0.2.1", 21, "ftp", "not to be seen")
 JOB = UsersJob(TARGET, 5, 60.0, (RemoteFile("get/one"),), (PutSize(1),), **USUAL | {"arrival_rate_hz": 50.0})
@@ -91,7 +91,7 @@ def test_commands_meet_on_loopback_and_take_the_environment_as_it_is_given() -> 
     with_path = worker_command("/opt/x/bin/python", "/home/a b/code", 40123, "c1", "/tmp/tmp.a")
     assert with_path[:5] == [
         *("env", "PYTHONPATH=/home/a b/code"),
-        *("/opt/x/bin/python", "-m", "linewatt.loads.users"),
+        *("/opt/x/bin/python", "-m", "linewatt.features.users.worker"),
     ]
     assert "PYTHONPATH" not in " ".join(worker_command("python3", None, 1, "c1", "/tmp/tmp.a"))
     for argv in (with_path, master_command("python3", "/src", 300, "/tmp/orders")):

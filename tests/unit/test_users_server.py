@@ -20,10 +20,10 @@ from linewatt.features.users import vsftpd
 from linewatt.features.users.server import CHANNELS, ExistingServer, ServerCounts
 from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.features.users.vsftpd_ground import SETTLED, FollowedLog, check_room, ground, parse_piece
+from linewatt.features.users.worker import content
+from linewatt.features.users.worker.url import parse_url
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost
-from linewatt.loads.users import content
-from linewatt.loads.users.url import parse_url
 
 LOGS = Path(__file__).parents[1] / "captures" / "vsftpd"
 LINE = (

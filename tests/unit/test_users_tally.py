@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 
 from linewatt.errors import ParseError
-from linewatt.loads.users.base import Failure, Transfer
-from linewatt.loads.users.percentiles import Times
-from linewatt.loads.users.tally import Tally
+from linewatt.features.users.worker.base import Failure, Transfer
+from linewatt.features.users.worker.percentiles import Times
+from linewatt.features.users.worker.tally import Tally
 
 DURATIONS = st.lists(st.floats(2e-6, 3000), min_size=1, max_size=60)
 

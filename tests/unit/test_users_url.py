@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from linewatt.errors import InvalidInput
-from linewatt.loads.users.url import ServerUrl, parse_url
+from linewatt.features.users.worker.url import ServerUrl, parse_url
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
-from linewatt.loads.users.server_vsftpd import (
-    LogTotals,
-    Vsftpd,
-    configuration,
-)
+from linewatt.features.users.worker.server_vsftpd import LogTotals, Vsftpd, configuration
 
 AT = PurePosixPath("/run/x")
 SERVER = Vsftpd("127.0.0.1", 2121, (20000, 20999), AT, AT / "e", AT / "p", AT / "s.log")

@@ -7,8 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.clock import Offset
-from linewatt.loads.users.tally import Tally, WorkerReport
 from linewatt.model import Channel, ChannelKind, Sample
 from linewatt.store.samples import Series
 

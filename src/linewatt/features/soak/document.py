@@ -31,7 +31,7 @@ from linewatt.features.soak.ledger import COLUMNS, Ledger, Line
 from linewatt.features.soak.scan import MissingChunks
 from linewatt.features.soak.series_steps import Gap
 from linewatt.features.soak.summary import energy_j, packets, transfers
-from linewatt.loads.users.percentiles import Summary
+from linewatt.features.users.worker.percentiles import Summary
 from linewatt.missing import Missing
 from linewatt.model import Flag, Provenance
 from linewatt.records import BestOf, Event

@@ -16,9 +16,9 @@ from linewatt.features.soak import storage as store
 from linewatt.features.soak.counts import UserTotals
 from linewatt.features.users.server import CHANNELS as SERVER_CHANNELS
 from linewatt.features.users.server import SOURCE, Server
+from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.hosts.base import Host
 from linewatt.hosts.clock import now_s
-from linewatt.loads.users.tally import WorkerReport
 from linewatt.model import Channel, Sample
 from linewatt.store.samples import Series
 

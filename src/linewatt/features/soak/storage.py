@@ -256,7 +256,7 @@ def _sum_path(part: Path, number: int) -> Path:
 
 
 def _sum_users(part: Path, last: int) -> None:
-    from linewatt.loads.users.tally import Tally
+    from linewatt.features.users.worker.tally import Tally
 
     total = Tally()
     for number in range(last - SUMMED + 1, last + 1):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.features.users.worker.percentiles import Summary, Times
 from linewatt.foreign import contained
-from linewatt.loads.users.percentiles import Summary, Times
 from linewatt.records import UsersTally
 
 TITLES = {

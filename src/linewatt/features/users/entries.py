@@ -16,9 +16,9 @@ from linewatt.campaign.messages import suggest
 from linewatt.document import KeyPath, Part
 from linewatt.errors import InvalidInput
 from linewatt.features.users.model import Group, OtherServer, OwnServer, Sizes, Users
-from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
-from linewatt.loads.users.server_vsftpd import OPTIONS
-from linewatt.loads.users.url import parse_url
+from linewatt.features.users.worker.job import Discard, LoginPer, Start, ThinkKind
+from linewatt.features.users.worker.server_vsftpd import OPTIONS
+from linewatt.features.users.worker.url import parse_url
 from linewatt.sensors.power.base import text_like
 
 MAX_USERS = 100_000

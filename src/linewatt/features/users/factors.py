@@ -20,7 +20,7 @@ from linewatt.campaign.messages import suggest
 from linewatt.errors import InvalidInput
 from linewatt.features.users.entries import GetEntry, PutEntry, UsersEntry
 from linewatt.features.users.model import OwnServer, Users
-from linewatt.loads.users import server_vsftpd
+from linewatt.features.users.worker import server_vsftpd
 
 PREFIX = "users."
 SPREAD = f"{PREFIX}spread"

@@ -19,12 +19,12 @@ from typing import Any
 
 from linewatt.errors import HostError, HostLost, InvalidInput, LinewattError, WaitTimeout
 from linewatt.features.users.master_process import START_LIMIT_S, MasterProcess, last_words
+from linewatt.features.users.worker.job import Target, UsersJob, as_dict
+from linewatt.features.users.worker.locust_commands import KEEP_PRIVATE, worker_command
+from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.foreign import contained
 from linewatt.hosts.base import Host, Process
 from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S
-from linewatt.loads.users.job import Target, UsersJob, as_dict
-from linewatt.loads.users.locust_commands import KEEP_PRIVATE, worker_command
-from linewatt.loads.users.tally import WorkerReport
 
 STOP_MARGIN_S = 5.0
 """how long after ``grace_s`` users that are stopped early may take to remove their files and log out"""

@@ -21,11 +21,11 @@ from linewatt.features.users.fleet import Client
 from linewatt.features.users.model import Group, OtherServer, Users, sizes, users_in
 from linewatt.features.users.server import ExistingServer, Server
 from linewatt.features.users.vsftpd import Say, VsftpdServer, VsftpdSettings
+from linewatt.features.users.worker.decisions import seed_of_repetition
+from linewatt.features.users.worker.job import PutSize, UsersJob
+from linewatt.features.users.worker.url import parse_url
 from linewatt.foreign import contained, read_json
 from linewatt.hosts.base import Host
-from linewatt.loads.users.decisions import seed_of_repetition
-from linewatt.loads.users.job import PutSize, UsersJob
-from linewatt.loads.users.url import parse_url
 from linewatt.model import Family
 from linewatt.sensors.registry import SENSORS
 

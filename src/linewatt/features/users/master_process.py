@@ -15,11 +15,11 @@ from typing import Any
 
 import linewatt
 from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.features.users.worker.locust_commands import master_command
 from linewatt.foreign import last_line, read_json
 from linewatt.hosts.base import Ended, HostSpec, Line, Process
 from linewatt.hosts.connect import connect
 from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S, bounded
-from linewatt.loads.users.locust_commands import master_command
 
 START_LIMIT_S = 60.0
 """Locust's own start is a second of CPU time, on a busy machine many"""
@@ -39,7 +39,7 @@ def last_words(ended: Ended) -> str:
 
 
 class MasterProcess:
-    """What the orders and ``events`` are, says :mod:`linewatt.loads.users.locust_master`."""
+    """What the orders and ``events`` are, says :mod:`linewatt.features.users.worker.locust_master`."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()

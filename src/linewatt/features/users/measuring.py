@@ -19,9 +19,9 @@ from linewatt.engine.measuring.measure import trial_of
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
 from linewatt.features.users.findings import CHANCE, KEPT_OUT, MANY_FAILED, SATURATED
+from linewatt.features.users.worker.decisions import RETRY_LAST_S
 from linewatt.findings.limits import REACHED
 from linewatt.hosts.base import HostSpec
-from linewatt.loads.users.decisions import RETRY_LAST_S
 from linewatt.model import Channel, Flag, Sample, Trial, Window
 from linewatt.store.samples import Series
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.loads.users.job import Behaviour, lognormal_sizes
+from linewatt.features.users.worker.job import Behaviour, lognormal_sizes
 
 KEY = "users"
 """of campaign files"""

@@ -21,17 +21,17 @@ from linewatt.errors import InvalidInput
 LEAST_PYTHON = (3, 11)
 REQUIREMENTS = "requirements.txt"
 _CODE = (
-    *("__init__.py", "errors.py", "loads/__init__.py"),
+    *("__init__.py", "errors.py", "features/__init__.py", "features/users/__init__.py"),
     *("core/__init__.py", "core/feature.py", "core/third_party.py"),
 )
-_PACKAGES = ("model", "loads/users")
+_PACKAGES = ("model", "features/users/worker")
 _QUOTES = "'\")"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
 def requirements_path() -> Path:
     """The pins of a client's environment, with hashes, as they come with linewatt."""
-    return Path(str(resources.files("linewatt").joinpath("loads/users", REQUIREMENTS)))
+    return Path(str(resources.files("linewatt").joinpath("features/users/worker", REQUIREMENTS)))
 
 
 @functools.cache

@@ -90,7 +90,7 @@ if [ -n "$env" ] && [ ! -e "$env/complete" ]; then
 fi
 echo import
 [ -z "$env" ] || python=$env/venv/bin/python
-PYTHONPATH=$code "$python" -c 'import linewatt.loads.users.locustfile' >&2
+PYTHONPATH=$code "$python" -c 'import linewatt.features.users.worker.locustfile' >&2
 [ -z "$env" ] || [ -e "$env/complete" ] || whole "$env"
 echo done
 """

@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 from typing import Protocol
 
 from linewatt.errors import InvalidInput
-from linewatt.loads.users.base import RemoteFile
-from linewatt.loads.users.job import Target
-from linewatt.loads.users.url import ServerUrl
+from linewatt.features.users.worker.base import RemoteFile
+from linewatt.features.users.worker.job import Target
+from linewatt.features.users.worker.url import ServerUrl
 from linewatt.model import Channel, Family, Sample
 
 SOURCE = "server"

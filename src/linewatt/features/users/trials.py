@@ -22,9 +22,9 @@ from linewatt.features.users.fleet import Fleet
 from linewatt.features.users.master_process import check_installed
 from linewatt.features.users.model import users_in
 from linewatt.features.users.server import Server
+from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.hosts.clock import Offset, now_s
 from linewatt.hosts.journal.journal import Journal
-from linewatt.loads.users.tally import WorkerReport
 from linewatt.model import Case
 
 REPORT_S = 1.0

@@ -23,12 +23,12 @@ from linewatt.features.users import vsftpd_ground as ground
 from linewatt.features.users.folder_knob import CONFIGURATION, KNOB, PREFIX, PRESENT
 from linewatt.features.users.server import LOGGED, ServerCounts, family_of
 from linewatt.features.users.vsftpd_ground import FollowedLog
+from linewatt.features.users.worker import content
+from linewatt.features.users.worker.base import RemoteFile
+from linewatt.features.users.worker.job import Target
+from linewatt.features.users.worker.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
 from linewatt.hosts.base import Completed, Ended, Host, Process
 from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S
-from linewatt.loads.users import content
-from linewatt.loads.users.base import RemoteFile
-from linewatt.loads.users.job import Target
-from linewatt.loads.users.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
 from linewatt.tuning.base import Change
 
 START_LIMIT_S = 10.0

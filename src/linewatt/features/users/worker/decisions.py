@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal, Protocol, TypeVar
 
-from linewatt.loads.users.job import UsersJob
+from linewatt.features.users.worker.job import UsersJob
 
 _RETRY_FIRST_S = 0.1
 RETRY_LAST_S = 2.0

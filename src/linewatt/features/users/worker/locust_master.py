@@ -32,9 +32,9 @@ from locust.env import Environment
 from locust.runners import MasterRunner, WorkerNode
 
 from linewatt.errors import HostError
-from linewatt.loads.users.crew import Share
-from linewatt.loads.users.job import Target, UsersJob, as_dict, from_dict
-from linewatt.loads.users.locust_worker import (
+from linewatt.features.users.worker.crew import Share
+from linewatt.features.users.worker.job import Target, UsersJob, as_dict, from_dict
+from linewatt.features.users.worker.locust_worker import (
     BROKEN,
     GO,
     HELLO,

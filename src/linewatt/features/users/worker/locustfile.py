@@ -2,8 +2,8 @@
 """Users under Locust, which patches Python's sockets and events for greenlets.
 
 Distributed, linewatt starts and leads master and workers (``locust_master.py``, ``locust_worker.py``). One
-process alone can be run by hand: ``python -m linewatt.loads.users --headless --users N --spawn-rate N
---users-job job.json`` (the JSON of ``job.as_dict``); its requests appear as ``ftp`` get, put and login, and
+process alone can be run by hand: ``python -m linewatt.features.users.worker --headless --users N
+--spawn-rate N --users-job job.json`` (the JSON of ``job.as_dict``); its requests appear as ``ftp`` get, put and login, and
 what Locust has not, bytes both ways, failures by name and histograms, is written to ``--users-result``.
 """
 
@@ -20,13 +20,13 @@ from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 
 from linewatt.errors import InvalidInput
-from linewatt.loads.users.base import Action, ActionFailed
-from linewatt.loads.users.content import MemoryFile
-from linewatt.loads.users.crew import Crew, Share
-from linewatt.loads.users.job import from_dict
-from linewatt.loads.users.life import BARRIER_LIMIT_S
-from linewatt.loads.users.locust_master import Master
-from linewatt.loads.users.locust_worker import Worker
+from linewatt.features.users.worker.base import Action, ActionFailed
+from linewatt.features.users.worker.content import MemoryFile
+from linewatt.features.users.worker.crew import Crew, Share
+from linewatt.features.users.worker.job import from_dict
+from linewatt.features.users.worker.life import BARRIER_LIMIT_S
+from linewatt.features.users.worker.locust_master import Master
+from linewatt.features.users.worker.locust_worker import Worker
 
 
 class Alone:

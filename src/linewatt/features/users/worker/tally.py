@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from linewatt.errors import ParseError
-from linewatt.loads.users.base import Action, ByteCount, Failure, Transfer
-from linewatt.loads.users.percentiles import Times
+from linewatt.features.users.worker.base import Action, ByteCount, Failure, Transfer
+from linewatt.features.users.worker.percentiles import Times
 
 TIMES = ("login", "get.first_byte", "get.total", "put.first_byte", "put.total", "wait")
 """``wait``: how much later than due a transfer of an open loop began"""

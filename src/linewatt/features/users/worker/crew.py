@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linewatt.errors import HostError
-from linewatt.loads.users.base import ByteCount
-from linewatt.loads.users.content import MemoryFile
-from linewatt.loads.users.decisions import own_randomness
-from linewatt.loads.users.ftp import FtpUser, Surroundings
-from linewatt.loads.users.job import UsersJob
-from linewatt.loads.users.life import Arrivals, Company, Life, Listener
-from linewatt.loads.users.tally import Tally
+from linewatt.features.users.worker.base import ByteCount
+from linewatt.features.users.worker.content import MemoryFile
+from linewatt.features.users.worker.decisions import own_randomness
+from linewatt.features.users.worker.ftp import FtpUser, Surroundings
+from linewatt.features.users.worker.job import UsersJob
+from linewatt.features.users.worker.life import Arrivals, Company, Life, Listener
+from linewatt.features.users.worker.tally import Tally
 
 _ARRIVALS = -1
 """the index whose randomness says when transfers are due"""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from linewatt.loads.users import decisions
-from linewatt.loads.users.base import (
+from linewatt.features.users.worker import decisions
+from linewatt.features.users.worker.base import (
     KEEPS_SESSION,
     Action,
     ActionFailed,
@@ -25,8 +25,8 @@ from linewatt.loads.users.base import (
     Transfer,
     UserScript,
 )
-from linewatt.loads.users.job import UsersJob
-from linewatt.loads.users.tally import Tally
+from linewatt.features.users.worker.job import UsersJob
+from linewatt.features.users.worker.tally import Tally
 
 BARRIER_LIMIT_S = 60.0
 

@@ -18,11 +18,11 @@ from locust import argument_parser, runners
 from locust.env import Environment
 from locust.runners import WorkerRunner
 
-from linewatt.loads.users.content import MemoryFile
-from linewatt.loads.users.crew import Crew, Share
-from linewatt.loads.users.job import UsersJob, from_dict
-from linewatt.loads.users.life import BARRIER_LIMIT_S
-from linewatt.loads.users.tally import WorkerReport
+from linewatt.features.users.worker.content import MemoryFile
+from linewatt.features.users.worker.crew import Crew, Share
+from linewatt.features.users.worker.job import UsersJob, from_dict
+from linewatt.features.users.worker.life import BARRIER_LIMIT_S
+from linewatt.features.users.worker.tally import WorkerReport
 
 HELLO, JOB, JOINED, START = "users-hello", "users-job", "users-joined", "users-start"
 READY, GO, REPORT, STOP, BROKEN = "users-ready", "users-go", "users-report", "users-stop", "users-broken"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m linewatt.loads.users …``: Locust with this room's locustfile, wherever it is installed."""
+"""``python -m linewatt.features.users.worker …``: Locust with the locustfile of this folder."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from linewatt.errors import InvalidInput
-from linewatt.loads.users.base import RemoteFile
+from linewatt.features.users.worker.base import RemoteFile
 from linewatt.model import Family
 
 Start = Literal["independent", "ramped", "synchronised"]

@@ -20,8 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from linewatt.errors import InvalidInput
-from linewatt.loads.users import content
-from linewatt.loads.users.base import (
+from linewatt.features.users.worker import content
+from linewatt.features.users.worker.base import (
     BLOCK_BYTES,
     Action,
     ActionFailed,
@@ -31,7 +31,7 @@ from linewatt.loads.users.base import (
     Stopped,
     Transfer,
 )
-from linewatt.loads.users.job import Discard, Limits, Target
+from linewatt.features.users.worker.job import Discard, Limits, Target
 
 SEND_BYTES = 8 * 1024 * 1024
 """at most this much by one call, so that a put notices that its time is over"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_MODULE = "linewatt.loads.users"
+_MODULE = "linewatt.features.users.worker"
 _QUIET = ("--skip-log-setup", "--only-summary")
 KEEP_PRIVATE = 'umask 077 && file=$(mktemp) && cat >"$file" && echo "$file"'
 """bash: standard input into a file that only its owner reads, and the file's name"""
