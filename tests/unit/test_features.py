@@ -491,7 +491,7 @@ FEATURE = Feature(
     page_sections="thirdparty:sections",
 )
 FIELD = (int, Field(default=0, description="How many cases."))
-def problems(entry):
+def problems(entry, *_):
     if entry.tally > 2:
         yield ("tally",), "must be 2 at most"
 class PLAN:
