@@ -473,3 +473,66 @@ def test_two_methods_that_do_not_agree_are_told_of() -> None:
     said = " ".join(energy_fit(rows_of(found), None, apart).warnings)
     assert "Energy of a bit: " in said
     assert "the packet sizes do not agree on one model" in said
+
+
+FEW_RATES = (3e10, 5e10, 9e10)
+
+
+def dated(watts: Watts, seed: int, *, is_sorted: bool, rise_w: float = 0.0, runs: int = 3) -> list[Row]:
+    """Rows of states far from no traffic, in order of time, with noise of 0.2 W and a drift."""
+    drawn = random.Random(seed)  # noqa: S311
+    states = rows_of(readings(watts, SIZES[1:], FEW_RATES)) * runs
+    if is_sorted:
+        states.sort(key=lambda row: (row.packets_per_s / row.bit_per_s, row.bit_per_s))
+    else:
+        drawn.shuffle(states)
+    last = len(states) - 1
+    return [
+        replace(row, power_w=row.power_w + drawn.gauss(0, 0.2) + rise_w * (at / last - 0.5), time_s=60.0 * at)
+        for at, row in enumerate(states)
+    ]
+
+
+def bent_w(size: float, rate_bps: float) -> float:
+    """What traffic adds rises as its power of 0.6."""
+    most_w = drawn_w(256, RATES[-1]) - BASE_W
+    return float(BASE_W + most_w * ((drawn_w(size, rate_bps) - BASE_W) / most_w) ** 0.6)
+
+
+def told(fits: Sequence[EnergyFit], text: str) -> int:
+    return sum(any(text in words for words in fit.warnings) for fit in fits)
+
+
+def test_power_without_traffic_allows_for_a_bend_that_rows_far_from_it_do_not_show() -> None:
+    fits = [energy_fit(dated(bent_w, seed, is_sorted=False)) for seed in range(40)]
+    assert covered(fits, BASE.key, BASE_W) >= 38
+    assert told(fits, "a curve, not in a line") >= 20
+    straight = [energy_fit(dated(drawn_w, seed, is_sorted=False)) for seed in range(40)]
+    assert covered(straight, BASE.key, BASE_W) >= 38
+    assert [fit.warnings for fit in straight] == [()] * 40
+
+
+def test_a_drift_in_the_order_of_traffic_is_told_and_in_the_intervals() -> None:
+    fits = [energy_fit(dated(drawn_w, seed, is_sorted=True, rise_w=4.0, runs=10)) for seed in range(30)]
+    assert told(fits, "W from the first trial to the last, beside the traffic") >= 27
+    for key, planted in ((BASE.key, BASE_W), (BIT.key, BIT_J), (PACKET.key, PACKET_J)):
+        figures = [fit.figures[key] for fit in fits]
+        assert all(
+            figure.low <= planted <= figure.high
+            for figure in figures
+            if figure.low is not None and figure.high is not None
+        )
+
+
+def test_an_order_that_follows_the_traffic_is_told_and_a_random_one_is_not() -> None:
+    fits = [energy_fit(dated(drawn_w, seed, is_sorted=True, runs=1)) for seed in range(20)]
+    assert told(fits, "trials ran in the order of their traffic") == 20
+    mixed = [energy_fit(dated(drawn_w, seed, is_sorted=False)) for seed in range(20)]
+    assert told(mixed, "order") == 0
+    undated = [replace(row, time_s=None) for row in dated(drawn_w, 1, is_sorted=True)]
+    assert told([energy_fit(undated)], "order") == 0
+
+
+def test_a_drift_in_random_order_is_told() -> None:
+    fits = [energy_fit(dated(drawn_w, seed, is_sorted=False, rise_w=2.0)) for seed in range(20)]
+    assert told(fits, "power drifts by +") == 20

@@ -60,6 +60,28 @@ def test_a_plan_says_from_which_energies_on_each_meter_can_tell_them() -> None:
     assert of_wall.endswith("more slowly than every 7.5 s the window tells nothing")
 
 
+@pytest.mark.parametrize(
+    ("order", "trials", "is_told"),
+    [
+        ("sequential", 10, True),
+        ("interleaved", 1, True),
+        ("interleaved", 10, False),
+        ("mirrored", 2, False),
+        ("random", 1, False),
+    ],
+)
+def test_a_campaign_for_an_energy_fit_in_sorted_order_is_asked_for_a_random_one(
+    tmp_path: Path, order: str, trials: int, *, is_told: bool
+) -> None:
+    entries = [f"{{test: udp-{size}, rate: {rate}M}}" for size in (512, 1500) for rate in (100, 900)]
+    keys = f"order: {order}\ntests: [{', '.join(entries)}]\n"
+    example = (EXAMPLES / "energy.yaml").read_text()
+    sweep = example[example.index("energy:\n") : example.index("trials: 10")]
+    said = energy_plan(tmp_path, f"{sweep}trials: 10\n", f"{keys}trials: {trials}\n")
+    assert ("trials run in the order of their traffic" in said) is is_told
+    assert ("use order: random" in said) is is_told
+
+
 def energy_plan(tmp_path: Path, old: str = "", new: str = "") -> str:
     path = tmp_path / "energy.yaml"
     path.write_text((EXAMPLES / "energy.yaml").read_text().replace(old or "?", new))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.analysis.power.energy_design import MOST_CHANCE, Design, Point, Row
+from linewatt.analysis.power.energy_design import MOST_CHANCE, Design, Extension, Point, Row
 from linewatt.analysis.power.packet_energy import PacketEnergy
 from linewatt.energy_model import FEWEST_STATES, SAME_RATIO
 from linewatt.findings.meters import ENERGY_STEPS
@@ -28,6 +28,10 @@ FEW_R2, FEW_CHANCE = 0.5, 1e-6
 """where traffic explains less than so much, the chance that it does so by accident must be below that"""
 MOST_RATIO = 10.0
 """between the ends of an interval: a figure that may be ten times another tells nothing"""
+FAR_RATIO = 0.04
+"""of the most that traffic adds: with no state below, power without traffic is an extrapolation"""
+SORTED_R2 = 0.6
+"""of when rows were measured, that follows from their traffic: from here on a drift looks like traffic"""
 BEND_RATIO, WRONG_BEND_RATIO = 0.05, 0.2
 """of all that traffic adds: a bend that is told of, and one with which slopes are no cost of anything"""
 
@@ -70,6 +74,7 @@ BIT = Kind("e_bit_pj", 1e12, "Energy of a bit", _JOULES)
 PACKET = Kind("e_pkt_nj", 1e9, "Energy of a packet", _JOULES[1:])
 KINDS = (BASE, BIT, PACKET)
 """in the order of the design's columns"""
+_REMEDY = "measure with order: random, and with idle windows in between (energy)"
 METHODS = ("one least squares", "two least squares, over rates and over packet sizes")
 
 
@@ -89,6 +94,8 @@ class EnergyFit:
     condition: float | None = None
     one_fit: Mapping[str, Figure] = field(default_factory=dict)
     """the same by one least squares, where the figures are of another method"""
+    line_base: Figure | None = None
+    """power without traffic by the line alone, where the figure allows for a curve"""
 
     def withheld(self, reason: str, *kinds: Kind) -> EnergyFit:
         """Without some figures, all unless they are named."""
@@ -134,7 +141,7 @@ def energy_fit(
     if isinstance(published, PacketEnergy):
         fit = _with_published(fit, design, published)
     fit = _odd_row(fit, design, step_w) if odd else fit
-    for judge in (_bent, _unexplained, _uneven):
+    for judge in (_bent, _curved, _drifting, _unexplained, _uneven):
         fit = judge(fit, design)
     fit = _unresolved(fit, design, step_w)
     if isinstance(published, Missing):
@@ -238,15 +245,7 @@ def _unexplained(fit: EnergyFit, design: Design) -> EnergyFit:
 
 def _bent(fit: EnergyFit, design: Design) -> EnergyFit:
     """Whether power is a plane over the traffic."""
-    import numpy as np
-
-    sizes = design.bits / np.maximum(design.packets, 1e-9)
-    bends = {
-        "rises with the bit rate in a curve, not in a line": design.bend(design.bits**2),
-        "rises with the packet rate in a curve, not in a line": design.bend(design.packets**2),
-        "of a packet is not linear in its size": design.bend(design.bits * sizes),
-    }
-    shape_text, bend_share = max(bends.items(), key=lambda bend_and_share: bend_and_share[1])
+    shape_text, bend_share = _largest_bend(design)
     if bend_share > BEND_RATIO:
         bend = f"power {shape_text}: it bends by {format_percent(bend_share)} of what traffic adds"
         if bend_share > WRONG_BEND_RATIO:
@@ -258,6 +257,71 @@ def _bent(fit: EnergyFit, design: Design) -> EnergyFit:
             "than the scatter of single rows explains"
         )
     return fit
+
+
+def _largest_bend(design: Design) -> tuple[str, float]:
+    """In words, and as a part of what traffic adds."""
+    import numpy as np
+
+    sizes = design.bits / np.maximum(design.packets, 1e-9)
+    bends = {
+        "rises with the bit rate in a curve, not in a line": design.bend(design.bits**2),
+        "rises with the packet rate in a curve, not in a line": design.bend(design.packets**2),
+        "of a packet is not linear in its size": design.bend(design.bits * sizes),
+    }
+    return max(bends.items(), key=lambda bend_and_share: bend_and_share[1])
+
+
+def _curved(fit: EnergyFit, design: Design) -> EnergyFit:
+    """Power without traffic that rows far from it do not show: its CI allows for a curve down there."""
+    base = fit.figures[BASE.key]
+    curves = design.curves()
+    if base.value is None or not curves:
+        return fit
+    clearest = min(curves, key=lambda curve: curve.chance)
+    is_clear = clearest.chance * len(curves) < MOST_CHANCE
+    if not is_clear and design.lowest_traffic_ratio < FAR_RATIO:
+        return fit
+    figure = base
+    for curve in (curves[0], clearest):
+        figure = _as_wide(figure, _extended_figure(BASE, curve))
+    fit = replace(fit, figures={**fit.figures, BASE.key: figure}, line_base=base)
+    if not is_clear or _largest_bend(design)[1] > BEND_RATIO:
+        return fit
+    curve_text = _with_reach(BASE, _extended_figure(BASE, clearest))
+    return fit.warned(
+        f"power rises in a curve, not in a line: without traffic a line has {BASE.said(base.value)}, a curve "
+        f"{curve_text}; the energies of bits and packets are means over the rates measured"
+    )
+
+
+def _drifting(fit: EnergyFit, design: Design) -> EnergyFit:
+    """Whether power drifts beside the traffic, or might and look like traffic: an even drift is then in the
+    intervals."""
+    drift = design.drift
+    if drift is not None and drift.chance < MOST_CHANCE:
+        fit = fit.warned(
+            f"power drifts by {drift.rise_w:+.3g} W from the first trial to the last, beside the traffic; "
+            f"intervals allow for an even drift; {_REMEDY}"
+        )
+    elif design.time_r2 > SORTED_R2:
+        fit = fit.warned(
+            "trials ran in the order of their traffic: a drift would look like traffic; intervals allow for "
+            f"an even drift; {_REMEDY}"
+        )
+    else:
+        return fit
+    extension = design.extended(design.times)
+    if extension is None:
+        return fit.withheld("trials ran in the order of their traffic: a drift cannot be told from it")
+    figures = {kind.key: _as_wide(fit.figures[kind.key], _extended_figure(kind, extension)) for kind in KINDS}
+    return replace(fit, figures=figures)
+
+
+def _extended_figure(kind: Kind, extension: Extension) -> Figure:
+    at = KINDS.index(kind)
+    value, reach = extension.figures[at], extension.reaches[at]
+    return Figure(value, value - reach, value + reach)
 
 
 def _uneven(fit: EnergyFit, design: Design) -> EnergyFit:

@@ -146,9 +146,9 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
         return traffic
     bits, packets = traffic
     own = [one for one in end.power if one.source == total.source and one.channel in total.channels]
-    row = Row(bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, own)))
-    tolerance_ratio = max((one.tolerance_ratio or 0.0 for one in own), default=0.0)
     middle_s = (trial.window.start_s + trial.window.end_s) / 2
+    row = Row(bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, own)), middle_s)
+    tolerance_ratio = max((one.tolerance_ratio or 0.0 for one in own), default=0.0)
     return _Reading(row, total, tolerance_ratio, trial.number, middle_s)
 
 
@@ -220,14 +220,15 @@ def _fit(readings: Sequence[_Reading]) -> EnergyFit:
 def _fit_without(drift: IdleDrift, readings: Sequence[_Reading], bound_w: float) -> EnergyFit:
     """The same of trials less what idle had drifted by at each; idle is then one row, its mean."""
     still = [
-        replace(one, row=replace(one.row, power_w=one.row.power_w - drift.at(one.time_s))) for one in readings
+        replace(one, row=replace(one.row, power_w=one.row.power_w - drift.at(one.time_s), time_s=None))
+        for one in readings
     ]
     alone = energy_fit([one.row for one in still], still[0].total.step_w or None)
     return _with_idle(alone, still, [Row(0.0, 0.0, drift.mean_w, "idle windows", bound_w)])
 
 
 def _with_idle(alone: EnergyFit, readings: Sequence[_Reading], idle: Sequence[Row]) -> EnergyFit:
-    base = alone.figures[BASE.key]
+    base = alone.line_base or alone.figures[BASE.key]
     if not idle:
         return alone
     if base.value is None or base.low is None or base.high is None:
@@ -252,6 +253,8 @@ def _no_surer(joint: EnergyFit, alone: EnergyFit) -> EnergyFit:
     """
     for kind in KINDS:
         one, other = joint.figures[kind.key], alone.figures[kind.key]
+        if kind is BASE and alone.line_base is not None and other.value is not None:
+            other = alone.line_base
         if one.low is None or one.high is None:
             continue
         if other.low is None or other.high is None:

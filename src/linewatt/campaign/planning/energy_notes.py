@@ -32,10 +32,23 @@ def energy_notes(campaign: Campaign, cases: Iterable[Case]) -> Iterator[str]:
         told = [one for one in found if isinstance(one, Resolution)]
         if not told:
             continue
+        if _is_sorted(campaign, own):
+            yield (
+                f"energy of {host}: order is {campaign.order}, so that trials run in the order of their "
+                "traffic; a drift of host or meter would look like traffic, and 'linewatt fit energy' "
+                "widens its intervals by that; use order: random"
+            )
         worst = max(told, key=lambda one: one.packet_j)
         rates = [packets for states in own.values() for _, packets in states]
         for name, source in sources.items():
             yield f"energy of {host}: {name} {_told(campaign, worst, source.cfg, rates)}"
+
+
+def _is_sorted(campaign: Campaign, sweeps: Iterable[Case]) -> bool:
+    """Whether time follows traffic: what repeats in order twice or more makes them differ."""
+    if campaign.order == "random":
+        return False
+    return campaign.order == "sequential" or min(map(campaign.fewest_trials, sweeps)) == 1
 
 
 def _sweeps(cases: Iterable[Case]) -> dict[tuple[str, Case], States]:
