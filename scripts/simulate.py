@@ -24,7 +24,7 @@ from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import OF_CASES, Draft, Options, judged, measure
 from linewatt.analysis.power.energy_design import Design, Row
 from linewatt.analysis.power.energy_fit import BASE, BIT, KINDS, PACKET, EnergyFit, energy_fit
-from linewatt.analysis.statistics.stats import BCA_FROM, estimate
+from linewatt.analysis.statistics.stats import BCA_FROM, estimate, runs_that_exclude
 from linewatt.features.history.courses import FALSE_ALARMS
 from linewatt.features.history.steps import find_steps
 from linewatt.model import Case
@@ -293,6 +293,16 @@ SOURCES = (
         94 * math.exp(0.02),
         3,
     ),
+    Source(
+        "lognormal, skewness 1.8",
+        lambda draw, shape: 94 * np.exp(draw.normal(0, 0.5, shape)),
+        94 * math.exp(0.125),
+    ),
+    Source(
+        "lognormal towards slow runs, skewness −1.8",
+        lambda draw, shape: 100 - 6 * np.exp(draw.normal(0, 0.5, shape)),
+        100 - 6 * math.exp(0.125),
+    ),
     Source("exponential towards slow runs", lambda draw, shape: 94 - 4 * draw.exponential(1, shape), 90),
     Source("10 % of runs 40 % slower", _with_rare_mode, 94 * (1 - 0.4 * RARE)),
 )
@@ -348,11 +358,6 @@ def interval_count(size: Size, runs: int) -> int:
     return size.intervals if runs < BCA_FROM else max(size.intervals // 5, 500)
 
 
-def runs_that_exclude(share: float, chance: float = 0.05) -> int:
-    """Runs without any of a mode that exclude it: were it to take ``share`` of runs, some would show it."""
-    return math.ceil(math.log(chance) / math.log1p(-share))
-
-
 def excluded_share(runs: int, chance: float = 0.05) -> float:
     """The share of a mode that so many runs without it exclude."""
     return 1 - math.exp(math.log(chance) / runs)
@@ -383,11 +388,12 @@ class Sweep:
     def watts(self, bits: float, packets: float) -> float:
         """Of a state without noise."""
         most_bits, most_packets = 8 * SIZES_BYTES[-1] * RATES_PPS[-1], RATES_PPS[-1]
-        return (
+        power_w: float = (
             PLANTED[BASE]
             + PLANTED[BIT] * most_bits * (bits / most_bits) ** self.power
             + PLANTED[PACKET] * most_packets * (packets / most_packets) ** self.power
         )
+        return power_w
 
     @property
     def states(self) -> list[Row]:
@@ -561,7 +567,8 @@ def histories(size: Size) -> Table:
             "Promised: at most 2 % of steady courses have a step or a drift. That costs power: a step of",
             "4.8 %, four times what independent results differ by, was found in 99 of 100 courses of 20",
             "while nights were not allowed to be alike, and 13 to 22 of 100 steady courses of 20 to 80",
-            "with a correlation of 0.8 then had a change. A drift has two shares: told as a drift, and as a step.",
+            "with a correlation of 0.8 then had a change. A drift has two shares: told as a drift, and as",
+            "a step.",
         ),
         (
             "results",

@@ -266,3 +266,15 @@ def test_two_runs_far_apart_are_shown_with_what_was_cut() -> None:
     assert ci_text(speed, summary, speed.units[0]) == "0 to 7.310, cut at what is possible"
     row = export(speed, summary)
     assert (row["throughput_bps_ci95_low"], row["throughput_bps_ci95_method"]) == (0.0, "student-t-cut")
+
+
+@pytest.mark.parametrize(("runs", "is_told"), [(2, True), (28, True), (29, False), (50, False)])
+def test_an_interval_says_what_it_assumes_and_which_mode_so_few_runs_would_not_show(
+    runs: int, *, is_told: bool
+) -> None:
+    from linewatt.report.glossary import interval_entry
+
+    _, text = interval_entry(runs)
+    assert "if the runs that were made show how runs are spread" in text
+    told = f"A mode that takes 1 run in 10 would show with 95 % in 29 runs; {runs} were made."
+    assert (told in text) is is_told

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from linewatt.analysis.metrics.of_trial import METRICS
+from linewatt.analysis.statistics.stats import runs_that_exclude
 from linewatt.findings.kinds import percent
 from linewatt.findings.limits import BEYOND_KNEE_GAIN, FULL, LITTLE_GAIN
 
@@ -49,6 +50,22 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "device or path. “No limit found” is no proof of room.",
     ),
 )
+
+RARE_MODE = 0.1
+"""of runs: a mode that so few of them take is told of where they are too few to show it"""
+
+
+def interval_entry(fewest_runs: int) -> tuple[str, str]:
+    """What an interval of a mean assumes; with too few runs, what these could not show."""
+    needed = runs_that_exclude(RARE_MODE)
+    text = "Where the mean of many more runs would be, if the runs that were made show how runs are spread."
+    if fewest_runs < needed:
+        text += (
+            f" A mode that takes 1 run in {1 / RARE_MODE:g} would show with 95 % in {needed} runs; "
+            f"{fewest_runs} were made."
+        )
+    return "95 % interval", text
+
 
 POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
     (

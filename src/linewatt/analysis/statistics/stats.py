@@ -130,6 +130,11 @@ def student_within(mean: float, sd: float, n: int, quantity: Quantity) -> Interv
     return Interval(low / (1 + low), high / (1 + high), "student-t-logit")
 
 
+def runs_that_exclude(share: float, chance: float = 0.05) -> int:
+    """Runs without any of a mode that exclude it: were it to take ``share`` of runs, some would show it."""
+    return math.ceil(math.log(chance) / math.log1p(-share))
+
+
 @cache
 def t_quantile(df: int) -> float:
     """How many standard errors the interval at :data:`LEVEL` reaches, by degrees of freedom."""

@@ -20,7 +20,7 @@ from linewatt.analysis.findings import counted
 from linewatt.errors import StoreError
 from linewatt.records import Host
 from linewatt.report.campaign_text import campaign_text, campaign_title
-from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
+from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY, interval_entry
 from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.machine.map import machine_maps
 from linewatt.report.printing.export import when
@@ -66,7 +66,11 @@ def render(view: Digest, pages: Environment | None = None) -> str:
         elsewhere=where(view.levels),
         maps=machine_maps(view),
         trials=trials,
-        glossary=_glossary(power=any(one.anchor == "power" for one in results), levels=bool(view.levels)),
+        glossary=_glossary(
+            power=any(one.anchor == "power" for one in results),
+            levels=bool(view.levels),
+            fewest_runs=min((summary.trials_done for summary in view.summaries), default=0),
+        ),
     )
 
 
@@ -114,8 +118,10 @@ def _campaign_words(view: Digest) -> str:
     return f"{origin}."
 
 
-def _glossary(*, power: bool, levels: bool) -> tuple[tuple[str, str], ...]:
-    return GLOSSARY + (POWER_GLOSSARY if power else ()) + (LEVEL_GLOSSARY if levels else ())
+def _glossary(*, power: bool, levels: bool, fewest_runs: int) -> tuple[tuple[str, str], ...]:
+    """``fewest_runs`` of a case: of one run alone there is no interval to explain."""
+    interval = (interval_entry(fewest_runs),) if fewest_runs > 1 else ()
+    return GLOSSARY + interval + (POWER_GLOSSARY if power else ()) + (LEVEL_GLOSSARY if levels else ())
 
 
 def write(target: Path, page: str | bytes, mode: int | None = None) -> None:
