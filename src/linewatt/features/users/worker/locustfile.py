@@ -3,8 +3,9 @@
 
 Distributed, linewatt starts and leads master and workers (``locust_master.py``, ``locust_worker.py``). One
 process alone can be run by hand: ``python -m linewatt.features.users.worker --headless --users N
---spawn-rate N --users-job job.json`` (the JSON of ``job.as_dict``); its requests appear as ``ftp`` get, put and login, and
-what Locust has not, bytes both ways, failures by name and histograms, is written to ``--users-result``.
+--spawn-rate N --users-job job.json`` (the JSON of ``job.as_dict``); its requests appear as ``ftp`` get, put
+and login, and what Locust has not, bytes both ways, failures by name and histograms, is written to
+``--users-result``.
 """
 
 from __future__ import annotations
