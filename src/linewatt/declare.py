@@ -73,14 +73,14 @@ def record(keys: Keys, meaning: str = "") -> Schema:
     )
 
 
-def listing(each: Schema, meaning: str = "") -> Schema:
+def listing(schema: Schema, meaning: str = "") -> Schema:
     """Any number of the same."""
-    return said({"type": "array", "items": each}, meaning)
+    return said({"type": "array", "items": schema}, meaning)
 
 
-def pair(each: Schema) -> Schema:
+def pair(schema: Schema) -> Schema:
     """Two of the same."""
-    return {**listing(each), "minItems": 2, "maxItems": 2}
+    return {**listing(schema), "minItems": 2, "maxItems": 2}
 
 
 def table(values: Schema, meaning: str = "") -> Schema:
@@ -101,7 +101,10 @@ def sometimes(keys: Keys) -> Keys:
 def keys_of(schema: Schema) -> Keys:
     """The keys of a record, to be part of another one."""
     required = schema["required"]
-    return {name if name in required else f"{name}?": one for name, one in schema["properties"].items()}
+    return {
+        name if name in required else f"{name}?": property_schema
+        for name, property_schema in schema["properties"].items()
+    }
 
 
 def of_class(kind: Any, *, sometimes: Collection[str] | None = (), closed: bool = True) -> Schema:
@@ -122,20 +125,21 @@ def of_class(kind: Any, *, sometimes: Collection[str] | None = (), closed: bool 
         def model_schema(self, schema: Any) -> Any:
             return _strict(super().model_schema(schema), schema["cls"])
 
-    def _strict(made: Schema, own: type) -> Schema:
-        docs = _docs(own)
-        made["properties"] = {
-            name: said(one, docs.get(name, "")) for name, one in made.get("properties", {}).items()
+    def _strict(schema: Schema, kind: type) -> Schema:
+        docs = _docs(kind)
+        schema["properties"] = {
+            name: said(property_schema, docs.get(name, ""))
+            for name, property_schema in schema.get("properties", {}).items()
         }
         if sometimes is not None:
-            made["required"] = [name for name in made["properties"] if name not in sometimes]
-        made.pop("additionalProperties", None)
+            schema["required"] = [name for name in schema["properties"] if name not in sometimes]
+        schema.pop("additionalProperties", None)
         if closed:
-            made["additionalProperties"] = False
-        return said(made, _doc(own))
+            schema["additionalProperties"] = False
+        return said(schema, _doc(kind))
 
-    found: Schema = _tidied(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=Strict))
-    return found
+    schema: Schema = _tidied(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=Strict))
+    return schema
 
 
 def finished(name: str, number: int, meaning: str, schema: Schema) -> Schema:
@@ -149,22 +153,22 @@ def finished(name: str, number: int, meaning: str, schema: Schema) -> Schema:
         "description": meaning,
     }
     body.pop("description", None)
-    definitions = {one: _with_units(shared[one]) for one in sorted(shared)}
+    definitions = {part: _with_units(shared[part]) for part in sorted(shared)}
     return {**head, **body, **({"$defs": definitions} if definitions else {})}
 
 
 def _lifted(node: Any, shared: dict[str, Schema]) -> Any:
     """Without the definitions of its parts, which go into ``shared``."""
     if isinstance(node, list):
-        return [_lifted(one, shared) for one in node]
+        return [_lifted(member, shared) for member in node]
     if not isinstance(node, dict):
         return node
-    own = node.get("$defs", {})
-    for name, schema in own.items():
+    definitions = node.get("$defs", {})
+    for name, schema in definitions.items():
         lifted = _lifted(schema, shared)
         if shared.setdefault(name, lifted) != lifted:
             raise TypeError(f"{name}: two schemas have this name")
-    return {key: _lifted(one, shared) for key, one in node.items() if key != "$defs"}
+    return {key: _lifted(member, shared) for key, member in node.items() if key != "$defs"}
 
 
 _STATISTIC = re.compile(
@@ -220,14 +224,16 @@ def unit_of(name: str) -> str | None:
 def _with_units(node: Any) -> Any:
     """With the unit of each number that a key names."""
     if isinstance(node, list):
-        return [_with_units(one) for one in node]
+        return [_with_units(member) for member in node]
     if not isinstance(node, dict):
         return node
-    found = {key: _with_units(one) for key, one in node.items()}
-    properties = found.get("properties")
+    converted = {key: _with_units(member) for key, member in node.items()}
+    properties = converted.get("properties")
     if isinstance(properties, dict):
-        found["properties"] = {name: _with_unit(name, one) for name, one in properties.items()}
-    return found
+        converted["properties"] = {
+            name: _with_unit(name, property_schema) for name, property_schema in properties.items()
+        }
+    return converted
 
 
 def _with_unit(name: str, schema: Schema) -> Schema:
@@ -248,8 +254,8 @@ def _has_numbers(schema: Any) -> bool:
 
 def plain(text: str) -> str:
     """The text of a docstring in one line, its markup as Markdown has it."""
-    one = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text).replace("``", "`")
-    return " ".join(one.split())
+    line = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text).replace("``", "`")
+    return " ".join(line.split())
 
 
 def _doc(kind: type) -> str:
@@ -260,11 +266,11 @@ def _doc(kind: type) -> str:
 
 def _docs(kind: type) -> dict[str, str]:
     """Field → the text below it, in this class or one that it extends."""
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
-        if one.__module__.startswith(f"{__package__}."):
-            found |= _documented(one.__module__).get(one.__qualname__, {})
-    return found
+    docs: dict[str, str] = {}
+    for ancestor in reversed(kind.__mro__):
+        if ancestor.__module__.startswith(f"{__package__}."):
+            docs |= _documented(ancestor.__module__).get(ancestor.__qualname__, {})
+    return docs
 
 
 @cache
@@ -277,11 +283,11 @@ def _documented(module: str) -> dict[str, dict[str, str]]:
     return dict(_classes(tree, ""))
 
 
-def _classes(node: ast.AST, within: str) -> Iterator[tuple[str, dict[str, str]]]:
-    for one in ast.iter_child_nodes(node):
-        if isinstance(one, ast.ClassDef):
-            yield f"{within}{one.name}", dict(_fields(one))
-            yield from _classes(one, f"{within}{one.name}.")
+def _classes(node: ast.AST, prefix: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            yield f"{prefix}{child.name}", dict(_fields(child))
+            yield from _classes(child, f"{prefix}{child.name}.")
 
 
 def _fields(kind: ast.ClassDef) -> Iterator[tuple[str, str]]:
@@ -299,12 +305,12 @@ def _text(node: ast.stmt) -> str:
 def _tidied(node: Any) -> Any:
     """Without the titles and defaults that pydantic makes of fields."""
     if isinstance(node, list):
-        return [_tidied(one) for one in node]
+        return [_tidied(member) for member in node]
     if not isinstance(node, dict):
         return node
     dropped = {"default", *(["title"] if isinstance(node.get("title"), str) else [])}
     return {
-        key: {name: _tidied(one) for name, one in value.items()}
+        key: {name: _tidied(member) for name, member in value.items()}
         if key == "properties" and isinstance(value, dict)
         else _tidied(value)
         for key, value in node.items()

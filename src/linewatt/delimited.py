@@ -113,13 +113,13 @@ def _decode(data: bytes, source: str) -> str:
     return text
 
 
-def _delimiter(text: str, known: Container[str]) -> str:
+def _delimiter(text: str, expected_names: Container[str]) -> str:
     def score(delimiter: str) -> tuple[int, int]:
         try:
             header = next(_records(text, delimiter, ""))[1]
         except (StopIteration, InvalidInput):
             return (-1, 0)
-        return (sum(_clean_name(name) in known for name in header), len(header))
+        return (sum(_clean_name(name) in expected_names for name in header), len(header))
 
     return max(DELIMITERS, key=score)
 

@@ -122,8 +122,8 @@ def show_value(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:56]}…{shown[-1]}"
 
 
-def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
-    """What is in a file, cut after ``most`` bytes and one; a pipe is waited for, but not without end.
+def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """What is in a file, cut after ``max_bytes`` bytes and one; a pipe is waited for, but not without end.
 
     Raises OSError, and ValueError with what is wrong in words.
     """
@@ -136,10 +136,10 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
         content = bytearray()
         poll = select.poll()
         poll.register(opened, select.POLLIN)
-        while len(content) <= most:
+        while len(content) <= max_bytes:
             if waits and not poll.poll(PIPE_LIMIT_S * 1000):
                 raise ValueError(f"nothing came from it within {PIPE_LIMIT_S:g} s; name a file")
-            chunk = file.read(min(most + 1 - len(content), 1 << 20))
+            chunk = file.read(min(max_bytes + 1 - len(content), 1 << 20))
             if chunk is None:
                 continue
             if not chunk:
@@ -331,8 +331,8 @@ def _syntax_error(error: MarkedYAMLError, file: str) -> InvalidInput:
     problem = problem.replace("'<stream end>'", "the end of the file").replace(
         "end of stream", "end of the file"
     )
-    for found, hint in _HINTS.items():
-        if problem.startswith(found):
+    for complaint, hint in _HINTS.items():
+        if problem.startswith(complaint):
             return place.error(f"is not YAML: {hint}")
     context = " ".join(str(error.context).split()) if error.context and error.problem else ""
     return place.error(f"is not YAML: {problem}{f' ({context})' if context else ''}")

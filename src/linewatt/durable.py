@@ -91,17 +91,19 @@ def can_be_made(name: str, path: Path) -> None:
     """See that a directory can be written in, or be made; ``name`` is what asks. Raises InvalidInput."""
     import tempfile
 
-    there = path
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        raise InvalidInput(f"{name} {path}: {there} is no directory; name another place")
+    existing = path
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise InvalidInput(f"{name} {path}: {existing} is no directory; name another place")
     try:
-        handle, probe = tempfile.mkstemp(dir=there, prefix=".linewatt-")  # root may write in /proc and cannot
+        handle, probe = tempfile.mkstemp(
+            dir=existing, prefix=".linewatt-"
+        )  # root may write in /proc and cannot
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         why, advice = ("the disk is full", "make room, or name") if full else ("", "name")
-        told = f"nothing can be written in {there}{why and ': '}{why}; {advice} another place"
-        raise InvalidInput(f"{name} {path}: {told}") from error
+        reason = f"nothing can be written in {existing}{why and ': '}{why}; {advice} another place"
+        raise InvalidInput(f"{name} {path}: {reason}") from error
     os.close(handle)
     Path(probe).unlink()

@@ -62,27 +62,36 @@ class Traffic:
     @cached_property
     def groups(self) -> list[list[int]]:
         """Rows of the same traffic, by their number: all near the first of them."""
-        found: dict[tuple[int, int], list[list[int]]] = {}
+        groups_by_bin: dict[tuple[int, int], list[list[int]]] = {}
         for at, traffic in enumerate(zip(self.bits.tolist(), self.packets.tolist(), strict=True)):
             bin_bits, bin_packets = (int(math.log(max(1.0, value)) / SAME_RATIO) for value in traffic)
             around = ((bin_bits + x, bin_packets + y) for x in (-1, 0, 1) for y in (-1, 0, 1))
             near = (
-                nearest for place in around for nearest in found.get(place, ()) if self._same(nearest[0], at)
+                nearest
+                for place in around
+                for nearest in groups_by_bin.get(place, ())
+                if self._same(nearest[0], at)
             )
             nearest = next(near, None)
             if nearest is None:
-                found.setdefault((bin_bits, bin_packets), []).append([at])
+                groups_by_bin.setdefault((bin_bits, bin_packets), []).append([at])
             else:
                 nearest.append(at)
-        return [nearest for groups in found.values() for nearest in groups]
+        return [nearest for groups in groups_by_bin.values() for nearest in groups]
 
-    def _same(self, first: int, other: int) -> bool:
-        pairs = ((self.bits[first], self.bits[other]), (self.packets[first], self.packets[other]))
-        return all(abs(one - two) <= SAME_RATIO * max(one, two) for one, two in pairs)
+    def _same(self, first: int, second: int) -> bool:
+        pairs = ((self.bits[first], self.bits[second]), (self.packets[first], self.packets[second]))
+        return all(
+            abs(first_value - second_value) <= SAME_RATIO * max(first_value, second_value)
+            for first_value, second_value in pairs
+        )
 
     def meter_reaches(self, weights: Any, bounds_w: Any) -> list[float]:
         """Half of what a meter leaves open of each figure, by a bound of its error in each row."""
-        return [math.hypot(*(float(abs(one[own]) @ bounds_w[own]) for own in self.groups)) for one in weights]
+        return [
+            math.hypot(*(float(abs(weight_row[group]) @ bounds_w[group]) for group in self.groups))
+            for weight_row in weights
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +118,13 @@ def resolution(states: Sequence[tuple[float, float]], trials: int) -> Resolution
     if traffic.collinear:
         return Missing(traffic.collinear)
     reaches = traffic.meter_reaches(traffic.weights, np.ones(len(states)))
-    least = [
-        max(reach, ENERGY_STEPS / float(np.ptp(one)))
-        for reach, one in zip(reaches[1:], (traffic.bits, traffic.packets), strict=True)
+    smallest_j = [
+        max(reach, ENERGY_STEPS / float(np.ptp(rates)))
+        for reach, rates in zip(reaches[1:], (traffic.bits, traffic.packets), strict=True)
     ]
     moved = np.linalg.norm(traffic.weights[1:], axis=1) / math.sqrt(trials)
     scatter_w = min(
-        one / (student_t(number - COLUMNS) * float(by)) for one, by in zip(least, moved, strict=True)
+        energy_j / (student_t(number - COLUMNS) * float(by))
+        for energy_j, by in zip(smallest_j, moved, strict=True)
     )
-    return Resolution(number, least[0], least[1], scatter_w)
+    return Resolution(number, smallest_j[0], smallest_j[1], scatter_w)

@@ -246,9 +246,9 @@ def _each_scrubbed(value: Any) -> Any:
     if isinstance(value, str):
         return scrubbed(value)
     if isinstance(value, list):
-        return [_each_scrubbed(one) for one in value]
+        return [_each_scrubbed(member) for member in value]
     if isinstance(value, dict):
-        return {scrubbed(key): _each_scrubbed(one) for key, one in value.items()}
+        return {scrubbed(key): _each_scrubbed(member) for key, member in value.items()}
     return value
 
 
@@ -268,18 +268,20 @@ def _is_deeper(value: Any, depth: int) -> bool:
 
 def _unfit(value: Any) -> str | None:
     """Why a parser's answer cannot be kept: the first of its parts that cannot."""
-    left: list[Iterable[Any]] = [(value,)]
-    while left:
-        for one in left.pop():
-            kind = type(one)
+    pending: list[Iterable[Any]] = [(value,)]
+    while pending:
+        for part in pending.pop():
+            kind = type(part)
             if kind is float or kind is int:
-                if not -LARGEST <= one <= LARGEST:
-                    return f"holds {one if isinstance(one, float) else 'a number'} that is none or too large"
+                if not -LARGEST <= part <= LARGEST:
+                    return (
+                        f"holds {part if isinstance(part, float) else 'a number'} that is none or too large"
+                    )
             elif kind is str:
-                if not one.isascii() and _SURROGATE.search(one):
-                    return f"{_quoted(one)} holds half a character (a lone surrogate)"
-            elif one is not None:
-                left.append(_parts(one))
+                if not part.isascii() and _SURROGATE.search(part):
+                    return f"{_quoted(part)} holds half a character (a lone surrogate)"
+            elif part is not None:
+                pending.append(_parts(part))
     return None
 
 
@@ -289,7 +291,7 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, list | tuple | AbstractSet):
         return value
     if is_dataclass(value):
-        return (getattr(value, one.name) for one in fields(value))
+        return (getattr(value, field.name) for field in fields(value))
     return ()
 
 

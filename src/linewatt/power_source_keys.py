@@ -49,7 +49,7 @@ def values_of_key(key: PowerSourceKey, stored: StoredSources) -> dict[tuple[str,
 def correct_trial(trial: Trial, by_source: Mapping[tuple[str, str], SourceValues]) -> Trial:
     """The trial as features show it, of what a campaign's sources have of their keys by host and source."""
     for key in power_source_keys():
-        own = {source: values[key.key] for source, values in by_source.items() if key.key in values}
-        if own:
-            trial = key.load(key.correct_path)(trial, own)
+        key_values = {source: values[key.key] for source, values in by_source.items() if key.key in values}
+        if key_values:
+            trial = key.load(key.correct_path)(trial, key_values)
     return trial

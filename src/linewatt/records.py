@@ -259,7 +259,7 @@ class Host(Document):
     def _keep_all(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {**value, "said": {key: one for key, one in value.items() if key != "facts"}}
+        return {**value, "said": {key: entry for key, entry in value.items() if key != "facts"}}
 
 
 class ImportedFile(Document):
@@ -361,8 +361,8 @@ class Idle(Document):
         """Whether the hosts of a case were set like this; what is of the load alone is in no setting."""
         levels = dict(case.factors)
         network = self.setting.get("network", _BARE)
-        own = ((name, level) for name, level in self.setting.items() if name != "network")
-        return network == case.network and all(levels.get(name) == level for name, level in own)
+        setting_levels = ((name, level) for name, level in self.setting.items() if name != "network")
+        return network == case.network and all(levels.get(name) == level for name, level in setting_levels)
 
 
 class Meter(Document):

@@ -80,10 +80,10 @@ def unframed_datagram_bytes(test: TestName) -> int | None:
     if match is None or test == FULL or int(match[1]) <= FULL_FRAME_BYTES:
         return None
     size = int(match[1])
-    families = [one for one in IP_BYTES if size - _headers(one) <= LARGEST_PAYLOAD]
-    payloads = [size - _headers(one) for one in families]
-    whole = next((one for one in payloads if one % KIB == 0), None)
-    return whole or (payloads[0] if payloads and size > LARGEST_ETHERNET_BYTES else None)
+    families = [family for family in IP_BYTES if size - _headers(family) <= LARGEST_PAYLOAD]
+    payloads = [size - _headers(family) for family in families]
+    kib_payload = next((payload for payload in payloads if payload % KIB == 0), None)
+    return kib_payload or (payloads[0] if payloads and size > LARGEST_ETHERNET_BYTES else None)
 
 
 def too_small(test: TestName, family: Family) -> str | None:

@@ -254,11 +254,11 @@ def format_seconds(seconds: float | None) -> str:
         return f"{seconds * 1e3:.0f} ms" if seconds < 0.9995 else "1.00 s"
     if seconds < 9.995:
         return f"{seconds:.2f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
+    rounded_s = round(seconds)
+    if rounded_s < 60:
+        return f"{rounded_s} s"
+    if rounded_s < 3600:
+        return f"{rounded_s // 60} min {rounded_s % 60:02d} s"
     minutes = round(seconds / 60)
     if minutes < 24 * 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"
@@ -276,11 +276,11 @@ def stamp(time_s: float) -> str:
     return datetime.fromtimestamp(time_s, UTC).strftime("%Y%m%d-%H%M%S")
 
 
-def first_of(items: Sequence[str], most: int, noun: str = "", between: str = "; ") -> str:
-    """The first ``most`` of some words, and how many more there are: ``a; b and 3 more``."""
-    more = len(items) - most
-    left = f" and {more} more{f' {noun}' if noun else ''}" if more > 0 else ""
-    return between.join(items[:most]) + left
+def first_of(items: Sequence[str], limit: int, noun: str = "", between: str = "; ") -> str:
+    """The first ``limit`` of some words, and how many more there are: ``a; b and 3 more``."""
+    more = len(items) - limit
+    more_words = f" and {more} more{f' {noun}' if noun else ''}" if more > 0 else ""
+    return between.join(items[:limit]) + more_words
 
 
 def number_ranges(numbers: Iterable[int], dash: str = "–", comma: str = ", ") -> str:

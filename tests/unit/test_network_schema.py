@@ -258,7 +258,7 @@ def test_each_host_has_a_part_of_a_file(tmp_path: Path) -> None:
         "{interfaces: [{name: eth1, type: ethernet, ipv4: {address: [{ip: 10.0.0.%d, prefix-length: 8}]}}]}"
     )
     file.write_text(f"hosts:\n  a: {part % 1}\n  b: {part % 2}\n  spare: {part % 3}\n")
-    found = read_network(file, ["a", "b"], known=["a", "b", "spare"])
+    found = read_network(file, ["a", "b"], further_hosts=["a", "b", "spare"])
     assert {name: one.host for name, one in found.items()} == {"a": "a", "b": "b"}
     for hosts, words in (
         (["a", "b"], "4:3: hosts.spare: there is no host spare in the campaign; known here: a, b"),

@@ -226,8 +226,8 @@ def test_of_very_many_series_the_highest_and_the_lowest_are_drawn_and_the_captio
 
 
 def test_the_largest_and_the_smallest_of_many_stay_in_their_order() -> None:
-    assert few([3, 9, 1, 7, 5], float, most=4, each_way=1) == [9, 1]
-    assert few([3, 9, 1], float, most=4) == [3, 9, 1]
+    assert few([3, 9, 1, 7, 5], float, limit=4, each_way=1) == [9, 1]
+    assert few([3, 9, 1], float, limit=4) == [3, 9, 1]
 
 
 def test_very_many_trials_are_means_without_dots(monkeypatch: pytest.MonkeyPatch) -> None:

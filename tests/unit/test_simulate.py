@@ -10,6 +10,8 @@ import pytest
 from scripts import simulate
 from scripts.simulate import BEGIN, END, PAGE, QUICK, TABLES, Promise, Table
 
+from linewatt.analysis.statistics.stats import runs_that_exclude
+
 
 @cache
 def simulated(at: int) -> Table:
@@ -45,7 +47,7 @@ def test_a_broken_promise_is_seen() -> None:
 
 
 def test_a_mode_of_a_tenth_is_excluded_by_29_runs() -> None:
-    assert simulate.runs_that_exclude(0.1) == 29
+    assert runs_that_exclude(0.1) == 29
     assert 0.9**29 < 0.05 < 0.9**28
     assert simulate.excluded_share(29) == pytest.approx(0.1, abs=0.002)
 

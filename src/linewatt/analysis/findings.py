@@ -23,7 +23,7 @@ class Sighting:
 
     def is_of(self, host: str, hosts: Iterable[str]) -> bool:
         """Whether it is about a host: it names that one, or none of ``hosts``."""
-        named = {one.strip() for one in self.where.partition(":")[0].split(",")} & set(hosts)
+        named = {host_name.strip() for host_name in self.where.partition(":")[0].split(",")} & set(hosts)
         return not named or host in named
 
 
@@ -68,9 +68,9 @@ class Findings:
     _of: dict[Case, list[Finding]] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for one in self.every:
-            for case in one.cases:
-                self._of.setdefault(case, []).append(one)
+        for finding in self.every:
+            for case in finding.cases:
+                self._of.setdefault(case, []).append(finding)
 
     def of(self, case: Case) -> tuple[Finding, ...]:
         """Those that a case is concerned by."""
@@ -78,23 +78,27 @@ class Findings:
 
     def doubts(self, case: Case, figure: Figure, role: Role | None = None) -> tuple[str, ...]:
         """Codes of what makes a figure of a case doubtful, each once."""
-        own = self._of.get(case, ())
-        return tuple(dict.fromkeys(one.code for one in own if one.doubts(case, figure, role)))
+        case_findings = self._of.get(case, ())
+        return tuple(
+            dict.fromkeys(finding.code for finding in case_findings if finding.doubts(case, figure, role))
+        )
 
     def counted(self) -> str:
         """How many of which rank."""
-        return counted(one.kind.rank for one in self.every)
+        return counted(finding.kind.rank for finding in self.every)
 
 
 def counted(ranks: Iterable[str]) -> str:
     """``5 (1 withheld, 1 doubtful, 3 notes)``; ``3 notes``."""
-    found = Counter(ranks)
+    count_by_rank = Counter(ranks)
     parts = [
-        f"{found[rank]} {rank}{'s' if rank == 'note' and found[rank] > 1 else ''}"
+        f"{count_by_rank[rank]} {rank}{'s' if rank == 'note' and count_by_rank[rank] > 1 else ''}"
         for rank in RANKS
-        if rank in found
+        if rank in count_by_rank
     ]
-    return f"{found.total()} ({', '.join(parts)})" if len(parts) > 1 else parts[0] if parts else "none"
+    return (
+        f"{count_by_rank.total()} ({', '.join(parts)})" if len(parts) > 1 else parts[0] if parts else "none"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +113,28 @@ def gather(
     trials: Sequence[Trial], summaries: Iterable[CaseSummary] = (), more: Iterable[Flag] = ()
 ) -> Findings:
     """What trials, failed ones too, cases as a whole and, with ``more``, the campaign as a whole have."""
-    every = with_flows(trials)
+    trials_and_pairs = with_flows(trials)
     summaries = tuple(summaries)
-    light = {(summary.case, one.code) for summary in summaries for one in summary.flags if one.is_light}
+    light = {(summary.case, flag.code) for summary in summaries for flag in summary.flags if flag.is_light}
     seen = [
         _Seen(flag, trial.case, (trial.number,), (trial.case, flag.code) in light)
-        for trial in every
+        for trial in trials_and_pairs
         for flag in trial.flags
     ]
     done: dict[Case, list[int]] = {}
-    for trial in every:
+    for trial in trials_and_pairs:
         if trial.status == "done":
             done.setdefault(trial.case, []).append(trial.number)
     for summary in summaries:
-        own = tuple(done.get(summary.case, ()))
-        seen += [_Seen(flag, summary.case, own) for flag in summary.case_flags]
+        done_numbers = tuple(done.get(summary.case, ()))
+        seen += [_Seen(flag, summary.case, done_numbers) for flag in summary.case_flags]
     seen += [_Seen(flag, None, ()) for flag in more]
     groups: dict[tuple[str, object], list[_Seen]] = {}
-    for one in seen:
-        groups.setdefault((one.flag.code, _subject(one)), []).append(one)
-    every_case = tuple(dict.fromkeys(trial.case for trial in every))
-    found = [_finding(members, every_case) for members in groups.values()]
-    return Findings(tuple(sorted(found, key=lambda one: _urgency(one.kind))))
+    for seen_flag in seen:
+        groups.setdefault((seen_flag.flag.code, _subject(seen_flag)), []).append(seen_flag)
+    every_case = tuple(dict.fromkeys(trial.case for trial in trials_and_pairs))
+    findings = [_finding(members, every_case) for members in groups.values()]
+    return Findings(tuple(sorted(findings, key=lambda finding: _urgency(finding.kind))))
 
 
 def _urgency(kind: Kind) -> tuple[int, bool]:
@@ -138,35 +142,37 @@ def _urgency(kind: Kind) -> tuple[int, bool]:
     return RANKS.index(kind.rank), "throughput" not in kind.figures
 
 
-def _subject(one: _Seen) -> object:
+def _subject(seen_flag: _Seen) -> object:
     """What a finding is told once for."""
-    match kind_of(one.flag.code).scope:
+    match kind_of(seen_flag.flag.code).scope:
         case "campaign":
             return ()
         case "host":
-            return one.flag.where.partition(":")[0]
+            return seen_flag.flag.where.partition(":")[0]
         case "case":
-            if one.case is None or one.case.shape is None:
-                return one.case or one.flag.where
-            whole = replace(one.case, sender="", receiver="", flows=(), flow_of=None, beside=())
-            return whole, one.flag.where  # what a group and its pairs say of a host is told once
+            if seen_flag.case is None or seen_flag.case.shape is None:
+                return seen_flag.case or seen_flag.flag.where
+            group_case = replace(seen_flag.case, sender="", receiver="", flows=(), flow_of=None, beside=())
+            return group_case, seen_flag.flag.where  # what a group and its pairs say of a host is told once
         case "trial":
-            return one.trials
+            return seen_flag.trials
 
 
 def _finding(members: Sequence[_Seen], every_case: tuple[Case, ...]) -> Finding:
     """One finding of all that was seen of it; what is of no case concerns the cases of its host, or all."""
-    cases = dict.fromkeys(one.case for one in members if one.case is not None)
-    for one in members:
-        if one.case is None:
-            host = one.flag.where.partition(":")[0]
-            own = [case for case in every_case if host in case.hosts]
-            cases |= dict.fromkeys(own or every_case)
+    cases = dict.fromkeys(member.case for member in members if member.case is not None)
+    for member in members:
+        if member.case is None:
+            host = member.flag.where.partition(":")[0]
+            host_cases = [case for case in every_case if host in case.hosts]
+            cases |= dict.fromkeys(host_cases or every_case)
     kind = kind_of(members[0].flag.code)
     return Finding(
-        kind=kind.as_note() if all(one.is_light for one in members) else kind,
-        sightings=merged(Sighting(one.flag.where, one.flag.evidence, one.trials) for one in members),
-        trials=tuple(dict.fromkeys(number for one in members for number in one.trials)),
+        kind=kind.as_note() if all(member.is_light for member in members) else kind,
+        sightings=merged(
+            Sighting(member.flag.where, member.flag.evidence, member.trials) for member in members
+        ),
+        trials=tuple(dict.fromkeys(number for member in members for number in member.trials)),
         cases=tuple(cases),
-        advice=tuple(dict.fromkeys(one.flag.advice for one in members)),
+        advice=tuple(dict.fromkeys(member.flag.advice for member in members)),
     )

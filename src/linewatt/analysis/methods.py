@@ -63,11 +63,11 @@ CHANGED = (
 
 def why(figure: str, before: int, after: int) -> str:
     """Why a figure differs, in words; by its path in ``trial.json``."""
-    known = (
-        one.words
-        for one in CHANGED
-        if before < one.method <= after and re.fullmatch(one.pattern, figure) is not None
+    explanations = (
+        change.words
+        for change in CHANGED
+        if before < change.method <= after and re.fullmatch(change.pattern, figure) is not None
     )
     if before == after:
         return "another version of linewatt makes it otherwise"
-    return next(known, f"method {after} makes it otherwise than method {before}")
+    return next(explanations, f"method {after} makes it otherwise than method {before}")

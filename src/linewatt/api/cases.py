@@ -47,8 +47,8 @@ class Figure:
     @property
     def ci95(self) -> tuple[float, float] | None:
         """The 95 % CI of the mean; ``None`` at one trial, whose spread is not known."""
-        found = None if self._estimate is None else self._estimate.interval()
-        return None if found is None else (self._from_si(found.low), self._from_si(found.high))
+        interval = None if self._estimate is None else self._estimate.interval()
+        return None if interval is None else (self._from_si(interval.low), self._from_si(interval.high))
 
     @property
     def is_doubtful(self) -> bool:
@@ -87,7 +87,7 @@ class CaseResult:
     @property
     def means(self) -> dict[str, float | None]:
         """Name → mean: a row of a table."""
-        return {name: one.mean for name, one in self.figures.items()}
+        return {name: figure.mean for name, figure in self.figures.items()}
 
 
 def cases_of(view: Digest) -> tuple[CaseResult, ...]:
@@ -109,7 +109,7 @@ def _case(summary: CaseSummary, view: Digest) -> CaseResult:
         trials_done=summary.trials_done,
         trials_failed=summary.trials_failed,
         limited_by=summary.limit.words,
-        figures={one.name: one for one in figures},
+        figures={figure.name: figure for figure in figures},
     )
 
 
@@ -120,39 +120,39 @@ def _counts_packets(metric: PowerMetric, role: Role, summary: CaseSummary) -> bo
 
 def _of_metric(metric: Metric, summary: CaseSummary, view: Digest) -> Figure:
     value = metric.value(summary)
-    found = value if isinstance(value, Estimate) else None
-    mean = found.mean if found else value if isinstance(value, float) else None
+    estimate = value if isinstance(value, Estimate) else None
+    mean = estimate.mean if estimate else value if isinstance(value, float) else None
     doubts = view.findings.doubts(summary.case, metric.figure, metric.role) if metric.figure else ()
     return Figure(
         name=metric.si_key,
         title=metric.title,
         unit=unit_of(metric.si_key),
         mean=mean,
-        sd=found.sd if found else None,
-        n=found.n if found else 0,
+        sd=estimate.sd if estimate else None,
+        n=estimate.n if estimate else 0,
         reason=None if mean is not None else summary.reasons.get(metric.name, "not recorded"),
         doubts=doubts,
-        _estimate=found,
+        _estimate=estimate,
     )
 
 
 def _of_power(metric: PowerMetric, role: Role, summary: CaseSummary, view: Digest) -> Figure:
     name, power, convert = f"{role}_{metric.key}", summary.power(role), metric.units[0].from_si
-    found = None if power is None else power.values.get(metric.name)
-    bound = None if power is None or found is None else power.values.get(metric.bound)
+    estimate = None if power is None else power.values.get(metric.name)
+    bound = None if power is None or estimate is None else power.values.get(metric.bound)
     whys = summary.reasons if power is None else power.reasons
     why = whys.get(f"{role}_power" if power is None else metric.name, "not recorded")
     return Figure(
         name=name,
         title=f"{metric.title.format(scope='CPU power' if metric.of == 'cpu' else 'System power')}, {role}",
         unit=unit_of(name),
-        mean=None if found is None else convert(found.mean),
-        sd=None if found is None or found.sd is None else convert(found.sd),
-        n=0 if found is None else found.n,
-        reason=None if found is not None else why,
+        mean=None if estimate is None else convert(estimate.mean),
+        sd=None if estimate is None or estimate.sd is None else convert(estimate.sd),
+        n=0 if estimate is None else estimate.n,
+        reason=None if estimate is not None else why,
         provenance=None if power is None else provenance_of(metric, power),
         uncertainty=None if bound is None else convert(bound.mean),
         doubts=view.findings.doubts(summary.case, metric.figure, role),
-        _estimate=found,
+        _estimate=estimate,
         _from_si=convert,
     )

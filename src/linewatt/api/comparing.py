@@ -58,7 +58,7 @@ class Comparison:
     @property
     def worse(self) -> tuple[Verdict, ...]:
         """Those that are a change for the worse."""
-        return tuple(one for one in self.verdicts if one.kind == "worse")
+        return tuple(verdict for verdict in self.verdicts if verdict.kind == "worse")
 
     def document(self, fail_on: Collection[str] = ()) -> dict[str, Any]:
         """The document of ``compare --json``; ``fail_on`` is what its ``exit_code`` is about."""
@@ -87,18 +87,25 @@ def compare(
     from linewatt.report.comparison.words import lab_words
 
     run_kind = _run_kind(a, b)
-    wanted = tuple(metrics) or tuple(METRICS)
-    _known("metrics", wanted, METRICS)
+    metric_names = tuple(metrics) or tuple(METRICS)
+    _known("metrics", metric_names, METRICS)
     _known("allow", allowed := tuple(allow), run_kind.codes if run_kind else CODES)
     with readable(a.path, b.path):
-        own, theirs = (
-            replace(side_of(one.path, kept(one.path)), name=name) for name, one in (("A", a), ("B", b))
+        first_side, second_side = (
+            replace(side_of(result.path, kept(result.path)), name=name)
+            for name, result in (("A", a), ("B", b))
         )
         if by is not None:
-            _known("by", (by,), known_properties((*own.cases, *theirs.cases)))
-        matching = match_tasks(own, theirs, allowed) if run_kind else match_two(own, theirs, by)
-        found = sides.compare(own, theirs, matching, Options(by, factor, wanted, allowed))
-        return Comparison(tuple(map(_verdict, found.rows)), tuple(lab_words(found)), found)
+            _known("by", (by,), known_properties((*first_side.cases, *second_side.cases)))
+        matching = (
+            match_tasks(first_side, second_side, allowed)
+            if run_kind
+            else match_two(first_side, second_side, by)
+        )
+        comparison = sides.compare(
+            first_side, second_side, matching, Options(by, factor, metric_names, allowed)
+        )
+        return Comparison(tuple(map(_verdict, comparison.rows)), tuple(lab_words(comparison)), comparison)
 
 
 def _run_kind(a: Result, b: Result) -> RunKind | None:
@@ -123,11 +130,11 @@ def _run_kind(a: Result, b: Result) -> RunKind | None:
     return run_kind_by_name.get(a.kind)
 
 
-def _known(what: str, named: Iterable[str], known: Iterable[str]) -> None:
-    names = list(known)
-    for one in named:
-        if one not in names:
-            raise InvalidInput(f"{what} {one!r}: must be one of {', '.join(names)}")
+def _known(what: str, named: Iterable[str], choices: Iterable[str]) -> None:
+    names = list(choices)
+    for name in named:
+        if name not in names:
+            raise InvalidInput(f"{what} {name!r}: must be one of {', '.join(names)}")
 
 
 def _verdict(row: Row) -> Verdict:

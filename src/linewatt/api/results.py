@@ -49,15 +49,15 @@ class Results:
     def __len__(self) -> int:
         return len(read.result_dirs(self.path))
 
-    def __getitem__(self, wanted: str) -> Result:
+    def __getitem__(self, result_id: str) -> Result:
         """By id, the beginning of one, ``last`` or ``baseline:NAME``.
 
         Raises StoreError naming what there is where none or several match; InvalidInput for a path.
         """
-        if wanted in ("", ".", "..") or "/" in wanted:
-            raise InvalidInput(f"{wanted!r}: is no id of a result; open_results takes a path")
-        own = self.path / wanted
-        return Result(own if (own / "manifest.json").is_file() else read.find(self.path, wanted))
+        if result_id in ("", ".", "..") or "/" in result_id:
+            raise InvalidInput(f"{result_id!r}: is no id of a result; open_results takes a path")
+        folder = self.path / result_id
+        return Result(folder if (folder / "manifest.json").is_file() else read.find(self.path, result_id))
 
     @property
     def last(self) -> Result:
@@ -146,14 +146,16 @@ class Result:
         if kind is not None and trials is None:
             return self._samples(kind.sample_files(self._result))
         numbers = None if trials is None else {trials} if isinstance(trials, int) else set(trials)
-        folders = [one for one in read.trial_dirs(self.path) if numbers is None or int(one.name) in numbers]
-        return self._samples([one / "samples.parquet" for one in folders])
+        folders = [
+            folder for folder in read.trial_dirs(self.path) if numbers is None or int(folder.name) in numbers
+        ]
+        return self._samples([folder / "samples.parquet" for folder in folders])
 
     def _samples(self, paths: Iterable[Path]) -> Samples:
-        there = tuple(path for path in paths if path.is_file())
-        if not there:
+        stored_paths = tuple(path for path in paths if path.is_file())
+        if not stored_paths:
             raise StoreError(f"{self.id}: no samples of these trials are stored")
-        return Samples(there)
+        return Samples(stored_paths)
 
     def document(self, *, trials: bool = False) -> dict[str, Any]:
         """The document of ``show --json``; ``trials``: with every trial."""

@@ -81,9 +81,9 @@ def plan(campaign: Campaign) -> Plan:
         raise InvalidInput(
             f"{campaign.path}: is {kind.noun}, which has no cases; linewatt plan says what it would do"
         )
-    made = planning.plan(checked, _seed(checked), sites_of_files(checked))
-    trials = sum(1 for _ in made.trials)
-    return Plan(made.cases, trials, made.duration_s, made.changes, made.notes, checked, made)
+    planned = planning.plan(checked, _seed(checked), sites_of_files(checked))
+    trials = sum(1 for _ in planned.trials)
+    return Plan(planned.cases, trials, planned.duration_s, planned.changes, planned.notes, checked, planned)
 
 
 def run(
@@ -184,8 +184,8 @@ async def _run(checked: Checked, results: Path, heard: OnEvent, *, wait: bool) -
         return Path((await kind.plan(checked).run(places, heard, waits=wait).start()).path)
     from linewatt.engine.campaign import CampaignRun
 
-    made = planning.plan(checked, _seed(checked))
-    return Path((await CampaignRun(checked, made, places, heard, waits=wait).start()).path)
+    planned = planning.plan(checked, _seed(checked))
+    return Path((await CampaignRun(checked, planned, places, heard, waits=wait).start()).path)
 
 
 def _seed(checked: Checked) -> int:

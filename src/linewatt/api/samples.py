@@ -33,8 +33,8 @@ class Samples:
         relation = (connection or duckdb.connect(":memory:")).read_parquet(
             read, filename=True, union_by_name=True
         )
-        own = [one.name for one in columns() if one.name != "trial"]
-        return relation.select(", ".join((*own, _TRIAL)))
+        column_names = [column.name for column in columns() if column.name != "trial"]
+        return relation.select(", ".join((*column_names, _TRIAL)))
 
     def arrow(self) -> Any:
         """A ``pyarrow.Table``. Raises LinewattError where pyarrow is not installed."""
@@ -48,8 +48,8 @@ class Samples:
 
     def numpy(self) -> dict[str, Any]:
         """Column → array; a missing value is masked."""
-        found: dict[str, Any] = self.duckdb().fetchnumpy()
-        return found
+        arrays: dict[str, Any] = self.duckdb().fetchnumpy()
+        return arrays
 
 
 def _needed(package: str, what: str) -> None:

@@ -261,8 +261,8 @@ class Campaign:
     def fewest_trials(self, case: Case) -> int:
         """How often it does at least: a search of a rate may end with its first trial."""
         if self.instance_search is not None and case.search == "instances":
-            own = self.instance_search
-            return (min(own.most, _LEAST_COUNTS) if own.named else 1) * self.trials
+            search = self.instance_search
+            return (min(search.most, _LEAST_COUNTS) if search.named else 1) * self.trials
         return 1 if case.search else self.min_trials or self.trials
 
     @property

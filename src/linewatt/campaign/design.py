@@ -37,11 +37,11 @@ def settings(factors: Factors, design: Design) -> tuple[Setting, ...]:
     Without factors there is one setting, the empty one. Raises InvalidInput where there is no such design:
     a factor without levels, more than MAX_SETTINGS settings, a fraction with more than two levels.
     """
-    levels = {name: tuple(dict.fromkeys(given)) for name, given in factors.items()}
-    for name, given in levels.items():
-        if not given:
+    levels = {name: tuple(dict.fromkeys(factor_levels)) for name, factor_levels in factors.items()}
+    for name, factor_levels in levels.items():
+        if not factor_levels:
             raise InvalidInput(f"{name}: has no levels; name at least two, the base first")
-    counts = [len(given) for given in levels.values()]
+    counts = [len(factor_levels) for factor_levels in levels.values()]
     rows = {"one-at-a-time": _one_at_a_time, "full": _full, "fractional": _fractional}[design](
         counts, tuple(levels)
     )
@@ -99,7 +99,7 @@ def _fraction(count: int) -> _Rows:
     matrix = fracfact_by_res(count, {3: 3, 5: 5}.get(count, 4))
     # signs of columns are free: chosen so that the first row, and so the fraction, has the base
     first = matrix[0]
-    return [tuple(int(one != base) for one, base in zip(row, first, strict=True)) for row in matrix]
+    return [tuple(int(sign != base) for sign, base in zip(row, first, strict=True)) for row in matrix]
 
 
 def _check_size(count: int, what: str, instead: str) -> None:
@@ -117,9 +117,9 @@ def aliases(chosen: Sequence[Setting]) -> tuple[tuple[Effect, ...], ...]:
     seen: dict[int, list[Effect]] = {}
     for name, column in columns.items():
         seen.setdefault(column, []).append((name,))
-    for (one, first), (other, second) in combinations(columns.items(), 2):
+    for (first_name, first), (second_name, second) in combinations(columns.items(), 2):
         # of ±1 columns that start alike, the product is the exclusive or, up to sign
-        seen.setdefault(first ^ second, []).append((one, other))
+        seen.setdefault(first ^ second, []).append((first_name, second_name))
     return tuple(tuple(effects) for column, effects in seen.items() if column and len(effects) > 1)
 
 
@@ -138,21 +138,23 @@ def words(factors: Factors, design: Design) -> tuple[str, ...]:
     if not factors:
         return ()
     counts = [len(dict.fromkeys(levels)) for levels in factors.values()]
-    every = math.prod(counts)
+    combination_count = math.prod(counts)
     if design == "one-at-a-time":
         count = 1 + sum(counts) - len(counts)
         return (f"One factor at a time: {count} settings. How factors act together is not seen.",)
     chosen = settings(factors, design) if design == "fractional" else ()
-    if design == "full" or len(chosen) == every:
-        return (f"Every combination: {every} settings, so that factors acting together are seen.",)
-    return tuple(_fraction_words(chosen, every))
+    if design == "full" or len(chosen) == combination_count:
+        return (
+            f"Every combination: {combination_count} settings, so that factors acting together are seen.",
+        )
+    return tuple(_fraction_words(chosen, combination_count))
 
 
-def _fraction_words(chosen: Sequence[Setting], every: int) -> Iterator[str]:
+def _fraction_words(chosen: Sequence[Setting], combination_count: int) -> Iterator[str]:
     groups = aliases(chosen)
     mixed = [group for group in groups if len(group[0]) == 1]
     resolution = "III" if mixed else "IV" if groups else "V or more"
-    yield f"Fraction of resolution {resolution}: {len(chosen)} of {every} settings."
+    yield f"Fraction of resolution {resolution}: {len(chosen)} of {combination_count} settings."
     if not mixed:
         yield "No main effect is mixed up with factors that act together in twos."
     for group in groups[:MOST_WORDS]:

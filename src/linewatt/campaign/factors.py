@@ -50,16 +50,16 @@ def check(name: str, text: str) -> str:
         return _one_of(name, text, (PINNED, *POLICIES))
     if name == ZEROCOPY:
         return _one_of(name, text, ("on", "off"))
-    if own := of_prefix(name):
-        return own[0].option(own[1], text)
+    if load_option := of_prefix(name):
+        return load_option[0].option(load_option[1], text)
     if load := load_of_factor(name):
         return planning_of(load).check_factor(name, text)
     return factor_named(name).check(text)
 
 
-def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
-    if text not in known:
-        raise InvalidInput(f"{name} must be one of {', '.join(known)}; {suggest(text, known)}")
+def _one_of(name: str, text: str, choices: tuple[str, ...]) -> str:
+    if text not in choices:
+        raise InvalidInput(f"{name} must be one of {', '.join(choices)}; {suggest(text, choices)}")
     return text
 
 
@@ -74,8 +74,10 @@ def shown(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None
     level = dict(at_host(setting, spec.name, server)).get(online.NAME, online.ALL)
     if level == online.ALL:
         return spec
-    left = parse_cpulist(level)
-    return replace(spec, cpus=left if spec.cpus is None else tuple(cpu for cpu in spec.cpus if cpu in left))
+    online_cpus = parse_cpulist(level)
+    return replace(
+        spec, cpus=online_cpus if spec.cpus is None else tuple(cpu for cpu in spec.cpus if cpu in online_cpus)
+    )
 
 
 def at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -> Setting:
@@ -83,7 +85,9 @@ def at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -
 
     What its clients can do is to stay the same; ``server``: the host of a server that linewatt starts.
     """
-    return tuple(one for one in setting if one[0] != online.NAME or server in (None, host))
+    return tuple(
+        factor_level for factor_level in setting if factor_level[0] != online.NAME or server in (None, host)
+    )
 
 
 def is_of_clients_too(case: Case, name: str) -> bool:
@@ -114,8 +118,8 @@ def impossible(case: Case, name: str, level: str) -> str | None:
     frame = frame_bytes(case.test)
     if name == "mtu" and frame is not None and case.test != FULL and frame > ETHERNET_BYTES + int(level):
         return f"its packets have {frame - ETHERNET_BYTES} bytes"
-    own = of_prefix(name)
-    return own[0].without_option(own[1], case.test) if own else None
+    load_option = of_prefix(name)
+    return load_option[0].without_option(load_option[1], case.test) if load_option else None
 
 
 def applied(case: Case, setting: Setting) -> Case:
@@ -141,4 +145,4 @@ def changes(
 
 def load_options(case: Case) -> tuple[tuple[str, str], ...]:
     """The options of the load that a case's factors name."""
-    return tuple((own[1], level) for name, level in case.factors if (own := of_prefix(name)))
+    return tuple((load_option[1], level) for name, level in case.factors if (load_option := of_prefix(name)))

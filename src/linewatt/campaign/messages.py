@@ -105,18 +105,18 @@ def problem(locate: Locate, path: KeyPath, message: str) -> Problem:
     return Problem(place, f"{shown}: {message}" if shown else message)
 
 
-def suggest(wrong: str, known: Iterable[str]) -> str:
+def suggest(wrong: str, choices: Iterable[str]) -> str:
     """``did you mean x?``, or the list of what is known when nothing is near."""
-    names = sorted(known)
+    names = sorted(choices)
     near = difflib.get_close_matches(wrong, names, n=1)
     meant = near or [name for name in names if name == _MEANT.get(wrong.lower())]
     return f"did you mean {meant[0]}?" if meant else f"known here: {', '.join(names) or 'none'}"
 
 
 def _problems(
-    found: list[ErrorDetails], model: type[BaseModel], value: Any, at: KeyPath, locate: Locate
+    errors: list[ErrorDetails], model: type[BaseModel], value: Any, at: KeyPath, locate: Locate
 ) -> Iterator[Problem]:
-    for error in found:
+    for error in errors:
         kind = error["type"]
         if kind == "too_short" and error["input"]:
             continue  # its items are wrong, and each is reported itself
@@ -137,10 +137,10 @@ def _problems(
             yield problem(locate, (*at, *path), AboutKey(message) if leaf == "[key]" else message)
 
 
-def _not_a_list(given: str, choices: Sequence[str]) -> str:
-    """What is expected in place of the text ``given``, with an example that would be accepted; ``choices``
+def _not_a_list(text: str, choices: Sequence[str]) -> str:
+    """What is expected in place of the text ``text``, with an example that would be accepted; ``choices``
     are all that the list may hold, none where they are not known."""
-    example = show_value(given).strip("'") if given in choices or not choices else ", ".join(choices)
+    example = show_value(text).strip("'") if text in choices or not choices else ", ".join(choices)
     return f"must be a list such as [{example}]"
 
 
@@ -179,8 +179,8 @@ def _message(error: ErrorDetails) -> str:
     if kind == "union_tag_not_found":
         return f"must be a mapping with the key {context['discriminator']}"
     if kind == "union_tag_invalid":
-        known = context["expected_tags"].replace("'", "")
-        return f"has no {context['discriminator']} {context['tag']!r}; known here: {known}"
+        expected_tags = context["expected_tags"].replace("'", "")
+        return f"has no {context['discriminator']} {context['tag']!r}; known here: {expected_tags}"
     if kind in ("too_short", "string_too_short"):
         return f"must not be empty; give at least {context['min_length']}"
     if kind == "too_long":
@@ -215,17 +215,17 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def _models(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[type[BaseModel]]:
     """The models that may stand at ``loc``: follows field names, and names of models in a union."""
-    here = [model]
+    models = [model]
     for part in loc:
-        named = [candidate for candidate in here if candidate.__name__ == part]
-        inside = [fields[str(part)] for candidate in here if part in (fields := _fields(candidate))]
+        named = [candidate for candidate in models if candidate.__name__ == part]
+        inside = [fields[str(part)] for candidate in models if part in (fields := _fields(candidate))]
         if named:
-            here = named
+            models = named
         elif inside:
-            here = [found for field in inside for found in _models_in(field.annotation)]
+            models = [model for field in inside for model in _models_in(field.annotation)]
         elif part == "mapping":
-            here = [candidate for candidate in here if candidate.__name__ == "HostEntry"]
-    return here
+            models = [candidate for candidate in models if candidate.__name__ == "HostEntry"]
+    return models
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

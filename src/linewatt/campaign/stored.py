@@ -45,7 +45,7 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
         **last,
         "hosts": {name: spec.as_document() for name, spec in campaign.hosts.items()},
         "power": {
-            host: {name: _source(one) for name, one in sources.items()}
+            host: {name: _source(source) for name, source in sources.items()}
             for host, sources in campaign.power.items()
         },
         "sensors": {name: cfg.model_dump(mode="json") for name, cfg in campaign.sensors.items()},
@@ -120,15 +120,15 @@ def _first(error: Exception) -> str:
     """The first thing that is wrong, in one line."""
     if not isinstance(error, ValidationError):
         return f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
-    found = error.errors(include_url=False)
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    where = ".".join(str(part) for part in found[0]["loc"])
-    return one_line(f"{where}: {found[0]['msg']}, got {show_value(found[0]['input'])}{more}")
+    errors = error.errors(include_url=False)
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    where = ".".join(str(part) for part in errors[0]["loc"])
+    return one_line(f"{where}: {errors[0]['msg']}, got {show_value(errors[0]['input'])}{more}")
 
 
-def _source(one: PowerSource) -> dict[str, Any]:
-    values = {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}
-    return values | stored_values(one.feature_values)
+def _source(power_source: PowerSource) -> dict[str, Any]:
+    values = {"driver": power_source.driver, **power_source.cfg.model_dump(mode="json", exclude_unset=True)}
+    return values | stored_values(power_source.feature_values)
 
 
 def _sources(stored: dict[str, dict[str, Any]]) -> dict[str, PowerSource]:

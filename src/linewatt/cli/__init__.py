@@ -46,8 +46,8 @@ _KINDS = {
 """what a library says of a value, and how it is said here"""
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(shows_version: bool) -> None:
+    if shows_version:
         put(f"linewatt {__version__}")
         raise typer.Exit
 
@@ -113,8 +113,8 @@ def whole() -> typer.Typer:
 @cache
 def _parser() -> Callable[..., Any]:
     """What reads a command line: made of the commands' functions, and kept for the next one of a process."""
-    made: Callable[..., Any] = typer.main.get_command(app)
-    return made
+    command: Callable[..., Any] = typer.main.get_command(app)
+    return command
 
 
 def _prepare_for(arguments: list[str]) -> None:
@@ -207,8 +207,8 @@ def _wrong_use(error: typer.TyperException) -> str:
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     if context is not None and text == context.get_help():
         return text
-    for parsed, wanted in _KINDS.items():
-        text = text.replace(parsed, wanted)
+    for parsed, replacement in _KINDS.items():
+        text = text.replace(parsed, replacement)
     command = "linewatt" if context is None else context.command_path
     return f"linewatt: {one_line(text.rstrip('.'))}; see {command} -h"
 

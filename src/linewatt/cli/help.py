@@ -39,7 +39,7 @@ def grouped(group: Any) -> Iterator[tuple[str, list[Any]]]:
         panels.sort(key=lambda command: _place(command.name, names))
         if panels:
             yield title, panels
-    others = [one for one in commands.values() if one.rich_help_panel not in GROUPS]
+    others = [command for command in commands.values() if command.rich_help_panel not in GROUPS]
     if others:
         yield "Commands", others
 
@@ -86,4 +86,4 @@ class Group(TyperGroup):
         width = max(map(len, self.commands), default=0)
         for title, commands in grouped(self):
             with formatter.section(title):
-                formatter.write_dl([(f"{one.name:<{width}}", summary(one)) for one in commands])
+                formatter.write_dl([(f"{command.name:<{width}}", summary(command)) for command in commands])

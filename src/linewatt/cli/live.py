@@ -91,9 +91,9 @@ class Seen:
                     title, f"{title} ({describe(trial.case)}, trial {trial.repetition}): {flag.evidence}"
                 )
 
-    def _add(self, what: str, said: str) -> None:
+    def _add(self, what: str, sentence: str) -> None:
         self.findings.pop(what, None)
-        self.findings[what] = said
+        self.findings[what] = sentence
         for older in list(self.findings)[:-MOST_FINDINGS]:
             del self.findings[older]
 
@@ -106,7 +106,7 @@ class Seen:
         if self._started is None or not self._started.trials:
             return None
         parts = (
-            min(1.0, (at_s - began_s) / max(1e-9, one.load_s)) for began_s, one in self._running.values()
+            min(1.0, (at_s - began_s) / max(1e-9, event.load_s)) for began_s, event in self._running.values()
         )
         return min(1.0, (self._stored + sum(parts)) / self._started.trials)
 
@@ -117,10 +117,12 @@ class Seen:
             words.append(f"{format_seconds(self._now[1].elapsed_s)} run")
         elif self._started is not None and self._started.trials:
             words.append(f"{self._stored} of {self._started.trials} trials")
-        left = self.left_s(at_s)
-        if left is not None:
+        remaining_s = self.left_s(at_s)
+        if remaining_s is not None:
             bound = "at most " if self._started is not None and self._started.at_most else ""
-            words.append(f"{bound}{f'{left:.0f} s' if left < 60 else format_seconds(left)} left")
+            words.append(
+                f"{bound}{f'{remaining_s:.0f} s' if remaining_s < 60 else format_seconds(remaining_s)} left"
+            )
         return ", ".join(words)
 
     def left_s(self, at_s: float) -> float | None:
@@ -135,7 +137,7 @@ class Seen:
         """Which case runs, or what else happens."""
         if not self._running:
             return self._phase
-        first, *others = (one for _, one in self._running.values())
+        first, *others = (event for _, event in self._running.values())
         more = f" and {len(others)} more" if others else ""
         return f"{describe(first.case)}, trial {first.repetition}{more}"
 
@@ -151,20 +153,20 @@ class Seen:
         return ", ".join([*rate, *users, *_watts(event.watts)])
 
 
-def _watts(every: Sequence[events.Watts]) -> Iterable[str]:
+def _watts(host_watts: Sequence[events.Watts]) -> Iterable[str]:
     """``h1 229 W sim``; of many hosts the sum of those whose watts are alike, and how many they are.
 
     Of several scopes each says its own: AC in holds the losses that DC out does not.
     """
     alike: dict[object, list[events.Watts]] = {}
-    for one in every:
-        what = (one.scope, one.provenance) if len(every) > MOST_HOSTS else one.host
-        alike.setdefault(what, []).append(one)
-    scopes = {one.scope for one in every}
+    for watts in host_watts:
+        what = (watts.scope, watts.provenance) if len(host_watts) > MOST_HOSTS else watts.host
+        alike.setdefault(what, []).append(watts)
+    scopes = {watts.scope for watts in host_watts}
     for group in alike.values():
         first = group[0]
         whose = first.host if len(group) == 1 else f"{len(group)} hosts"
-        words = [f"{whose} {sum(one.power_w for one in group):,.0f} W", mark(first.provenance)]
+        words = [f"{whose} {sum(watts.power_w for watts in group):,.0f} W", mark(first.provenance)]
         words += [SCOPE_WORDS.get(first.scope, first.scope)] if len(scopes) > 1 else []
         yield " ".join(filter(None, words))
 
@@ -221,7 +223,7 @@ class LiveProgress(PlainProgress):
         seen = self.seen
         done = seen.done(at_s)
         lines = [line for line in (seen.what(), seen.now(at_s)) if line]
-        warnings = [f"! {said}" for said in seen.findings.values()]
+        warnings = [f"! {finding}" for finding in seen.findings.values()]
         parts: list[RenderableType] = [
             Text(one_line(line), no_wrap=True, overflow="ellipsis") for line in lines
         ]

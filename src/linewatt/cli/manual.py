@@ -40,13 +40,13 @@ ENVIRONMENT = {
 def write(prefix: Path) -> list[Path]:
     """Write each file below a prefix, where man and shells look for it. Raises InvalidInput."""
     can_be_made("--prefix", prefix)
-    made = []
+    paths = []
     for name, text in pages().items():
         path = prefix / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        made.append(path)
-    return made
+        paths.append(path)
+    return paths
 
 
 def pages() -> dict[str, str]:
@@ -74,8 +74,8 @@ def _page(program: Any) -> Iterator[str]:
     yield from (".SH DESCRIPTION", _text(program.help))
     for title, commands in grouped(program):
         yield f".SH {title.upper()}"
-        for one in commands:
-            yield from _command(one, f"linewatt {one.name}")
+        for command in commands:
+            yield from _command(command, f"linewatt {command.name}")
     for title, words in (("EXIT STATUS", STATUS), ("ENVIRONMENT", ENVIRONMENT)):
         yield f".SH {title}"
         for word, meaning in words.items():
@@ -87,8 +87,8 @@ def _command(command: Any, name: str) -> Iterator[str]:
     inner = getattr(command, "commands", None)
     if inner is not None:
         yield from (f'.SS "{_text(name)}"', _text(summary(command)))
-        for one in inner.values():
-            yield from _command(one, f"{name} {one.name}")
+        for subcommand in inner.values():
+            yield from _command(subcommand, f"{name} {subcommand.name}")
         return
     context = command.context_class(command, info_name=name)
     lines_by_kind = records(command, context)
@@ -108,13 +108,13 @@ def _text(text: str) -> str:
 
 def main() -> None:
     """Write them, and say which files they are."""
-    asked = argparse.ArgumentParser(prog="python -m linewatt.cli.manual", description=__doc__)
-    here = "the environment that linewatt runs in"
-    asked.add_argument(
-        "--prefix", type=Path, default=Path(sys.prefix), metavar="DIR", help=f"default: {here}"
+    parser = argparse.ArgumentParser(prog="python -m linewatt.cli.manual", description=__doc__)
+    default_words = "the environment that linewatt runs in"
+    parser.add_argument(
+        "--prefix", type=Path, default=Path(sys.prefix), metavar="DIR", help=f"default: {default_words}"
     )
     try:
-        for path in write(asked.parse_args().prefix):
+        for path in write(parser.parse_args().prefix):
             put(str(path))
     except LinewattError as error:
         say(f"linewatt: {error}")

@@ -67,8 +67,8 @@ def console(**options: Any) -> Console:
         ) -> Iterable[Segment]:
             if isinstance(renderable, Text):
                 renderable = _unbroken(renderable, self, (options or self.options).max_width)
-            for one in super().render(renderable, options):
-                yield one if one.control else Segment(shown(one.text), one.style)
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(shown(segment.text), segment.style)
 
     return Escaping(markup=False, emoji=False, highlight=False, **options)
 
@@ -103,8 +103,8 @@ def results_near(results: Path, *, samples: bool = False) -> Path:
     from linewatt.store.remote import mirrored
 
     mirror = mirrored(results, samples=samples)
-    for one in mirror.damaged:
-        say(one_line(f"left out: {one.id}: {one.reason}"))
+    for damaged in mirror.damaged:
+        say(one_line(f"left out: {damaged.id}: {damaged.reason}"))
     return mirror.root
 
 

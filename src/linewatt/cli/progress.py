@@ -88,10 +88,10 @@ def soaking(event: events.Soaking) -> str:
 
 def soak_ended(event: events.SoakEnded) -> str:
     """How a soak ended, and what to do next."""
-    left = ""
+    remainder = ""
     if event.remaining_s:
-        left = f", {format_seconds(event.remaining_s)} not run (linewatt resume {event.id})"
-    return f"{event.id}: {format_seconds(event.elapsed_s)} run{left}; results in {event.path}"
+        remainder = f", {format_seconds(event.remaining_s)} not run (linewatt resume {event.id})"
+    return f"{event.id}: {format_seconds(event.elapsed_s)} run{remainder}; results in {event.path}"
 
 
 class JsonProgress(PlainProgress):

@@ -37,10 +37,10 @@ class Beside:
         """nothing is left that a load needs"""
         self._all_there.set()
 
-    def begin(self, needed: Iterable[Step], wanted: Iterable[Step] = ()) -> None:
+    def begin(self, needed: Iterable[Step], steps: Iterable[Step] = ()) -> None:
         """Go through what the first load needs, and then through what is wanted only when all are over."""
         self._needed.extend(needed)
-        self._wanted.extend(wanted)
+        self._wanted.extend(steps)
         self._all_there.clear()
         self._going = asyncio.create_task(self._go_on())
 

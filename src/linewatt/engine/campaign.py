@@ -105,10 +105,12 @@ class CampaignRun(Run[events.Ended]):
     def _set_apart(self, changes: Sequence[Change]) -> None:
         from linewatt.engine.networks.port_routes import said
 
-        lines, known = said(changes), self._plan
+        lines, current_plan = said(changes), self._plan
         for line in lines:
             self._tell(line)
-        self._plan = replace(known, changes=(*known.changes, *changes), places=(*known.places, *lines))
+        self._plan = replace(
+            current_plan, changes=(*current_plan.changes, *changes), places=(*current_plan.places, *lines)
+        )
 
     def _planned(self) -> Mapping[str, Any]:
         return {
@@ -165,13 +167,20 @@ class CampaignRun(Run[events.Ended]):
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)
                 if round_.trials:
-                    rest = rounds[position + 1 :]
-                    following = next((one for later in rest if (one := remaining.round(later)).trials), None)
+                    later_rounds = rounds[position + 1 :]
+                    following = next(
+                        (
+                            next_round
+                            for later in later_rounds
+                            if (next_round := remaining.round(later)).trials
+                        ),
+                        None,
+                    )
                     if following is not None and remaining.follows(following, round_):
                         following = None
-                    left = min(len(rounds) - position, remaining.to_run)
+                    remaining_rounds = min(len(rounds) - position, remaining.to_run)
                     to_come = partial(_to_come, remaining, rounds[position:])
-                    await self._round(runner, stage, round_, following, left, to_come)
+                    await self._round(runner, stage, round_, following, remaining_rounds, to_come)
             await completed(runner.close())
             await stage.end(self._gone)
         finally:
@@ -227,20 +236,22 @@ class CampaignRun(Run[events.Ended]):
         from linewatt.engine.rederive.run import settle
 
         try:
-            made = await asyncio.get_running_loop().run_in_executor(None, settle, path)
+            settled_trials = await asyncio.get_running_loop().run_in_executor(None, settle, path)
         except LinewattError as error:
             self._say(events.Warned(f"power of a first load is not made: {error}; rederive --write does it"))
             return
-        if made:
-            self._tell(f"power made again in {_trials(made)}: later loads show its meter quick enough")
+        if settled_trials:
+            self._tell(
+                f"power made again in {_trials(settled_trials)}: later loads show its meter quick enough"
+            )
 
     async def _opened(self, stage: Stage, first: Round) -> None:
         """What all rounds have in common, made. Raises what ``stage.open`` does."""
-        for left in reversed(range(READY_ATTEMPTS)):
+        for retries_remaining in reversed(range(READY_ATTEMPTS)):
             try:
                 await stage.open(first)
             except (ChangeError, HostError):
-                if not left or not await self._mended() or self._gone:
+                if not retries_remaining or not await self._mended() or self._gone:
                     raise
             else:
                 return
@@ -252,18 +263,21 @@ class CampaignRun(Run[events.Ended]):
 
         Raises HostError.
         """
-        for left in reversed(range(READY_ATTEMPTS)):
+        for retries_remaining in reversed(range(READY_ATTEMPTS)):
             possible = self._possible(round_.trials)
             if not possible:
                 break
             try:
                 await stage.ready(replace(round_, trials=tuple(possible)), to_come)
             except (ChangeError, HostError) as error:
-                if left and await self._mended():
+                if retries_remaining and await self._mended():
                     continue
                 if len(possible) > 1:  # what is wrong on the hosts of one is no harm to the others
                     half = len(possible) // 2
-                    parts = [replace(round_, trials=tuple(own)) for own in (possible[:half], possible[half:])]
+                    parts = [
+                        replace(round_, trials=tuple(half_trials))
+                        for half_trials in (possible[:half], possible[half:])
+                    ]
                     ready = [await self._made_ready(runner, stage, part, to_come) for part in parts]
                     return [trial for trials in ready for trial in trials]
                 if isinstance(error, HostError):
@@ -281,11 +295,11 @@ class CampaignRun(Run[events.Ended]):
         Raises ``error`` where there are none.
         """
         self._given_up.add(frozenset(case.hosts))
-        if not any(self._possible(one.trials) for one in self._plan.rounds):
+        if not any(self._possible(round_.trials) for round_ in self._plan.rounds):
             raise error
         names = " and ".join(sorted(case.hosts))
-        left = "not run" if self._campaign.is_passing else _FOR_RESUME
-        self._say(events.Warned(f"{error}; trials of {names} are {left}"))
+        outcome = "not run" if self._campaign.is_passing else _FOR_RESUME
+        self._say(events.Warned(f"{error}; trials of {names} are {outcome}"))
 
     async def _mended(self) -> bool:
         """Whether something was away, a host or a sensor, and is there again or known to be gone."""
@@ -342,8 +356,10 @@ class CampaignRun(Run[events.Ended]):
     def _left(self) -> str:
         """What becomes of the trials of a host that is gone: a result without any is not kept, and one whose
         hosts go with its command is not resumed."""
-        kept = self._path is not None and any(read.trial_dirs(self._path)) and not self._campaign.is_passing
-        return f"its trials are {_FOR_RESUME if kept else 'not run'}"
+        is_resumable = (
+            self._path is not None and any(read.trial_dirs(self._path)) and not self._campaign.is_passing
+        )
+        return f"its trials are {_FOR_RESUME if is_resumable else 'not run'}"
 
 
 def _trials(numbers: Sequence[int]) -> str:
@@ -378,5 +394,8 @@ def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTria
 def _ports(trials: Sequence[PlannedTrial]) -> set[tuple[str, int]]:
     """Where servers of these trials listen; rounds that were left out may leave two on the same ports."""
     return {
-        (pair.case.server, one.port) for trial in trials for pair in trial.pairs for one in pair.instances
+        (pair.case.server, instance.port)
+        for trial in trials
+        for pair in trial.pairs
+        for instance in pair.instances
     }

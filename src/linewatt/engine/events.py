@@ -194,7 +194,11 @@ def schema() -> Schema:
 
 
 def _schema(event: type) -> Schema:
-    own = of_class(event, sometimes=OF_SOME)
-    keys = {"schema_version": version(SCHEMA_VERSION), "event": {"const": _kind(event)}, **keys_of(own)}
-    shared = {"$defs": own["$defs"]} if "$defs" in own else {}
-    return {**record(keys, own.get("description", "")), **shared}
+    class_schema = of_class(event, sometimes=OF_SOME)
+    keys = {
+        "schema_version": version(SCHEMA_VERSION),
+        "event": {"const": _kind(event)},
+        **keys_of(class_schema),
+    }
+    shared = {"$defs": class_schema["$defs"]} if "$defs" in class_schema else {}
+    return {**record(keys, class_schema.get("description", "")), **shared}

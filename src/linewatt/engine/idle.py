@@ -52,17 +52,17 @@ async def measure(
     seconds: float,
     settings: Mapping[str, Setting],
     powered: Collection[str],
-    known: Mapping[str, Meters] = MappingProxyType({}),
+    meters_by_host: Mapping[str, Meters] = MappingProxyType({}),
     server: str | None = None,
 ) -> list[Measured]:
     """Wait until hosts are quiet, then ``seconds``, and say what they did. Raises HostError, WaitTimeout.
 
-    ``settings`` are those of each host; ``powered`` hosts have a source of power, ``known`` is what is known
-    of these by host; ``server`` as for :func:`linewatt.campaign.factors.at_host`. The window begins when
-    every source has been read: a gauge covers nothing before that.
+    ``settings`` are those of each host; ``powered`` hosts have a source of power, ``meters_by_host`` is what
+    is known of these by host; ``server`` as for :func:`linewatt.campaign.factors.at_host`. The window begins
+    when every source has been read: a gauge covers nothing before that.
     """
     async with session.beside.still():  # this machine may be one of them
-        return await _measure(session, seconds, settings, powered, known, server)
+        return await _measure(session, seconds, settings, powered, meters_by_host, server)
 
 
 async def _measure(
@@ -70,7 +70,7 @@ async def _measure(
     seconds: float,
     settings: Mapping[str, Setting],
     powered: Collection[str],
-    known: Mapping[str, Meters],
+    meters_by_host: Mapping[str, Meters],
     server: str | None,
 ) -> list[Measured]:
     names = list(settings)
@@ -78,14 +78,20 @@ async def _measure(
     meters = [feed for feed in feeds if not feed.essential]
     await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
     specs = [shown(session.specs[name], setting, server) for name, setting in settings.items()]
-    waits = (_settle(session, one, seconds, one.name in powered, known.get(one.name, {})) for one in specs)
+    waits = (
+        _settle(session, spec, seconds, spec.name in powered, meters_by_host.get(spec.name, {}))
+        for spec in specs
+    )
     looks = dict(zip(names, await asyncio.gather(*waits), strict=True))
     window = Window(now_s(), now_s() + seconds)
     await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
     by_setting: dict[Setting, list[HostSpec]] = {}
     for spec in specs:
         by_setting.setdefault(settings[spec.name], []).append(spec)
-    return [_measured(session, setting, own, window, looks, known) for setting, own in by_setting.items()]
+    return [
+        _measured(session, setting, setting_specs, window, looks, meters_by_host)
+        for setting, setting_specs in by_setting.items()
+    ]
 
 
 def _measured(
@@ -94,25 +100,27 @@ def _measured(
     specs: Iterable[HostSpec],
     window: Window,
     looks: Mapping[str, Look | None],
-    known: Mapping[str, Meters],
+    meters_by_host: Mapping[str, Meters],
 ) -> Measured:
     hosts: dict[str, IdleHost] = {}
     raw: dict[str, str] = {}
-    every: dict[str, list[Reading]] = {}
+    readings_by_host: dict[str, list[Reading]] = {}
     for spec in specs:
         name, look = spec.name, looks[spec.name]
         readings = _readings(session, name, look.window.start_s if look else window.start_s, window.end_s)
-        hosts[name] = host_values(spec, readings, window, look, known.get(name, {}))
-        raw |= {f"{name}/{one.source}.jsonl": one.raw() for one in readings}
-        every[name] = readings
-    raw[kept.NAME] = kept.idle_text(every, {name: known.get(name, {}) for name in every})
+        hosts[name] = host_values(spec, readings, window, look, meters_by_host.get(name, {}))
+        raw |= {f"{name}/{reading.source}.jsonl": reading.raw() for reading in readings}
+        readings_by_host[name] = readings
+    raw[kept.NAME] = kept.idle_text(
+        readings_by_host, {name: meters_by_host.get(name, {}) for name in readings_by_host}
+    )
     times = Times(start_s=window.start_s, end_s=window.end_s)
-    found = Idle(schema_version=SCHEMA_VERSION, window=times, hosts=hosts)
-    return Measured(setting, found.model_copy(update={"setting": dict(setting)} if setting else {}), raw)
+    idle = Idle(schema_version=SCHEMA_VERSION, window=times, hosts=hosts)
+    return Measured(setting, idle.model_copy(update={"setting": dict(setting)} if setting else {}), raw)
 
 
 async def _settle(
-    session: Session, spec: HostSpec, idle_s: float, powered: bool, known: Meters
+    session: Session, spec: HostSpec, idle_s: float, powered: bool, meters: Meters
 ) -> Look | None:
     """Wait until a host is quiet, or its time for that is over; the last look at it, if there could be one.
 
@@ -124,15 +132,15 @@ async def _settle(
         live = [feed for feed in session.feeds[name] if _is_live(feed)]
         if not live:
             return None
-        needed = needed_s((feed.updates_s for feed in session.feeds[name]), known)
-        given = settling(idle_s, powered=powered, needed_s=needed)
+        needed = needed_s((feed.updates_s for feed in session.feeds[name]), meters)
+        settle_limits = settling(idle_s, powered=powered, needed_s=needed)
         end_s = min(feed.latest_s for feed in live)
-        if end_s - given.look_s >= began_s:
-            needed = needed if powered else given.look_s
-            look = Look(start_s=end_s - given.look_s, end_s=end_s, needed_s=needed)
+        if end_s - settle_limits.look_s >= began_s:
+            needed = needed if powered else settle_limits.look_s
+            look = Look(start_s=end_s - settle_limits.look_s, end_s=end_s, needed_s=needed)
             readings = _readings(session, name, look.window.start_s, end_s)
             moves = moving(spec, readings, look.window, cores)
-            if moves is None or end_s - began_s >= given.limit_s:
+            if moves is None or end_s - began_s >= settle_limits.limit_s:
                 return look
         newest_s = max(feed.latest_s for feed in live)
         await asyncio.gather(
@@ -171,48 +179,48 @@ class IdleBook:
 
     def lacking(self, hosts: Collection[str], setting: Setting) -> set[str]:
         """Those of ``hosts`` that have no idle window with this setting."""
-        return set(hosts) - {name for one in self._of(setting) for name in one.hosts}
+        return set(hosts) - {name for window in self._of(setting) for name in window.hosts}
 
     def cores(self, setting: Setting, hosts: Iterable[str]) -> dict[str, float | None]:
         """Host → cores that were busy idle with this setting."""
-        own = self._of(setting)
-        return {name: idle_cores(own, name) for name in hosts if _is_in(own, name)}
+        windows = self._of(setting)
+        return {name: idle_cores(windows, name) for name in hosts if _is_in(windows, name)}
 
     def power(self, setting: Setting, hosts: Iterable[str]) -> dict[str, IdlePower]:
         """Host → power of its sources idle with this setting, as far as it is known by now."""
-        own = self._of(setting)
+        windows = self._of(setting)
         return {
-            name: {key: one.power_w for key, one in idle_of(own, name).items()}
+            name: {key: idle_power.power_w for key, idle_power in idle_of(windows, name).items()}
             for name in hosts
-            if _is_in(own, name)
+            if _is_in(windows, name)
         }
 
     def before(self, setting: Setting, host: str) -> IdleHost | None:
         """What a host did in its first idle window with this setting, when no trial of it had run."""
-        return next((one.hosts[host] for one in self._of(setting) if host in one.hosts), None)
+        return next((window.hosts[host] for window in self._of(setting) if host in window.hosts), None)
 
     def drifted(self, setting: Setting, hosts: Iterable[str]) -> dict[str, str]:
         """Host → how its idle power with this setting differs by more than it should, in words."""
-        own = self._of(setting)
-        found = {name: _drift(own, name) for name in hosts}
-        return {name: what for name, what in found.items() if what is not None}
+        windows = self._of(setting)
+        drifts = {name: _drift(windows, name) for name in hosts}
+        return {name: what for name, what in drifts.items() if what is not None}
 
     def _of(self, setting: Setting) -> list[Idle]:
-        return [one for one in self._windows if dict(one.setting) == dict(setting)]
+        return [window for window in self._windows if dict(window.setting) == dict(setting)]
 
 
 def _is_in(windows: Iterable[Idle], host: str) -> bool:
-    return any(host in one.hosts for one in windows)
+    return any(host in window.hosts for window in windows)
 
 
 def _drift(windows: list[Idle], host: str) -> str | None:
     joined = idle_of(windows, host)
     results = [
         replace(
-            one, idle_w=idle.power_w, idle_uncertainty_w=idle.uncertainty_w, idle_windows_w=idle.windows_w
+            result, idle_w=idle.power_w, idle_uncertainty_w=idle.uncertainty_w, idle_windows_w=idle.windows_w
         )
-        for one in windows[-1].hosts.get(host, IdleHost()).power
-        if (idle := joined.get((one.source, one.channel))) is not None
+        for result in windows[-1].hosts.get(host, IdleHost()).power
+        if (idle := joined.get((result.source, result.channel))) is not None
     ]
     system = power.system(results)
     return system.idle_drift if isinstance(system, power.Total) else None

@@ -72,9 +72,9 @@ class Labels:
             fact = self._campaign.labels[name].fact
             if fact is None:
                 continue
-            value_by_host = {host: _value(known, fact) for host, known in facts.items()}
-            for (other, other_level), before in self._seen.items():
-                if other == name and other_level != level:
+            value_by_host = {host: _value(host_facts, fact) for host, host_facts in facts.items()}
+            for (seen_name, other_level), before in self._seen.items():
+                if seen_name == name and other_level != level:
                     _must_differ(name, fact, (other_level, before), (level, value_by_host))
             self._seen[name, level] = value_by_host
 
@@ -114,22 +114,23 @@ async def _run(label: Label, argv: tuple[str, ...], environment: dict[str, str])
                 process.kill()
             await process.wait()
     if process.returncode != 0:
-        said = " ".join(out.decode(errors="replace").split())[-SAID_CHARACTERS:]
-        raise LabelError(f"{what} ended with status {process.returncode}: {said or 'it said nothing'}")
+        output = " ".join(out.decode(errors="replace").split())[-SAID_CHARACTERS:]
+        raise LabelError(f"{what} ended with status {process.returncode}: {output or 'it said nothing'}")
 
 
-def _value(known: Facts, fact: str) -> Any:
+def _value(facts: Facts, fact: str) -> Any:
     section, _, name = fact.partition(".")
-    return known.get(section, {}).get(name)
+    return facts.get(section, {}).get(name)
 
 
 def _must_differ(
     name: str, fact: str, before: tuple[str, dict[str, Any]], now: tuple[str, dict[str, Any]]
 ) -> None:
-    (other, was), (level, is_now) = before, now
+    (earlier_level, was), (level, is_now) = before, now
     same = [host for host, value in is_now.items() if host in was and was[host] == value]
     if same:
         raise LabelError(
-            f"{same[0]}: {fact} is {is_now[same[0]]!r} with {name}={level} as it was with {name}={other}: it "
+            f"{same[0]}: {fact} is {is_now[same[0]]!r} with {name}={level} as it was with "
+            f"{name}={earlier_level}: it "
             "has not been changed there"
         )

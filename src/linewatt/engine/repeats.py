@@ -36,11 +36,13 @@ class Remaining:
     ) -> None:
         """``hosts`` is what is on record of them: their CPUs bound instances that are searched."""
         self._plan = plan
-        self._case_of = {one.number: one.case for one in plan.trials}
+        self._case_of = {trial.number: trial.case for trial in plan.trials}
         self._stored = {trial.number for trial in stored}
-        self._left = Counter(one.case for one in plan.trials if one.number not in self._stored)
-        self._book = _book(campaign, plan, [one for one in stored if not self._is_step(one.number)])
-        of_searches = [(self._case_of[one.number], one) for one in stored if self._is_step(one.number)]
+        self._left = Counter(trial.case for trial in plan.trials if trial.number not in self._stored)
+        self._book = _book(campaign, plan, [trial for trial in stored if not self._is_step(trial.number)])
+        of_searches = [
+            (self._case_of[trial.number], trial) for trial in stored if self._is_step(trial.number)
+        ]
         self._searches = SearchBook(campaign, plan.cases, of_searches, hosts or {})
         self.total = len(self._stored) + sum(self._left.values())
         """trials that the campaign has, if no case stops before its last"""
@@ -57,8 +59,8 @@ class Remaining:
 
     def round(self, planned: Round) -> Round:
         """A round with those of its trials that are still to run, steps of searches as they have come to."""
-        left = (one for one in planned.trials if one.number not in self._stored)
-        needed = tuple(one for one in left if self._needs(self._case_of[one.number]))
+        pending = (trial for trial in planned.trials if trial.number not in self._stored)
+        needed = tuple(trial for trial in pending if self._needs(self._case_of[trial.number]))
         return self._plan.with_steps(replace(planned, trials=needed), self._step)
 
     def _step(self, planned: PlannedTrial) -> Case:
@@ -67,12 +69,12 @@ class Remaining:
 
     def follows(self, later: Round, earlier: Round) -> bool:
         """Whether a round has steps of searches that those of an earlier one lead to."""
-        before = {self._case_of[one.number] for one in earlier.trials if self._is_step(one.number)}
-        return any(self._case_of[one.number] in before for one in later.trials)
+        before = {self._case_of[trial.number] for trial in earlier.trials if self._is_step(trial.number)}
+        return any(self._case_of[trial.number] in before for trial in later.trials)
 
     def rounds(self) -> list[Round]:
         """The rounds of the plan with what is left of them."""
-        return [left for one in self._plan.rounds if (left := self.round(one)).trials]
+        return [needed_round for planned in self._plan.rounds if (needed_round := self.round(planned)).trials]
 
     def learn(self, trial: Trial) -> None:
         """Take a trial into account that is on disk now."""

@@ -41,10 +41,10 @@ async def cooled(session: Session, idle: Mapping[str, IdleHost | None], limit_s:
     Returns of each that is not, or of which it is not known, what was awaited, in words.
     """
     until_s = now_s() + limit_s
-    found = await asyncio.gather(
-        *(_cooled(session, name, own, until_s, limit_s) for name, own in idle.items())
+    reasons = await asyncio.gather(
+        *(_cooled(session, name, idle_host, until_s, limit_s) for name, idle_host in idle.items())
     )
-    return {name: why for name, why in zip(idle, found, strict=True) if why is not None}
+    return {name: why for name, why in zip(idle, reasons, strict=True) if why is not None}
 
 
 async def _cooled(
@@ -53,27 +53,27 @@ async def _cooled(
     feeds = session.feeds[name]
     if idle is None or not awaited(idle):
         return "it has no idle window with temperatures, fans or watts to compare with"
-    own = [feed for feed in feeds if feed.source in sources_of(idle)]
+    compared_feeds = [feed for feed in feeds if feed.source in sources_of(idle)]
     began_s = now_s()
-    looked_s = began_s + max([LOOK_S, follows_s(idle), *(2 * feed.interval_s for feed in own)])
+    looked_s = began_s + max([LOOK_S, follows_s(idle), *(2 * feed.interval_s for feed in compared_feeds)])
     while True:
-        left = _warm(idle, feeds, began_s)
+        still_warm = _warm(idle, feeds, began_s)
         at_s = now_s()
-        if not left and at_s >= min(looked_s, until_s):
+        if not still_warm and at_s >= min(looked_s, until_s):
             return None if _has_temperature(feeds) else NO_TEMPERATURE
         if at_s >= until_s:
-            return f"waited {limit_s:g} s, and still: {'; '.join(left)}"
-        await _next_reading(own, until_s - at_s)
+            return f"waited {limit_s:g} s, and still: {'; '.join(still_warm)}"
+        await _next_reading(compared_feeds, until_s - at_s)
 
 
 def _warm(idle: IdleHost, feeds: Iterable[Feed], began_s: float) -> tuple[str, ...]:
     """By what was read since the wait began."""
     end_s = now_s()
-    found: list[str] = []
+    exceeded: list[str] = []
     for feed in feeds:
         start_s = max(began_s, end_s - max(LOOK_S, 2 * feed.interval_s))
-        found += warm(idle, feed.reading(start_s, end_s), Window(start_s, end_s))
-    return tuple(found)
+        exceeded += warm(idle, feed.reading(start_s, end_s), Window(start_s, end_s))
+    return tuple(exceeded)
 
 
 async def _next_reading(feeds: Iterable[Feed], limit_s: float) -> None:

@@ -109,22 +109,22 @@ class RoundRunner:
         self._announce(trials, prepared, remaining_s)
         ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
         self._prepare_ahead(following, asking.closed)
-        found: dict[str, ReadBack] = {}
+        readbacks: dict[str, ReadBack] = {}
         try:
             collected = self.together(
                 trials, await asyncio.gather(*(live.collect() for live in prepared.ready))
             )
             if any(run.failure is None for run in collected):
-                found = await asking.answers()
+                readbacks = await asking.answers()
             else:
                 asking.cancel()
-                found = await asking.behind()
+                readbacks = await asking.behind()
         except BaseException:
             asking.cancel()
             raise
         finally:
             ticker.cancel()
-        runs = [*prepared.failed, *(self._with_evidence(run, found, warm) for run in collected)]
+        runs = [*prepared.failed, *(self._with_evidence(run, readbacks, warm) for run in collected)]
         ended_s = max((run.ended_s for run in runs), default=now_s())
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
@@ -132,21 +132,23 @@ class RoundRunner:
 
     def together(self, trials: Sequence[PlannedTrial], runs: Sequence[TrialRun]) -> list[TrialRun]:
         """What pairs left behind, trial by trial; one of which nothing is there is not among them."""
-        found = []
+        joined_runs = []
         for trial in trials:
-            own = [run for run in runs if run.planned.number == trial.number]
-            lines = [run.line for run in own]
-            with_line = len(own) > 1 and all(lines) and not any(run.failure for run in own)
+            pair_runs = [run for run in runs if run.planned.number == trial.number]
+            lines = [run.line for run in pair_runs]
+            with_line = len(pair_runs) > 1 and all(lines) and not any(run.failure for run in pair_runs)
             line = self._session.line_of_group(trial.case, lines) if with_line else None
-            found += [together(trial, own, line)] if own else []
-        return found
+            joined_runs += [together(trial, pair_runs, line)] if pair_runs else []
+        return joined_runs
 
     def _with_evidence(
-        self, run: TrialRun, found: Mapping[str, ReadBack], warm: Mapping[str, str]
+        self, run: TrialRun, readbacks: Mapping[str, ReadBack], warm: Mapping[str, str]
     ) -> TrialRun:
         problem = self._stage.proofs.problem(run.planned.case)
-        own = {name: why for name, why in warm.items() if name in run.planned.case.hosts}
-        return replace(run, readback=found, path_problem=problem.text if problem else None, warm=own)
+        warm_reasons = {name: why for name, why in warm.items() if name in run.planned.case.hosts}
+        return replace(
+            run, readback=readbacks, path_problem=problem.text if problem else None, warm=warm_reasons
+        )
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
@@ -245,7 +247,7 @@ class RoundRunner:
         feeds = [feed for name in run.planned.case.hosts for feed in self._session.feeds[name]]
         readings = await self._readings(run, feeds)
         book = self._stage.meters
-        meters = [one.later(book.seen_s(one.host, one.source)) for one in feeds if not one.essential]
+        meters = [feed.later(book.seen_s(feed.host, feed.source)) for feed in feeds if not feed.essential]
         loop = asyncio.get_running_loop()
         trial = await loop.run_in_executor(self._writers, self._write, run, readings, meters, overhead_s)
         self._levels.learn(trial)
@@ -310,8 +312,8 @@ class RoundRunner:
     def _cores(self, name: str, readings: Mapping[str, list[Reading]], window: Window) -> float | None:
         """How many cores of a host were in use; None: not known."""
         shares = cpu_shares(self._setup.hosts[name], readings.get(name, ()), window).values()
-        known = [share.busy_ratio for share in shares if share is not None]
-        return sum(known) if known and len(known) == len(shares) else None
+        busy_ratios = [share.busy_ratio for share in shares if share is not None]
+        return sum(busy_ratios) if busy_ratios and len(busy_ratios) == len(shares) else None
 
     async def close(self) -> None:
         """Stop what was made ready for a round that will not come."""
@@ -363,8 +365,8 @@ def setup_of(session: Session, campaign: Campaign) -> Setup:
 
 
 def _of_sockets(facts: Facts) -> dict[str, str]:
-    known = facts.get("sysctl", {})
-    return {name: str(known[name]) for name in SOCKET_SETTINGS if known.get(name) is not None}
+    sysctls = facts.get("sysctl", {})
+    return {name: str(sysctls[name]) for name in SOCKET_SETTINGS if sysctls.get(name) is not None}
 
 
 async def _wait_past(feed: LiveFeed, time_s: float) -> None:

@@ -138,9 +138,9 @@ class Run(ABC, Generic[E_co]):
 
     def _cpu_now(self, ends: Iterable[events.Placed]) -> Sequence[CpuNow]:
         """How busy the CPUs of these are."""
-        every = tuple(ends)
-        feeds = self._session.all_feeds({one.host for one in every}) if every else []
-        return cpu_now(every, feeds, self._session.specs)
+        placed_ends = tuple(ends)
+        feeds = self._session.all_feeds({end.host for end in placed_ends}) if placed_ends else []
+        return cpu_now(placed_ends, feeds, self._session.specs)
 
     async def _run(self, result: read.Result | None) -> E_co:
         session = self._session
@@ -169,17 +169,17 @@ class Run(ABC, Generic[E_co]):
 
         session = self._session
         await check_reach(self._campaign.described, session.hosts)
-        rounds, asked = self._place(dict(self._sites()))
+        rounds, campaign_changes = self._place(dict(self._sites()))
         self._rounds_planned = tuple(rounds)
-        changes: list[Change] = list(dict.fromkeys(asked))
+        changes: list[Change] = list(dict.fromkeys(campaign_changes))
         await check_congestion(changes, session.hosts)
         looked = await refuse_wrong_ways(session, rounds)
         self._good = looked.good
-        apart: tuple[Change, ...] = port_changes(session, rounds, looked.crossed, changes)
-        self._set_apart(apart)
-        routed = {change.host for change in apart}
-        await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
-        return [*changes, *apart]
+        route_changes: tuple[Change, ...] = port_changes(session, rounds, looked.crossed, changes)
+        self._set_apart(route_changes)
+        routed = {change.host for change in route_changes}
+        await refuse_shared_ports(session, [round_ for round_ in rounds if not routed & round_.hosts])
+        return [*changes, *route_changes]
 
     async def _offered(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E_co:
         """With whoever wants to watch it told what happens."""
@@ -264,11 +264,15 @@ class Run(ABC, Generic[E_co]):
             with suppress(HostError):
                 clocks[name] = host.clock
         trials = [trial for round_ in self._rounds_planned for trial in round_.trials]
-        found = failures(self._campaign, self._session.facts, clocks, trials, changes)
-        for one in found:
-            do = f"; {one.advice}" if one.advice else ""
-            self._say(events.Warned(f"{one.host}: not ready ({one.check}): {one.found}{do}"))
-        return found
+        failed_checks = failures(self._campaign, self._session.facts, clocks, trials, changes)
+        for failed_check in failed_checks:
+            do = f"; {failed_check.advice}" if failed_check.advice else ""
+            self._say(
+                events.Warned(
+                    f"{failed_check.host}: not ready ({failed_check.check}): {failed_check.found}{do}"
+                )
+            )
+        return failed_checks
 
     def _new_result(self, changes: Sequence[Change]) -> Path:
         """Make the result with its manifest. Raises StoreError."""
@@ -287,8 +291,8 @@ class Run(ABC, Generic[E_co]):
                 name: {**spec.as_document(), "facts": facts[name]} for name, spec in campaign.hosts.items()
             },
         }
-        if found := self._not_ready(changes):
-            manifest["not_ready"] = [one.as_written() for one in found]
+        if failed_checks := self._not_ready(changes):
+            manifest["not_ready"] = [failed_check.as_written() for failed_check in failed_checks]
         return write.new_result(self._places.results, campaign.name, now_s(), manifest)
 
 
@@ -316,14 +320,17 @@ def _warm_up() -> None:
 
 def refuse_other_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> None:
     """Raises StoreError if a host is not what it was when the result began."""
-    for name, known in facts.items():
+    for name, host_facts in facts.items():
         if campaign.labels:  # what hands change is what such a campaign is about
             continue
         if name not in result.manifest.hosts:
             raise StoreError(
                 f"{result.path / 'manifest.json'}: damaged: hosts: {name} of its campaign is missing"
             )
-        then, now = (identity(one, campaign.load) for one in (result.manifest.hosts[name].facts, known))
+        then, now = (
+            identity(side_facts, campaign.load)
+            for side_facts in (result.manifest.hosts[name].facts, host_facts)
+        )
         for what, value in then.items():
             if now[what] != value:
                 raise StoreError(

@@ -84,7 +84,9 @@ class Stage:
             self._say(events.Phase(f"making up to {count} change{'' if count == 1 else 's'}"))
         await self.settings.to(self._plan.changes, self._session.hosts)
         routed = routed_hosts(self._plan)
-        await refuse_shared_ports(self._session, [one for one in self._plan.rounds if routed & one.hosts])
+        await refuse_shared_ports(
+            self._session, [round_ for round_ in self._plan.rounds if routed & round_.hosts]
+        )
         for rounds in self._networks():
             case = rounds[0].trials[0].case
             try:
@@ -98,21 +100,23 @@ class Stage:
 
     def _networks(self) -> list[list[Round]]:
         """The rounds of each network with the first levels of all factors, as labels stand now."""
-        found: dict[str, list[Round]] = {}
+        rounds_by_network: dict[str, list[Round]] = {}
         for round_ in self._plan.rounds:
             case = round_.trials[0].case
             if self._labels.missing(case.factors):
                 continue
-            own = found.setdefault(case.network, [])
-            if not own or own[0].trials[0].case.factors == case.factors:
-                own.append(round_)
-        return list(found.values())
+            network_rounds = rounds_by_network.setdefault(case.network, [])
+            if not network_rounds or network_rounds[0].trials[0].case.factors == case.factors:
+                network_rounds.append(round_)
+        return list(rounds_by_network.values())
 
     async def _show(self, rounds: Sequence[Round]) -> None:
         """Have every host of these rounds show what it does in its first of them. Raises ChangeError."""
-        first = {name: one for one in reversed(rounds) for name in one.hosts}
-        every = ((name, self._plan.changes_in(one)) for name, one in first.items())
-        await self.settings.to([one for name, own in every for one in own if one.host == name], first)
+        first = {name: round_ for round_ in reversed(rounds) for name in round_.hosts}
+        host_changes = ((name, self._plan.changes_in(first_round)) for name, first_round in first.items())
+        await self.settings.to(
+            [change for name, changes in host_changes for change in changes if change.host == name], first
+        )
 
     async def _sensors(self) -> None:
         if not self._sensing:
@@ -127,8 +131,8 @@ class Stage:
     def _known_good(self) -> frozenset[Leg]:
         """The ways that need not be tried again, because nothing was changed since; for the first proof only,
         as others may change them later."""
-        known, self.good = self.good, frozenset()
-        return known if self.settings.untouched else frozenset()
+        good_legs, self.good = self.good, frozenset()
+        return good_legs if self.settings.untouched else frozenset()
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""
@@ -156,12 +160,18 @@ class Stage:
         missing = self._labels.missing(case.factors)
         setting = setting_of_hosts(case)
         changing = {
-            name: own
-            for name, own in self._loaded.items()
-            if missing or (name in round_.hosts and own != setting)
+            name: loaded_setting
+            for name, loaded_setting in self._loaded.items()
+            if missing or (name in round_.hosts and loaded_setting != setting)
         }
         later = to_come() if changing else ()
-        await self._idle_after({name: own for name, own in changing.items() if (name, own) not in later})
+        await self._idle_after(
+            {
+                name: loaded_setting
+                for name, loaded_setting in changing.items()
+                if (name, loaded_setting) not in later
+            }
+        )
         await self.in_force(round_)
         lacking = self._idle_lacks(round_)
         if lacking:
@@ -197,33 +207,37 @@ class Stage:
 
     async def end(self, gone: Iterable[str]) -> None:
         """The last idle windows, of hosts that are still there."""
-        left = set(gone)
-        await self._idle_after({name: own for name, own in self._loaded.items() if name not in left})
+        gone_hosts = set(gone)
+        await self._idle_after(
+            {name: loaded_setting for name, loaded_setting in self._loaded.items() if name not in gone_hosts}
+        )
 
     async def _idle_after(self, settings: Mapping[str, Setting]) -> None:
         """Idle of hosts whose settings had their last trials."""
         if not self._campaign.measures_power or self._campaign.idle_s <= 0 or not settings:
             return
-        self._loaded = {name: own for name, own in self._loaded.items() if name not in settings}
-        there = {name: own for name, own in settings.items() if name not in self._session.lost()}
+        self._loaded = {
+            name: loaded_setting for name, loaded_setting in self._loaded.items() if name not in settings
+        }
+        reachable = {name: setting for name, setting in settings.items() if name not in self._session.lost()}
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s after the load, once quiet"))
         try:
             measured = await measure(
                 self._session,
                 self._campaign.idle_s,
-                there,
+                reachable,
                 self._powered,
-                self._meters(there),
+                self._meters(reachable),
                 self._campaign.server_host,
             )
         except (HostError, WaitTimeout) as error:
             self._say(events.Warned(f"no idle window after the load: {error}"))
             return
-        self._take_meters(there)
-        for one in measured:
-            self._tell(one.moving)
-            self.idle.add(one, after=True)
-            for name, what in self.idle.drifted(one.setting, one.window.hosts).items():
+        self._take_meters(reachable)
+        for measured_idle in measured:
+            self._tell(measured_idle.moving)
+            self.idle.add(measured_idle, after=True)
+            for name, what in self.idle.drifted(measured_idle.setting, measured_idle.window.hosts).items():
                 self._say(events.Warned(f"{name}: {what}; nothing is told above idle with this setting"))
 
     def _take_meters(self, names: Iterable[str]) -> None:
@@ -260,11 +274,13 @@ class Stage:
         shown = " ".join(f"{name}={level}" for name, level in setting)
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
         settings = {name: setting for name in self._session.specs if name in names}
-        known = self._meters(settings)
+        host_meters = self._meters(settings)
         server, idle_s = self._campaign.server_host, self._campaign.idle_s
-        for one in await measure(self._session, idle_s, settings, self._powered, known, server):
-            self._tell(one.moving)
-            self.idle.add(one)
+        for measured_idle in await measure(
+            self._session, idle_s, settings, self._powered, host_meters, server
+        ):
+            self._tell(measured_idle.moving)
+            self.idle.add(measured_idle)
         self._between.measured(names, setting)
 
     async def _relabel(self, levels: dict[str, str]) -> None:
@@ -304,4 +320,4 @@ class Stage:
 
 
 def _hosts(rounds: Iterable[Round]) -> set[str]:
-    return {name for one in rounds for name in one.hosts}
+    return {name for round_ in rounds for name in round_.hosts}

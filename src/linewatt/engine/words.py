@@ -53,7 +53,7 @@ def outcome(trial: Trial) -> str:
         unknown = f"not measured ({why})" if why else "not measured"
         cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
         words.append(f"{end.host if trial.flows else end.role} CPU {cores}")
-    doubts = dict.fromkeys(one.code for one in trial.flags if tells(one))
+    doubts = dict.fromkeys(flag.code for flag in trial.flags if tells(flag))
     if doubts:
         words.append(f"doubtful: {', '.join(doubts)}")
     return ", ".join(words)

@@ -39,9 +39,9 @@ Each makes a wrong figure look right. Findings name it in the result; what else 
 
 def _lies(room: str, lies: tuple[Lie, ...]) -> str:
     rows = []
-    for one in lies:
-        codes = ", ".join(f"[`{code}`](#{code})" for code in one.codes)
-        rows.append(f"| {room} | {one.lie} | {codes} | {one.how} |")
+    for lie in lies:
+        codes = ", ".join(f"[`{code}`](#{code})" for code in lie.codes)
+        rows.append(f"| {room} | {lie.lie} | {codes} | {lie.how} |")
     return "\n".join(rows)
 
 

@@ -106,17 +106,17 @@ class Case:
     @property
     def arrival_rate_hz(self) -> float | None:
         """Transfers a second that are asked for of users in an open loop; they have a rate of their own."""
-        asked = {name.removeprefix("users."): value for name, value in (*self.users, *self.factors)}
+        user_levels = {name.removeprefix("users."): value for name, value in (*self.users, *self.factors)}
         try:
-            return float(asked["arrival_rate"])
+            return float(user_levels["arrival_rate"])
         except (KeyError, ValueError):
             return None
 
     @property
     def user_count(self) -> int | None:
         """How many users there are at once; None: it is no case of users, or is not on record."""
-        asked = {name.removeprefix("users."): value for name, value in (*self.users, *self.factors)}
-        text = asked.get("users", "") if self.of_users else ""
+        user_levels = {name.removeprefix("users."): value for name, value in (*self.users, *self.factors)}
+        text = user_levels.get("users", "") if self.of_users else ""
         return int(text) if text.isascii() and text.isdigit() else None
 
     @property
@@ -166,12 +166,12 @@ class Case:
     def ends(self) -> tuple[tuple[str, Role], ...]:
         """Each host with its role, senders first; both ways, with that in the first pair. In a ring all
         send."""
-        found: dict[str, Role] = {}
+        role_by_host: dict[str, Role] = {}
         for pair in self.pairs[:1] if self.shape == "both-ways" else self.pairs:
-            found.setdefault(pair.sender, "sender")
+            role_by_host.setdefault(pair.sender, "sender")
         for pair in self.pairs:
-            found.setdefault(pair.receiver, "receiver")
-        return tuple(found.items())
+            role_by_host.setdefault(pair.receiver, "receiver")
+        return tuple(role_by_host.items())
 
     def host(self, role: Role) -> str:
         """The sender or the receiver; of a group all that are, with :data:`TOGETHER` between them."""

@@ -18,7 +18,7 @@ def dealt(weights: tuple[int, ...], count: int) -> tuple[int, ...]:
     """
     total = sum(weights)
     counts = [0] * len(weights)
-    found = []
+    ports = []
     for number in range(1, count + 1):
         due = min(
             (-(-(counts[port] + 1) * total // weight), counts[port], port)
@@ -26,11 +26,11 @@ def dealt(weights: tuple[int, ...], count: int) -> tuple[int, ...]:
             if counts[port] * total < number * weight
         )
         counts[due[2]] += 1
-        found.append(due[2])
-    return tuple(found)
+        ports.append(due[2])
+    return tuple(ports)
 
 
 def lowest_terms(weights: Sequence[int]) -> tuple[int, ...]:
     """Weights of the same shares in the smallest whole numbers; none where all are alike."""
     divisor = math.gcd(*weights)
-    return () if len(set(weights)) < 2 else tuple(one // divisor for one in weights)
+    return () if len(set(weights)) < 2 else tuple(weight // divisor for weight in weights)

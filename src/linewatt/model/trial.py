@@ -87,8 +87,8 @@ class Trial:
     @property
     def ends(self) -> tuple[EndResult, ...]:
         """All that were recorded, those of single pairs of a group behind."""
-        every = (self.sender, self.receiver, *(flow.end for flow in self.flows))
-        return tuple(end for end in every if end is not None)
+        all_ends = (self.sender, self.receiver, *(flow.end for flow in self.flows))
+        return tuple(end for end in all_ends if end is not None)
 
     def with_ends(self, changed: Callable[[EndResult], EndResult]) -> Trial:
         """The same with every end as ``changed`` gives it back; itself where each is what it was."""
@@ -133,9 +133,9 @@ def document_of(value: Any) -> dict[str, Any]:
     """A value that holds trials or cases, as plain values for JSON."""
     document = {}
     for about in fields(value):
-        one = _plain(getattr(value, about.name))
-        if one or about.name not in OF_SOME or one == 0:
-            document[about.name] = one
+        plain_value = _plain(getattr(value, about.name))
+        if plain_value or about.name not in OF_SOME or plain_value == 0:
+            document[about.name] = plain_value
     return document
 
 
@@ -147,9 +147,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(kind):
         return document_of(value)
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(member) for name, member in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in value] if kind is list else tuple(map(_plain, value))
+        return [_plain(member) for member in value] if kind is list else tuple(map(_plain, value))
     return value
 
 

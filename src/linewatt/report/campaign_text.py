@@ -35,7 +35,9 @@ def campaign_text(manifest: Manifest) -> str | None:
         return None
     lines = text.splitlines(keepends=True)
     values = {document.place(path): str(value) for path, value in _logins(document.value, ())}
-    for place, value in sorted(values.items(), key=lambda one: (one[0].line, one[0].column), reverse=True):
+    for place, value in sorted(
+        values.items(), key=lambda entry: (entry[0].line, entry[0].column), reverse=True
+    ):
         at = sum(map(len, lines[: place.line - 1])) + place.column - 1
         text = text[:at] + LEFT_OUT + text[at + _length(text[at:], value) :]
     return text

@@ -55,10 +55,10 @@ def finding_notes(findings: Findings) -> tuple[FindingNote, ...]:
 def _note(mark: str, members: Sequence[Finding]) -> FindingNote:
     return FindingNote(
         kind=members[0].kind,
-        sightings=merged(seen for one in members for seen in one.sightings),
-        trials=tuple(dict.fromkeys(number for one in members for number in one.trials)),
-        cases=tuple(dict.fromkeys(case for one in members for case in one.cases)),
-        advice=tuple(dict.fromkeys(advice for one in members for advice in one.advice)),
+        sightings=merged(seen for member in members for seen in member.sightings),
+        trials=tuple(dict.fromkeys(number for member in members for number in member.trials)),
+        cases=tuple(dict.fromkeys(case for member in members for case in member.cases)),
+        advice=tuple(dict.fromkeys(advice for member in members for advice in member.advice)),
         mark=mark,
         count=len(members),
     )
@@ -74,12 +74,12 @@ class Marks:
 
     def of(self, codes: Iterable[str]) -> tuple[str, ...]:
         """Letters of some codes, in the order of the notes, each once."""
-        known = {self.letters[code] for code in codes if code in self.letters}
-        return tuple(sorted(known, key=lambda mark: (len(mark), mark)))
+        letters = {self.letters[code] for code in codes if code in self.letters}
+        return tuple(sorted(letters, key=lambda mark: (len(mark), mark)))
 
     def row(self, case: Case) -> tuple[str, ...]:
         """What concerns a case."""
-        return self.of(one.code for one in self.findings.of(case))
+        return self.of(finding.code for finding in self.findings.of(case))
 
     def cell(self, case: Case, figure: Figure | None, role: Role | None = None) -> tuple[str, ...]:
         """What makes one figure of a case doubtful."""

@@ -30,10 +30,10 @@ class Glance:
     @property
     def words(self) -> str:
         """``1 to 16 instances: 24.3 to 111 Gbps``."""
-        known = [value for value in self.values_bps if value is not None]
-        if not known:
+        known_bps = [value for value in self.values_bps if value is not None]
+        if not known_bps:
             return "nothing is known"
-        ends = dict.fromkeys(format_rate(value) for value in (min(known), max(known)))
+        ends = dict.fromkeys(format_rate(value) for value in (min(known_bps), max(known_bps)))
         return f"{self._along}: {' to '.join(ends)}"
 
     @property
@@ -46,14 +46,16 @@ class Glance:
 def of_trials(view: Digest, best: CaseSummary) -> Glance | None:
     """Of the series that the best case is in, or where that is its only case, of its trials."""
     single = replace(best.case, instances=1)
-    series = [one for one in view.summaries if replace(one.case, instances=1) == single]
-    along = [(one.case.instances, one.throughput_bps.mean) for one in series if one.throughput_bps]
+    series = [summary for summary in view.summaries if replace(summary.case, instances=1) == single]
+    along = [
+        (summary.case.instances, summary.throughput_bps.mean) for summary in series if summary.throughput_bps
+    ]
     if len(along) > 1:
         return Glance("instances", tuple(bps for _, bps in along), tuple(count for count, _ in along))
     runs = [
-        (one.number, one.throughput_bps)
-        for one in view.result.trials
-        if one.case == best.case and one.throughput_bps is not None
+        (trial.number, trial.throughput_bps)
+        for trial in view.result.trials
+        if trial.case == best.case and trial.throughput_bps is not None
     ]
     if len(runs) < 2:
         return None
@@ -66,9 +68,9 @@ def _spread(runs: Sequence[tuple[int, float]]) -> Sequence[tuple[int, float]]:
     if len(runs) <= MOST_VALUES:
         return runs
     portions = MOST_VALUES // 2
-    kept: list[tuple[int, float]] = []
+    extremes: list[tuple[int, float]] = []
     for at in range(portions):
         portion = runs[at * len(runs) // portions : (at + 1) * len(runs) // portions]
         ends = {min(portion, key=lambda run: run[1]), max(portion, key=lambda run: run[1])}
-        kept += sorted(ends)
-    return kept
+        extremes += sorted(ends)
+    return extremes

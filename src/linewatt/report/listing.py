@@ -109,11 +109,11 @@ def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
     from linewatt.report.trials.searches.searches import certain
 
     goals = [goal for search in view.searches for goal in search.goals]
-    found = [(step, goal) for goal in goals if (step := view.step_of(goal)) is not None]
-    fastest = fastest_case([*view.summaries, *(step for step, _ in found)])
+    step_goals = [(step, goal) for goal in goals if (step := view.step_of(goal)) is not None]
+    fastest = fastest_case([*view.summaries, *(step for step, _ in step_goals)])
     if fastest is None:
         return None, None
-    of_search = [goal for step, goal in found if step is fastest]
+    of_search = [goal for step, goal in step_goals if step is fastest]
     power = fastest.power("receiver")
     per_watt = None if power is None else power.system_bps_per_w
     elsewhere = fastest.case.told_elsewhere("receiver")
@@ -137,21 +137,21 @@ def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
     return best, of_trials(view, fastest)
 
 
-def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
+def as_document(results: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
     """The rows of ``list --json``; of a damaged result there is its id and why."""
     return [
-        {"id": one.id, "damaged": one.reason}
-        if isinstance(one, Damaged)
+        {"id": result.id, "damaged": result.reason}
+        if isinstance(result, Damaged)
         else {
-            **one.heading,
-            "flags_count": one.findings,
-            "flags_reason": one.reason,
+            **result.heading,
+            "flags_count": result.findings,
+            "flags_reason": result.reason,
             "damaged": None,
-            "lacks": one.lacks,
-            "best": None if one.best is None else _best_document(one.best),
-            "best_reason": None if one.best is not None else one.reason or _NO_THROUGHPUT,
+            "lacks": result.lacks,
+            "best": None if result.best is None else _best_document(result.best),
+            "best_reason": None if result.best is not None else result.reason or _NO_THROUGHPUT,
         }
-        for one in every
+        for result in results
     ]
 
 
@@ -201,7 +201,7 @@ def _best_document(best: Best) -> dict[str, Any]:
     }
 
 
-def table_of(every: Sequence[Listed | Damaged]) -> Table:
+def table_of(results: Sequence[Listed | Damaged]) -> Table:
     """A row a result, and below why anything in it is missing."""
     from linewatt.report.printing.text_table import DOUBTFUL
     from linewatt.report.provenance import legend
@@ -216,25 +216,25 @@ def table_of(every: Sequence[Listed | Damaged]) -> Table:
         Head("When", kind="text", rank=4),
         Head("Name", kind="text", rank=5),
     )
-    rows = tuple(map(_row, every))
-    best = [one.best for one in every if isinstance(one, Listed) and one.best is not None]
-    doubtful = any(one.doubtful_throughput or one.doubtful_watts for one in best)
+    rows = tuple(map(_row, results))
+    best = [result.best for result in results if isinstance(result, Listed) and result.best is not None]
+    doubtful = any(best_case.doubtful_throughput or best_case.doubtful_watts for best_case in best)
     notes = (
         *([Note("remark", _BEST)] if best else []),
-        *legend_notes([_AT_LEAST] if any(one.at_least for one in best) else []),
+        *legend_notes([_AT_LEAST] if any(best_case.at_least for best_case in best) else []),
         *legend_notes([f"{DOUBTFUL} doubtful: its show says why"] if doubtful else []),
-        *legend_notes(legend(one.provenance for one in best)),
-        *absences((lack for one in every for lack in _lacks(one)), len(every)),
+        *legend_notes(legend(best_case.provenance for best_case in best)),
+        *absences((lack for result in results for lack in _lacks(result)), len(results)),
     )
     return Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),), notes)
 
 
-def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
+def show(results: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
     """The table of ``linewatt list``, and why a result is damaged."""
     from linewatt.report.printing.text_table import render
 
-    why = [Text(one_line(f"{id_of(one)}: {words}")) for one in every for words in remarks(one)]
-    return Group(render(table_of(every), width), *why)
+    why = [Text(one_line(f"{id_of(result)}: {words}")) for result in results for words in remarks(result)]
+    return Group(render(table_of(results), width), *why)
 
 
 _NO_THROUGHPUT = "no throughput is on record"
@@ -242,41 +242,41 @@ _AT_LEAST = "≥ at least: a searched rate above which no more was lost, or noth
 _BEST = "Best: most throughput of any case, mean; Mbps/W at its receiver (soak: server)"
 
 
-def _lacks(one: Listed | Damaged) -> Iterator[Lack]:
+def _lacks(result: Listed | Damaged) -> Iterator[Lack]:
     """Why its answer is missing, where no line of its own says it."""
     from linewatt.report.table import Lack
 
-    if isinstance(one, Damaged):
+    if isinstance(result, Damaged):
         return
-    if one.best is not None and one.best.bps_per_w is None:
-        yield Lack("Mbps/W", one.best.reason, id_of(one))
-    elif one.best is None and one.reason is None:
-        yield Lack("Best, Mbps/W", _NO_THROUGHPUT, id_of(one))
+    if result.best is not None and result.best.bps_per_w is None:
+        yield Lack("Mbps/W", result.best.reason, id_of(result))
+    elif result.best is None and result.reason is None:
+        yield Lack("Best, Mbps/W", _NO_THROUGHPUT, id_of(result))
 
 
-def remarks(one: Listed | Damaged) -> list[str]:
+def remarks(result: Listed | Damaged) -> list[str]:
     """What a row says in lines of their own: why a result is damaged, what it lacks."""
-    every = [one.reason] if isinstance(one, Damaged) else [one.reason, one.lacks]
-    return [words for words in every if words]
+    reasons = [result.reason] if isinstance(result, Damaged) else [result.reason, result.lacks]
+    return [words for words in reasons if words]
 
 
-def id_of(one: Listed | Damaged) -> str:
+def id_of(result: Listed | Damaged) -> str:
     """The id of a row."""
-    return one.id if isinstance(one, Damaged) else str(one.heading["id"])
+    return result.id if isinstance(result, Damaged) else str(result.heading["id"])
 
 
-def _row(one: Listed | Damaged) -> Row:
+def _row(result: Listed | Damaged) -> Row:
     from linewatt.report.table import Cell, Row, texts
 
-    if isinstance(one, Damaged):
-        state = "damaged" if one.proven else "not shown"
-        return Row(texts(one.id), texts(MISSING, "", MISSING, MISSING, state, MISSING, ""))
+    if isinstance(result, Damaged):
+        state = "damaged" if result.proven else "not shown"
+        return Row(texts(result.id), texts(MISSING, "", MISSING, MISSING, state, MISSING, ""))
     cells = (
-        *_answer(one.best),
-        Cell(MISSING if one.shown is None else str(one.shown)),
-        *texts(_done(one.heading), when(one.heading["created_s"]), _name(one.heading)),
+        *_answer(result.best),
+        Cell(MISSING if result.shown is None else str(result.shown)),
+        *texts(_done(result.heading), when(result.heading["created_s"]), _name(result.heading)),
     )
-    return Row(texts(id_of(one)), cells)
+    return Row(texts(id_of(result)), cells)
 
 
 def _answer(best: Best | None) -> tuple[Cell, ...]:

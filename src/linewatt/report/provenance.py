@@ -35,15 +35,19 @@ def mark(provenance: Provenance | None) -> str | None:
     return None if provenance is None else _MARKS.get(provenance)
 
 
-def words(found: Iterable[Provenance | None]) -> str:
+def words(provenances: Iterable[Provenance | None]) -> str:
     """What a heading says of numbers of these provenances: ``simulated``, ``partly estimated``, or ""."""
-    known = {one for one in found if one is not None}
-    doubtful = sorted(known - {"measured"}, key=WEIGHT.__getitem__)
-    doubts = ", ".join(PROVENANCE_WORDS[one] for one in doubtful)
-    return f"partly {doubts}" if doubts and "measured" in known else doubts
+    known_provenances = {provenance for provenance in provenances if provenance is not None}
+    doubtful = sorted(known_provenances - {"measured"}, key=WEIGHT.__getitem__)
+    doubts = ", ".join(PROVENANCE_WORDS[provenance] for provenance in doubtful)
+    return f"partly {doubts}" if doubts and "measured" in known_provenances else doubts
 
 
-def legend(found: Iterable[Provenance | None]) -> tuple[str, ...]:
+def legend(provenances: Iterable[Provenance | None]) -> tuple[str, ...]:
     """What the marks mean, a line each."""
-    known = {one for one in found if one in _MARKS}
-    return tuple(f"{_MARKS[one]}: {meaning}" for one, meaning in _MEANINGS.items() if one in known)
+    marked_provenances = {provenance for provenance in provenances if provenance in _MARKS}
+    return tuple(
+        f"{_MARKS[provenance]}: {meaning}"
+        for provenance, meaning in _MEANINGS.items()
+        if provenance in marked_provenances
+    )

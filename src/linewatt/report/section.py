@@ -50,4 +50,4 @@ class Section:
     """figures that open on request stand below this line"""
 
     def __bool__(self) -> bool:
-        return bool(self.tables or self.figures or any(each.notes for each in self.notes))
+        return bool(self.tables or self.figures or any(note.notes for note in self.notes))

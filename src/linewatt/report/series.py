@@ -190,7 +190,7 @@ def _qualifiers(case: Case, varied: Collection[str]) -> dict[str, tuple[str, boo
 
     ``varied`` are the factors that distinguish cases.
     """
-    own = [(name, level) for name, level in case.factors if name in varied]
+    varied_factors = [(name, level) for name, level in case.factors if name in varied]
     rate = "full rate" if case.rate_bps is None else f"{format_rate(case.rate_bps)} per instance"
     return {
         "direction": (case.direction, case.direction == "forward"),
@@ -202,7 +202,7 @@ def _qualifiers(case: Case, varied: Collection[str]) -> dict[str, tuple[str, boo
         "zerocopy": ("", True)
         if "zerocopy" in dict(case.factors)  # said there
         else ("zero-copy" if case.zerocopy else "no zero-copy", not case.zerocopy),
-        "factors": (setting_text(own), not own),
+        "factors": (setting_text(varied_factors), not varied_factors),
         "flow_of": ("" if case.flow_of is None else f"of {case.flow_of} at once", case.flow_of is None),
     }
 

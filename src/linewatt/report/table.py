@@ -172,8 +172,8 @@ def absences(lacks: Iterable[Lack], places: int, noun: str = "") -> tuple[Note, 
     Nothing is said of where when all ``places`` lack them. ``noun`` is what rows are numbers of.
     """
     where: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
-    for one in lacks:
-        where.setdefault((one.reason, one.title), {})[one.group, one.row] = None
+    for lack in lacks:
+        where.setdefault((lack.reason, lack.title), {})[lack.group, lack.row] = None
     alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
     for (reason, title), lacking in where.items():
         alike.setdefault((reason, tuple(lacking)), []).append(title)
@@ -190,7 +190,7 @@ def _where(lacking: tuple[tuple[str, str], ...], places: int, noun: str) -> str:
     rows: dict[str, list[str]] = {}
     for group, row in lacking:
         rows.setdefault(group, []).append(row)
-    named = [_named(group, [row for row in own if row], noun) for group, own in rows.items()]
+    named = [_named(group, [row for row in group_rows if row], noun) for group, group_rows in rows.items()]
     return f": {first_of(named, _MOST_PLACES)}"
 
 

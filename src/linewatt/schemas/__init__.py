@@ -42,8 +42,8 @@ class Declared:
 
 def _beside(module: str) -> Schema:
     """The ``schema()`` of a module."""
-    found: Schema = import_module(f"linewatt.{module}").schema()
-    return found
+    schema: Schema = import_module(f"linewatt.{module}").schema()
+    return schema
 
 
 def _planned() -> Schema:
@@ -89,13 +89,13 @@ def _stored(name: str) -> Schema:
 
 def _manifest() -> Schema:
     """The manifest without what its reader makes of it, with what features store of a source of power."""
-    found = _stored("Manifest")
-    for name, made in (("Campaign", "written"), ("Host", "said")):
-        del found["$defs"][name]["properties"][made]
-        found["$defs"][name]["required"].remove(made)
-    sources = found["$defs"]["Campaign"]["properties"]["power"]["additionalProperties"]
-    sources["additionalProperties"] = _stored_source(found["$defs"])
-    return found
+    schema = _stored("Manifest")
+    for name, property_name in (("Campaign", "written"), ("Host", "said")):
+        del schema["$defs"][name]["properties"][property_name]
+        schema["$defs"][name]["required"].remove(property_name)
+    sources = schema["$defs"]["Campaign"]["properties"]["power"]["additionalProperties"]
+    sources["additionalProperties"] = _stored_source(schema["$defs"])
+    return schema
 
 
 def _stored_source(definitions: dict[str, Schema]) -> Schema:

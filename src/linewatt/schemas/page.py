@@ -71,10 +71,12 @@ def page() -> str:
     from linewatt.store.samples import columns
 
     rows = [
-        f"| [{name}]({FOLDER}/{name}.json) | {one.of} | {one.meaning} | {one.number} |\n"
-        for name, one in SCHEMAS.items()
+        f"| [{name}]({FOLDER}/{name}.json) | {schema.of} | {schema.meaning} | {schema.number} |\n"
+        for name, schema in SCHEMAS.items()
     ]
-    table = [f"| `{one.name}` | {one.type} | {one.unit} | {one.meaning} |\n" for one in columns()]
+    table = [
+        f"| `{column.name}` | {column.type} | {column.unit} | {column.meaning} |\n" for column in columns()
+    ]
     return "".join([_HEAD, *rows, _VERSIONS, _SAMPLES, *table])
 
 
@@ -88,12 +90,12 @@ def files() -> dict[str, str]:
 
 def write(docs: Path) -> None:
     """Write all of them; what no longer is one goes."""
-    made = files()
+    documents = files()
     for old in (docs / FOLDER).glob("*.json"):
-        if f"{FOLDER}/{old.name}" not in made:
+        if f"{FOLDER}/{old.name}" not in documents:
             old.unlink()
     (docs / FOLDER).mkdir(exist_ok=True)
-    for name, text in made.items():
+    for name, text in documents.items():
         (docs / name).write_text(text, encoding="utf-8")
 
 

@@ -45,18 +45,18 @@ class Analysis:
     findings: tuple[SeriesFinding, ...]
 
 
-def analyse(title: str, series: Sequence[CaseSummary], beside: Readings | None = None) -> Analysis:
+def analyse(title: str, series: Sequence[CaseSummary], readings: Readings | None = None) -> Analysis:
     """Everything about one series, instances ascending."""
     return Analysis(
         title=title,
         summaries=tuple(series),
         regimes=explained(series),
         knee=knee_of(series),
-        findings=tuple(sorted(_findings(series, beside or {}), key=lambda one: one.instances)),
+        findings=tuple(sorted(_findings(series, readings or {}), key=lambda finding: finding.instances)),
     )
 
 
-def _findings(series: Sequence[CaseSummary], beside: Readings) -> Iterator[SeriesFinding]:
+def _findings(series: Sequence[CaseSummary], readings: Readings) -> Iterator[SeriesFinding]:
     hidden = dict(ceilings(series))
     for at, summary in enumerate(series):
         yield from _limit(summary)
@@ -65,7 +65,7 @@ def _findings(series: Sequence[CaseSummary], beside: Readings) -> Iterator[Serie
             yield _ceiling(summary, hidden[at])
         elif summary.limit.kind == "device-or-path":
             yield from _flagged(summary, "hidden-ceiling")
-    yield from _power(series, beside)
+    yield from _power(series, readings)
 
 
 def _limit(summary: CaseSummary) -> Iterator[SeriesFinding]:
@@ -83,11 +83,13 @@ def _limit(summary: CaseSummary) -> Iterator[SeriesFinding]:
 
 def _of_line(summary: CaseSummary) -> str:
     """``: 94,237 of 94,149 Mbps possible``, where that is the limit."""
-    line = next((one for one in summary.limit.named if one.kind in ("line-rate", "shaper")), None)
+    line = next(
+        (candidate for candidate in summary.limit.named if candidate.kind in ("line-rate", "shaper")), None
+    )
     if line is None or line.used is None or line.capacity is None:
         return ""
-    most = math.ceil(mbps_from_bps(line.capacity))
-    return f": {mbps_from_bps(line.used):,.0f} Mbps of {most:,} Mbps possible"
+    capacity_mbps = math.ceil(mbps_from_bps(line.capacity))
+    return f": {mbps_from_bps(line.used):,.0f} Mbps of {capacity_mbps:,} Mbps possible"
 
 
 def _case_flags(summary: CaseSummary) -> Iterator[SeriesFinding]:
@@ -100,37 +102,37 @@ def _flagged(summary: CaseSummary, code: str) -> Iterator[SeriesFinding]:
     kind = kind_of(code)
     for flag in summary.case_flags:
         if flag.code == code:
-            message, _, rest = flag.evidence.partition("; ")
+            message, _, details = flag.evidence.partition("; ")
             instances = summary.case.instances
-            evidence = (*([rest] if rest else ()), flag.advice)
+            evidence = (*([details] if details else ()), flag.advice)
             yield SeriesFinding(
                 code, kind.rank, instances, f"{kind.title}, {flag.where}: {message}", evidence
             )
 
 
-def _ceiling(summary: CaseSummary, found: Ceiling) -> SeriesFinding:
-    unknown = (f"not known: {', '.join(found.unknown)}",) if found.unknown else ()
+def _ceiling(summary: CaseSummary, ceiling: Ceiling) -> SeriesFinding:
+    unknown = (f"not known: {', '.join(ceiling.unknown)}",) if ceiling.unknown else ()
     return SeriesFinding(
         kind="hidden-ceiling",
         rank=kind_of("hidden-ceiling").rank,
         instances=summary.case.instances,
-        message=f"Hidden ceiling near {format_rate(found.throughput_bps, 4)}: not the line rate, not CPU",
-        evidence=(*found.evidence, *unknown),
+        message=f"Hidden ceiling near {format_rate(ceiling.throughput_bps, 4)}: not the line rate, not CPU",
+        evidence=(*ceiling.evidence, *unknown),
     )
 
 
-def _power(series: Sequence[CaseSummary], beside: Readings) -> Iterator[SeriesFinding]:
+def _power(series: Sequence[CaseSummary], readings: Readings) -> Iterator[SeriesFinding]:
     for role in ENDS:
         rows = [
-            replace(row, beside=Beside(beside.get(row.instances, {}))) for row in power_rows(series, role)
+            replace(row, beside=Beside(readings.get(row.instances, {}))) for row in power_rows(series, role)
         ]
-        for found in power_outliers(rows):
+        for power_outlier in power_outliers(rows):
             yield SeriesFinding(
                 kind="power-outlier",
                 rank=kind_of("power-outlier").rank,
-                instances=found.row.instances,
-                message=f"Power of the {role}: {outlier_words(found)}",
-                evidence=found.evidence,
+                instances=power_outlier.row.instances,
+                message=f"Power of the {role}: {outlier_words(power_outlier)}",
+                evidence=power_outlier.evidence,
             )
 
 
@@ -138,41 +140,44 @@ def document(analyses: Sequence[Analysis], schema_version: int) -> dict[str, obj
     """The document of ``analyze --json``; with several series each entry names its own."""
     several = len(analyses) > 1
 
-    def named(one: Analysis) -> dict[str, object]:
-        return {"series": one.title} if several else {}
+    def named(analysis: Analysis) -> dict[str, object]:
+        return {"series": analysis.title} if several else {}
 
-    knees = {one.title: one.knee.instances if one.knee else None for one in analyses}
-    bounds = {one.title: [one.knee.low, one.knee.high] if one.knee else None for one in analyses}
+    knees = {analysis.title: analysis.knee.instances if analysis.knee else None for analysis in analyses}
+    bounds = {
+        analysis.title: [analysis.knee.low, analysis.knee.high] if analysis.knee else None
+        for analysis in analyses
+    }
     return {
         "schema_version": schema_version,
         "regimes": [
-            {"instances": summary.case.instances, "regime": row.regime, "why": row.why} | named(one)
-            for one in analyses
-            for summary, row in zip(one.summaries, one.regimes, strict=True)
+            {"instances": summary.case.instances, "regime": row.regime, "why": row.why} | named(analysis)
+            for analysis in analyses
+            for summary, row in zip(analysis.summaries, analysis.regimes, strict=True)
             if not summary.case.of_users
         ],
         "knee_instances": knees if several else next(iter(knees.values()), None),
         "knee_ci95": bounds if several else next(iter(bounds.values()), None),
         "findings": [
             {
-                "kind": found.kind,
-                "rank": found.rank,
-                "instances": found.instances,
-                "message": found.message,
-                "evidence": list(found.evidence),
+                "kind": finding.kind,
+                "rank": finding.rank,
+                "instances": finding.instances,
+                "message": finding.message,
+                "evidence": list(finding.evidence),
             }
-            | named(one)
-            for one in analyses
-            for found in one.findings
+            | named(analysis)
+            for analysis in analyses
+            for finding in analysis.findings
         ],
     }
 
 
-def knee_words(found: Knee | None) -> str:
+def knee_words(knee: Knee | None) -> str:
     """``Knee at 3.5 instances (95 % CI 2.7 to 5.1): 22.9 Gbps an instance before it, 2.50 Gbps after``."""
-    if found is None:
+    if knee is None:
         return "No knee: throughput follows instances as far as they go, or there are fewer than four cases"
-    digits = 2 if f"{found.low:.2g}" != f"{found.high:.2g}" else 3
-    ends = " to ".join(format_significant(end, digits) for end in (found.low, found.high))
-    rates = f"{format_rate(found.before_bps)} an instance before it, {format_rate(found.after_bps)} after"
-    return f"Knee at {format_significant(found.instances, 2)} instances (95 % CI {ends}): {rates}"
+    digits = 2 if f"{knee.low:.2g}" != f"{knee.high:.2g}" else 3
+    ends = " to ".join(format_significant(end, digits) for end in (knee.low, knee.high))
+    rates = f"{format_rate(knee.before_bps)} an instance before it, {format_rate(knee.after_bps)} after"
+    return f"Knee at {format_significant(knee.instances, 2)} instances (95 % CI {ends}): {rates}"

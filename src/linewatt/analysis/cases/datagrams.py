@@ -63,9 +63,9 @@ class Losses:
     @property
     def unexplained(self) -> int:
         """Lost, and dropped at no place that counts; below 0: more was dropped than the load lost."""
-        rest = self.lost - self.counted
-        least, most = self.between
-        return 0 if least - self._slack <= self.lost <= most + self._slack else round(rest)
+        uncounted = self.lost - self.counted
+        fewest_drops, most_drops = self.between
+        return 0 if fewest_drops - self._slack <= self.lost <= most_drops + self._slack else round(uncounted)
 
     @property
     def between(self) -> tuple[float, float]:
@@ -88,9 +88,9 @@ class Losses:
         words = ", ".join(named)
         if self.unexplained or not self.places or abs(self.lost - self.counted) <= self._slack:
             return words
-        least, most = self.between
-        every = f"counters are read every {self.unsure.interval_s:.2g} s"
-        return f"{words}; {every}: {least:.0f} to {most:.0f} in the window"
+        fewest_drops, most_drops = self.between
+        interval_words = f"counters are read every {self.unsure.interval_s:.2g} s"
+        return f"{words}; {interval_words}: {fewest_drops:.0f} to {most_drops:.0f} in the window"
 
 
 def datagram_losses(
@@ -104,9 +104,9 @@ def datagram_losses(
         for loss in losses(end.counters, leaving=leaving)
         if loss.cause.protocol != "tcp"
     ]
-    every = {end.host: end for end in (*senders, *receivers)}
-    unread = tuple(name for name, end in every.items() if not any(map(is_read, end.counters.items())))
-    return Losses(lost, sent, tuple(sorted(places, key=lambda one: -one.loss.packets)), unread, unsure)
+    ends_by_host = {end.host: end for end in (*senders, *receivers)}
+    unread = tuple(name for name, end in ends_by_host.items() if not any(map(is_read, end.counters.items())))
+    return Losses(lost, sent, tuple(sorted(places, key=lambda place: -place.loss.packets)), unread, unsure)
 
 
 def is_read(counted: tuple[str, float | None]) -> bool:

@@ -73,12 +73,12 @@ def detail_blocks(trials: Sequence[Trial]) -> tuple[DetailBlock, ...]:
     """
     cases: dict[Case, list[Trial]] = {}
     for trial in with_flows(trials):
-        own = cases.setdefault(trial.case, [])
+        done_trials = cases.setdefault(trial.case, [])
         if trial.status == "done":
-            own.append(trial)
+            done_trials.append(trial)
     return tuple(
-        _block(case, role, own)
-        for case, own in cases.items()
+        _block(case, role, done_trials)
+        for case, done_trials in cases.items()
         for role in ENDS
         if not case.told_elsewhere(role)
     )
@@ -120,10 +120,10 @@ def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) 
     if power is None:
         imported = next((trial.reason for trial in trials if trial.reason), None)
         return dict.fromkeys(names, imported or NOT_NAMED)
-    found = {name: power.reasons[theirs] for name, theirs in names.items() if theirs in power.reasons}
-    if all(_rate(role, trial)[0] is None for trial in trials) and "dynamic_w_per_bps" in found:
-        found["dynamic_w_per_bps"] = _rate(role, trials[0])[1] or "throughput not recorded"
-    return found
+    reasons = {name: power.reasons[theirs] for name, theirs in names.items() if theirs in power.reasons}
+    if all(_rate(role, trial)[0] is None for trial in trials) and "dynamic_w_per_bps" in reasons:
+        reasons["dynamic_w_per_bps"] = _rate(role, trials[0])[1] or "throughput not recorded"
+    return reasons
 
 
 def _rate(role: Role, trial: Trial) -> Value:
@@ -138,9 +138,9 @@ def _rate(role: Role, trial: Trial) -> Value:
 def _both_ways_bps(trial: Trial, host: str) -> float:
     """What a host sent and what it received, together."""
     return sum(
-        one.offered_bps if does == "sender" else one.throughput_bps
-        for one in trial.instances
-        for does in trial.case.roles_at(one.instance, host)
+        instance.offered_bps if does == "sender" else instance.throughput_bps
+        for instance in trial.instances
+        for does in trial.case.roles_at(instance.instance, host)
     )
 
 

@@ -19,39 +19,41 @@ from linewatt.model import ENDS, Case, EndResult, Flag, FlowResult, InstanceResu
 
 def with_flows(trials: Iterable[Trial]) -> tuple[Trial, ...]:
     """The trials, behind each of a group its pairs."""
-    return tuple(one for trial in trials for one in (trial, *flow_trials(trial)))
+    return tuple(trial_or_pair for trial in trials for trial_or_pair in (trial, *flow_trials(trial)))
 
 
 def flow_trials(trial: Trial) -> Iterator[Trial]:
     """The pairs of a trial, which have its number; none where it is of two hosts."""
     if not trial.case.flows:
         return
-    found = {(flow.sender, flow.receiver): flow for flow in trial.flows}
+    flow_by_hosts = {(flow.sender, flow.receiver): flow for flow in trial.flows}
     flows = []
     for pair in trial.case.pairs:
-        own = tuple(one for one in trial.instances if trial.case.pair_of(one.instance) == pair)
-        flow = found.get((pair.sender, pair.receiver)) or FlowResult(pair.sender, pair.receiver)
-        flows.append(_flow(trial, pair, flow, own))
-    to = {one.case.receiver: one for one in flows} if trial.case.is_ring else {}
-    yield from (replace(one, incoming=to.get(one.case.sender)) if to else one for one in flows)
+        pair_instances = tuple(
+            instance for instance in trial.instances if trial.case.pair_of(instance.instance) == pair
+        )
+        flow = flow_by_hosts.get((pair.sender, pair.receiver)) or FlowResult(pair.sender, pair.receiver)
+        flows.append(_flow(trial, pair, flow, pair_instances))
+    to = {flow.case.receiver: flow for flow in flows} if trial.case.is_ring else {}
+    yield from (replace(flow, incoming=to.get(flow.case.sender)) if to else flow for flow in flows)
 
 
 def judged(trials: Iterable[Trial]) -> dict[Case, list[Trial]]:
     """The pairs of trials of a ring, each with both of its ends, to find its limit: of app CPUs of a host
     only those are a pair's on which its own processes run."""
-    found: dict[Case, list[Trial]] = {}
+    trials_by_pair: dict[Case, list[Trial]] = {}
     for trial in trials:
         flows = [*flow_trials(trial)]
-        ends = {one.case.sender: one.sender for one in flows}
-        for one in flows:
-            whole = replace(
-                one,
+        ends = {flow.case.sender: flow.sender for flow in flows}
+        for flow in flows:
+            pair_trial = replace(
+                flow,
                 incoming=None,
-                sender=_at_pair(ends.get(one.case.sender), "sender", one.instances),
-                receiver=_at_pair(ends.get(one.case.receiver), "receiver", one.instances),
+                sender=_at_pair(ends.get(flow.case.sender), "sender", flow.instances),
+                receiver=_at_pair(ends.get(flow.case.receiver), "receiver", flow.instances),
             )
-            found.setdefault(one.case, []).append(whole)
-    return found
+            trials_by_pair.setdefault(flow.case, []).append(pair_trial)
+    return trials_by_pair
 
 
 def _at_pair(end: EndResult | None, role: Role, instances: Iterable[InstanceResult]) -> EndResult | None:
@@ -59,22 +61,22 @@ def _at_pair(end: EndResult | None, role: Role, instances: Iterable[InstanceResu
     processes there, only these tell what they used themselves."""
     if end is None:
         return None
-    pinned = {one.sender_cpu if role == "sender" else one.receiver_cpu for one in instances}
-    own = {cpu for text in pinned if text is not None for cpu in parse_cpulist(text)}
+    pinned = {instance.sender_cpu if role == "sender" else instance.receiver_cpu for instance in instances}
+    pair_cpus = {cpu for text in pinned if text is not None for cpu in parse_cpulist(text)}
     busiest = end.hottest_app.cpus if end.hottest_app is not None else ()
-    if own and busiest and not own.issuperset(busiest):
+    if pair_cpus and busiest and not pair_cpus.issuperset(busiest):
         end = replace(end, app_cpu=None, hottest_app=None, hottest=None)
     return replace(end, role=role)
 
 
-def _flow(trial: Trial, pair: Case, flow: FlowResult, own: tuple[InstanceResult, ...]) -> Trial:
+def _flow(trial: Trial, pair: Case, flow: FlowResult, instance_results: tuple[InstanceResult, ...]) -> Trial:
     """``flow``: where it is not known which line and end are the pair's own, without them."""
     if trial.status != "done":
         return replace(trial, case=pair, case_key=pair.key, flags=())
     end = flow.end
     hosts = {flag.where for flag in trial.flags if withholds_throughput(flag)}
     is_withheld = trial.throughput_bps is None and not hosts.isdisjoint(pair.hosts)
-    figures = totals(own)
+    figures = totals(instance_results)
     if pair.of_users:
         figures |= {"throughput_bps": flow.users_bps, "offered_bps": None}
     if is_withheld:
@@ -91,7 +93,7 @@ def _flow(trial: Trial, pair: Case, flow: FlowResult, own: tuple[InstanceResult,
         line_host=flow.line_host,
         sender=end if end is not None and end.role == "sender" else None,
         receiver=end if end is not None and end.role == "receiver" else None,
-        instances=own,
+        instances=instance_results,
         flags=tuple(flag for flag in trial.flags if _concerns(flag, trial.case, pair)),
         flows=(),
     )
@@ -102,8 +104,8 @@ def _concerns(flag: Flag, group: Case, pair: Case) -> bool:
     at the pair, none at all, or one on which the throughput of all of its pairs depends."""
     if "→" in flag.where and flag.where != group.way:
         return flag.where == pair.way
-    named = {one.strip() for one in flag.where.partition(":")[0].split(",")} & set(group.hosts)
-    own = {pair.host(role) for role in ENDS if not pair.told_elsewhere(role)}
-    if not named or named & own:
+    named = {host_name.strip() for host_name in flag.where.partition(":")[0].split(",")} & set(group.hosts)
+    pair_hosts = {pair.host(role) for role in ENDS if not pair.told_elsewhere(role)}
+    if not named or named & pair_hosts:
         return True
     return bool(named & set(pair.hosts)) and "throughput" in kind_of(flag.code).figures

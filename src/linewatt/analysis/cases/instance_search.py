@@ -64,8 +64,12 @@ class Doubling:
     @property
     def is_flat(self) -> bool:
         """Whether it surely brought little: not by its mean alone."""
-        found = self.gain
-        return found is not None and found.high is not None and found.is_below(LITTLE_GAIN)
+        measured_gain = self.gain
+        return (
+            measured_gain is not None
+            and measured_gain.high is not None
+            and measured_gain.is_below(LITTLE_GAIN)
+        )
 
     @property
     def measured(self) -> Gain | None:
@@ -74,12 +78,13 @@ class Doubling:
 
 
 def _measured(fewer: Step, more: Step) -> Gain | None:
-    found = gain(fewer, more)
-    if found is None:
+    per_doubling = gain(fewer, more)
+    if per_doubling is None:
         return None
     doublings = math.log2(more.instances / fewer.instances)
     ratio, low, high = (
-        None if one is None else (1 + one) ** doublings - 1 for one in (found.ratio, found.low, found.high)
+        None if gain_ratio is None else (1 + gain_ratio) ** doublings - 1
+        for gain_ratio in (per_doubling.ratio, per_doubling.low, per_doubling.high)
     )
     return None if ratio is None else Gain(ratio, low, high)
 
@@ -111,7 +116,7 @@ class InstanceSearch:
     @property
     def failed(self) -> int:
         """Trials that came to no number."""
-        return len(self.trials) - sum(one.throughput_bps.n for one in self.steps if one.throughput_bps)
+        return len(self.trials) - sum(step.throughput_bps.n for step in self.steps if step.throughput_bps)
 
     @property
     def load_s(self) -> float:
@@ -120,17 +125,17 @@ class InstanceSearch:
     @property
     def known(self) -> tuple[Step, ...]:
         """The steps that have a number."""
-        return tuple(one for one in self.steps if one.throughput_bps is not None)
+        return tuple(step for step in self.steps if step.throughput_bps is not None)
 
     @property
     def tried(self) -> tuple[int, ...]:
         """Their numbers of instances."""
-        return tuple(one.instances for one in self.known)
+        return tuple(step.instances for step in self.known)
 
     @property
     def without_number(self) -> tuple[Step, ...]:
         """Those none of whose trials came to one."""
-        return tuple(one for one in self.steps if one.throughput_bps is None)
+        return tuple(step for step in self.steps if step.throughput_bps is None)
 
     @property
     def first_flat(self) -> Doubling | None:
@@ -147,19 +152,26 @@ class InstanceSearch:
 def falls(search: InstanceSearch) -> bool:
     """Whether the most instances tried surely carry less than enough of them do."""
     best, last = search.enough, search.known[-1] if search.known else None
-    found = None if best is None or last is None or best is last else _measured(best, last)
-    return found is not None and found.ratio < -SAME_LEVEL and found.high is not None and found.high < 0
+    last_gain = None if best is None or last is None or best is last else _measured(best, last)
+    return (
+        last_gain is not None
+        and last_gain.ratio < -SAME_LEVEL
+        and last_gain.high is not None
+        and last_gain.high < 0
+    )
 
 
-def _enough(known: Sequence[Step]) -> Step | None:
-    return next((one for at, one in enumerate(known) if not _bettered(one, known[at + 1 :])), None)
+def _enough(steps: Sequence[Step]) -> Step | None:
+    return next((step for at, step in enumerate(steps) if not _bettered(step, steps[at + 1 :])), None)
 
 
-def _bettered(one: Step, others: Iterable[Step], by: float = SAME_LEVEL) -> bool:
+def _bettered(step: Step, others: Iterable[Step], by: float = SAME_LEVEL) -> bool:
     """Whether any of the others is surely better, by more than means at one level differ; of too few trials
     to tell the means decide."""
-    gains = [found for other in others if (found := _measured(one, other)) is not None]
-    return any(one.ratio > by and (one.low is None or one.low > 0) for one in gains)
+    gains = [measured_gain for rival in others if (measured_gain := _measured(step, rival)) is not None]
+    return any(
+        rival_gain.ratio > by and (rival_gain.low is None or rival_gain.low > 0) for rival_gain in gains
+    )
 
 
 def _flat_from(doubled: Sequence[Doubling]) -> int:
@@ -167,21 +179,24 @@ def _flat_from(doubled: Sequence[Doubling]) -> int:
     return next((at for at in reversed(range(len(doubled))) if not doubled[at].is_flat), -1) + 1
 
 
-def ladder(most: int) -> list[tuple[int, int]]:
+def ladder(max_instances: int) -> list[tuple[int, int]]:
     """Fewer and more instances: 1 and 2, 2 and 4 …, and the most there may be.
 
     What is less than half a doubling from it says too little, so that half of the most is tried, too.
     """
-    doubled = [(1 << power, 2 << power) for power in range(most.bit_length() - 1)]
-    last = 1 << (most.bit_length() - 1)
-    if last == most:
+    doubled = [(1 << power, 2 << power) for power in range(max_instances.bit_length() - 1)]
+    last = 1 << (max_instances.bit_length() - 1)
+    if last == max_instances:
         return doubled
-    return [*doubled, (last if most >= HALF_A_DOUBLING * last else most // 2, most)]
+    return [
+        *doubled,
+        (last if max_instances >= HALF_A_DOUBLING * last else max_instances // 2, max_instances),
+    ]
 
 
-def _to_try(most: int) -> list[int]:
+def _to_try(max_instances: int) -> list[int]:
     """The numbers of the ladder in the order in which they are tried."""
-    return list(dict.fromkeys((1, *(number for pair in ladder(most) for number in pair))))
+    return list(dict.fromkeys((1, *(number for pair in ladder(max_instances) for number in pair))))
 
 
 def bounded(rule: Rule, hosts: Mapping[str, Host], case: Case) -> Rule:
@@ -199,19 +214,19 @@ def _cpus(host: Host | None) -> int | None:
         return None
     named = host.said.get("app_cpus") or host.cpus
     online = (host.facts.get("cpus") or {}).get("online")
-    known = named or online
-    return len(known) if isinstance(known, list | tuple) and known else None
+    cpus = named or online
+    return len(cpus) if isinstance(cpus, list | tuple) and cpus else None
 
 
 def instance_search(case: Case, rule: Rule, trials: Iterable[Trial], *, ended: str | None) -> InstanceSearch:
     """A search of what its trials measured; ``ended``: why no further one follows."""
-    ordered = tuple(sorted(trials, key=lambda one: one.number))
-    steps = tuple(sorted(_steps(ordered).values(), key=lambda one: one.instances))
-    doublings = tuple(_doublings(rule, {one.instances: one for one in steps}))
+    ordered = tuple(sorted(trials, key=lambda trial: trial.number))
+    steps = tuple(sorted(_steps(ordered).values(), key=lambda step: step.instances))
+    doublings = tuple(_doublings(rule, {step.instances: step for step in steps}))
     bend = _bend(steps, doublings)
     after = None if bend is None else lines(_means(steps), bend.instances)[1][1]
-    found = InstanceSearch(case, rule, ordered, steps, doublings, bend, after, "open", ended)
-    return replace(found, state=_state(found)) if ended else found
+    search = InstanceSearch(case, rule, ordered, steps, doublings, bend, after, "open", ended)
+    return replace(search, state=_state(search)) if ended else search
 
 
 def _state(search: InstanceSearch) -> State:
@@ -225,19 +240,21 @@ def _state(search: InstanceSearch) -> State:
 
 
 def _steps(trials: Sequence[Trial]) -> dict[int, Step]:
-    own: dict[int, list[Trial]] = {}
-    for one in trials:
-        own.setdefault(one.case.instances, []).append(one)
+    trials_by_number: dict[int, list[Trial]] = {}
+    for trial in trials:
+        trials_by_number.setdefault(trial.case.instances, []).append(trial)
     return {
         number: Step(
-            found[0].case, tuple(found), estimate((one.throughput_bps for one in _done(found)), "positive")
+            step_trials[0].case,
+            tuple(step_trials),
+            estimate((trial.throughput_bps for trial in _done(step_trials)), "positive"),
         )
-        for number, found in own.items()
+        for number, step_trials in trials_by_number.items()
     }
 
 
 def _done(trials: Iterable[Trial]) -> list[Trial]:
-    return [one for one in trials if one.status == "done" and one.throughput_bps]
+    return [trial for trial in trials if trial.status == "done" and trial.throughput_bps]
 
 
 def _doublings(rule: Rule, steps: Mapping[int, Step]) -> Iterable[Doubling]:
@@ -249,11 +266,11 @@ def _doublings(rule: Rule, steps: Mapping[int, Step]) -> Iterable[Doubling]:
 
 def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
     """What the trials of one search so far lead to."""
-    ordered = sorted(trials, key=lambda one: one.number)
+    ordered = sorted(trials, key=lambda trial: trial.number)
     if (why := failing(ordered, _done(ordered), "no throughput is known")) is not None:
         return Next(ended=why)
     steps = _steps(ordered)
-    short = next((number for number, one in steps.items() if len(one.trials) < rule.runs), None)
+    short = next((number for number, step in steps.items() if len(step.trials) < rule.runs), None)
     if short is not None:
         return Next(instances=short)
     doubled = list(_doublings(rule, steps))
@@ -266,12 +283,12 @@ def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
 
 def _stopped(doubled: Sequence[Doubling]) -> bool:
     """Whether doubling goes on no further."""
-    return len(doubled) >= FLAT and all(one.is_flat for one in doubled[-FLAT:])
+    return len(doubled) >= FLAT and all(doubling.is_flat for doubling in doubled[-FLAT:])
 
 
 def _refined(rule: Rule, steps: Mapping[int, Step], doubled: Sequence[Doubling]) -> Next:
     """The next number around the bend; none where it is known to within one instance, or nothing stops."""
-    bend = _bend(sorted(steps.values(), key=lambda one: one.instances), doubled)
+    bend = _bend(sorted(steps.values(), key=lambda step: step.instances), doubled)
     flat = _flat_from(doubled)
     if flat == len(doubled):
         return Next(ended=_no_stop(rule, doubled))
@@ -319,34 +336,34 @@ def _known(bend: Knee | None, between: tuple[int, int]) -> str:
 
 
 def _no_stop(rule: Rule, doubled: Sequence[Doubling]) -> str:
-    most = f"{rule.most} instance{'' if rule.most == 1 else 's'}, the most there may be ({rule.bound})"
+    bound_words = f"{rule.most} instance{'' if rule.most == 1 else 's'}, the most there may be ({rule.bound})"
     if not doubled or doubled[-1].gain is None:
-        return f"no more than {most}"
+        return f"no more than {bound_words}"
     if doubled[-1].gain.low is not None and doubled[-1].gain.low > 0:
-        return f"throughput still rose from {doubled[-1].fewer.instances} to {most}"
-    return f"that throughput stops to rise was not sure up to {most}: its trials differ too much"
+        return f"throughput still rose from {doubled[-1].fewer.instances} to {bound_words}"
+    return f"that throughput stops to rise was not sure up to {bound_words}: its trials differ too much"
 
 
 def _means(steps: Iterable[Step]) -> dict[int, float]:
-    return {one.instances: one.throughput_bps.mean for one in steps if one.throughput_bps is not None}
+    return {step.instances: step.throughput_bps.mean for step in steps if step.throughput_bps is not None}
 
 
 def _bend(steps: Sequence[Step], doubled: Sequence[Doubling]) -> Knee | None:
     """The knee, where what was tried agrees with it."""
-    known = [one for one in steps if one.throughput_bps is not None]
-    bend = knee_of(known)
-    if bend is None or _flat_from(doubled) == len(doubled) or _contradicted(bend, known, doubled):
+    measured_steps = [step for step in steps if step.throughput_bps is not None]
+    bend = knee_of(measured_steps)
+    if bend is None or _flat_from(doubled) == len(doubled) or _contradicted(bend, measured_steps, doubled):
         return None
     return bend
 
 
-def _contradicted(bend: Knee, known: Sequence[Step], doubled: Sequence[Doubling]) -> bool:
+def _contradicted(bend: Knee, steps: Sequence[Step], doubled: Sequence[Doubling]) -> bool:
     """Whether doubling still gained beyond it, or a number beyond it is surely better than another there."""
     low, high = _between(doubled)
     if not low <= bend.instances <= high:
         return True
-    beyond = [one for one in known if one.instances >= bend.instances]
-    return any(_bettered(one, beyond[at + 1 :], LITTLE_GAIN) for at, one in enumerate(beyond))
+    beyond = [step for step in steps if step.instances >= bend.instances]
+    return any(_bettered(step, beyond[at + 1 :], LITTLE_GAIN) for at, step in enumerate(beyond))
 
 
 def fitted(search: InstanceSearch) -> tuple[Line, Line] | None:

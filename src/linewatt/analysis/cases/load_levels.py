@@ -102,33 +102,33 @@ def curves(summaries: Iterable[CaseSummary]) -> tuple[LevelCurve, ...]:
         if summary.case.load_level is not None:
             levels.append(summary)
     by_case = {case: members for case, members in by_case.items() if members}
-    pairs = _pairs([one for members in by_case.values() for one in members])
+    pairs = _pairs([member for members in by_case.values() for member in members])
     return tuple(_curve(case, members, role, pairs) for case, members in by_case.items() for role in ENDS)
 
 
 def _pairs(members: Sequence[CaseSummary]) -> dict[str, Span]:
     """Case key → lowest and highest mean target over pairs of hosts, where these are not the same rate."""
     targets: dict[str, list[float]] = {}
-    for one in members:
-        if one.target_bps is not None:
-            targets.setdefault(one.case.key, []).append(one.target_bps.mean)
+    for member in members:
+        if member.target_bps is not None:
+            targets.setdefault(member.case.key, []).append(member.target_bps.mean)
     spans = {key: (min(rates), max(rates)) for key, rates in targets.items()}
     return {key: span for key, span in spans.items() if span[1] > span[0] * (1 + MISSED_RATIO)}
 
 
 def _curve(case: Case, members: list[CaseSummary], role: Role, pairs: Mapping[str, Span]) -> LevelCurve:
-    falling = sorted(members, key=lambda one: one.case.load_level or 0.0, reverse=True)
-    powers = [one.power(role) for one in falling]
+    falling = sorted(members, key=lambda member: member.case.load_level or 0.0, reverse=True)
+    powers = [member.power(role) for member in falling]
     scope = next((power.system_scope for power in powers if power and power.system_scope), None)
     points = tuple(
         LevelPoint(
-            level=one.case.load_level or 0.0,
-            summary=one,
+            level=member.case.load_level or 0.0,
+            summary=member,
             role=role,
             power=_of_scope(power, scope),
-            pairs_bps=pairs.get(one.case.key),
+            pairs_bps=pairs.get(member.case.key),
         )
-        for one, power in zip(falling, powers, strict=True)
+        for member, power in zip(falling, powers, strict=True)
     )
     score, reason = _score(points)
     return LevelCurve(
@@ -147,8 +147,8 @@ def _of_scope(power: EndPower | None, scope: str | None) -> EndPower | None:
     """Power of one level, without the system's watts when they are of another scope than the curve's."""
     if power is None or power.system_scope in (None, scope):
         return power
-    other = power.system_scope or ""
-    why = f"only {SCOPE_WORDS.get(other, other)} was read at this level"
+    level_scope = power.system_scope or ""
+    why = f"only {SCOPE_WORDS.get(level_scope, level_scope)} was read at this level"
     return replace(
         power,
         values={**power.values, "system_w": None, "system_bps_per_w": None},

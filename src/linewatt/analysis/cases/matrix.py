@@ -41,16 +41,18 @@ def matrices(summaries: Sequence[CaseSummary], order: Sequence[str] = ()) -> tup
     Hosts are those of all summaries, so that matrices of one result line up, in ``order`` and then as they
     appear. Load levels are left out, and pairs that run at once.
     """
-    full = [one for one in summaries if one.case.load_level is None and one.case.shape is None]
-    pairs = {one.case.hosts for one in full}
+    full = [
+        summary for summary in summaries if summary.case.load_level is None and summary.case.shape is None
+    ]
+    pairs = {summary.case.hosts for summary in full}
     if len(pairs) < LEAST_PAIRS:
         return ()
-    taking_part = dict.fromkeys(host for one in full for host in one.case.hosts)
+    taking_part = dict.fromkeys(host for summary in full for host in summary.case.hosts)
     hosts = tuple(dict.fromkeys([*(name for name in order if name in taking_part), *taking_part]))
     cells: dict[Case, dict[tuple[str, str], CaseSummary]] = {}
-    for one in full:
-        cells.setdefault(hostless(one.case), {})[one.case.sender, one.case.receiver] = one
-    return tuple(Matrix(case, hosts, found) for case, found in cells.items())
+    for summary in full:
+        cells.setdefault(hostless(summary.case), {})[summary.case.sender, summary.case.receiver] = summary
+    return tuple(Matrix(case, hosts, cell) for case, cell in cells.items())
 
 
 def hostless(case: Case) -> Case:
@@ -58,11 +60,11 @@ def hostless(case: Case) -> Case:
     return replace(case, sender="", receiver="")
 
 
-def fullest(found: Sequence[Matrix]) -> tuple[Matrix, ...]:
+def fullest(pair_matrices: Sequence[Matrix]) -> tuple[Matrix, ...]:
     """Of matrices that differ in instances only, the one with most of them."""
     best: dict[Case, Matrix] = {}
-    for one in found:
-        key = replace(one.case, instances=1)
-        if key not in best or one.case.instances > best[key].case.instances:
-            best[key] = one
+    for matrix in pair_matrices:
+        key = replace(matrix.case, instances=1)
+        if key not in best or matrix.case.instances > best[key].case.instances:
+            best[key] = matrix
     return tuple(best.values())

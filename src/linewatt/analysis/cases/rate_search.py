@@ -83,7 +83,7 @@ class Step:
 
 
 def _lost_ratio(steps: Sequence[Step]) -> float:
-    return sum(one.lost_packets for one in steps) / sum(one.packets for one in steps)
+    return sum(step.lost_packets for step in steps) / sum(step.packets for step in steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +102,15 @@ class Bound:
 
     @property
     def offered_bps(self) -> float:
-        return fmean(one.offered_bps for one in self.steps)
+        return fmean(step.offered_bps for step in self.steps)
 
     @property
     def packets(self) -> int:
-        return sum(one.packets for one in self.every)
+        return sum(step.packets for step in self.every)
 
     @property
     def lost_packets(self) -> int:
-        return sum(one.lost_packets for one in self.every)
+        return sum(step.lost_packets for step in self.every)
 
     @property
     def lost_ratio(self) -> float:
@@ -123,8 +123,8 @@ class Bound:
     @property
     def packets_hz(self) -> float | None:
         """Datagrams a second that were sent."""
-        seconds = sum(one.trial.window.seconds for one in self.steps if one.trial.window)
-        return sum(one.packets for one in self.steps) / seconds if seconds else None
+        seconds = sum(step.trial.window.seconds for step in self.steps if step.trial.window)
+        return sum(step.packets for step in self.steps) / seconds if seconds else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Goal:
         if self.lower is None or self.too_few or self.even_to_bps is not None:
             return None
         if self.differing:
-            return min(one.offered_bps for one in self.lower.steps)
+            return min(step.offered_bps for step in self.lower.steps)
         return self.lower.offered_bps
 
     @property
@@ -189,25 +189,25 @@ class RateSearch:
 
 def searches(trials: Iterable[Trial], rule: Rule) -> tuple[RateSearch, ...]:
     """The searches that trials are steps of, in order of first appearance."""
-    own: dict[Case, list[Trial]] = {}
+    trials_by_case: dict[Case, list[Trial]] = {}
     for trial in trials:
         if trial.case.search:
-            own.setdefault(searched(trial.case), []).append(trial)
-    return tuple(_search(case, rule, steps) for case, steps in own.items())
+            trials_by_case.setdefault(searched(trial.case), []).append(trial)
+    return tuple(_search(case, rule, steps) for case, steps in trials_by_case.items())
 
 
 def _search(case: Case, rule: Rule, trials: Iterable[Trial]) -> RateSearch:
-    ordered = tuple(sorted(trials, key=lambda one: one.number))
+    ordered = tuple(sorted(trials, key=lambda trial: trial.number))
     steps = _steps(rule, ordered)
-    rising = sorted(steps, key=lambda one: one.load_bps)
-    first = max(_at_highest(rule, steps), key=lambda one: one.offered_bps) if steps else None
+    rising = sorted(steps, key=lambda step: step.load_bps)
+    first = max(_at_highest(rule, steps), key=lambda step: step.offered_bps) if steps else None
     goals = tuple(_goal(ratio, rising, rule) for ratio in rule.loss_ratios)
     return RateSearch(case, rule, ordered, tuple(rising), first, goals)
 
 
 def _at_highest(rule: Rule, steps: Sequence[Step]) -> list[Step]:
     """The trials that say what the highest rate is: one that begins slowly does not bound all others."""
-    return [one for one in steps if one.trial.case.rate_bps == steps[0].trial.case.rate_bps][: rule.runs]
+    return [step for step in steps if step.trial.case.rate_bps == steps[0].trial.case.rate_bps][: rule.runs]
 
 
 def _steps(rule: Rule, trials: Sequence[Trial]) -> list[Step]:
@@ -221,20 +221,20 @@ def _steps(rule: Rule, trials: Sequence[Trial]) -> list[Step]:
     if not counted:
         return []
     first = counted[0].trial
-    first_bps = max(one.offered_bps for one in _at_highest(rule, counted))
+    first_bps = max(step.offered_bps for step in _at_highest(rule, counted))
     asked_bps = _asked_bps(first)
     reached = asked_bps is not None and first_bps >= asked_bps * (1 - UNSENT)
     highest_bps = asked_bps if asked_bps is not None and reached else first_bps
     steps = []
-    for one in counted:
-        highest = one.trial.case.rate_bps == first.case.rate_bps
-        load_bps = highest_bps if highest else (_asked_bps(one.trial) or one.offered_bps)
+    for step in counted:
+        highest = step.trial.case.rate_bps == first.case.rate_bps
+        load_bps = highest_bps if highest else (_asked_bps(step.trial) or step.offered_bps)
         # as fast as it goes: what it sends is the highest rate there is, and differs from trial to trial
-        short = 0.0 if highest and not reached else max(0.0, 1 - one.offered_bps / load_bps)
-        waiting = 1 - (one.trial.throughput_bps or 0.0) / one.offered_bps - one.lost_ratio
+        short = 0.0 if highest and not reached else max(0.0, 1 - step.offered_bps / load_bps)
+        waiting = 1 - (step.trial.throughput_bps or 0.0) / step.offered_bps - step.lost_ratio
         steps.append(
             replace(
-                one,
+                step,
                 load_bps=load_bps,
                 unsent_ratio=short if short > UNSENT else 0.0,
                 waiting_ratio=waiting if waiting > WAITING else 0.0,
@@ -249,10 +249,10 @@ def _asked_bps(trial: Trial) -> float | None:
 
 def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
     lower = upper = None
-    for _, group in groupby(rising, key=lambda one: one.load_bps):
+    for _, group in groupby(rising, key=lambda step: step.load_bps):
         steps = tuple(group)
-        good = tuple(one for one in steps if one.bad_ratio <= loss_ratio)
-        bad = tuple(one for one in steps if one.bad_ratio > loss_ratio)
+        good = tuple(step for step in steps if step.bad_ratio <= loss_ratio)
+        bad = tuple(step for step in steps if step.bad_ratio > loss_ratio)
         if 2 * len(bad) > max(rule.runs, len(steps)):
             upper = Bound(bad, steps)
             break
@@ -263,7 +263,7 @@ def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
     if limited and upper is not None:
         state = "above" if state == "found" else "open"
     lossy = _lossy(loss_ratio, upper, rising) if limited else None
-    offered = [one.offered_bps for one in lower.steps] if lower is not None else [1.0]
+    offered = [step.offered_bps for step in lower.steps] if lower is not None else [1.0]
     differing = 1 - min(offered) / max(offered) > max(rule.width_ratio, UNSENT)
     goal = Goal(loss_ratio, lower, upper, state, limited, lossy, differing)
     if state == "found" and lower is not None and upper is not None:
@@ -324,8 +324,8 @@ def _lossy(loss_ratio: float, upper: Bound | None, rising: Sequence[Step]) -> St
     """The lowest rate above that was really sent and lost more."""
     if upper is None:
         return None
-    above = [one for one in rising if one.load_bps > upper.load_bps and one.lost_ratio > loss_ratio]
-    return min(above, key=lambda one: one.offered_bps, default=None)
+    above = [step for step in rising if step.load_bps > upper.load_bps and step.lost_ratio > loss_ratio]
+    return min(above, key=lambda step: step.offered_bps, default=None)
 
 
 def _state(
@@ -341,20 +341,20 @@ def _state(
 
 def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
     """What the trials of one search so far lead to."""
-    ordered = sorted(trials, key=lambda one: one.number)
+    ordered = sorted(trials, key=lambda trial: trial.number)
     steps = _steps(rule, ordered)
     lacking = "datagrams, or what of them was lost, were not counted"
-    if (why := failing(ordered, [one.trial for one in steps], lacking)) is not None:
+    if (why := failing(ordered, [step.trial for step in steps], lacking)) is not None:
         return Next(ended=why)
     if steps:
-        wanted = _unanswered(rule, steps)
-        if wanted.ended is not None:
-            return wanted
+        upcoming = _unanswered(rule, steps)
+        if upcoming.ended is not None:
+            return upcoming
     else:
-        wanted = Next(rule.max_bps)
+        upcoming = Next(rule.max_bps)
     if len(ordered) >= rule.most:
         return Next(ended=f"{rule.most} trials were not enough")
-    return wanted
+    return upcoming
 
 
 class _Unanswered(Exception):
@@ -371,8 +371,8 @@ def _unanswered(rule: Rule, steps: Sequence[Step]) -> Next:
     instances = steps[0].trial.case.instances
     highest = round(steps[0].load_bps / instances)
     answers: dict[int, list[Step]] = {}
-    for one in reversed(steps):
-        answers.setdefault(round(one.load_bps / instances), []).append(one)
+    for step in reversed(steps):
+        answers.setdefault(round(step.load_bps / instances), []).append(step)
 
     class Recorded:
         """Answers with what was measured, once each."""

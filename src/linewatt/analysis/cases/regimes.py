@@ -42,13 +42,13 @@ def explained(series: Sequence[CaseSummary]) -> tuple[RowRegime, ...]:
 def knee_of(series: Sequence[Measured]) -> Knee | None:
     """Where throughput stops to follow; ``None``: nowhere that the series shows, or paced."""
     means = {
-        one.case.instances: one.throughput_bps
-        for one in series
-        if one.throughput_bps is not None and not one.case.paced
+        measured.case.instances: measured.throughput_bps
+        for measured in series
+        if measured.throughput_bps is not None and not measured.case.paced
     }
     if len(means) < len(series):
         return None
-    bend = knee([(float(number), one.mean) for number, one in means.items()])
+    bend = knee([(float(number), mean.mean) for number, mean in means.items()])
     return None if bend is None else widened(bend, means)
 
 
@@ -68,17 +68,17 @@ def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowReg
     stopped = flat(fewer, summary, bend)
     if stopped is not None:
         return RowRegime("saturated", stopped)
-    found = gain(fewer, summary)
-    return RowRegime("multi", "throughput not known" if found is None else found.words)
+    gain_from_fewer = gain(fewer, summary)
+    return RowRegime("multi", "throughput not known" if gain_from_fewer is None else gain_from_fewer.words)
 
 
 def unscaled(summary: CaseSummary) -> str:
     """Why a paced case has no scaling: its rate was held, or did not arrive."""
     what = "a rate" if summary.case.load_level is None else "a load level"
-    asked = summary.limit.candidate("paced")
-    missed = asked is not None and bool(asked.known) and not asked.holds
-    said = f"asked for {what} that did not arrive" if missed else f"held to {what}"
-    return f"{said}: how much is sent says nothing of how it scales"
+    paced_candidate = summary.limit.candidate("paced")
+    missed = paced_candidate is not None and bool(paced_candidate.known) and not paced_candidate.holds
+    cause = f"asked for {what} that did not arrive" if missed else f"held to {what}"
+    return f"{cause}: how much is sent says nothing of how it scales"
 
 
 def _is_ceiling(summary: CaseSummary, more: CaseSummary | None) -> bool:
@@ -88,26 +88,29 @@ def _is_ceiling(summary: CaseSummary, more: CaseSummary | None) -> bool:
     limit = summary.limit
     named = limit.named or limit.of_all
     if not any(map(_is_shared, named)) and limit.kind != "device-or-path":
-        return more is not None or any(_is_crowded(one, summary.case) for one in named)
+        return more is not None or any(_is_crowded(candidate, summary.case) for candidate in named)
     return True
 
 
-def _is_shared(one: Ranked) -> bool:
+def _is_shared(ranked: Ranked) -> bool:
     """Line, shaper, slot, quota of a control group: there is one, however many instances."""
-    return one.unit == "bit/s" or one.cgroup is not None
+    return ranked.unit == "bit/s" or ranked.cgroup is not None
 
 
-def _is_crowded(one: Ranked, case: Case) -> bool:
+def _is_crowded(ranked: Ranked, case: Case) -> bool:
     """CPUs that are fewer than the processes at their host: more of these get no more of them."""
-    pairs = sum(one.host in way for way in case.flows or case.beside)
-    return one.role is not None and count(one.role) < case.instances * max(1, pairs)
+    pairs = sum(ranked.host in way for way in case.flows or case.beside)
+    return ranked.role is not None and count(ranked.role) < case.instances * max(1, pairs)
 
 
 def _rises(summary: CaseSummary, more: CaseSummary) -> bool:
     """Whether more instances brought more through the same line."""
-    lines = [one.limit.candidate("line-rate") or one.limit.candidate("shaper") for one in (summary, more)]
-    first, second = (None if one is None else one.capacity for one in lines)
+    lines = [
+        case_summary.limit.candidate("line-rate") or case_summary.limit.candidate("shaper")
+        for case_summary in (summary, more)
+    ]
+    first, second = (None if line is None else line.capacity for line in lines)
     if first is not None and second is not None and abs(second / first - 1) > SAME_CAPACITY:
         return False
-    found = gain(summary, more)
-    return found is not None and found.ratio >= LITTLE_GAIN
+    gain_to_more = gain(summary, more)
+    return gain_to_more is not None and gain_to_more.ratio >= LITTLE_GAIN

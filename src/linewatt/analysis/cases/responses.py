@@ -51,18 +51,22 @@ def responses(trials: Sequence[Trial], *, sender: bool = False) -> list[Values]:
     At a load level and in an open loop throughput is what was asked for, so it is no response.
     ``sender``: its efficiency, too.
     """
-    asked = any(t.case.load_level is not None or t.case.arrival_rate_hz is not None for t in trials)
+    is_rate_set = any(t.case.load_level is not None or t.case.arrival_rate_hz is not None for t in trials)
     measured = [
         _values(metric.response, trials, metric.read)
         for metric in METRICS
         if metric.response is not None
         and metric.read is not None
-        and not (asked and metric.response == THROUGHPUT)
+        and not (is_rate_set and metric.response == THROUGHPUT)
         and (sender or metric.role != "sender")
     ]
     measured += [_per_watt(role, trials) for role in PER_WATT]
-    measured.sort(key=lambda one: not one.response.relative)
-    return [one for one in measured if any(value is not None for value in one.values)]
+    measured.sort(key=lambda response_values: not response_values.response.relative)
+    return [
+        response_values
+        for response_values in measured
+        if any(value is not None for value in response_values.values)
+    ]
 
 
 def _values(response: Response, trials: Sequence[Trial], read: Callable[[Trial], Value]) -> Values:

@@ -39,8 +39,8 @@ def searched(case: Case) -> Case:
 
 def failing(trials: Sequence[Trial], counted: Iterable[Trial], otherwise: str) -> str | None:
     """Why a search whose last trials all came to no number ends; ``otherwise``: where they do not say."""
-    known = {id(one) for one in counted}
-    last = [one for one in trials[-FAILURES:] if id(one) not in known]
+    counted_ids = {id(trial) for trial in counted}
+    last = [trial for trial in trials[-FAILURES:] if id(trial) not in counted_ids]
     if len(last) < FAILURES:
         return None
     return f"{FAILURES} trials in a row came to no number: {last[-1].reason or otherwise}"
@@ -48,4 +48,4 @@ def failing(trials: Sequence[Trial], counted: Iterable[Trial], otherwise: str) -
 
 def sent_s(trials: Iterable[Trial]) -> float:
     """How long trials sent, up to the end of their windows."""
-    return sum(one.window.end_s - one.started_s for one in trials if one.window)
+    return sum(trial.window.end_s - trial.started_s for trial in trials if trial.window)

@@ -22,28 +22,31 @@ def with_search_flags(
     summaries: Sequence[CaseSummary], searches: Iterable[InstanceSearch]
 ) -> tuple[CaseSummary, ...]:
     """Each case with what the search says that it is a step of."""
-    own: dict[Case, list[Flag]] = {}
+    flags_by_case: dict[Case, list[Flag]] = {}
     for search in searches:
         for step in search.known:
-            own.setdefault(step.case, []).extend(search_flags(search))
-    return tuple(flagged(one, own.get(one.case, ())) for one in summaries)
+            flags_by_case.setdefault(step.case, []).extend(search_flags(search))
+    return tuple(flagged(summary, flags_by_case.get(summary.case, ())) for summary in summaries)
 
 
 def search_flags(search: InstanceSearch) -> Iterator[Flag]:
     """Throughput that changes from trial to trial of each number alike."""
     runs = [_runs(step.trials) for step in search.known]
-    times_s = [one.started_s for own in runs for one in own]
+    times_s = [trial.started_s for group_runs in runs for trial in group_runs]
     span_s = max(times_s, default=0.0) - min(times_s, default=0.0)
-    groups = [([one.started_s for one in own], [one.throughput_bps or 0.0 for one in own]) for own in runs]
-    found = drift_within(groups, span_s)
-    if found is None or abs(found.ratio) < SEARCH_DRIFT:
+    groups = [
+        ([trial.started_s for trial in group_runs], [trial.throughput_bps or 0.0 for trial in group_runs])
+        for group_runs in runs
+    ]
+    drift = drift_within(groups, span_s)
+    if drift is None or abs(drift.ratio) < SEARCH_DRIFT:
         return
-    went = "falls" if found.ratio < 0 else "rises"
+    went = "falls" if drift.ratio < 0 else "rises"
     yield Flag(
         "drifts-over-search",
         search.case.way,
         f"{search.case.test}: throughput {went} from trial to trial of the same number of instances: "
-        f"{format_change(found.ratio)} ({format_change(found.low)} to {format_change(found.high)}) over the "
+        f"{format_change(drift.ratio)} ({format_change(drift.low)} to {format_change(drift.high)}) over the "
         f"{format_seconds(span_s)} of the search, if it went on so",
         "look at temperature, frequency and what else ran; let hosts warm up and search again, or name the "
         "numbers (instances: [1, 2, 4]), whose trials are interleaved",
@@ -51,4 +54,4 @@ def search_flags(search: InstanceSearch) -> Iterator[Flag]:
 
 
 def _runs(trials: Iterable[Trial]) -> list[Trial]:
-    return [one for one in trials if one.status == "done" and one.throughput_bps]
+    return [trial for trial in trials if trial.status == "done" and trial.throughput_bps]

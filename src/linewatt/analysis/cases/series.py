@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 def with_series(series: Sequence[CaseSummary]) -> list[CaseSummary]:
     """The cases of one series, instances ascending, each with what the others say of it."""
     done = list(series)
-    for at, found in list(ceilings(done)):
-        if not found.unknown:
-            done = with_ceiling(done, at, found)
-            done[at] = flagged(done[at], [_hidden(done[at], found)])
-    odd = [one for role in ENDS for one in _outliers(done, role)]
-    done = [flagged(one, [flag for at, flag in odd if at == one.case.instances]) for one in done]
+    for at, hidden_ceiling in list(ceilings(done)):
+        if not hidden_ceiling.unknown:
+            done = with_ceiling(done, at, hidden_ceiling)
+            done[at] = flagged(done[at], [_hidden(done[at], hidden_ceiling)])
+    odd = [outlier for role in ENDS for outlier in _outliers(done, role)]
+    done = [flagged(summary, [flag for at, flag in odd if at == summary.case.instances]) for summary in done]
     rows = explained(done)
     return [
-        replace(one, regime=None if one.case.of_users else row) for one, row in zip(done, rows, strict=True)
+        replace(summary, regime=None if summary.case.of_users else row)
+        for summary, row in zip(done, rows, strict=True)
     ]
 
 
@@ -41,16 +42,17 @@ def ceilings(series: Sequence[CaseSummary]) -> Iterator[tuple[int, Ceiling]]:
     bend = knee_of(series)
     for at in range(1, len(series)):
         stopped = flat(series[at - 1], series[at], bend)
-        found = None if stopped is None else ceiling(series, at, stopped)
-        if found is not None:
-            yield at, found
+        hidden_ceiling = None if stopped is None else ceiling(series, at, stopped)
+        if hidden_ceiling is not None:
+            yield at, hidden_ceiling
 
 
-def _hidden(summary: CaseSummary, found: Ceiling) -> Flag:
+def _hidden(summary: CaseSummary, hidden_ceiling: Ceiling) -> Flag:
     return Flag(
         "hidden-ceiling",
         summary.case.way,
-        f"nothing known explains {format_rate(found.throughput_bps)}: {'; '.join(found.evidence)}",
+        f"nothing known explains {format_rate(hidden_ceiling.throughput_bps)}: "
+        f"{'; '.join(hidden_ceiling.evidence)}",
         "look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory",
     )
 
@@ -59,19 +61,19 @@ def flagged(summary: CaseSummary, flags: Sequence[Flag]) -> CaseSummary:
     """A case with more flags of its own."""
     if not flags:
         return summary
-    counts = [FlagCount(one.code, 1, summary.trials_done, one) for one in flags]
+    counts = [FlagCount(flag.code, 1, summary.trials_done, flag) for flag in flags]
     return replace(summary, case_flags=(*summary.case_flags, *flags), flags=(*summary.flags, *counts))
 
 
 def _outliers(series: Sequence[CaseSummary], role: Role) -> Iterator[tuple[int, Flag]]:
     """The instances of cases whose power at one end stands out, each with its flag."""
-    for found in power_outliers(power_rows(series, role)):
+    for power_outlier in power_outliers(power_rows(series, role)):
         yield (
-            found.row.instances,
+            power_outlier.row.instances,
             Flag(
                 "power-outlier",
                 series[0].case.host(role),
-                f"{outlier_words(found)}; {'; '.join(found.evidence)}",
+                f"{outlier_words(power_outlier)}; {'; '.join(power_outlier.evidence)}",
                 "look at fan speed, temperatures and frequency of this case, and measure it again",
             ),
         )
@@ -79,26 +81,29 @@ def _outliers(series: Sequence[CaseSummary], role: Role) -> Iterator[tuple[int, 
 
 def power_rows(series: Sequence[CaseSummary], role: Role) -> list[PowerRow]:
     """The cases of a series with watts of one scope at one end."""
-    found = [(one, one.power(role)) for one in series if not one.case.paced]
-    known = [(one, power) for one, power in found if power is not None and power.system_w is not None]
-    scopes = {power.system_scope for _, power in known}
+    end_powers = [(summary, summary.power(role)) for summary in series if not summary.case.paced]
+    with_watts = [
+        (summary, power) for summary, power in end_powers if power is not None and power.system_w is not None
+    ]
+    scopes = {power.system_scope for _, power in with_watts}
     return [
         PowerRow(
-            one.case.instances,
-            one.throughput_bps.mean,
+            summary.case.instances,
+            summary.throughput_bps.mean,
             power.system_w.mean,
             power.cpu_w.mean if power.cpu_w else None,
             power.uncertainty_w.mean if power.uncertainty_w else None,
             power.beside,
         )
-        for one, power in known
-        if len(scopes) == 1 and one.throughput_bps is not None and power.system_w is not None
+        for summary, power in with_watts
+        if len(scopes) == 1 and summary.throughput_bps is not None and power.system_w is not None
     ]
 
 
-def outlier_words(found: PowerOutlier) -> str:
+def outlier_words(power_outlier: PowerOutlier) -> str:
     """``339.2 W, where the other cases say 212.4 W (+126.8 W)``."""
-    by = found.row.system_w - found.expected_w
+    by = power_outlier.row.system_w - power_outlier.expected_w
     return (
-        f"{found.row.system_w:.1f} W, where the other cases say {found.expected_w:.1f} W ({by:+.1f} W)"
+        f"{power_outlier.row.system_w:.1f} W, where the other cases say "
+        f"{power_outlier.expected_w:.1f} W ({by:+.1f} W)"
     ).replace("(-", "(−")

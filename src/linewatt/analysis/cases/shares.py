@@ -36,9 +36,9 @@ def share_spread(shares: Sequence[CpuShares]) -> ShareSpread | None:
 
     The shares of one trial are means over its CPUs, so the SD is between trials, never between CPUs.
     """
-    spread = {name: estimate(getattr(one, f"{name}_ratio") for one in shares) for name in SHARES}
-    known = {name: value for name, value in spread.items() if value is not None}
-    return ShareSpread(*_cpus(shares), known) if len(known) == len(SHARES) else None
+    spread = {name: estimate(getattr(share, f"{name}_ratio") for share in shares) for name in SHARES}
+    estimates = {name: value for name, value in spread.items() if value is not None}
+    return ShareSpread(*_cpus(shares), estimates) if len(estimates) == len(SHARES) else None
 
 
 def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:
@@ -52,4 +52,6 @@ def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:
 
 def _cpus(shares: Sequence[CpuShares]) -> tuple[tuple[int, ...], int]:
     """All CPUs that had the role in any of the trials, and how many without a number."""
-    return tuple(sorted({cpu for one in shares for cpu in one.cpus})), max(one.unnumbered for one in shares)
+    return tuple(sorted({cpu for share in shares for cpu in share.cpus})), max(
+        share.unnumbered for share in shares
+    )

@@ -108,7 +108,7 @@ def mean_bps(summary: CaseSummary) -> float:
 
 def fastest_case(summaries: Iterable[CaseSummary]) -> CaseSummary | None:
     """That with the most throughput, of equals the first; ``None`` where none has any."""
-    return max((one for one in summaries if one.throughput_bps), key=mean_bps, default=None)
+    return max((summary for summary in summaries if summary.throughput_bps), key=mean_bps, default=None)
 
 
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
@@ -139,9 +139,9 @@ def _by_series(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
     for summary in summaries:
         members.setdefault(_single(summary.case), []).append(summary)
     return [
-        one
+        summary
         for series in members.values()
-        for one in with_series(sorted(series, key=lambda each: each.case.instances))
+        for summary in with_series(sorted(series, key=lambda member: member.case.instances))
     ]
 
 
@@ -188,22 +188,22 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         trials_failed=len(failed),
         failures=tuple(f"trial {trial.number}: {trial.reason or 'no reason recorded'}" for trial in failed),
         flags=count_flags(trials, light_codes(done))
-        + tuple(FlagCount(one.code, 1, len(done), one) for one in own_flags),
+        + tuple(FlagCount(flag.code, 1, len(done), flag) for flag in own_flags),
         reasons=reasons,
         **measured,
     )
 
 
 def _window_s(done: Sequence[Trial]) -> float | None:
-    known = [trial.window.seconds for trial in done if trial.window is not None]
-    return fmean(known) if known else None
+    windows_s = [trial.window.seconds for trial in done if trial.window is not None]
+    return fmean(windows_s) if windows_s else None
 
 
 def _sent_segments(case: Case, done: Sequence[Trial]) -> float | None:
     senders = [] if case.flows else [trial.sender for trial in done if trial.sender is not None]
     counted = [end.counters.get("nstat.TcpOutSegs") for end in senders]
-    known = [count for count in counted if count]
-    return fmean(known) if known else None
+    segment_counts = [count for count in counted if count]
+    return fmean(segment_counts) if segment_counts else None
 
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
@@ -242,11 +242,11 @@ def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -
         why = "no case with 1 instance and otherwise the same parameters and hosts"
     elif summary.case.paced:
         why = unscaled(summary)
-    found: dict[str, Value] = {
+    scaled_values: dict[str, Value] = {
         metric.name: (None, why) if why or single is None else metric.scaled(summary, single)
         for metric in METRICS
         if metric.scaled is not None
     }
-    reasons = {name: reason for name, (value, reason) in found.items() if value is None and reason}
-    scalings = {name: value for name, (value, _) in found.items()}
+    reasons = {name: reason for name, (value, reason) in scaled_values.items() if value is None and reason}
+    scalings = {name: value for name, (value, _) in scaled_values.items()}
     return replace(summary, scalings=scalings, reasons=summary.reasons | reasons)

@@ -14,9 +14,9 @@ N = TypeVar("N", int, float)
 
 def whole_sum(values: Iterable[N | None]) -> N | None:
     """Of values that are all known; ``None`` where one is missing, or there is none."""
-    every = list(values)
-    known = [value for value in every if value is not None]
-    return sum(known[1:], known[0]) if known and len(known) == len(every) else None
+    all_values = list(values)
+    numbers = [value for value in all_values if value is not None]
+    return sum(numbers[1:], numbers[0]) if numbers and len(numbers) == len(all_values) else None
 
 
 def withholds_throughput(flag: Flag) -> bool:
@@ -27,15 +27,15 @@ def withholds_throughput(flag: Flag) -> bool:
 
 def totals(instances: Sequence[InstanceResult]) -> dict[str, Any]:
     """The fields of a ``Trial`` that are sums over its instances, and the part of their datagrams lost."""
-    packets = whole_sum(one.packets for one in instances)
-    lost = whole_sum(one.lost_packets for one in instances)
+    packets = whole_sum(instance.packets for instance in instances)
+    lost = whole_sum(instance.lost_packets for instance in instances)
     return {
-        "throughput_bps": sum(one.throughput_bps for one in instances),
-        "offered_bps": sum(one.offered_bps for one in instances),
-        "retransmits": whole_sum(one.retransmits for one in instances),
+        "throughput_bps": sum(instance.throughput_bps for instance in instances),
+        "offered_bps": sum(instance.offered_bps for instance in instances),
+        "retransmits": whole_sum(instance.retransmits for instance in instances),
         "packets": packets,
         "lost_packets": lost,
         "lost_ratio": lost / packets if lost is not None and packets else None,
-        "out_of_order_packets": whole_sum(one.out_of_order_packets for one in instances),
-        "duplicate_packets": whole_sum(one.duplicate_packets for one in instances),
+        "out_of_order_packets": whole_sum(instance.out_of_order_packets for instance in instances),
+        "duplicate_packets": whole_sum(instance.duplicate_packets for instance in instances),
     }

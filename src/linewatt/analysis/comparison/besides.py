@@ -47,9 +47,9 @@ def besides(ends: Ends) -> list[Beside]:
     return differing_facts
 
 
-def with_besides(words: str, every: Sequence[Beside]) -> str:
+def with_besides(words: str, differences: Sequence[Beside]) -> str:
     """A verdict that says what else is in it."""
-    short = list(dict.fromkeys(one.short for one in every))
+    short = list(dict.fromkeys(difference.short for difference in differences))
     return f"{words}; also different: {', '.join(short)}" if short else words
 
 
@@ -75,17 +75,19 @@ def measured_first(ends: Ends) -> Literal["base", "other"] | None:
 
 
 def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
-    own, theirs = hosts
-    sides = ((ends.base, own, ends.own), (ends.other, theirs, ends.theirs))
+    base_host, other_host = hosts
+    sides = ((ends.base, base_host, ends.own), (ends.other, other_host, ends.theirs))
 
     def differing(short: str, facts: dict[str, str], response: str | None = None) -> Iterator[Beside]:
         differences = []
         for title, fact in facts.items():
             if is_expected(fact, ends.by_of(hosts)):
                 continue
-            one, two = (_value(side, host, runs, fact) for side, host, runs in sides)
-            if one is not None and two is not None and one != two:
-                differences.append(f"{title} {one} in {ends.base.name}, {two} in {ends.other.name}")
+            base_value, other_value = (_value(side, host, runs, fact) for side, host, runs in sides)
+            if base_value is not None and other_value is not None and base_value != other_value:
+                differences.append(
+                    f"{title} {base_value} in {ends.base.name}, {other_value} in {ends.other.name}"
+                )
         if differences:
             yield Beside(
                 f"{short} of the {role}", f"{ends.words(role, hosts)}: {'; '.join(differences)}", response
@@ -106,7 +108,7 @@ def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
             "conntrack": "firewall.conntrack",
         },
     )
-    if (own, role) in ends.case.ends:
+    if (base_host, role) in ends.case.ends:
         yield from differing("what a core is", {"a core is": "cpu.core_is"}, EFFICIENCY_OF[role])
 
 

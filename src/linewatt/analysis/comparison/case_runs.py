@@ -60,18 +60,23 @@ class CaseRuns:
 
 def by_case(trials: Iterable[Trial]) -> dict[Case, CaseRuns]:
     """The runs of each case, in the order in which cases first appear; steps of searches are runs of none."""
-    found: dict[Case, list[Trial]] = {}
+    trials_by_case: dict[Case, list[Trial]] = {}
     settings: dict[Case, dict[str, dict[str, str | None]]] = {}
-    for whole in trials:
-        if whole.case.search:
+    for whole_trial in trials:
+        if whole_trial.case.search:
             continue
-        for trial in with_flows([whole]):
-            found.setdefault(trial.case, []).append(trial)
+        for trial in with_flows([whole_trial]):
+            trials_by_case.setdefault(trial.case, []).append(trial)
             if trial.status == "done":
-                own = {end.host: dict(end.settings) for end in whole.ends if end.host in trial.case.hosts}
-                settings.setdefault(trial.case, own)
-    limits = verdicts(found)
-    return {case: _runs(case, own, limits[case], settings.get(case, {})) for case, own in found.items()}
+                settings_by_host = {
+                    end.host: dict(end.settings) for end in whole_trial.ends if end.host in trial.case.hosts
+                }
+                settings.setdefault(trial.case, settings_by_host)
+    limits = verdicts(trials_by_case)
+    return {
+        case: _runs(case, case_trials, limits[case], settings.get(case, {}))
+        for case, case_trials in trials_by_case.items()
+    }
 
 
 def _runs(
@@ -86,10 +91,12 @@ def _runs(
         failed=len(trials) - len(done),
         flags=count_flags(trials, light_codes(done)),
         measured={
-            one.response.name: Measured(
-                tuple(value for value in one.values if value is not None), one.scope, one.provenance
+            response.response.name: Measured(
+                tuple(value for value in response.values if value is not None),
+                response.scope,
+                response.provenance,
             )
-            for one in responses(done, sender=True)
+            for response in responses(done, sender=True)
         },
         started_s=(min(started_s), max(started_s)) if started_s else None,
         window_s=_median(trial.window.seconds for trial in done if trial.window is not None),
@@ -100,8 +107,8 @@ def _runs(
     )
 
 
-def _median(known: Iterable[float]) -> float | None:
-    values = list(known)
+def _median(numbers: Iterable[float]) -> float | None:
+    values = list(numbers)
     return statistics.median(values) if values else None
 
 

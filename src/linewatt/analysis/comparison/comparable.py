@@ -84,7 +84,9 @@ class Ends:
     def hosts(self, role: Role) -> tuple[tuple[str, str], ...]:
         """Each that has a role, with that which stands for it; both ways, both have both."""
         pairs = zip(self.case.pairs, self.other_case.pairs, strict=False)
-        return tuple(dict.fromkeys((one.host(role), two.host(role)) for one, two in pairs))
+        return tuple(
+            dict.fromkeys((base_pair.host(role), other_pair.host(role)) for base_pair, other_pair in pairs)
+        )
 
     def words(self, role: Role, hosts: tuple[str, str]) -> str:
         """What has a role: where several do, which of them."""
@@ -93,51 +95,54 @@ class Ends:
 
 def obstacles(ends: Ends) -> list[Obstacle]:
     """What refuses verdicts on two cases; what is not on record on a side refuses nothing."""
-    every = [*_window(ends), *_offloads(ends), *_load(ends), *_payload(ends), *_accounting(ends)]
-    return [one for one in every if one.code not in ends.allowed]
+    all_obstacles = [*_window(ends), *_offloads(ends), *_load(ends), *_payload(ends), *_accounting(ends)]
+    return [obstacle for obstacle in all_obstacles if obstacle.code not in ends.allowed]
 
 
-def between(sides: Sides, one: object, two: object, text: Text = str) -> str:
+def between(sides: Sides, base_value: object, other_value: object, text: Text = str) -> str:
     """What stands on each side."""
-    return f"{text(one)} in {sides[0].name}, {text(two)} in {sides[1].name}"
+    return f"{text(base_value)} in {sides[0].name}, {text(other_value)} in {sides[1].name}"
 
 
 def _window(ends: Ends) -> list[Obstacle]:
     """Seconds as the campaigns say, or as the trials have them where a result was made without one."""
     differing = []
     for key, name in (("window_s", "window"), ("omit_s", "warm-up left out")):
-        one, two = (getattr(side.campaign, key) for side in (ends.base, ends.other))
-        if one is not None and two is not None and one != two:
+        base_s, other_s = (getattr(side.campaign, key) for side in (ends.base, ends.other))
+        if base_s is not None and other_s is not None and base_s != other_s:
             differing.append(
-                Obstacle("window", f"{name} of {between(ends.sides, f'{one:g} s', f'{two:g} s')}")
+                Obstacle("window", f"{name} of {between(ends.sides, f'{base_s:g} s', f'{other_s:g} s')}")
             )
     if differing:
         return differing
-    one, two = ends.own.window_s, ends.theirs.window_s
-    if one and two and abs(one / two - 1) > _WINDOW_TOLERANCE:
-        return [Obstacle("window", f"window of {between(ends.sides, f'{one:.3g} s', f'{two:.3g} s')}")]
+    base_s, other_s = ends.own.window_s, ends.theirs.window_s
+    if base_s and other_s and abs(base_s / other_s - 1) > _WINDOW_TOLERANCE:
+        return [Obstacle("window", f"window of {between(ends.sides, f'{base_s:.3g} s', f'{other_s:.3g} s')}")]
     return []
 
 
-def alike_runs(own: CaseRuns, theirs: CaseRuns) -> bool:
+def alike_runs(base_runs: CaseRuns, other_runs: CaseRuns) -> bool:
     """Whether nothing that the runs themselves have refuses a verdict."""
     pairs = (
-        (own.window_s, theirs.window_s, _WINDOW_TOLERANCE),
-        (own.payload_bytes, theirs.payload_bytes, _PAYLOAD_TOLERANCE),
+        (base_runs.window_s, other_runs.window_s, _WINDOW_TOLERANCE),
+        (base_runs.payload_bytes, other_runs.payload_bytes, _PAYLOAD_TOLERANCE),
     )
-    return all(not one or not two or abs(one / two - 1) <= most for one, two, most in pairs)
+    return all(
+        not base_value or not other_value or abs(base_value / other_value - 1) <= tolerance_ratio
+        for base_value, other_value, tolerance_ratio in pairs
+    )
 
 
 def _offloads(ends: Ends) -> list[Obstacle]:
     """The mode of the data interfaces at both ends, as facts have it or as the trial's settings read."""
     differing = []
-    for role, (own, theirs) in _of_roles(ends):
-        one = _features(ends.base, own, ends.own)
-        two = _features(ends.other, theirs, ends.theirs)
-        told = [name for name in OFFLOADS if ends.by not in (name, SHORT.get(name))]
-        words = offloads_differ(ends.sides, one, two, told)
+    for role, (base_host, other_host) in _of_roles(ends):
+        base_features = _features(ends.base, base_host, ends.own)
+        other_features = _features(ends.other, other_host, ends.theirs)
+        feature_names = [name for name in OFFLOADS if ends.by not in (name, SHORT.get(name))]
+        words = offloads_differ(ends.sides, base_features, other_features, feature_names)
         if words:
-            of = ends.words(role, (own, theirs))
+            of = ends.words(role, (base_host, other_host))
             differing.append(Obstacle("offloads", f"offloads of the {of}: {', '.join(words)}"))
     return differing
 
@@ -148,13 +153,16 @@ def _of_roles(ends: Ends) -> Iterator[tuple[Role, tuple[str, str]]]:
 
 
 def offloads_differ(
-    sides: Sides, one: Mapping[str, str], two: Mapping[str, str], told: Iterable[str] = OFFLOADS
+    sides: Sides,
+    base_features: Mapping[str, str],
+    other_features: Mapping[str, str],
+    feature_names: Iterable[str] = OFFLOADS,
 ) -> list[str]:
     """Each feature that is on record on both sides and differs."""
     return [
-        f"{SHORT.get(name, name)} {between(sides, one[name], two[name])}"
-        for name in told
-        if name in one and name in two and one[name] != two[name]
+        f"{SHORT.get(name, name)} {between(sides, base_features[name], other_features[name])}"
+        for name in feature_names
+        if name in base_features and name in other_features and base_features[name] != other_features[name]
     ]
 
 
@@ -185,18 +193,18 @@ def _state(text: str) -> str:
 
 def _load(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
-    found, load = [], load_of(ends.case.load)
+    thread_obstacles, load = [], load_of(ends.case.load)
     streams = max(ends.case.streams, ends.other_case.streams)
-    for role, (own, theirs) in _of_roles(ends):
-        threads = [threaded(ends.base, [own], load), threaded(ends.other, [theirs], load)]
+    for role, (base_host, other_host) in _of_roles(ends):
+        threads = [threaded(ends.base, [base_host], load), threaded(ends.other, [other_host], load)]
         if streams > 1 and None not in threads and threads[0] != threads[1]:
-            words = f"{streams} streams of {load.name} at the {ends.words(role, (own, theirs))}: "
-            found.append(
+            words = f"{streams} streams of {load.name} at the {ends.words(role, (base_host, other_host))}: "
+            thread_obstacles.append(
                 Obstacle(
                     f"{load.name}-threads", words + between(ends.sides, threads[0], threads[1], threads_text)
                 )
             )
-    return [*found, *options_differ(ends.sides, load)]
+    return [*thread_obstacles, *options_differ(ends.sides, load)]
 
 
 def threads_text(threaded: bool) -> str:
@@ -205,11 +213,14 @@ def threads_text(threaded: bool) -> str:
 
 def options_differ(sides: Sides, load: Load) -> list[Obstacle]:
     """Options of a load that differ and that no case names."""
-    one, two = (load_options(side, load) for side in sides)
-    if one is None or two is None or one == two:
+    base_options, other_options = (load_options(side, load) for side in sides)
+    if base_options is None or other_options is None or base_options == other_options:
         return []
     return [
-        Obstacle(f"{load.name}-options", f"options of {load.name}: {between(sides, one, two, _options_text)}")
+        Obstacle(
+            f"{load.name}-options",
+            f"options of {load.name}: {between(sides, base_options, other_options, _options_text)}",
+        )
     ]
 
 
@@ -222,8 +233,8 @@ def threaded(side: Side, hosts: Iterable[str], load: Load) -> bool | None:
     if load.threaded_from is None:
         return None
     versions = [load_version(side, host, load) for host in hosts]
-    known = {None if version is None else version >= load.threaded_from for version in versions}
-    return known.pop() if len(known) == 1 else None
+    answers = {None if version is None else version >= load.threaded_from for version in versions}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def load_version(side: Side, host: str, load: Load) -> Version | None:
@@ -246,28 +257,39 @@ def _payload(ends: Ends) -> list[Obstacle]:
     """Bytes in a datagram, from what the receiver got; a tunnel leaves less room, which is its cost."""
     if ends.case.is_tcp or ends.by in ("network", "test", "family"):
         return []
-    one, two = ends.own.payload_bytes, ends.theirs.payload_bytes
-    if one is None or two is None or abs(one / two - 1) <= _PAYLOAD_TOLERANCE:
+    base_bytes, other_bytes = ends.own.payload_bytes, ends.theirs.payload_bytes
+    if base_bytes is None or other_bytes is None or abs(base_bytes / other_bytes - 1) <= _PAYLOAD_TOLERANCE:
         return []
-    return [Obstacle("payload", f"payload of {between(ends.sides, f'{one:.0f} bytes', f'{two:.0f} bytes')}")]
+    return [
+        Obstacle(
+            "payload",
+            f"payload of {between(ends.sides, f'{base_bytes:.0f} bytes', f'{other_bytes:.0f} bytes')}",
+        )
+    ]
 
 
 def _accounting(ends: Ends) -> list[Obstacle]:
     """CPU time charged by the tick and exact CPU time are two quantities."""
-    found = []
+    differing = []
     for role, hosts in _of_roles(ends):
         words = accounting_differs(ends.sides, hosts)
         if words and (hosts[0], role) in ends.case.ends:
             of, response = ends.words(role, hosts), EFFICIENCY_OF[role]
-            found.append(Obstacle("accounting", f"CPU accounting of the {of} {words}", (response,)))
-    return found
+            differing.append(Obstacle("accounting", f"CPU accounting of the {of} {words}", (response,)))
+    return differing
 
 
 def accounting_differs(sides: Sides, hosts: tuple[str, str]) -> str:
     """How CPU time is charged on either host, where that differs; else empty."""
-    one, two = (side.fact(host, "kernel", "tick_accounting") for side, host in zip(sides, hosts, strict=True))
-    known = isinstance(one, bool) and isinstance(two, bool)
-    return between(sides, one, two, _accounting_text) if known and one != two else ""
+    base_accounting, other_accounting = (
+        side.fact(host, "kernel", "tick_accounting") for side, host in zip(sides, hosts, strict=True)
+    )
+    is_recorded = isinstance(base_accounting, bool) and isinstance(other_accounting, bool)
+    return (
+        between(sides, base_accounting, other_accounting, _accounting_text)
+        if is_recorded and base_accounting != other_accounting
+        else ""
+    )
 
 
 def _accounting_text(by_tick: bool) -> str:

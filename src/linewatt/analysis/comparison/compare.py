@@ -72,45 +72,45 @@ class Comparison:
         return tuple(dict.fromkeys(row.response for row in self.rows))
 
 
-def compare(base: Side, other: Side, matching: Matching, options: Options) -> Comparison:
+def compare(base: Side, other_side: Side, matching: Matching, options: Options) -> Comparison:
     """Everything that can be said of two sides whose cases were matched.
 
-    Levels of one result have the same ``base`` and ``other``.
+    Levels of one result have the same ``base`` and ``other_side``.
     """
     drafts: list[Draft] = []
     pairs: list[Pair] = []
     for match in matching.matches:
         if not (isinstance(match.base, Case) and isinstance(match.other, Case)):
-            found, pair = _of_tasks(match, (base, other), options)
+            pair_drafts, pair = _of_tasks(match, (base, other_side), options)
         else:
             ends = Ends(
                 replace(base, name=match.base_level or base.name),
-                replace(other, name=match.level or other.name),
+                replace(other_side, name=match.level or other_side.name),
                 base.cases[match.base],
-                other.cases[match.other],
+                other_side.cases[match.other],
                 options.by,
                 options.allowed,
                 matching.hosts,
             )
-            found, pair = _of_cases(match, ends, options)
-        drafts += found
+            pair_drafts, pair = _of_cases(match, ends, options)
+        drafts += pair_drafts
         pairs.append(pair)
-    for one in matching.unlike:
-        drafts.append(Draft(one.match, THROUGHPUT, refusal=one.what))
-        pairs.append(Pair(one.match, (), (), (one.what,), ()))
+    for unlike in matching.unlike:
+        drafts.append(Draft(unlike.match, THROUGHPUT, refusal=unlike.what))
+        pairs.append(Pair(unlike.match, (), (), (unlike.what,), ()))
     measure(drafts)
     rows, overall = judged(drafts, options)
     return Comparison(
         base=base,
-        other=other,
+        other=other_side,
         options=options,
         pairs=tuple(pairs),
         rows=rows,
         overall=overall,
         left_over=matching.left_over,
-        differences=differences(base, other, matching.matches, options.by, matching.hosts)
+        differences=differences(base, other_side, matching.matches, options.by, matching.hosts)
         if base.single_run is None
-        else task_differences(base, other, matching.matches),
+        else task_differences(base, other_side, matching.matches),
         words=matching.words,
         levels=matching.levels,
         hosts=matching.hosts,
@@ -119,19 +119,22 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
 
 def _of_cases(match: Match, ends: Ends, options: Options) -> tuple[list[Draft], Pair]:
     values = [_by_response(runs) for runs in (ends.own, ends.theirs)]
-    names, barred, beside = (ends.base.name, ends.other.name), obstacles(ends), besides(ends)
-    drafts = [_draft(match, names, one, values, barred, beside) for one in _wanted(options, OF_CASES, values)]
+    names, barred, extra_differences = (ends.base.name, ends.other.name), obstacles(ends), besides(ends)
+    drafts = [
+        _draft(match, names, response, values, barred, extra_differences)
+        for response in _wanted(options, OF_CASES, values)
+    ]
     for draft in drafts:
         draft.measured_first = measured_first(ends)
-    remarks = (*_remarks(ends), *(one.words for one in beside))
+    remarks = (*_remarks(ends), *(difference.words for difference in extra_differences))
     return drafts, Pair(match, ends.own.flags, ends.theirs.flags, _refusals(drafts), remarks)
 
 
-_NAMED = {one.name: one for one in OF_CASES}
+_NAMED = {response.name: response for response in OF_CASES}
 
 
 def _by_response(runs: CaseRuns) -> dict[Response, Measured]:
-    return {_NAMED[name]: one for name, one in runs.measured.items()}
+    return {_NAMED[name]: measured for name, measured in runs.measured.items()}
 
 
 def _of_tasks(match: Match, sides: tuple[Side, Side], options: Options) -> tuple[list[Draft], Pair]:
@@ -154,10 +157,14 @@ Both = Sequence[Mapping[Response, Measured]]
 """what either side has"""
 
 
-def _wanted(options: Options, known: Collection[Response], values: Both) -> list[Response]:
+def _wanted(options: Options, responses: Collection[Response], values: Both) -> list[Response]:
     """The responses that either side has; the first where neither has any, so that this is said."""
-    wanted = [response for response in in_order(known) if response.group in options.metrics]
-    return [one for one in wanted if any(one in own and own[one].values for own in values)] or wanted[:1]
+    chosen = [response for response in in_order(responses) if response.group in options.metrics]
+    return [
+        response
+        for response in chosen
+        if any(response in side_values and side_values[response].values for side_values in values)
+    ] or chosen[:1]
 
 
 def _draft(
@@ -166,34 +173,55 @@ def _draft(
     response: Response,
     values: Both,
     barred: Sequence[Obstacle],
-    beside: Sequence[Beside] = (),
+    extra_differences: Sequence[Beside] = (),
 ) -> Draft:
-    own, theirs = (each.get(response) for each in values)
-    draft = Draft(match, response, names, own.values if own else (), theirs.values if theirs else ())
-    for name, one in zip(names, (own, theirs), strict=True):
-        if one is not None and one.reason and not one.values:
-            draft.refusal = f"no value in {name}: {one.reason}"
+    base_measured, other_measured = (side_values.get(response) for side_values in values)
+    draft = Draft(
+        match,
+        response,
+        names,
+        base_measured.values if base_measured else (),
+        other_measured.values if other_measured else (),
+    )
+    for name, measured in zip(names, (base_measured, other_measured), strict=True):
+        if measured is not None and measured.reason and not measured.values:
+            draft.refusal = f"no value in {name}: {measured.reason}"
     if response.group == "power":
-        draft.refusal = watts_differ(names, own, theirs) or draft.refusal
-        draft.scope = own.scope if own else theirs.scope if theirs else None
-        draft.provenance = own.provenance if own else theirs.provenance if theirs else None
-    reasons = [one.words for one in barred if one.bars(response.name)]
+        draft.refusal = watts_differ(names, base_measured, other_measured) or draft.refusal
+        draft.scope = (
+            base_measured.scope if base_measured else other_measured.scope if other_measured else None
+        )
+        draft.provenance = (
+            base_measured.provenance
+            if base_measured
+            else other_measured.provenance
+            if other_measured
+            else None
+        )
+    reasons = [obstacle.words for obstacle in barred if obstacle.bars(response.name)]
     if reasons:
         draft.refusal = "; ".join(reasons)
-    draft.besides = [one for one in beside if one.concerns(response.name)]
+    draft.besides = [difference for difference in extra_differences if difference.concerns(response.name)]
     return draft
 
 
-def watts_differ(names: tuple[str, str], own: Measured | None, theirs: Measured | None) -> str | None:
+def watts_differ(
+    names: tuple[str, str], base_measured: Measured | None, other_measured: Measured | None
+) -> str | None:
     """Watts of two scopes, or of which one was made up, are not compared, whatever is allowed."""
-    if own is None or theirs is None:
-        return f"no watts in {names[0] if own is None else names[1]}"
+    if base_measured is None or other_measured is None:
+        return f"no watts in {names[0] if base_measured is None else names[1]}"
     reasons = []
-    if own.scope != theirs.scope:
-        one, two = (SCOPE_WORDS.get(each.scope or "", each.scope) for each in (own, theirs))
-        reasons.append(f"watts of {one} in {names[0]}, of {two} in {names[1]}")
-    if own.provenance != theirs.provenance:
-        reasons.append(f"watts {own.provenance} in {names[0]}, {theirs.provenance} in {names[1]}")
+    if base_measured.scope != other_measured.scope:
+        base_scope, other_scope = (
+            SCOPE_WORDS.get(side_measured.scope or "", side_measured.scope)
+            for side_measured in (base_measured, other_measured)
+        )
+        reasons.append(f"watts of {base_scope} in {names[0]}, of {other_scope} in {names[1]}")
+    if base_measured.provenance != other_measured.provenance:
+        reasons.append(
+            f"watts {base_measured.provenance} in {names[0]}, {other_measured.provenance} in {names[1]}"
+        )
     return "; ".join(reasons) or None
 
 
@@ -206,9 +234,9 @@ def _remarks(ends: Ends) -> list[str]:
     for side, runs in ((ends.base, ends.own), (ends.other, ends.theirs)):
         if runs.failed:
             remarks.append(f"{runs.failed} of {runs.trials} trials failed in {side.name}")
-    one, two = ends.own.target_bps, ends.theirs.target_bps
-    if one and two and abs(two / one - 1) > _TARGET_TOLERANCE:
-        remarks.append(f"the level asks for {two / one:.2f} times as much in {ends.other.name}")
+    base_bps, other_bps = ends.own.target_bps, ends.theirs.target_bps
+    if base_bps and other_bps and abs(other_bps / base_bps - 1) > _TARGET_TOLERANCE:
+        remarks.append(f"the level asks for {other_bps / base_bps:.2f} times as much in {ends.other.name}")
     return remarks + _limits(ends)
 
 
@@ -241,21 +269,21 @@ def asked_for(fail_on: Sequence[str]) -> frozenset[str]:
     return frozenset(FAIL_ON[name] for name in fail_on)
 
 
-def finding(found: Comparison, fail_on: Sequence[str]) -> Finding:
+def finding(comparison: Comparison, fail_on: Sequence[str]) -> Finding:
     """3: a change for the worse of a response that ``fail_on`` names. 4: none, and not every verdict on
     these is there. 0: none, and all are there; or nothing was asked for.
     """
     if not fail_on:
         return Finding(0, "")
     groups = asked_for(fail_on)
-    asked = [row for row in (*found.rows, *found.overall) if row.response.group in groups]
-    worse = sum(row.outcome == "worse" for row in asked)
+    matching_rows = [row for row in (*comparison.rows, *comparison.overall) if row.response.group in groups]
+    worse = sum(row.outcome == "worse" for row in matching_rows)
     listed = " or ".join(fail_on)
     if worse:
-        return Finding(3, f"{worse} of {len(asked)} comparisons: {listed}")
-    open_rows = [row for row in asked if row.outcome in ("undecided", "refused")]
+        return Finding(3, f"{worse} of {len(matching_rows)} comparisons: {listed}")
+    open_rows = [row for row in matching_rows if row.outcome in ("undecided", "refused")]
     if open_rows:
-        return Finding(4, f"{len(open_rows)} of {len(asked)} comparisons have no verdict on {listed}")
-    if not asked:
+        return Finding(4, f"{len(open_rows)} of {len(matching_rows)} comparisons have no verdict on {listed}")
+    if not matching_rows:
         return Finding(4, f"nothing could be compared for {listed}")
     return Finding(0, f"no case is {listed}")

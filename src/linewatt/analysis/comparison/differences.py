@@ -102,7 +102,7 @@ class Difference:
 
 def differences(
     base: Side,
-    other: Side,
+    other_side: Side,
     matches: Sequence[Match],
     by: str | None,
     compared: tuple[str, str] | None = None,
@@ -115,20 +115,22 @@ def differences(
     """
     by_place: dict[tuple[str, str], Difference] = {}
     for match in matches:
-        runs = _runs(base, match.base), _runs(other, match.other)
-        for difference in _of_hosts(base, other, match.hosts, runs, by, compared):
+        runs = _runs(base, match.base), _runs(other_side, match.other)
+        for difference in _of_hosts(base, other_side, match.hosts, runs, by, compared):
             by_place.setdefault((difference.where, difference.fact), difference)
-    return _in_order([*by_place.values(), *_of_campaigns(base, other, by)])
+    return _in_order([*by_place.values(), *_of_campaigns(base, other_side, by)])
 
 
 def differences_of_hosts(
     base: Side,
-    other: Side,
+    other_side: Side,
     pairs: Sequence[tuple[str, str]],
     runs: tuple[CaseRuns | None, CaseRuns | None] = (None, None),
 ) -> tuple[Difference, ...]:
     """The same for ``pairs`` of hosts of which one stands for the other, in the ``runs`` of one case."""
-    return _in_order([*_of_hosts(base, other, pairs, runs, None, None), *_of_campaigns(base, other, None)])
+    return _in_order(
+        [*_of_hosts(base, other_side, pairs, runs, None, None), *_of_campaigns(base, other_side, None)]
+    )
 
 
 def _runs(side: Side, case: object) -> CaseRuns | None:
@@ -137,7 +139,7 @@ def _runs(side: Side, case: object) -> CaseRuns | None:
 
 def _of_hosts(
     base: Side,
-    other: Side,
+    other_side: Side,
     pairs: Iterable[tuple[str, str]],
     runs: tuple[CaseRuns | None, CaseRuns | None],
     by: str | None,
@@ -145,10 +147,10 @@ def _of_hosts(
 ) -> Iterator[Difference]:
     for base_host, other_host in dict.fromkeys(pairs):
         where = base_host if base_host == other_host else f"{base_host} / {other_host}"
-        base_facts, other_facts = _host(base, base_host, runs[0]), _host(other, other_host, runs[1])
+        base_facts, other_facts = _host(base, base_host, runs[0]), _host(other_side, other_host, runs[1])
         sections = {_section(fact) for fact, text in base_facts.items() if text is not None}
         sections &= {_section(fact) for fact, text in other_facts.items() if text is not None}
-        not_known = _not_known(base, base_host) | _not_known(other, other_host)
+        not_known = _not_known(base, base_host) | _not_known(other_side, other_host)
         compared_property = by if compared in (None, (base_host, other_host)) else None
         for fact in dict.fromkeys([*base_facts, *other_facts]):
             base_text, other_text = base_facts.get(fact), other_facts.get(fact)
@@ -178,10 +180,10 @@ def _is_one_sided(fact: str, sections: Collection[str], not_known: Collection[st
     return rank_of(fact) is not None and _section(fact) in sections and not fact_and_parent & {*not_known}
 
 
-def _of_campaigns(base: Side, other: Side, by: str | None) -> Iterator[Difference]:
+def _of_campaigns(base: Side, other_side: Side, by: str | None) -> Iterator[Difference]:
     """How the cases were run; what only one campaign sets is a difference, what only one has on record is
     none."""
-    campaigns = _campaign(base), _campaign(other)
+    campaigns = _campaign(base), _campaign(other_side)
     base_texts, other_texts = (_leaves(campaign, "campaign") for campaign in campaigns)
     for fact in dict.fromkeys([*base_texts, *other_texts]):
         base_text, other_text = base_texts.get(fact), other_texts.get(fact)

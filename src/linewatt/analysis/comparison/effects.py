@@ -132,19 +132,19 @@ def _group(case: Case, trials: Sequence[Trial], factors: Levels, design: str) ->
     base = tuple(sorted((name, present[0]) for name, present in levels.items()))
     absent = tuple(
         (name, level)
-        for name, given in factors.items()
-        for level in given
+        for name, factor_levels in factors.items()
+        for level in factor_levels
         if level not in levels.get(name, ())
     )
     compare = _one_at_a_time if design == ONE_AT_A_TIME else _factorial
-    found = []
+    response_effects = []
     for values in responses(trials):
         runs: _Runs = {trial.case.factors: [] for trial in trials}
         for trial, value in zip(trials, values.values, strict=True):
             if value is not None:
                 runs[trial.case.factors].append(value)
-        found.append(compare(values, levels, base, runs))
-    return GroupEffects(case, base, absent, tuple(found))
+        response_effects.append(compare(values, levels, base, runs))
+    return GroupEffects(case, base, absent, tuple(response_effects))
 
 
 def _levels_of(trials: Sequence[Trial], factors: Levels) -> dict[str, list[str]]:
@@ -154,55 +154,60 @@ def _levels_of(trials: Sequence[Trial], factors: Levels) -> dict[str, list[str]]
         for name, level in trial.case.factors:
             seen.setdefault(name, []).append(level)
     return {
-        name: [*(one for one in factors.get(name, ()) if one in own), *_beyond(own, factors.get(name, ()))]
-        for name, own in seen.items()
-        if own
+        name: [
+            *(level for level in factors.get(name, ()) if level in seen_levels),
+            *_beyond(seen_levels, factors.get(name, ())),
+        ]
+        for name, seen_levels in seen.items()
+        if seen_levels
     }
 
 
-def _beyond(levels: Sequence[str], known: Sequence[str]) -> list[str]:
-    return [level for level in dict.fromkeys(levels) if level not in known]
+def _beyond(levels: Sequence[str], campaign_levels: Sequence[str]) -> list[str]:
+    return [level for level in dict.fromkeys(levels) if level not in campaign_levels]
 
 
 def _family(levels: Levels) -> list[_Step]:
     """Every level that is not a base."""
-    return [(name, level) for name, given in levels.items() for level in given[1:]]
+    return [(name, level) for name, factor_levels in levels.items() for level in factor_levels[1:]]
 
 
 def _one_at_a_time(values: Values, levels: Levels, base: Setting, runs: _Runs) -> ResponseEffects:
     at_base = runs.get(base, [])
     family = _family(levels)
-    own = [runs.get(_changed(base, *step), []) for step in family]
-    judged = verdicts(values.response, [welch(at_base, each) for each in own])
+    runs_of_steps = [runs.get(_changed(base, *step), []) for step in family]
+    judged = verdicts(values.response, [welch(at_base, step_runs) for step_runs in runs_of_steps])
     rows = tuple(
-        MainEffect(name, level, levels[name][0], len(each), len(at_base), verdict)
-        for (name, level), each, verdict in zip(family, own, judged, strict=True)
+        MainEffect(name, level, levels[name][0], len(step_runs), len(at_base), verdict)
+        for (name, level), step_runs, verdict in zip(family, runs_of_steps, judged, strict=True)
     )
     best = _best(
-        values.response, base, runs, lambda one, other: welch(runs.get(one, []), runs.get(other, []))
+        values.response, base, runs, lambda first, second: welch(runs.get(first, []), runs.get(second, []))
     )
     best = replace(best, not_run=_never_together(rows, base, runs))
     return ResponseEffects(values.response, rows, (), best, values.scope, values.provenance)
 
 
 def _changed(setting: Setting, name: str, level: str) -> Setting:
-    return tuple((each, level if each == name else own) for each, own in setting)
+    return tuple(
+        (factor_name, level if factor_name == name else old_level) for factor_name, old_level in setting
+    )
 
 
 class _Fitted:
     """The model of a response, spoken to in factors and levels."""
 
     def __init__(self, levels: Levels, runs: _Runs) -> None:
-        self.runs = {setting: own for setting, own in runs.items() if own}
+        self.runs = {setting: values for setting, values in runs.items() if values}
         self.names = list(levels)
         self.levels = levels
         # a level without any value has no place in the model
-        self.known = {name: [one for one in levels[name] if self.count((name, one))] for name in levels}
-        self.model = fit({self._cell(setting): own for setting, own in self.runs.items()})
+        self.known = {name: [level for level in levels[name] if self.count((name, level))] for name in levels}
+        self.model = fit({self._cell(setting): values for setting, values in self.runs.items()})
 
     def count(self, step: _Step) -> int:
         """Runs at a level that have a value."""
-        return sum(len(own) for setting, own in self.runs.items() if step in setting)
+        return sum(len(values) for setting, values in self.runs.items() if step in setting)
 
     def _cell(self, setting: Setting) -> tuple[int, ...]:
         levels = dict(setting)
@@ -218,25 +223,27 @@ class _Fitted:
             return self.model
         return self.model.main(self.names.index(name), self.known[name].index(level))
 
-    def between(self, base: Setting, other: Setting) -> Contrast | str:
+    def between(self, base: Setting, changed: Setting) -> Contrast | str:
         """A setting against the base, or why not."""
-        sides = [len(self.runs.get(one, ())) for one in (base, other)]
+        sides = [len(self.runs.get(side_setting, ())) for side_setting in (base, changed)]
         if min(sides) < MIN_RUNS:
             return f"{sides[0]} and {sides[1]} runs, and each side needs {MIN_RUNS}"
         return (
-            self.model if isinstance(self.model, str) else self.model.between(*map(self._cell, (base, other)))
+            self.model
+            if isinstance(self.model, str)
+            else self.model.between(*map(self._cell, (base, changed)))
         )
 
     def together(self, response: Response) -> tuple[Interaction, ...]:
         """The interactions that can be told from everything else."""
         joints = [] if isinstance(self.model, str) else self.model.joint()
-        judged = verdicts(response, [replace(one.departure, tested_p=one.p) for one in joints])
-        found = []
+        judged = verdicts(response, [replace(joint.departure, tested_p=joint.p) for joint in joints])
+        interactions = []
         for joint, verdict in zip(joints, judged, strict=True):
-            one, other = (self.names[at] for at in joint.factors)
-            levels = (self.known[one][joint.levels[0]], self.known[other][joint.levels[1]])
-            found.append(Interaction((one, other), levels, verdict))
-        return tuple(found)
+            first_factor, second_factor = (self.names[at] for at in joint.factors)
+            levels = (self.known[first_factor][joint.levels[0]], self.known[second_factor][joint.levels[1]])
+            interactions.append(Interaction((first_factor, second_factor), levels, verdict))
+        return tuple(interactions)
 
 
 def _factorial(values: Values, levels: Levels, base: Setting, runs: _Runs) -> ResponseEffects:
@@ -263,8 +270,10 @@ def _factorial(values: Values, levels: Levels, base: Setting, runs: _Runs) -> Re
 
 def _others(name: str, together: Sequence[Interaction]) -> tuple[str, ...]:
     """The factors that one acts together with."""
-    pairs = [each.factors for each in together if each.found and name in each.factors]
-    return tuple(other for pair in pairs for other in pair if other != name)
+    pairs = [
+        interaction.factors for interaction in together if interaction.found and name in interaction.factors
+    ]
+    return tuple(factor_name for pair in pairs for factor_name in pair if factor_name != name)
 
 
 def best_doubts(base: Setting, best: Best, *, named: bool = True) -> Iterator[str]:
@@ -272,7 +281,9 @@ def best_doubts(base: Setting, best: Best, *, named: bool = True) -> Iterator[st
     if best.not_told and not named:
         yield f"{len(best.not_told)} not told from it"
     elif best.not_told:
-        first = ", ".join(_named(one, base, best.setting or base) for one in best.not_told[:MOST_NAMED])
+        first = ", ".join(
+            _named(setting, base, best.setting or base) for setting in best.not_told[:MOST_NAMED]
+        )
         more = len(best.not_told) - MOST_NAMED
         yield f"not told from {first}{f' and {more} more' if more > 0 else ''}"
     if best.not_run is not None:
@@ -287,8 +298,8 @@ def _named(setting: Setting, base: Setting, best: Setting) -> str:
     return of_best if len(of_best) < len(of_base) else of_base
 
 
-def _pairs(setting: Setting, other: Setting) -> str:
-    return " ".join(f"{name}={level}" for name, level in setting if (name, level) not in other)
+def _pairs(setting: Setting, reference: Setting) -> str:
+    return " ".join(f"{name}={level}" for name, level in setting if (name, level) not in reference)
 
 
 def _never_together(rows: Sequence[MainEffect], base: Setting, runs: _Runs) -> Setting | None:
@@ -301,8 +312,11 @@ def _never_together(rows: Sequence[MainEffect], base: Setting, runs: _Runs) -> S
     return joined if joined not in runs else None
 
 
-def _beats(one: MainEffect, other: MainEffect) -> bool:
-    changes = [abs(each.verdict.change.value) if each.verdict.change else 0.0 for each in (one, other)]
+def _beats(effect: MainEffect, rival: MainEffect) -> bool:
+    changes = [
+        abs(main_effect.verdict.change.value) if main_effect.verdict.change else 0.0
+        for main_effect in (effect, rival)
+    ]
     return changes[0] > changes[1]
 
 
@@ -313,26 +327,26 @@ def _best(
     between: Callable[[Setting, Setting], Contrast | str],
 ) -> Best:
     """The setting with the best response among those that are better than the base beyond doubt."""
-    contrasts = {one: between(base, one) for one in settings if one != base}
+    contrasts = {setting: between(base, setting) for setting in settings if setting != base}
     if not contrasts:
         return Best(None, "the base is kept: no other setting was run")
-    compared = sum(isinstance(one, Contrast) for one in contrasts.values())
+    compared = sum(isinstance(contrast, Contrast) for contrast in contrasts.values())
     if not compared:
-        why = next(one for one in contrasts.values() if isinstance(one, str))
+        why = next(contrast for contrast in contrasts.values() if isinstance(contrast, str))
         return Best(None, f"the base is kept: not enough runs to compare settings with it ({why})")
     judged = dict(zip(contrasts, verdicts(response, list(contrasts.values())), strict=True))
-    better = {setting: each for setting, each in judged.items() if each.kind == "better"}
+    better = {setting: verdict for setting, verdict in judged.items() if verdict.kind == "better"}
     if not better:
         words = f"the base is kept: of {compared} other settings none is better beyond doubt"
-        kinds = [each.kind for each in judged.values()]
-        found = Best(None, words, compared=compared, others=len(contrasts), worse=kinds.count("worse"))
-        return replace(found, undecided=kinds.count("undecided"), not_told=_not_told(response, judged))
+        kinds = [verdict.kind for verdict in judged.values()]
+        best = Best(None, words, compared=compared, others=len(contrasts), worse=kinds.count("worse"))
+        return replace(best, undecided=kinds.count("undecided"), not_told=_not_told(response, judged))
     sign = 1 if response.higher_is_better else -1
     setting, verdict = max(
         better.items(), key=lambda item: sign * item[1].change.value if item[1].change else 0.0
     )
-    rivals = [one for one in (base, *contrasts) if one != setting]
-    behind = verdicts(response, [between(setting, one) for one in rivals])
+    rivals = [rival for rival in (base, *contrasts) if rival != setting]
+    behind = verdicts(response, [between(setting, rival) for rival in rivals])
     not_told = _not_told(response, dict(zip(rivals, behind, strict=True)))
     return Best(setting, f"{verdict.words} than the base", verdict, compared, not_told=not_told)
 
@@ -342,6 +356,6 @@ def _not_told(response: Response, judged: Mapping[Setting, Verdict]) -> tuple[Se
     sign = 1 if response.higher_is_better else -1
     return tuple(
         setting
-        for setting, each in judged.items()
-        if each.change is None or not each.change.significant or sign * each.change.value >= 0
+        for setting, verdict in judged.items()
+        if verdict.change is None or not verdict.change.significant or sign * verdict.change.value >= 0
     )

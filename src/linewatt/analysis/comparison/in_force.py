@@ -72,8 +72,8 @@ def _shown(knob: str, target: str, text: str, interface: str | None) -> Iterator
     if knob in _OF_CPU:
         yield from _OF_CPU[knob](text)
         return
-    other = target if target not in ("host", interface) and interface is not None else ""
-    yield f"{SETTING}{knob}{f' {other}' if other else ''}", text
+    named_target = target if target not in ("host", interface) and interface is not None else ""
+    yield f"{SETTING}{knob}{f' {named_target}' if named_target else ''}", text
 
 
 def _nic(interface: str, of_load: str | None) -> str:

@@ -97,69 +97,86 @@ def known_properties(cases: Iterable[Case]) -> list[str]:
 
 def identity(case: Case, by: str | None) -> tuple[Any, ...]:
     """The parameters of a case without ``by``: equal in cases that match."""
-    own = {**case.parameters, "zerocopy": bool(case.zerocopy)}  # unknown: most likely not asked for
-    factors = dict(own.pop("factors", {}))
+    parameters = {**case.parameters, "zerocopy": bool(case.zerocopy)}  # unknown: most likely not asked for
+    factors = dict(parameters.pop("factors", {}))
     if by is not None:
-        own.pop(PARAMETERS.get(by, by), None)
+        parameters.pop(PARAMETERS.get(by, by), None)
         factors.pop(by, None)
-    return (*sorted(own.items()), tuple(sorted(factors.items())))
+    return (*sorted(parameters.items()), tuple(sorted(factors.items())))
 
 
 def _pair(case: Case, by: str) -> tuple[Any, ...]:
     """The hosts that must be equal; a label called ``kernel`` is a factor like any other."""
     if by in dict(case.factors):
         return case.ways
-    kept = {"host": (), "kernel": (), "sender": (case.receiver,), "receiver": (case.sender,)}
-    return kept.get(by, case.ways)
+    fixed_hosts = {"host": (), "kernel": (), "sender": (case.receiver,), "receiver": (case.sender,)}
+    return fixed_hosts.get(by, case.ways)
 
 
-def match_two(base: Side, other: Side, by: str | None) -> Matching:
+def match_two(base: Side, other_side: Side, by: str | None) -> Matching:
     """Cases of two results that are the same, ``by`` aside.
 
     Cases of equal names of hosts go together. Where these differ, cases match by their key alone if each
     result has one pair of hosts, or if ``by`` says that hosts are what differs.
     """
-    found = _Found(by)
-    own, theirs = (_without(list(side.cases), [*_group_of(side.cases)]) for side in (base, other))
-    free = by in HOST_LIKE or (len(_pairs(own)) == 1 and len(_pairs(theirs)) == 1)
-    groups = _grouped(own, by), _grouped(theirs, by)
+    matcher = _Found(by)
+    base_cases, other_cases = (
+        _without(list(side.cases), [*_group_of(side.cases)]) for side in (base, other_side)
+    )
+    free = by in HOST_LIKE or (len(_pairs(base_cases)) == 1 and len(_pairs(other_cases)) == 1)
+    groups = _grouped(base_cases, by), _grouped(other_cases, by)
     for key in dict.fromkeys([*groups[0], *groups[1]]):
-        found.group(groups[0].get(key, []), groups[1].get(key, []), (base.name, other.name), free=free)
-    unlike = _unlike(found.left, (base.name, other.name), by, free=free)
-    gone = {id(case) for one in unlike for case in (one.match.base, one.match.other)}
-    left = [one for one in found.left if id(one.case) not in gone]
+        matcher.group(groups[0].get(key, []), groups[1].get(key, []), (base.name, other_side.name), free=free)
+    unlike = _unlike(matcher.left, (base.name, other_side.name), by, free=free)
+    gone = {id(case) for mismatch in unlike for case in (mismatch.match.base, mismatch.match.other)}
+    left_overs = [left_over for left_over in matcher.left if id(left_over.case) not in gone]
     return Matching(
-        tuple(each for one in found.matches for each in (one, *_flows(one, base, other))),
-        tuple(each for one in left for each in (one, *_flows_left(one, base, other))),
         tuple(
-            Unlike(each, one.what) for one in unlike for each in (one.match, *_flows(one.match, base, other))
+            match_or_pair
+            for match in matcher.matches
+            for match_or_pair in (match, *_flows(match, base, other_side))
         ),
-        found.words(base, other),
+        tuple(
+            case_or_pair
+            for left_over in left_overs
+            for case_or_pair in (left_over, *_flows_left(left_over, base, other_side))
+        ),
+        tuple(
+            Unlike(match_or_pair, mismatch.what)
+            for mismatch in unlike
+            for match_or_pair in (mismatch.match, *_flows(mismatch.match, base, other_side))
+        ),
+        matcher.words(base, other_side),
     )
 
 
 def _group_of(cases: Iterable[Case]) -> dict[Case, Case]:
     """Of each pair of a group that is among the cases, that group."""
-    every = set(cases)
-    return {pair: case for case in every if case.flows for pair in case.pairs if pair in every}
+    all_cases = set(cases)
+    return {pair: case for case in all_cases if case.flows for pair in case.pairs if pair in all_cases}
 
 
-def _flows(match: Match, base: Side, other: Side) -> Iterator[Match]:
+def _flows(match: Match, base: Side, other_side: Side) -> Iterator[Match]:
     """Pairs of two groups that match: by name where these are the same, else by their place."""
     if isinstance(match.base, Case) and isinstance(match.other, Case) and match.base.flows:
-        own, theirs = match.base.pairs, match.other.pairs
+        base_pairs, other_pairs = match.base.pairs, match.other.pairs
         if {*match.base.flows} == {*match.other.flows}:
-            own, theirs = (tuple(sorted(each, key=lambda pair: pair.hosts)) for each in (own, theirs))
-        for one, two in zip(own, theirs, strict=False):
-            if one in base.cases and two in other.cases:
-                yield Match(one, two)
+            base_pairs, other_pairs = (
+                tuple(sorted(side_pairs, key=lambda pair: pair.hosts))
+                for side_pairs in (base_pairs, other_pairs)
+            )
+        for base_pair, other_pair in zip(base_pairs, other_pairs, strict=False):
+            if base_pair in base.cases and other_pair in other_side.cases:
+                yield Match(base_pair, other_pair)
 
 
-def _flows_left(left: LeftOver, base: Side, other: Side) -> Iterator[LeftOver]:
+def _flows_left(leftover: LeftOver, base: Side, other_side: Side) -> Iterator[LeftOver]:
     """Pairs of a group that has no partner have none either."""
-    cases = (base if left.side == base.name else other).cases
+    cases = (base if leftover.side == base.name else other_side).cases
     yield from (
-        LeftOver(left.side, pair, left.why) for pair in left.case.pairs if left.case.flows and pair in cases
+        LeftOver(leftover.side, pair, leftover.why)
+        for pair in leftover.case.pairs
+        if leftover.case.flows and pair in cases
     )
 
 
@@ -185,41 +202,48 @@ class _Found:
     def group(self, bases: list[Case], others: list[Case], names: tuple[str, str], *, free: bool) -> None:
         """Cases of two sides that are the same but for their hosts."""
         for ways in dict.fromkeys(case.ways for case in bases):
-            own = [case for case in bases if case.ways == ways]
-            theirs = [case for case in others if case.ways == ways]
-            if len(own) == len(theirs) == 1:
-                self.matches.append(Match(own[0], theirs[0]))
-                bases, others = _without(bases, own), _without(others, theirs)
+            base_cases = [case for case in bases if case.ways == ways]
+            other_cases = [case for case in others if case.ways == ways]
+            if len(base_cases) == len(other_cases) == 1:
+                self.matches.append(Match(base_cases[0], other_cases[0]))
+                bases, others = _without(bases, base_cases), _without(others, other_cases)
         if free and len(bases) == len(others) == 1:
             self.matches.append(Match(bases[0], others[0]))
             return
-        for name, cases, there in ((names[0], bases, others), (names[1], others, bases)):
+        for name, cases, opposite_cases in ((names[0], bases, others), (names[1], others, bases)):
             opposite = names[1] if name == names[0] else names[0]
-            self.left += [LeftOver(name, case, self._why(case, cases, there, opposite)) for case in cases]
+            self.left += [
+                LeftOver(name, case, self._why(case, cases, opposite_cases, opposite)) for case in cases
+            ]
 
-    def _why(self, case: Case, own: Sequence[Case], there: Sequence[Case], opposite: str) -> str:
-        if not there:
+    def _why(
+        self, case: Case, side_cases: Sequence[Case], opposite_cases: Sequence[Case], opposite: str
+    ) -> str:
+        if not opposite_cases:
             return f"no such case in {opposite}"
-        alike = [one for one in own if one.ways == case.ways]
-        if len(alike) > 1 or len([one for one in there if one.ways == case.ways]) > 1:
+        alike = [sibling for sibling in side_cases if sibling.ways == case.ways]
+        if len(alike) > 1 or len([sibling for sibling in opposite_cases if sibling.ways == case.ways]) > 1:
             return f"several cases are the same but for {self.by}"
-        pairs = ", ".join(one.way for one in there)
+        pairs = ", ".join(counterpart.way for counterpart in opposite_cases)
         return f"{opposite} has it between other hosts only ({pairs}); --by host compares whatever they are"
 
-    def words(self, base: Side, other: Side) -> tuple[str, ...]:
+    def words(self, base: Side, other_side: Side) -> tuple[str, ...]:
         renamed = dict.fromkeys(
-            (one.base.way, one.other.way)
-            for one in self.matches
-            if isinstance(one.base, Case)
-            and isinstance(one.other, Case)
-            and one.base.hosts != one.other.hosts
+            (match.base.way, match.other.way)
+            for match in self.matches
+            if isinstance(match.base, Case)
+            and isinstance(match.other, Case)
+            and match.base.hosts != match.other.hosts
         )
         ignoring = f", ignoring {self.by}" if self.by else ""
         count = len(self.matches)
         how = "by key and hosts" if not renamed else "by key"
-        said = [f"{count} {'case' if count == 1 else 'cases'} matched {how}{ignoring}"]
-        said += [f"{own} in {base.name} is compared with {theirs} in {other.name}" for own, theirs in renamed]
-        return tuple(said)
+        sentences = [f"{count} {'case' if count == 1 else 'cases'} matched {how}{ignoring}"]
+        sentences += [
+            f"{base_way} in {base.name} is compared with {other_way} in {other_side.name}"
+            for base_way, other_way in renamed
+        ]
+        return tuple(sentences)
 
 
 def _without(cases: list[Case], gone: Sequence[Case]) -> list[Case]:
@@ -227,19 +251,19 @@ def _without(cases: list[Case], gone: Sequence[Case]) -> list[Case]:
 
 
 def _unlike(
-    left: Sequence[LeftOver], names: tuple[str, str], by: str | None, *, free: bool
+    leftovers: Sequence[LeftOver], names: tuple[str, str], by: str | None, *, free: bool
 ) -> tuple[Unlike, ...]:
     """Left-over cases that are one another's only partner but for one parameter of the load."""
-    found: list[Unlike] = []
+    unlike_cases: list[Unlike] = []
     taken: set[int] = set()
     for what in _LOAD:
         groups: dict[tuple[Any, ...], tuple[list[Case], list[Case]]] = {}
-        for one in left:
-            if id(one.case) in taken:
+        for left_over in leftovers:
+            if id(left_over.case) in taken:
                 continue
-            plain = [item for item in identity(one.case, by)[:-1] if item[0] != PARAMETERS[what]]
-            key = (*plain, identity(one.case, by)[-1], () if free else one.case.ways)
-            groups.setdefault(key, ([], []))[names.index(one.side)].append(one.case)
+            plain = [item for item in identity(left_over.case, by)[:-1] if item[0] != PARAMETERS[what]]
+            key = (*plain, identity(left_over.case, by)[-1], () if free else left_over.case.ways)
+            groups.setdefault(key, ([], []))[names.index(left_over.side)].append(left_over.case)
         for bases, others in groups.values():
             if len(bases) == len(others) == 1:
                 taken |= {id(bases[0]), id(others[0])}
@@ -247,34 +271,39 @@ def _unlike(
                 words = (
                     f"{what} {values[0]} in {names[0]}, {values[1]} in {names[1]}; --by {what} compares them"
                 )
-                found.append(Unlike(Match(bases[0], others[0]), words))
-    return (*found, *_other_users([one for one in left if id(one.case) not in taken], names, by, free=free))
+                unlike_cases.append(Unlike(Match(bases[0], others[0]), words))
+    return (
+        *unlike_cases,
+        *_other_users(
+            [left_over for left_over in leftovers if id(left_over.case) not in taken], names, by, free=free
+        ),
+    )
 
 
 def _other_users(
-    left: Sequence[LeftOver], names: tuple[str, str], by: str | None, *, free: bool
+    leftovers: Sequence[LeftOver], names: tuple[str, str], by: str | None, *, free: bool
 ) -> Iterator[Unlike]:
     """Left-over cases of users that are one another's only partner but for what their users do."""
     groups: dict[tuple[Any, ...], tuple[list[Case], list[Case]]] = {}
-    for one in left:
-        if one.case.of_users:
-            alike = identity(replace(one.case, users=()), by)
-            key = (alike, () if free else one.case.ways)
-            groups.setdefault(key, ([], []))[names.index(one.side)].append(one.case)
+    for left_over in leftovers:
+        if left_over.case.of_users:
+            alike = identity(replace(left_over.case, users=()), by)
+            key = (alike, () if free else left_over.case.ways)
+            groups.setdefault(key, ([], []))[names.index(left_over.side)].append(left_over.case)
     for bases, others in groups.values():
         if len(bases) == len(others) == 1:
             yield Unlike(Match(bases[0], others[0]), _users_words(bases[0], others[0], names))
 
 
-def _users_words(base: Case, other: Case, names: tuple[str, str]) -> str:
+def _users_words(base: Case, other_case: Case, names: tuple[str, str]) -> str:
     """``what users do differs: think 0s in A, 2s in B``; of many keys how many more."""
-    asked = tuple(zip(names, (dict(base.users), dict(other.users)), strict=True))
-    said = []
-    for key in sorted({key for _, own in asked for key in own}):
-        if len({own.get(key) for _, own in asked}) > 1:
-            values = ", ".join(f"{own.get(key, 'not set')} in {name}" for name, own in asked)
-            said.append(f"{key} {values}")
-    return f"what users do differs: {first_of(said, _KEYS)}"
+    users_of_sides = tuple(zip(names, (dict(base.users), dict(other_case.users)), strict=True))
+    differing = []
+    for key in sorted({key for _, users in users_of_sides for key in users}):
+        if len({users.get(key) for _, users in users_of_sides}) > 1:
+            values = ", ".join(f"{users.get(key, 'not set')} in {name}" for name, users in users_of_sides)
+            differing.append(f"{key} {values}")
+    return f"what users do differs: {first_of(differing, _KEYS)}"
 
 
 def _shown(case: Case, what: str) -> str:
@@ -320,7 +349,7 @@ def match_levels(side: Side, by: str, chosen: str) -> Matching:
         groups.setdefault(key, {}).setdefault(name(case), []).append(case)
     matches: list[Match] = []
     why = "it ran at once with the other pairs of its group, so that the two are no runs apart"
-    left = [LeftOver(name(case), case, why) for case in shared]
+    left_overs = [LeftOver(name(case), case, why) for case in shared]
     for group in groups.values():
         at_base = group.get(chosen, [])
         for level, cases in group.items():
@@ -330,22 +359,24 @@ def match_levels(side: Side, by: str, chosen: str) -> Matching:
                 matches.append(Match(at_base[0], cases[0], chosen, level))
             else:
                 why = f"no such case at {by} {chosen}" if not at_base else f"several such cases at one {by}"
-                left += [LeftOver(level, case, why) for case in cases]
+                left_overs += [LeftOver(level, case, why) for case in cases]
         if len(group) == 1 and at_base:
-            left += [LeftOver(chosen, case, f"no other {by}") for case in at_base]
+            left_overs += [LeftOver(chosen, case, f"no other {by}") for case in at_base]
     order = [chosen, *(level for level in levels_of(side, by) if level != chosen)]
     noun = "comparison" if len(matches) == 1 else "comparisons"
     words = f"{len(matches)} {noun} of {by} with {chosen}, of cases that are the same otherwise"
-    return Matching(tuple(matches), tuple(left), (), (words,), tuple(order))
+    return Matching(tuple(matches), tuple(left_overs), (), (words,), tuple(order))
 
 
 def _level_name(side: Side, by: str) -> Texts:
     """What the level of a case is called."""
 
     def kernel(case: Case) -> str:
-        found = [side.fact(host, "kernel", "release") for host in case.hosts]
-        known = dict.fromkeys(str(one) if one else "not on record" for one in found)
-        return " → ".join(known)
+        releases = [side.fact(host, "kernel", "release") for host in case.hosts]
+        distinct_releases = dict.fromkeys(
+            str(release) if release else "not on record" for release in releases
+        )
+        return " → ".join(distinct_releases)
 
     of_case: dict[str, Texts] = {
         "host": lambda case: case.way,

@@ -65,9 +65,11 @@ def _variance(values: tuple[float, ...]) -> float:
     """The nearest float to the exact one, as ``statistics.variance`` gives it in eight times the time."""
     ratios = [value.as_integer_ratio() for value in values]
     scale = max(denominator for _, denominator in ratios)
-    whole = [numerator * (scale // denominator) for numerator, denominator in ratios]
-    count = len(whole)
-    squares = count * sum(one * one for one in whole) - sum(whole) ** 2
+    scaled_values = [numerator * (scale // denominator) for numerator, denominator in ratios]
+    count = len(scaled_values)
+    squares = (
+        count * sum(scaled_value * scaled_value for scaled_value in scaled_values) - sum(scaled_values) ** 2
+    )
     return squares / (count * (count - 1) * scale * scale)
 
 
@@ -85,22 +87,22 @@ class Series:
 
 
 def series_of_cases(
-    sides: Sequence[Side], response: Response, wanted: Callable[[Case], bool], whole: Surroundings
+    sides: Sequence[Side], response: Response, is_wanted: Callable[[Case], bool], surroundings: Surroundings
 ) -> list[Series]:
     """Each case and host pair over results in time order."""
-    found: dict[tuple[Any, ...], list[Point]] = {}
+    points_by_key: dict[tuple[Any, ...], list[Point]] = {}
     lacking: dict[tuple[Any, ...], list[str]] = {}
     for side in sides:
         for case, runs in side.cases.items():
-            if wanted(case):
+            if is_wanted(case):
                 point, key = _point(side, runs, response), (case.key, case.ways)
                 if point is not None:
-                    found.setdefault(key, []).append(point)
+                    points_by_key.setdefault(key, []).append(point)
                 else:
                     lacking.setdefault(key, []).append(side.id)
     series = []
-    for key, points in found.items():
-        parts = _split(points, response, whole)
+    for key, points in points_by_key.items():
+        parts = _split(points, response, surroundings)
         parts[-1].without = tuple(lacking.get(key, ()))
         series += parts
     return series
@@ -127,26 +129,28 @@ def _point(side: Side, runs: CaseRuns, response: Response) -> Point | None:
     return Point(side, runs.case, values, mean, runs, measured, _doubts(runs, response))
 
 
-_FIGURES: dict[str, Figure | None] = {one.response.name: one.figure for one in METRICS if one.response}
+_FIGURES: dict[str, Figure | None] = {
+    metric.response.name: metric.figure for metric in METRICS if metric.response
+}
 
 
 def _doubts(runs: CaseRuns, response: Response) -> tuple[tuple[str, int], ...]:
     """Findings of its trials that make the figure doubtful, and of how many trials."""
     figure = "power" if response.group == "power" else _FIGURES.get(response.name)
     return tuple(
-        (one.code, one.trials)
-        for one in runs.flags
-        if (kind := kind_of(one.code)).rank != "note" and figure in kind.figures and not one.is_light
+        (flag.code, flag.trials)
+        for flag in runs.flags
+        if (kind := kind_of(flag.code)).rank != "note" and figure in kind.figures and not flag.is_light
     )
 
 
-def _split(points: Iterable[Point], response: Response, whole: Surroundings) -> list[Series]:
+def _split(points: Iterable[Point], response: Response, surroundings: Surroundings) -> list[Series]:
     """Each goes on with the newest series whose last point measures the same."""
     parts: list[Series] = []
     for point in points:
         reasons = []
-        for part in sorted(parts, key=lambda one: -(one.points[-1].side.created_s or 0)):
-            reason = _differ(part.points[-1], point, response, whole)
+        for part in sorted(parts, key=lambda part: -(part.points[-1].side.created_s or 0)):
+            reason = _differ(part.points[-1], point, response, surroundings)
             if not reason:
                 part.points.append(point)
                 break
@@ -156,19 +160,40 @@ def _split(points: Iterable[Point], response: Response, whole: Surroundings) -> 
     return parts
 
 
-def _differ(one: Point, other: Point, response: Response, whole: Surroundings) -> str:
+def _differ(earlier_point: Point, later_point: Point, response: Response, surroundings: Surroundings) -> str:
     """Why two results are not of one course, in words; empty where they are."""
-    names = one.side.id, other.side.id
-    watts = watts_differ(names, one.measured, other.measured) if response.group == "power" else None
-    same = bool(one.side.environment) and one.side.environment == other.side.environment
-    if watts or (same and (one.runs is None or other.runs is None or alike_runs(one.runs, other.runs))):
+    names = earlier_point.side.id, later_point.side.id
+    watts = (
+        watts_differ(names, earlier_point.measured, later_point.measured)
+        if response.group == "power"
+        else None
+    )
+    same = (
+        bool(earlier_point.side.environment)
+        and earlier_point.side.environment == later_point.side.environment
+    )
+    if watts or (
+        same
+        and (
+            earlier_point.runs is None
+            or later_point.runs is None
+            or alike_runs(earlier_point.runs, later_point.runs)
+        )
+    ):
         return watts or ""
-    sides = _named(whole(one.side), names[0]), _named(whole(other.side), names[1])
-    if one.runs is not None and other.runs is not None:
-        found = obstacles(Ends(*sides, one.runs, other.runs, None))
+    sides = (
+        _named(surroundings(earlier_point.side), names[0]),
+        _named(surroundings(later_point.side), names[1]),
+    )
+    if earlier_point.runs is not None and later_point.runs is not None:
+        side_obstacles = obstacles(Ends(*sides, earlier_point.runs, later_point.runs, None))
     else:
-        found = sides[0].single_runs[0].kind.obstacles(sides)
-    return "; ".join(each.words for each in found if each.bars(response.name) and each.code not in OF_HOSTS)
+        side_obstacles = sides[0].single_runs[0].kind.obstacles(sides)
+    return "; ".join(
+        obstacle.words
+        for obstacle in side_obstacles
+        if obstacle.bars(response.name) and obstacle.code not in OF_HOSTS
+    )
 
 
 def _named(side: Side, name: str) -> Side:

@@ -35,7 +35,7 @@ METRICS: dict[str, list[Response]] = {}
 _LAST = ("power", "latency")
 for _response in sorted(
     OF_CASES,
-    key=lambda one: (one.group in _LAST and 1 + _LAST.index(one.group), not one.relative),
+    key=lambda response: (response.group in _LAST and 1 + _LAST.index(response.group), not response.relative),
 ):
     METRICS.setdefault(_response.group, []).append(_response)
 """what ``--metric`` may name, with the responses of cases"""
@@ -133,9 +133,9 @@ def _judged_rows(
         family = [draft.contrast for draft in drafts_of_response if not draft.refusal]
         others = [draft.contrast for draft in comparable if draft.response != response]
         matters = options.matters if response.relative else None
-        beside = _beside(response, comparable)
+        related_contrasts = _beside(response, comparable)
         verdict_of_family = iter(
-            verdicts(response, family, matters, COMPARISON, beside, (*others, *pooled)),
+            verdicts(response, family, matters, COMPARISON, related_contrasts, (*others, *pooled)),
         )
         for draft in drafts_of_response:
             if draft.match not in mode_words and response.relative:
@@ -231,17 +231,17 @@ def _beyond_drift(
         return None
     if first == "base":
         return mean_beyond_drift(strata)
-    step = mean_beyond_drift([(other, base) for base, other in strata])
+    step = mean_beyond_drift([(other_values, base) for base, other_values in strata])
     return None if step is None else replace(step, value=-step.value)
 
 
 def _overall_row(group: Sequence[Draft], verdict: Verdict) -> Row:
     """Means are those of the pairs' means; they have no spread that says anything."""
-    base, other = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
-    every = [one for draft in group for one in draft.besides]
-    verdict = replace(verdict, words=with_besides(verdict.words, every))
-    short = tuple(dict.fromkeys(one.short for one in every))
-    return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group), besides=short)
+    base_mean, other_mean = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
+    differences = [difference for draft in group for difference in draft.besides]
+    verdict = replace(verdict, words=with_besides(verdict.words, differences))
+    short = tuple(dict.fromkeys(difference.short for difference in differences))
+    return replace(_row(group[0], verdict), base=base_mean, other=other_mean, pairs=len(group), besides=short)
 
 
 def _sides(group: Sequence[Draft]) -> tuple[list[Sequence[float]], list[Sequence[float]]]:
@@ -249,23 +249,29 @@ def _sides(group: Sequence[Draft]) -> tuple[list[Sequence[float]], list[Sequence
 
 
 def _mean_of_means(response: Response, runs: Sequence[Sequence[float]]) -> Estimate | None:
-    known = [one for values in runs if (one := _plain(response, values)) is not None]
-    if not known:
+    pair_estimates = [
+        pair_estimate for values in runs if (pair_estimate := _plain(response, values)) is not None
+    ]
+    if not pair_estimates:
         return None
-    return Estimate(math.fsum(one.mean for one in known) / len(known), None, sum(one.n for one in known))
+    return Estimate(
+        math.fsum(pair_estimate.mean for pair_estimate in pair_estimates) / len(pair_estimates),
+        None,
+        sum(pair_estimate.n for pair_estimate in pair_estimates),
+    )
 
 
 def _contrast(draft: Draft) -> Contrast | str:
-    found = welch(draft.base, draft.other)
+    contrast = welch(draft.base, draft.other)
     smallest = smallest_p(len(draft.base), len(draft.other))
-    if isinstance(found, Contrast) and smallest > ALPHA:
+    if isinstance(contrast, Contrast) and smallest > ALPHA:
         counts = f"{len(draft.base)} and {len(draft.other)} runs"
         doubt = f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
-        return replace(found, doubt=doubt)
-    if isinstance(found, Contrast):
+        return replace(contrast, doubt=doubt)
+    if isinstance(contrast, Contrast):
         drift = _beyond_drift([(draft.base, draft.other)], draft.measured_first)
-        return replace(found, beyond_drift=drift)
-    return found
+        return replace(contrast, beyond_drift=drift)
+    return contrast
 
 
 def _shuffle(drafts: Sequence[Draft]) -> None:
@@ -277,27 +283,27 @@ def _shuffle(drafts: Sequence[Draft]) -> None:
 
 def _modes_of(draft: Draft) -> str:
     """Where the runs of either side fall into two modes, in words; empty where they do not."""
-    said = []
+    phrases = []
     for name, logs in zip(draft.names, (draft.base, draft.other), strict=True):
-        found = modes([math.exp(value) for value in logs])
-        if found is not None:
-            below = f"{100 * found.apart_ratio:.0f} % below the other {found.high.n}"
-            said.append(f"two modes in {name} ({found.low.n} runs are {below})")
-    return " and ".join(said)
+        side_modes = modes([math.exp(value) for value in logs])
+        if side_modes is not None:
+            below = f"{100 * side_modes.apart_ratio:.0f} % below the other {side_modes.high.n}"
+            phrases.append(f"two modes in {name} ({side_modes.low.n} runs are {below})")
+    return " and ".join(phrases)
 
 
-def _with_modes(draft: Draft, verdict: Verdict, said: str) -> Verdict:
+def _with_modes(draft: Draft, verdict: Verdict, mode_words: str) -> Verdict:
     """A verdict that says where the runs of its case fall into two modes, whose mean no run has.
 
     It stands only if every run of one side is beyond every run of the other.
     """
-    if not said or not draft.response.relative:
+    if not mode_words or not draft.response.relative:
         return verdict
     sides = draft.base, draft.other
-    apart = all(sides) and (max(draft.base) < min(draft.other) or max(draft.other) < min(draft.base))
-    if apart and verdict.kind in ("better", "worse"):
-        return replace(verdict, words=f"{verdict.words}; {said}")
-    words = f"not told by means: {said}; of the means: {verdict.words}"
+    are_separate = all(sides) and (max(draft.base) < min(draft.other) or max(draft.other) < min(draft.base))
+    if are_separate and verdict.kind in ("better", "worse"):
+        return replace(verdict, words=f"{verdict.words}; {mode_words}")
+    words = f"not told by means: {mode_words}; of the means: {verdict.words}"
     return replace(verdict, kind="undecided", words=words)
 
 
@@ -312,7 +318,7 @@ def _row(draft: Draft, verdict: Verdict | None) -> Row:
         verdict=verdict or Verdict("undecided", f"not comparable: {draft.refusal}"),
         scope=draft.scope,
         provenance=draft.provenance,
-        besides=tuple(one.short for one in draft.besides),
+        besides=tuple(difference.short for difference in draft.besides),
     )
 
 

@@ -109,16 +109,16 @@ def verdicts(
     family: Sequence[Contrast | str],
     matters: float | None = None,
     wording: Wording = EFFECTS,
-    beside: Sequence[Contrast | str] = (),
+    related_contrasts: Sequence[Contrast | str] = (),
     elsewhere: Sequence[Contrast | str] | None = None,
 ) -> tuple[Verdict, ...]:
     """A verdict on each contrast of a family that is looked at together; a text says why there is none.
 
-    ``matters`` is the factor that a change must be beyond; ``beside`` are contrasts of other responses that
-    are of the family, too. ``elsewhere`` are all others that are shown with the family, whoever's they are:
-    then chance is excluded among all of these.
+    ``matters`` is the factor that a change must be beyond; ``related_contrasts`` are contrasts of other
+    responses that are of the family, too. ``elsewhere`` are all others that are shown with the family,
+    whoever's they are: then chance is excluded among all of these.
     """
-    among_family = _testable((*family, *beside))
+    among_family = _testable((*family, *related_contrasts))
     among_all = None if elsewhere is None else _testable((*family, *elsewhere))
     judge = _Judge(
         response, factor(response, matters), wording, len(among_family if among_all is None else among_all)
@@ -126,18 +126,18 @@ def verdicts(
     holm_ps = iter(holm([contrast.p for contrast in among_family]))
     all_ps = iter(holm([contrast.p for contrast in among_all or ()]))
     return tuple(
-        Verdict("undecided", f"not enough runs: {one}")
-        if isinstance(one, str)
-        else Verdict("undecided", f"not enough runs: {one.doubt}", _change(response, one, 1.0))
-        if one.doubt is not None
-        else judge(_change(response, one, next(holm_ps), None if among_all is None else next(all_ps)))
-        for one in family
+        Verdict("undecided", f"not enough runs: {contrast}")
+        if isinstance(contrast, str)
+        else Verdict("undecided", f"not enough runs: {contrast.doubt}", _change(response, contrast, 1.0))
+        if contrast.doubt is not None
+        else judge(_change(response, contrast, next(holm_ps), None if among_all is None else next(all_ps)))
+        for contrast in family
     )
 
 
 def _testable(contrasts: Sequence[Contrast | str]) -> list[Contrast]:
     """Those with runs enough for a verdict; what has none does not count as looked at."""
-    return [one for one in contrasts if isinstance(one, Contrast) and one.doubt is None]
+    return [contrast for contrast in contrasts if isinstance(contrast, Contrast) and contrast.doubt is None]
 
 
 def factor(response: Response, matters: float | None = None) -> float:
@@ -184,10 +184,10 @@ class _Judge:
             return self._verdict("small", self.wording.small, change)
         if change.is_within_drift and beyond:
             return self._verdict("undecided", DRIFT_WORDS, change)
-        told = max(abs(change.low), abs(change.high)) <= self.widest
-        if change.p < ALPHA and beyond and (self.wording.chance_is_doubt or not told):
+        is_narrow = max(abs(change.low), abs(change.high)) <= self.widest
+        if change.p < ALPHA and beyond and (self.wording.chance_is_doubt or not is_narrow):
             return self._verdict("undecided", self.wording.doubt, change)
-        if not told:
+        if not is_narrow:
             words = f"not enough runs: anything from {span(self.response, change)}"
             return Verdict("undecided", words, change)
         chance = change.p < ALPHA and beyond

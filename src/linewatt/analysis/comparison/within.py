@@ -30,25 +30,25 @@ def match_hosts(side: Side, hosts: Hosts) -> Matching:
     Those whose other host is the same go together; else those that are the only ones of their kind. Raises
     InvalidInput for a host that has no case.
     """
-    known = dict.fromkeys(host for case in side.cases for host in case.hosts)
+    case_hosts = dict.fromkeys(host for case in side.cases for host in case.hosts)
     for host in hosts:
-        if host not in known:
+        if host not in case_hosts:
             raise InvalidInput(
-                f"{side.id}: no trial of a host {host}; there are {', '.join(known) or 'none'}"
+                f"{side.id}: no trial of a host {host}; there are {', '.join(case_hosts) or 'none'}"
             )
     cases: dict[str, list[Case]] = {host: [] for host in hosts}
-    left = []
+    left_overs = []
     for case in side.cases:
         taking_part = [host for host in hosts if host in case.hosts]
         if len(taking_part) == 1 and _alone(case):
             cases[taking_part[0]].append(case)
         elif taking_part:
             why = "several pairs of hosts ran at once" if not _alone(case) else "both hosts take part in it"
-            left.append(LeftOver(taking_part[0], case, why))
+            left_overs.append(LeftOver(taking_part[0], case, why))
     matches = [*_matched(cases, hosts, with_peer=True), *_matched(cases, hosts, with_peer=False)]
     for host, opposite in (hosts, hosts[::-1]):
-        left += [LeftOver(host, case, f"no such case of {opposite}") for case in cases[host]]
-    return Matching(tuple(matches), tuple(left), (), tuple(_words(side, hosts, matches)), hosts, hosts)
+        left_overs += [LeftOver(host, case, f"no such case of {opposite}") for case in cases[host]]
+    return Matching(tuple(matches), tuple(left_overs), (), tuple(_words(side, hosts, matches)), hosts, hosts)
 
 
 def _matched(cases: dict[str, list[Case]], hosts: Hosts, *, with_peer: bool) -> list[Match]:
@@ -57,10 +57,12 @@ def _matched(cases: dict[str, list[Case]], hosts: Hosts, *, with_peer: bool) -> 
     matches = []
     for base, key in zip(tuple(cases[hosts[0]]), keys[0], strict=True):
         if keys[0].count(key) == keys[1].count(key) == 1:
-            other = next(case for case in cases[hosts[1]] if _key(case, hosts[1], with_peer=with_peer) == key)
-            matches.append(Match(base, other, *hosts))
+            counterpart = next(
+                case for case in cases[hosts[1]] if _key(case, hosts[1], with_peer=with_peer) == key
+            )
+            matches.append(Match(base, counterpart, *hosts))
             cases[hosts[0]].remove(base)
-            cases[hosts[1]].remove(other)
+            cases[hosts[1]].remove(counterpart)
     return matches
 
 
@@ -78,10 +80,10 @@ def _key(case: Case, host: str, *, with_peer: bool) -> tuple[Any, ...]:
 def _words(side: Side, hosts: Hosts, matches: Sequence[Match]) -> Iterator[str]:
     noun = "comparison" if len(matches) == 1 else "comparisons"
     yield f"{len(matches)} {noun} of {hosts[1]} with {hosts[0]}, of cases that are the same otherwise"
-    for own, theirs in dict.fromkeys(pair for one in matches for pair in one.hosts):
-        if own != theirs and (own, theirs) != hosts:
+    for base_host, other_host in dict.fromkeys(pair for match in matches for pair in match.hosts):
+        if base_host != other_host and (base_host, other_host) != hosts:
             yield (
-                f"{hosts[0]} ran with {own}, {hosts[1]} with {theirs}: "
+                f"{hosts[0]} ran with {base_host}, {hosts[1]} with {other_host}: "
                 "what differs between these two is in every ratio, too"
             )
     yield from _in_turn(side, hosts, matches)
@@ -91,12 +93,15 @@ def _words(side: Side, hosts: Hosts, matches: Sequence[Match]) -> Iterator[str]:
 def _in_turn(side: Side, hosts: Hosts, matches: Iterable[Match]) -> Iterator[str]:
     """Whether runs of all cases of both were taken over the same time, so that what drifts is in both."""
     spans = [
-        (one, two)
+        (base_span, other_span)
         for match in matches
         if isinstance(match.base, Case) and isinstance(match.other, Case)
-        for one, two in [(side.cases[match.base].started_s, side.cases[match.other].started_s)]
+        for base_span, other_span in [(side.cases[match.base].started_s, side.cases[match.other].started_s)]
     ]
-    if spans and all(one and two and one[0] < two[1] and two[0] < one[1] for one, two in spans):
+    if spans and all(
+        base_span and other_span and base_span[0] < other_span[1] and other_span[0] < base_span[1]
+        for base_span, other_span in spans
+    ):
         yield (
             f"Runs of {hosts[0]} and {hosts[1]} were taken over the same time of one campaign: what drifted "
             "meanwhile is in both"
@@ -105,17 +110,17 @@ def _in_turn(side: Side, hosts: Hosts, matches: Iterable[Match]) -> Iterator[str
 
 def _alike(side: Side, hosts: Hosts) -> Iterator[str]:
     """Which of what one looks for first does not differ, and which is not known of both."""
-    own, theirs = (
+    first_facts, second_facts = (
         {fact: as_text(value) for fact, value in leaves(side.facts(host), "", lambda _: False)}
         for host in hosts
     )
     same, unknown = [], []
     loads = dict.fromkeys(case.load or DEFAULT for case in side.cases)
     for fact in (*HEADLINES, *(f"tools.{load}" for load in loads)):
-        if own.get(fact) is None or theirs.get(fact) is None:
+        if first_facts.get(fact) is None or second_facts.get(fact) is None:
             unknown.append(fact)
-        elif own[fact] == theirs[fact]:
-            same.append(f"{fact} {own[fact]}")
+        elif first_facts[fact] == second_facts[fact]:
+            same.append(f"{fact} {first_facts[fact]}")
     if same:
         yield f"The same on both: {', '.join(same)}"
     if unknown:

@@ -48,7 +48,7 @@ def case_unresolved(trials: Sequence[Trial]) -> Unresolved | None:
 
 
 def case_flags(
-    case: Case, trials: Sequence[Trial], found: Modes | None, unclear: Unresolved | None = None
+    case: Case, trials: Sequence[Trial], two_modes: Modes | None, unclear: Unresolved | None = None
 ) -> Iterator[Flag]:
     """Flags of a case as a whole, from its done ``trials``, and the modes that they have or may have."""
     where = case.way
@@ -62,18 +62,19 @@ def case_flags(
             f"run it {FEWEST_RUNS} times or more (trials: {FEWEST_RUNS}); streams may share a receive queue "
             "in some runs (steer: true, streams: 8), or processes and interrupts may move (placement)",
         )
-    if found is not None:
+    if two_modes is not None:
         yield Flag(
             "two-modes",
             where,
-            f"throughput has two modes, by {found.by}: {_mode(found.high)}, and {_mode(found.low)} "
-            f"({100 * found.apart_ratio:.0f} % less); the mean is of neither",
+            f"throughput has two modes, by {two_modes.by}: {_mode(two_modes.high)}, and "
+            f"{_mode(two_modes.low)} "
+            f"({100 * two_modes.apart_ratio:.0f} % less); the mean is of neither",
             "some trials' streams may share a receive queue (RSS hashes addresses and ports): give each a "
             "queue with steer: true, spread them over more streams (streams: 8), or pin processes and "
             "interrupts (placement); look at each mode apart",
         )
     yield from _first(where, trials)
-    timed = [(one.started_s, one.throughput_bps) for one in trials if one.throughput_bps is not None]
+    timed = [(trial.started_s, trial.throughput_bps) for trial in trials if trial.throughput_bps is not None]
     times_s, values = [time_s for time_s, _ in timed], [value for _, value in timed]
     trend = drift(times_s, values)
     if trend is not None:
@@ -95,35 +96,39 @@ def _congestion(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
     """Trials of one case whose senders did not use the same congestion control."""
     used: dict[str, list[int]] = {}
     for trial in trials:
-        for name in sorted({one.congestion for one in trial.instances if one.congestion is not None}):
+        for name in sorted(
+            {instance.congestion for instance in trial.instances if instance.congestion is not None}
+        ):
             used.setdefault(name, []).append(trial.number)
     if len(used) > 1:
-        said = ", ".join(f"{name} in {len(own)} of them" for name, own in used.items())
+        usage_words = ", ".join(
+            f"{name} in {len(trial_numbers)} of them" for name, trial_numbers in used.items()
+        )
         yield Flag(
             "congestion-differs",
             where,
-            f"{len(trials)} runs: {said}",
+            f"{len(trials)} runs: {usage_words}",
             "set it (settings: sysctl: net.ipv4.tcp_congestion_control) and measure again",
         )
 
 
 def _first(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
     """A first run that is unlike the others in throughput or in CPU use."""
-    ordered = sorted(trials, key=lambda one: one.started_s)
-    said = []
+    ordered = sorted(trials, key=lambda trial: trial.started_s)
+    differences = []
     for name, read, text in _FIGURES:
-        values = [value for one in ordered if (value := read(one)) is not None]
+        values = [value for trial in ordered if (value := read(trial)) is not None]
         if len(values) == len(ordered) > 1 and unlike(values[0], values[1:]):
             mean = fmean(values[1:])
             change = format_change(values[0] / mean - 1)
-            said.append(
+            differences.append(
                 f"{name} {text(values[0])} where the {len(values) - 1} others have {text(mean)} ({change})"
             )
-    if said:
+    if differences:
         yield Flag(
             "first-trial-differs",
             where,
-            f"the first run (trial {ordered[0].number}) has {'; '.join(said)}",
+            f"the first run (trial {ordered[0].number}) has {'; '.join(differences)}",
             "compare its raw readings with the next; let hosts warm up (longer window.omit, a first case to "
             "throw away)",
         )
@@ -134,9 +139,9 @@ def _cores(end: EndResult | None) -> float | None:
 
 
 _FIGURES: tuple[tuple[str, Callable[[Trial], float | None], Callable[[float], str]], ...] = (
-    ("throughput", lambda one: one.throughput_bps, format_rate),
-    ("sender's CPU use", lambda one: _cores(one.sender), lambda cores: f"{cores:.2f} cores"),
-    ("receiver's CPU use", lambda one: _cores(one.receiver), lambda cores: f"{cores:.2f} cores"),
+    ("throughput", lambda trial: trial.throughput_bps, format_rate),
+    ("sender's CPU use", lambda trial: _cores(trial.sender), lambda cores: f"{cores:.2f} cores"),
+    ("receiver's CPU use", lambda trial: _cores(trial.receiver), lambda cores: f"{cores:.2f} cores"),
 )
 
 
@@ -157,34 +162,34 @@ def _mode(mode: Estimate) -> str:
 def power_flags(trials: Sequence[Trial]) -> Iterator[Flag]:
     """Flags of the done trials of a case; ``where`` begins with the host."""
     for ends in (
-        [(one.number, one.sender) for one in trials],
-        [(one.number, one.receiver) for one in trials],
+        [(trial.number, trial.sender) for trial in trials],
+        [(trial.number, trial.receiver) for trial in trials],
     ):
         yield from _above_the_others(ends)
 
 
 def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[Flag]:
-    known = [
-        (number, end, found)
+    measured_ends = [
+        (number, end, total)
         for number, end in ends
-        if end is not None and isinstance(found := system(end.power), Total)
+        if end is not None and isinstance(total := system(end.power), Total)
     ]
-    if len(known) < FEWEST_OF_CASE or len({found.scope for _, _, found in known}) > 1:
+    if len(measured_ends) < FEWEST_OF_CASE or len({total.scope for _, _, total in measured_ends}) > 1:
         return
-    usual_w = median(found.power_w for _, _, found in known)
-    cores = [end.cpu_cores for _, end, _ in known if end.cpu_cores is not None]
-    for number, end, found in known:
-        above_w = found.power_w - usual_w
-        sure_w = above_w - (found.uncertainty_w or 0.0)
+    usual_w = median(total.power_w for _, _, total in measured_ends)
+    cores = [end.cpu_cores for _, end, _ in measured_ends if end.cpu_cores is not None]
+    for number, end, total in measured_ends:
+        above_w = total.power_w - usual_w
+        sure_w = above_w - (total.uncertainty_w or 0.0)
         as_busy = end.cpu_cores is not None and end.cpu_cores <= median(cores) + SAME_CORES
         if as_busy and sure_w > max(MIN_OUTLIER_W, MIN_OUTLIER * usual_w):
-            others = [beside_of([one]) for _, one, _ in known if one is not end]
-            beside = evidence(beside_of([end]), others, above_w)
+            others = [beside_of([other_end]) for _, other_end, _ in measured_ends if other_end is not end]
+            explanations = evidence(beside_of([end]), others, above_w)
             yield Flag(
                 "power-unexplained",
-                f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",
-                f"trial {number}: {found.power_w:.1f} W, {above_w:.1f} W above the median of its case, with "
-                f"{end.cpu_cores:.2f} cores in use (median {median(cores):.2f}); {'; '.join(beside)}",
+                f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
+                f"trial {number}: {total.power_w:.1f} W, {above_w:.1f} W above the median of its case, with "
+                f"{end.cpu_cores:.2f} cores in use (median {median(cores):.2f}); {'; '.join(explanations)}",
                 "look at fan speed, GPUs and other cards, and at what else ran in that trial",
             )
 
@@ -237,17 +242,23 @@ def limit_flags(
 
 def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
     """Load levels and searches say it themselves (load_levels.py, rate_search.py)."""
-    asked = limit.candidate("paced")
-    if asked is None or case.load_level is not None or case.search or asked.share >= REACHED:
+    paced_candidate = limit.candidate("paced")
+    if (
+        paced_candidate is None
+        or case.load_level is not None
+        or case.search
+        or paced_candidate.share >= REACHED
+    ):
         return
-    if asked.capacity is None or asked.used is None:
+    if paced_candidate.capacity is None or paced_candidate.used is None:
         return
     by = f"; limited by {limit.what}" if limit.found else "; no limit found"
     yield Flag(
         "rate-not-reached",
         where,
-        f"{format_rate(asked.used)} of the {format_rate(asked.capacity)} asked for arrived "
-        f"({format_percent(asked.share)}){by}",
+        f"{format_rate(paced_candidate.used)} of the {format_rate(paced_candidate.capacity)} asked "
+        f"for arrived "
+        f"({format_percent(paced_candidate.share)}){by}",
         "ask for less, or take the rate away: these are figures of a lower rate",
     )
 
@@ -279,8 +290,8 @@ def exceeded_flags(asked_and_moved: Sequence[tuple[float, float]], where: str) -
 
 
 def _impossible(trials: Sequence[Trial], limit: Limit, where: str) -> Iterator[Flag]:
-    lines = [one for one in limit.ranked if one.kind in ("line-rate", "shaper")]
-    line = max(lines, key=lambda one: max(one.known, default=0.0), default=None)
+    lines = [candidate for candidate in limit.ranked if candidate.kind in ("line-rate", "shaper")]
+    line = max(lines, key=lambda line: max(line.known, default=0.0), default=None)
     above = [share for share in line.known if share > IMPOSSIBLE] if line else []
     if line is None or line.capacity is None or not above:
         return
@@ -300,11 +311,13 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
         or case.is_ring
         or case.paced
         or not limit.named
-        or any(one.end != "sender" for one in limit.named)
+        or any(candidate.end != "sender" for candidate in limit.named)
     ):
         return
-    receiving = [one for one in limit.ranked if one.end == "receiver" and one.cpu is not None]
-    if not receiving or any(one.share >= FULL for one in receiving):
+    receiving = [
+        candidate for candidate in limit.ranked if candidate.end == "receiver" and candidate.cpu is not None
+    ]
+    if not receiving or any(candidate.share >= FULL for candidate in receiving):
         return
     yield Flag(
         "test-bed-is-the-limit",
@@ -316,7 +329,7 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
 
 
 def _said(named: Sequence[Ranked]) -> str:
-    return "; ".join(words.evidence(one, named=True) for one in named)
+    return "; ".join(words.evidence(candidate, named=True) for candidate in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,22 +17,25 @@ from linewatt.units import format_change, format_rate
 def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag]:
     """A generator that is full while the host that is in all pairs has room; both ways and in a ring none is
     in all, or all are alike."""
-    own: Role = "receiver" if case.shape == "one-to-many" else "sender"
-    shared: Role = "sender" if own == "receiver" else "receiver"
-    peer, dut = case.host(own), case.host(shared)
+    role: Role = "receiver" if case.shape == "one-to-many" else "sender"
+    shared: Role = "sender" if role == "receiver" else "receiver"
+    peer, dut = case.host(role), case.host(shared)
     if case.shape in ("both-ways", "ring") or case.paced or not limit.named:
         return
-    if any(one.end != own and one.host != peer for one in limit.named):
+    if any(candidate.end != role and candidate.host != peer for candidate in limit.named):
         return
-    cpus = [one for one in of_group.ranked if one.end == shared and one.cpu is not None]
-    full = [one for one in of_group.ranked if one.host == dut and one.holds]
-    if not cpus or full or any(one.share >= FULL for one in cpus):
+    cpus = [
+        candidate for candidate in of_group.ranked if candidate.end == shared and candidate.cpu is not None
+    ]
+    full = [candidate for candidate in of_group.ranked if candidate.host == dut and candidate.holds]
+    if not cpus or full or any(cpu.share >= FULL for cpu in cpus):
         return
-    said = "; ".join(words.evidence(one, named=True) for one in limit.named)
+    evidence_words = "; ".join(words.evidence(candidate, named=True) for candidate in limit.named)
     yield Flag(
         "test-bed-is-the-limit",
         peer,
-        f"{peer} is the limit of its pair, not {dut}: {said}; of {dut} the busiest: {words.short(cpus[0])}",
+        f"{peer} is the limit of its pair, not {dut}: {evidence_words}; of {dut} the busiest: "
+        f"{words.short(cpus[0])}",
         f"{dut} could do more: use more or faster hosts beside it, or more instances",
     )
 
@@ -44,18 +47,23 @@ def slower_pairs(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
     """
     rates: dict[Case, list[float]] = {}
     for trial in trials:
-        known = {one.case: bps for one in flow_trials(trial) if (bps := one.throughput_bps) is not None}
-        for pair, bps in known.items() if len(known) == len(trial.case.pairs) else ():
+        bps_by_pair = {
+            flow_trial.case: bps
+            for flow_trial in flow_trials(trial)
+            if (bps := flow_trial.throughput_bps) is not None
+        }
+        for pair, bps in bps_by_pair.items() if len(bps_by_pair) == len(trial.case.pairs) else ():
             rates.setdefault(pair, []).append(bps)
-    for pair, own in rates.items():
-        others = [of_other for other, of_other in rates.items() if other != pair]
+    for pair, pair_rates in rates.items():
+        others = [of_other for other_pair, of_other in rates.items() if other_pair != pair]
         usual = [median(run) for run in zip(*others, strict=True)]
-        if all(bps < (1 - SLOWER_PAIR) * most for bps, most in zip(own, usual, strict=True)):
-            beside = "the other has" if len(others) == 1 else "the others have"
-            change = format_change(fmean(own) / fmean(usual) - 1)
+        if all(bps < (1 - SLOWER_PAIR) * usual_bps for bps, usual_bps in zip(pair_rates, usual, strict=True)):
+            others_have = "the other has" if len(others) == 1 else "the others have"
+            change = format_change(fmean(pair_rates) / fmean(usual) - 1)
             yield Flag(
                 "slower-pair",
                 pair.way,
-                f"{format_rate(fmean(own))} where {beside} {format_rate(fmean(usual))} ({change})",
+                f"{format_rate(fmean(pair_rates))} where {others_have} {format_rate(fmean(usual))} "
+                f"({change})",
                 f"look at what limits {pair.way} in its own row, at its line, and at what else runs there",
             )

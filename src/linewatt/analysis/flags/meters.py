@@ -169,9 +169,9 @@ def _still(what: str, since_s: float, channel: PowerResult, cores: float | None)
 def _runs(course: Sequence[_Still | None]) -> Iterator[list[_Still]]:
     """Stretches of trials with one and the same value."""
     run: list[_Still] = []
-    for one in [*course, None]:
-        if run and (one is None or abs(one.power_w - run[-1].power_w) > 1e-6 * run[-1].power_w):
+    for still in [*course, None]:
+        if run and (still is None or abs(still.power_w - run[-1].power_w) > 1e-6 * run[-1].power_w):
             yield run
             run = []
-        if one is not None:
-            run.append(one)
+        if still is not None:
+            run.append(still)

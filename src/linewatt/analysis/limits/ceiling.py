@@ -81,11 +81,11 @@ def gain(fewer: Measured, more: Measured) -> Gain | None:
         return None
     doublings = math.log2(more.case.instances / fewer.case.instances)
     ratio = _factor((math.log(b.mean) - math.log(a.mean)) / doublings) - 1
-    logs = [[math.log(value) for value in one.values if value > 0] for one in (a, b)]
-    found = welch(logs[0], logs[1])
-    if isinstance(found, str):
+    logs = [[math.log(value) for value in throughput.values if value > 0] for throughput in (a, b)]
+    contrast = welch(logs[0], logs[1])
+    if isinstance(contrast, str):
         return Gain(ratio)
-    low, high = (_factor(end / doublings) - 1 for end in found.interval)
+    low, high = (_factor(end / doublings) - 1 for end in contrast.interval)
     return Gain(ratio, low, high)
 
 
@@ -96,15 +96,16 @@ def _factor(log: float) -> float:
 
 def flat(fewer: CaseSummary, more: CaseSummary, bend: Knee | None) -> str | None:
     """Why more instances bring no more, in words; ``None`` where they do, or it is not sure."""
-    found = gain(fewer, more)
-    if found is None:
+    gain_to_more = gain(fewer, more)
+    if gain_to_more is None:
         return None
-    if found.is_below(LITTLE_GAIN):
-        return found.words
-    if bend is None or more.case.instances <= bend.instances or not found.is_below(BEYOND_KNEE_GAIN):
+    if gain_to_more.is_below(LITTLE_GAIN):
+        return gain_to_more.words
+    if bend is None or more.case.instances <= bend.instances or not gain_to_more.is_below(BEYOND_KNEE_GAIN):
         return None
     return (
-        f"{found.words}; beyond the knee at {format_significant(bend.instances)} instances one more brings "
+        f"{gain_to_more.words}; beyond the knee at {format_significant(bend.instances)} instances "
+        f"one more brings "
         f"{format_rate(bend.after_bps)}, before it {format_rate(bend.before_bps)}"
     )
 
@@ -123,7 +124,11 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
     summary = series[at]
     if summary.throughput_bps is None or summary.limit.found or summary.case.paced:
         return None
-    if any(one.full_in and not one.ruled_out for one in summary.limit.ranked if one.port is None):
+    if any(
+        candidate.full_in and not candidate.ruled_out
+        for candidate in summary.limit.ranked
+        if candidate.port is None
+    ):
         return None
     if _has_full_port(summary) or summary.limit.but_of:
         return None
@@ -139,82 +144,100 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
         return None
     return Ceiling(
         summary.throughput_bps.mean,
-        (stopped, *(said for holds, said in answers if holds)),
-        tuple(said for holds, said in answers if holds is None),
+        (stopped, *(sentence for holds, sentence in answers if holds)),
+        tuple(sentence for holds, sentence in answers if holds is None),
     )
 
 
 def _has_full_port(summary: CaseSummary) -> bool:
     """Whether the line of one of several data ports may be what instances wait for: nearly full in the mean
     of the trials, or full in most. Ports that share a ceiling take turns at more of it than their part."""
-    ports = [one for one in summary.limit.ranked if one.port is not None]
-    return any(one.share >= FULL or 2 * one.full_in > len(one.known) for one in ports)
+    ports = [candidate for candidate in summary.limit.ranked if candidate.port is not None]
+    return any(port.share >= FULL or 2 * port.full_in > len(port.known) for port in ports)
 
 
-def with_ceiling(series: Sequence[CaseSummary], at: int, found: Ceiling) -> list[CaseSummary]:
+def with_ceiling(series: Sequence[CaseSummary], at: int, hidden_ceiling: Ceiling) -> list[CaseSummary]:
     """The series with that limit in the case and in those before it that stand at the same level."""
-    limit = _limit(series[at].limit, found)
-    level = found.throughput_bps
+    limit = _limit(series[at].limit, hidden_ceiling)
+    level = hidden_ceiling.throughput_bps
     return [
-        replace(one, limit=_limit(one.limit, found) if number != at else limit)
-        if number == at or (number < at and _same_level(one, level))
-        else one
-        for number, one in enumerate(series)
+        replace(summary, limit=_limit(summary.limit, hidden_ceiling) if number != at else limit)
+        if number == at or (number < at and _same_level(summary, level))
+        else summary
+        for number, summary in enumerate(series)
     ]
 
 
-def _same_level(one: CaseSummary, level_bps: float) -> bool:
-    if one.throughput_bps is None or one.limit.found or one.case.paced or _has_full_port(one):
+def _same_level(case_summary: CaseSummary, level_bps: float) -> bool:
+    if (
+        case_summary.throughput_bps is None
+        or case_summary.limit.found
+        or case_summary.case.paced
+        or _has_full_port(case_summary)
+    ):
         return False
-    return abs(one.throughput_bps.mean / level_bps - 1) <= SAME_LEVEL
+    return abs(case_summary.throughput_bps.mean / level_bps - 1) <= SAME_LEVEL
 
 
-def _limit(before: Limit, found: Ceiling) -> Limit:
+def _limit(before: Limit, hidden_ceiling: Ceiling) -> Limit:
     return replace(
         before,
         kinds=("device-or-path",),
-        what=f"something inside the device or the path, at {format_rate(found.throughput_bps)}",
-        evidence="; ".join(found.evidence),
+        what=f"something inside the device or the path, at {format_rate(hidden_ceiling.throughput_bps)}",
+        evidence="; ".join(hidden_ceiling.evidence),
         named=(),
     )
 
 
 def _line(summary: CaseSummary) -> _Answer:
-    one = summary.limit.candidate("line-rate") or summary.limit.candidate("shaper")
-    if one is None or one.capacity is None:
+    line = summary.limit.candidate("line-rate") or summary.limit.candidate("shaper")
+    if line is None or line.capacity is None:
         return None, "the line rate"
-    said = f"not the line rate: {format_percent(one.share)} of {format_rate(one.capacity)} of payload"
-    ports = [each.share for each in summary.limit.ranked if each.port is not None]
+    evidence = f"not the line rate: {format_percent(line.share)} of {format_rate(line.capacity)} of payload"
+    ports = [candidate.share for candidate in summary.limit.ranked if candidate.port is not None]
     if len(ports) > 1:
-        said += f" over {len(ports)} ports, of the fullest {format_percent(max(ports))}"
-    return not one.full_in, said
+        evidence += f" over {len(ports)} ports, of the fullest {format_percent(max(ports))}"
+    return not line.full_in, evidence
 
 
 def _cpus(series: Sequence[CaseSummary], end: Role) -> _Answer:
     """Room on every CPU of an end; else that an instance uses clearly less than it did with fewer."""
     summary = series[-1]
-    roles = [one for one in summary.limit.ranked if one.end == end and one.cpu is not None]
-    kinds = {one.kind for one in roles}
+    roles = [
+        candidate for candidate in summary.limit.ranked if candidate.end == end and candidate.cpu is not None
+    ]
+    kinds = {role.kind for role in roles}
     if {f"{end}-app-cpu", f"{end}-irq-cpu"} <= kinds and not any(map(_blurred, roles)):
         return True, f"no full CPU: busiest {words.short(roles[0])}"
     where = summary.case.host(end) if summary.case.is_both_ways else f"the {end}"
-    each = [(one.case.instances, cores / one.case.instances) for one in series if (cores := _cores(one, end))]
-    if not each or each[-1][0] != summary.case.instances or len(each) < 2:
+    cores_by_instances = [
+        (case_summary.case.instances, cores / case_summary.case.instances)
+        for case_summary in series
+        if (cores := _cores(case_summary, end))
+    ]
+    if (
+        not cores_by_instances
+        or cores_by_instances[-1][0] != summary.case.instances
+        or len(cores_by_instances) < 2
+    ):
         return None, f"the CPUs of {where}"
-    (_, now), (then, most) = each[-1], max(each[:-1], key=lambda one: one[1])
-    if now > WAITING * most:
+    (_, now), (then, peak_cores) = (
+        cores_by_instances[-1],
+        max(cores_by_instances[:-1], key=lambda entry: entry[1]),
+    )
+    if now > WAITING * peak_cores:
         return None, f"single CPUs of {where}"
-    said = f"an instance uses {now:.2f} cores of {where}, and used {most:.2f} with {then}"
-    return True, f"not the CPU: {said}, so it waits"
+    comparison = f"an instance uses {now:.2f} cores of {where}, and used {peak_cores:.2f} with {then}"
+    return True, f"not the CPU: {comparison}, so it waits"
 
 
-def _blurred(one: Ranked) -> bool:
-    return one.role is not None and one.role == one.cpu and count(one.role) > 1
+def _blurred(ranked: Ranked) -> bool:
+    return ranked.role is not None and ranked.role == ranked.cpu and count(ranked.role) > 1
 
 
-def _cores(one: CaseSummary, end: Role) -> float | None:
-    found = one.cpu_cores(end)
-    return found.mean if found else None
+def _cores(case_summary: CaseSummary, end: Role) -> float | None:
+    cores = case_summary.cpu_cores(end)
+    return cores.mean if cores else None
 
 
 def _loss(summary: CaseSummary) -> _Answer:

@@ -103,7 +103,11 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
 def processes_on(processes: Iterable[OtherProcess], cpus: Collection[int]) -> tuple[OtherProcess, ...]:
     """Those seen on one of these CPUs, but for threads of the kernel that take packets there: their time is
     softirq time, or the load's receive work."""
-    return tuple(one for one in processes if not _takes_packets(one) and not {*cpus}.isdisjoint(one.cpus))
+    return tuple(
+        process
+        for process in processes
+        if not _takes_packets(process) and not {*cpus}.isdisjoint(process.cpus)
+    )
 
 
 def _takes_packets(thread: OtherProcess) -> bool:
@@ -112,7 +116,7 @@ def _takes_packets(thread: OtherProcess) -> bool:
 
 def seen_cores(processes: Iterable[OtherProcess], cpus: Collection[int]) -> float:
     """What other processes used that were seen on these CPUs and on no other, in cores: a least value."""
-    return sum(one.cores for one in processes_on(processes, cpus) if {*one.cpus} <= {*cpus})
+    return sum(process.cores for process in processes_on(processes, cpus) if {*process.cpus} <= {*cpus})
 
 
 def task_cores(shares: CpuShares) -> float:
@@ -135,7 +139,7 @@ def _candidate(
     notes: tuple[str, ...],
 ) -> Candidate:
     alone = hottest or role
-    shared = next((one for one in end.shared_cpus if one.cpus == alone.cpus), None)
+    shared = next((shared_cpu for shared_cpu in end.shared_cpus if shared_cpu.cpus == alone.cpus), None)
     blurred = hottest is None and count(role) > 1
     busy = used(alone, load_niced=niced_counts(end))
     return Candidate(
@@ -215,9 +219,9 @@ def _in_turn(trial: Trial, end: EndResult) -> Iterator[Candidate]:
 def _serves(end: EndResult, cpu: int) -> bool:
     """Whether a CPU takes packets of the data interface, by its interrupts or from another CPU (RPS); where
     nothing is known of either, whether it takes a part of all packets."""
-    own = [end.counters.get(name) for name in (f"irq.cpu{cpu}", f"softnet.cpu{cpu}.received_rps")]
+    packet_counters = [end.counters.get(name) for name in (f"irq.cpu{cpu}", f"softnet.cpu{cpu}.received_rps")]
     if end.counters.get("irq.data") is not None:
-        return any(own)
+        return any(packet_counters)
     taken, of_all = (end.counters.get(f"softnet.{name}") for name in (f"cpu{cpu}.processed", "processed"))
     return bool(taken and of_all and taken >= SOME_PACKETS * of_all)
 
@@ -227,12 +231,12 @@ def _busiest_thread(trial: Trial, end: EndResult) -> float | None:
     case = trial.case
     if case.streams != 1:
         return None
-    own = [
-        one.sender_cpu_cores if role == "sender" else one.receiver_cpu_cores
-        for one in trial.instances
-        for role in (case.roles_at(one.instance, end.host) if case.is_both_ways else (end.role,))
+    process_cores = [
+        instance.sender_cpu_cores if role == "sender" else instance.receiver_cpu_cores
+        for instance in trial.instances
+        for role in (case.roles_at(instance.instance, end.host) if case.is_both_ways else (end.role,))
     ]
-    return max((cores for cores in own if cores is not None), default=None)
+    return max((cores for cores in process_cores if cores is not None), default=None)
 
 
 def _squeezed(end: EndResult) -> tuple[str, ...]:

@@ -30,22 +30,27 @@ _TURNED: dict[Kind, Kind] = {
 def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
     """What limits each case. Of pairs that run at once, what limits them together limits those of which
     nothing else is known to; where nothing does, each may have a limit of its own."""
-    of_rings = {pair: own for case in trials if case.is_ring for pair, own in judged(trials[case]).items()}
-    found = {case: verdict(of_rings.get(case, own)) for case, own in trials.items()}
+    of_rings = {
+        pair: pair_trials
+        for case in trials
+        if case.is_ring
+        for pair, pair_trials in judged(trials[case]).items()
+    }
+    limits = {case: verdict(of_rings.get(case, case_trials)) for case, case_trials in trials.items()}
     for case in trials:
-        pairs = [pair for pair in case.pairs if case.flows and pair in found]
-        limited = {pair: found[pair] for pair in pairs if found[pair].found}
-        if found[case].found:
-            limited = {pair: own for pair, own in limited.items() if not _is_effect(own, case)}
-        if found[case].found:
-            found |= {
-                pair: _inherited(found[case], pair, found[pair])
+        pairs = [pair for pair in case.pairs if case.flows and pair in limits]
+        limited = {pair: limits[pair] for pair in pairs if limits[pair].found}
+        if limits[case].found:
+            limited = {pair: limit for pair, limit in limited.items() if not _is_effect(limit, case)}
+        if limits[case].found:
+            limits |= {
+                pair: _inherited(limits[case], pair, limits[pair])
                 for pair in pairs
-                if pair not in limited and _concerns(found[case], pair, trials[case], trials[pair])
+                if pair not in limited and _concerns(limits[case], pair, trials[case], trials[pair])
             }
         elif limited:
-            found[case] = _of_pairs(found[case], limited, all_of_them=len(limited) == len(pairs))
-    return found
+            limits[case] = _of_pairs(limits[case], limited, all_of_them=len(limited) == len(pairs))
+    return limits
 
 
 def _is_effect(own: Limit, group: Case) -> bool:
@@ -56,58 +61,63 @@ def _is_effect(own: Limit, group: Case) -> bool:
     return bool(own.named) and all(one.kind == "retransmits" for one in own.named)
 
 
-def _concerns(limit: Limit, pair: Case, trials: Sequence[Trial], own: Sequence[Trial]) -> bool:
+def _concerns(limit: Limit, pair: Case, trials: Sequence[Trial], pair_trials: Sequence[Trial]) -> bool:
     """Whether what limits all pairs limits one: where datagrams of others are lost and all of its own arrive,
     only what is full at its sender does."""
-    if pair.is_tcp or not _loses(trials) or _loses(own):
+    if pair.is_tcp or not _loses(trials) or _loses(pair_trials):
         return True
-    return bool(limit.named) and all(one.host == pair.sender and one.is_cause for one in limit.named)
+    return bool(limit.named) and all(
+        candidate.host == pair.sender and candidate.is_cause for candidate in limit.named
+    )
 
 
 def _loses(trials: Sequence[Trial]) -> bool:
     """Whether datagrams do not arrive, so that something behind the sender is full."""
-    known = [lost_ratio(trial) for trial in trials if trial.status == "done"]
-    return any(lost is not None and lost >= LOSS for lost in known)
+    lost_ratios = [lost_ratio(trial) for trial in trials if trial.status == "done"]
+    return any(lost is not None and lost >= LOSS for lost in lost_ratios)
 
 
-def _inherited(group: Limit, pair: Case, own: Limit) -> Limit:
+def _inherited(group: Limit, pair: Case, pair_limit: Limit) -> Limit:
     """``named`` stays empty: it is no candidate of the pair's. Both ways, a host has its role in the pair,
     and a queue drops what goes one of the ways."""
-    if group.named and all(one.two_roles and not one.is_cause for one in group.named):
-        return _of_queues(group, pair, own)
+    if group.named and all(candidate.two_roles and not candidate.is_cause for candidate in group.named):
+        return _of_queues(group, pair, pair_limit)
     evidence = f"of all pairs together: {group.evidence}"
     kinds = group.kinds
-    if any(one.two_roles and one.end and pair.host(one.end) != one.host for one in group.named):
+    if any(
+        candidate.two_roles and candidate.end and pair.host(candidate.end) != candidate.host
+        for candidate in group.named
+    ):
         kinds = tuple(_TURNED.get(kind, kind) for kind in kinds)
-    return replace(own, kinds=kinds, what=group.what, evidence=evidence, margin="", of_all=group.named)
+    return replace(pair_limit, kinds=kinds, what=group.what, evidence=evidence, margin="", of_all=group.named)
 
 
-def _of_queues(group: Limit, pair: Case, own: Limit) -> Limit:
+def _of_queues(group: Limit, pair: Case, pair_limit: Limit) -> Limit:
     """Those queues limit a pair that drop what goes its way."""
     queues = [
-        one
-        for one in group.named
-        if pair.host("sender" if one.kind == "sender-queue" else "receiver") == one.host
+        candidate
+        for candidate in group.named
+        if pair.host("sender" if candidate.kind == "sender-queue" else "receiver") == candidate.host
     ]
     if not queues:
-        return own
-    evidence = "; ".join(words.evidence(one, named=len(queues) > 1) for one in queues)
-    kinds = tuple(dict.fromkeys(one.kind for one in queues))
-    return replace(own, kinds=kinds, what=words.names(queues), evidence=evidence, margin="")
+        return pair_limit
+    evidence = "; ".join(words.evidence(queue, named=len(queues) > 1) for queue in queues)
+    kinds = tuple(dict.fromkeys(queue.kind for queue in queues))
+    return replace(pair_limit, kinds=kinds, what=words.names(queues), evidence=evidence, margin="")
 
 
 def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool) -> Limit:
     named: dict[str, list[str]] = {}
     for pair, limit in limited.items():
         named.setdefault(limit.what, []).append(_peer(pair))
-    said = "; ".join(f"{what} ({', '.join(hosts)})" for what, hosts in named.items())
+    limit_words = "; ".join(f"{what} ({', '.join(hosts)})" for what, hosts in named.items())
     if not all_of_them:
-        single = f"single pairs are limited by {said}"
+        single = f"single pairs are limited by {limit_words}"
         but_of = tuple(_peer(pair) for pair in limited)
         return replace(group, evidence=f"{group.evidence}; {single}", margin=single, but_of=but_of)
     evidence = "; ".join(f"{_peer(pair)}: {limit.evidence}" for pair, limit in limited.items())
     kinds = tuple(dict.fromkeys(kind for limit in limited.values() for kind in limit.kinds))
-    return replace(group, kinds=kinds, what=said, evidence=evidence, margin="")
+    return replace(group, kinds=kinds, what=limit_words, evidence=evidence, margin="")
 
 
 def _peer(pair: Case) -> str:

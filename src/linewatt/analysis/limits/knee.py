@@ -60,16 +60,16 @@ def _knee(points: tuple[tuple[float, float], ...]) -> Knee | None:
         return None
     most_squares = best * (1 + t_quantile(len(points) - 3) ** 2 / (len(points) - 3)) + 1e-12
     inside = [
-        one
-        for one, squares in zip(grid, about, strict=True)
+        bend
+        for bend, squares in zip(grid, about, strict=True)
         if squares <= most_squares - _doubt(most_squares)
-        or (squares <= most_squares + _doubt(most_squares) and _broken(points, one)[0] <= most_squares)
+        or (squares <= most_squares + _doubt(most_squares) and _broken(points, bend)[0] <= most_squares)
     ]
     if len(points) >= FEWEST_WITH_INTERCEPT:
         likely = _smallest(grid, _roughly(points, grid, origin=False))
-        own = min(_segments(points, one) for one in likely)
-        if own[2] > 0 and own[3] < BENDS * own[2]:
-            _, at, before, after = own
+        segments = min(_segments(points, bend) for bend in likely)
+        if segments[2] > 0 and segments[3] < BENDS * segments[2]:
+            _, at, before, after = segments
     return Knee(at, min(*inside, at), max(*inside, at), before, max(0.0, after))
 
 
@@ -90,27 +90,29 @@ def _roughly(points: Sequence[tuple[float, float]], grid: Sequence[float], *, or
     first, second = np.minimum(instances, at), np.maximum(instances - at, 0.0)
     rates = rates / rates.mean()
     if origin:
-        first, second, wanted = first / rates, second / rates, np.ones_like(first)
+        first, second, target = first / rates, second / rates, np.ones_like(first)
     else:  # an intercept is what centring takes away
-        first, second = (one - one.mean(axis=1, keepdims=True) for one in (first, second))
-        wanted = np.broadcast_to(rates - rates.mean(), first.shape)
+        first, second = (column - column.mean(axis=1, keepdims=True) for column in (first, second))
+        target = np.broadcast_to(rates - rates.mean(), first.shape)
     aa, ab, bb, ay, by = (
-        (one * other).sum(axis=1)
-        for one, other in (
+        (column * partner).sum(axis=1)
+        for column, partner in (
             (first, first),
             (first, second),
             (second, second),
-            (first, wanted),
-            (second, wanted),
+            (first, target),
+            (second, target),
         )
     )
     determinant = aa * bb - ab * ab
-    apart = determinant > 1e-9 * aa * bb
-    whole, longer = np.where(apart, determinant, 1.0), np.where(aa >= bb, aa, bb)
-    before = np.where(apart, (ay * bb - by * ab) / whole, np.where(aa >= bb, ay, 0.0) / longer)
-    after = np.where(apart, (by * aa - ay * ab) / whole, np.where(aa >= bb, 0.0, by) / longer)
-    rest = wanted - before[:, None] * first - after[:, None] * second
-    return [float(one) for one in (rest * rest).sum(axis=1)]
+    is_regular = determinant > 1e-9 * aa * bb
+    safe_determinant, longer = np.where(is_regular, determinant, 1.0), np.where(aa >= bb, aa, bb)
+    before = np.where(
+        is_regular, (ay * bb - by * ab) / safe_determinant, np.where(aa >= bb, ay, 0.0) / longer
+    )
+    after = np.where(is_regular, (by * aa - ay * ab) / safe_determinant, np.where(aa >= bb, 0.0, by) / longer)
+    residuals = target - before[:, None] * first - after[:, None] * second
+    return [float(square_sum) for square_sum in (residuals * residuals).sum(axis=1)]
 
 
 def _doubt(squares: float) -> float:
@@ -120,8 +122,8 @@ def _doubt(squares: float) -> float:
 
 def _smallest(grid: Sequence[float], about: Sequence[float]) -> list[float]:
     """The bends that may be the best."""
-    least = min(about)
-    limit = least + 2 * _doubt(least)
+    fewest_squares = min(about)
+    limit = fewest_squares + 2 * _doubt(fewest_squares)
     return [at for at, squares in zip(grid, about, strict=True) if squares <= limit]
 
 
@@ -148,11 +150,11 @@ def _segments(points: Sequence[tuple[float, float]], at: float) -> tuple[float, 
     """Residual sum of squares of two segments that meet at ``at``, wherever they begin; at, both slopes."""
     import numpy as np
 
-    made = np.array([(1.0, min(n, at), max(n - at, 0.0)) for n, _ in points])
+    design = np.array([(1.0, min(n, at), max(n - at, 0.0)) for n, _ in points])
     rates = np.array([y for _, y in points])
-    slopes, *_ = np.linalg.lstsq(made, rates, rcond=None)
-    rest = made @ slopes - rates
-    return float(rest @ rest), at, float(slopes[1]), float(slopes[2])
+    slopes, *_ = np.linalg.lstsq(design, rates, rcond=None)
+    residuals = design @ slopes - rates
+    return float(residuals @ residuals), at, float(slopes[1]), float(slopes[2])
 
 
 def _straight(points: Sequence[tuple[float, float]]) -> float:
@@ -184,16 +186,16 @@ def widened(bend: Knee, means: Mapping[int, Estimate]) -> Knee:
 
 def _reach(means: Mapping[int, Estimate], at: float) -> float:
     """Half the 95 % CI that the errors of all means give the point where the lines on either side cross."""
-    plain = {number: one.mean for number, one in means.items()}
-    here = _crossing(plain, at)
-    if here is None:
+    plain = {number: mean.mean for number, mean in means.items()}
+    crossing = _crossing(plain, at)
+    if crossing is None:
         return 0.0
     moved, degrees = [], 0
-    for number, one in means.items():
-        if one.sd is not None:
-            there = _crossing(plain | {number: one.mean + one.sd / math.sqrt(one.n)}, at)
-            moved.append(0.0 if there is None else there - here)
-            degrees += one.n - 1
+    for number, mean in means.items():
+        if mean.sd is not None:
+            moved_crossing = _crossing(plain | {number: mean.mean + mean.sd / math.sqrt(mean.n)}, at)
+            moved.append(0.0 if moved_crossing is None else moved_crossing - crossing)
+            degrees += mean.n - 1
     return t_quantile(degrees) * math.hypot(*moved) if degrees else 0.0
 
 
@@ -208,10 +210,17 @@ Line = tuple[float, float]
 
 def lines(means: Mapping[int, float], at: float) -> tuple[Line, Line]:
     """Least squares on either side: of one number alone from the origin before it, level beyond it."""
-    left = [(number, bps) for number, bps in means.items() if number <= at]
-    right = [(number, bps) for number, bps in means.items() if number > at]
-    before = _line(left) if len(left) > 1 else (0.0, left[0][1] / left[0][0] if left else 0.0)
-    return before, _line(right) if len(right) > 1 else (right[0][1] if right else 0.0, 0.0)
+    points_before = [(number, bps) for number, bps in means.items() if number <= at]
+    points_beyond = [(number, bps) for number, bps in means.items() if number > at]
+    before = (
+        _line(points_before)
+        if len(points_before) > 1
+        else (0.0, points_before[0][1] / points_before[0][0] if points_before else 0.0)
+    )
+    return before, _line(points_beyond) if len(points_beyond) > 1 else (
+        points_beyond[0][1] if points_beyond else 0.0,
+        0.0,
+    )
 
 
 def _line(points: Sequence[tuple[int, float]]) -> Line:

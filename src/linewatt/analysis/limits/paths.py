@@ -56,14 +56,14 @@ def path_candidates(trial: Trial) -> Iterator[Candidate]:
 
 
 def _asked(trial: Trial) -> Iterator[Candidate]:
-    asked = asked_bps(trial)
-    if asked is None or trial.throughput_bps is None:
+    target_bps = asked_bps(trial)
+    if target_bps is None or trial.throughput_bps is None:
         return
-    share = trial.throughput_bps / asked if asked > 0 else 1.0
+    share = trial.throughput_bps / target_bps if target_bps > 0 else 1.0
     yield Candidate(
         kind="paced",
         end=None,
-        capacity=asked,
+        capacity=target_bps,
         used=trial.throughput_bps,
         unit="bit/s",
         share=share,
@@ -83,8 +83,8 @@ def _line(trial: Trial) -> Iterator[Candidate]:
     where = None, trial.line_host
     yield from _carrier(kind, trial.throughput_bps, trial.line_goodput_bps, words, where)
     for port in lines_apart(trial):
-        for one in _carrier(kind, port.throughput_bps, port.line_goodput_bps, words, where):
-            yield replace(one, port=port.sender_interface)
+        for candidate in _carrier(kind, port.throughput_bps, port.line_goodput_bps, words, where):
+            yield replace(candidate, port=port.sender_interface)
 
 
 def _pcie(trial: Trial, end: EndResult) -> Iterator[Candidate]:
@@ -131,7 +131,7 @@ def _windows(trial: Trial) -> Iterator[Candidate]:
     each pair has windows of its own."""
     if trial.case.is_both_ways or trial.case.is_ring:
         return
-    states = [one.tcp for one in trial.instances if one.tcp is not None]
+    states = [instance.tcp for instance in trial.instances if instance.tcp is not None]
     busy_s = sum(state.busy_s or 0.0 for state in states)
     if len(states) < len(trial.instances) or busy_s <= 0:
         return
@@ -139,7 +139,7 @@ def _windows(trial: Trial) -> Iterator[Candidate]:
         ("receive-window", "rwnd_limited", sum(state.rwnd_limited_s or 0.0 for state in states)),
         ("send-buffer", "sndbuf_limited", sum(state.sndbuf_limited_s or 0.0 for state in states)),
     )
-    beside = _congestion(trial)
+    congestion_words = _congestion(trial)
     for kind, name, seconds in waited:
         share = min(1.0, seconds / busy_s)
         yield Candidate(
@@ -151,18 +151,20 @@ def _windows(trial: Trial) -> Iterator[Candidate]:
             share=share,
             source=f"ss -ti at the sender: {name} of the time that connections were busy",
             otherwise=f"no {name} time",
-            evidence=beside,
+            evidence=congestion_words,
             host=trial.case.receiver if kind == "receive-window" else trial.case.sender,
         )
 
 
 def _congestion(trial: Trial) -> tuple[str, ...]:
     """Whether the congestion windows would let clearly more through than arrived: cwnd × MSS ÷ RTT."""
-    states = [one.tcp for one in trial.instances if one.tcp is not None]
-    known = [8 * state.cwnd_bytes / state.rtt_s for state in states if state.cwnd_bytes and state.rtt_s]
-    if len(known) < len(states) or trial.throughput_bps is None:
+    states = [instance.tcp for instance in trial.instances if instance.tcp is not None]
+    cwnd_rates_bps = [
+        8 * state.cwnd_bytes / state.rtt_s for state in states if state.cwnd_bytes and state.rtt_s
+    ]
+    if len(cwnd_rates_bps) < len(states) or trial.throughput_bps is None:
         return ()
-    more = sum(known) >= MORE_THAN_ARRIVES * trial.throughput_bps
+    more = sum(cwnd_rates_bps) >= MORE_THAN_ARRIVES * trial.throughput_bps
     return ("the congestion windows would carry more (cwnd ÷ RTT)",) if more else ()
 
 

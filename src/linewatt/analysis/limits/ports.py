@@ -14,7 +14,7 @@ def lines_apart(trial: Trial) -> Iterator[PortResult]:
     if len(trial.data_ports) < 2 or not trial.line_goodput_bps or trial.throughput_bps is None:
         return
     room = trial.throughput_bps / trial.line_goodput_bps < FULL
-    for one in trial.data_ports:
-        capacity = one.line_goodput_bps
-        if capacity and (room or one.throughput_bps / capacity > IMPOSSIBLE):
-            yield one
+    for data_port in trial.data_ports:
+        capacity = data_port.line_goodput_bps
+        if capacity and (room or data_port.throughput_bps / capacity > IMPOSSIBLE):
+            yield data_port

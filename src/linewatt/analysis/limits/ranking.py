@@ -64,44 +64,46 @@ def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
     """All candidates of done ``trials`` of one case, nearest to full first."""
     alike: dict[tuple[Kind, str | None, Role | None], list[Candidate | None]] = {}
     for at, trial in enumerate(trials):
-        for one in candidates(trial):
-            alike.setdefault((one.kind, one.port, one.end), [None] * len(trials))[at] = one
+        for candidate in candidates(trial):
+            alike.setdefault((candidate.kind, candidate.port, candidate.end), [None] * len(trials))[at] = (
+                candidate
+            )
     return tuple(
         sorted(
             (_merged(one, trials[0].case) for one in alike.values()),
-            key=lambda one: (-_capped(one), -_fitting(one)),
+            key=lambda ranked: (-_capped(ranked), -_fitting(ranked)),
         )
     )
 
 
 def candidates(trial: Trial) -> tuple[Candidate, ...]:
     """Everything known that may limit one trial, in no order."""
-    found = (
+    limits = (
         *path_candidates(trial),
         *cpu_candidates(trial),
         *quota_candidates(trial),
         *retransmit_candidates(trial),
     )
     if trial.case.is_both_ways:  # both ends send, so none is spared as a receiver
-        return tuple(replace(one, two_roles=one.end is not None) for one in found)
+        return tuple(replace(candidate, two_roles=candidate.end is not None) for candidate in limits)
     lost = lost_ratio(trial)
     if trial.case.is_tcp or lost is None or lost >= LOSS:
-        return found
-    return tuple(_spared(one) if one.end == "receiver" else one for one in found)
+        return limits
+    return tuple(_spared(candidate) if candidate.end == "receiver" else candidate for candidate in limits)
 
 
-def _spared(one: Candidate) -> Candidate:
+def _spared(candidate: Candidate) -> Candidate:
     """A part of a UDP receiver, which nothing waits for: where all arrives it limits nothing."""
     why = "what is sent arrives: a UDP sender does not wait for the receiver"
-    return replace(one, ruled_out=True, against=(*one.against, why))
+    return replace(candidate, ruled_out=True, against=(*candidate.against, why))
 
 
-def _merged(found: Sequence[Candidate | None], case: Case) -> Ranked:
-    known = [one for one in found if one is not None]
-    first = known[0]
-    cpu = mean_shares([one.cpu for one in known if one.cpu is not None])
-    alike = all(one.role is one.cpu for one in known)
-    again = mean_sent_again([one.sent_again for one in known if one.sent_again is not None])
+def _merged(trial_candidates: Sequence[Candidate | None], case: Case) -> Ranked:
+    present = [candidate for candidate in trial_candidates if candidate is not None]
+    first = present[0]
+    cpu = mean_shares([candidate.cpu for candidate in present if candidate.cpu is not None])
+    alike = all(candidate.role is candidate.cpu for candidate in present)
+    again = mean_sent_again([one.sent_again for one in present if one.sent_again is not None])
     return Ranked(
         kind=first.kind,
         end=first.end if again is None else again.end,
@@ -109,26 +111,28 @@ def _merged(found: Sequence[Candidate | None], case: Case) -> Ranked:
         sent_again=again,
         port=first.port,
         cgroup=first.cgroup,
-        throttled_s=_mean([one.throttled_s for one in known]),
-        between_s=_mean([one.between_s for one in known]),
-        waited_ratio=_mean([one.waited_ratio for one in known]),
-        load_niced=any(one.load_niced for one in known),
+        throttled_s=_mean([candidate.throttled_s for candidate in present]),
+        between_s=_mean([candidate.between_s for candidate in present]),
+        waited_ratio=_mean([candidate.waited_ratio for candidate in present]),
+        load_niced=any(one.load_niced for one in present),
         two_roles=first.two_roles,
-        share=fmean(one.share for one in known),
-        shares=tuple(None if one is None else one.share for one in found),
-        capacity=_mean([one.capacity for one in known]),
-        used=_mean([one.used for one in known]),
+        share=fmean(candidate.share for candidate in present),
+        shares=tuple(None if candidate is None else candidate.share for candidate in trial_candidates),
+        capacity=_mean([candidate.capacity for candidate in present]),
+        used=_mean([candidate.used for candidate in present]),
         unit=first.unit,
         source=first.source,
         otherwise=first.otherwise,
-        evidence=tuple(dict.fromkeys(said for one in known for said in one.evidence)),
-        against=tuple(dict.fromkeys(said for one in known for said in one.against)),
-        ruled_out=any(one.ruled_out for one in known),
+        evidence=tuple(dict.fromkeys(sentence for candidate in present for sentence in candidate.evidence)),
+        against=tuple(dict.fromkeys(sentence for candidate in present for sentence in candidate.against)),
+        ruled_out=any(candidate.ruled_out for candidate in present),
         cpu=cpu,
-        shared=_mean_shared([one.shared for one in known if one.shared is not None]),
-        shared_in=sum(one.shared is not None for one in known),
-        processes=tuple(process for one in known for process in one.processes),
-        role=cpu if alike else mean_shares([one.role for one in known if one.role is not None]),
+        shared=_mean_shared([candidate.shared for candidate in present if candidate.shared is not None]),
+        shared_in=sum(candidate.shared is not None for candidate in present),
+        processes=tuple(process for candidate in present for process in candidate.processes),
+        role=cpu
+        if alike
+        else mean_shares([candidate.role for candidate in present if candidate.role is not None]),
     )
 
 
@@ -146,17 +150,17 @@ def _mean_shared(shared_cpus: Sequence[SharedCpu]) -> SharedCpu | None:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None
 
 
-def _capped(one: Ranked) -> float:
-    return min(1.0, one.share)
+def _capped(ranked: Ranked) -> float:
+    return min(1.0, ranked.share)
 
 
-def _fitting(one: Ranked) -> float:
+def _fitting(ranked: Ranked) -> float:
     """Of a CPU for processes and interrupts alike: how much of its time is of the candidate's role."""
-    if one.cpu is None:
+    if ranked.cpu is None:
         return 0.0
-    serving = one.cpu.soft_ratio + one.cpu.irq_ratio
-    return serving if "irq" in one.kind else one.cpu.usr_ratio + one.cpu.sys_ratio
+    serving = ranked.cpu.soft_ratio + ranked.cpu.irq_ratio
+    return serving if "irq" in ranked.kind else ranked.cpu.usr_ratio + ranked.cpu.sys_ratio

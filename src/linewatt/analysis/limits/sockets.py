@@ -19,5 +19,10 @@ LIMITS: dict[Role, dict[str, tuple[str, ...]]] = {
 """by protocol"""
 SOCKET_SETTINGS = (
     CONGESTION,
-    *dict.fromkeys(name for own in LIMITS.values() for names in own.values() for name in names),
+    *dict.fromkeys(
+        name
+        for names_by_protocol in LIMITS.values()
+        for names in names_by_protocol.values()
+        for name in names
+    ),
 )

@@ -69,7 +69,10 @@ class Limit:
 
     def candidate(self, kind: Kind) -> Ranked | None:
         """One of ``ranked``; of several data ports that of all together."""
-        return next((one for one in self.ranked if one.kind == kind and one.port is None), None)
+        return next(
+            (candidate for candidate in self.ranked if candidate.kind == kind and candidate.port is None),
+            None,
+        )
 
 
 UNKNOWN = Limit(("unknown",), "limit not known", "no trial has a throughput")
@@ -82,21 +85,26 @@ def verdict(trials: Sequence[Trial]) -> Limit:
         return UNKNOWN
     case, ranked = done[0].case, rank(done)
     unknown = _unknown(case, ranked, has_line=any(trial.line_goodput_bps for trial in done))
-    asked = next((one for one in ranked if one.kind == "paced"), None)
-    if asked is not None and asked.holds and asked.share <= EXCEEDED:
-        return _paced(asked, ranked, unknown)
+    paced_candidate = next((candidate for candidate in ranked if candidate.kind == "paced"), None)
+    if paced_candidate is not None and paced_candidate.holds and paced_candidate.share <= EXCEEDED:
+        return _paced(paced_candidate, ranked, unknown)
     named, added = _named(case, done, ranked), [*_added(done), *_elsewhere(done)]
     if added:  # what such a path carries is no figure of the line
-        named = tuple(one for one in named if one.kind not in _LINES)
+        named = tuple(candidate for candidate in named if candidate.kind not in _LINES)
     if not named:
         return _not_found(case, ranked, unknown, [*added, *_memory_pressure(done)])
     several = len(named) > 1
-    first = {(one.host, one.shared): one for one in reversed(named)}  # a CPU can have two roles
-    parts = [words.evidence(one, named=several, users=first[one.host, one.shared] is one) for one in named]
+    first = {
+        (candidate.host, candidate.shared): candidate for candidate in reversed(named)
+    }  # a CPU can have two roles
+    parts = [
+        words.evidence(candidate, named=several, users=first[candidate.host, candidate.shared] is candidate)
+        for candidate in named
+    ]
     return Limit(
-        kinds=tuple(dict.fromkeys(one.kind for one in named)),
-        what=words.names(named) + (SHARED if all(one.shared for one in named) else ""),
-        evidence="; ".join([*parts, *_missed(asked), *_loss(case, done, named, unknown), *added]),
+        kinds=tuple(dict.fromkeys(candidate.kind for candidate in named)),
+        what=words.names(named) + (SHARED if all(candidate.shared for candidate in named) else ""),
+        evidence="; ".join([*parts, *_missed(paced_candidate), *_loss(case, done, named, unknown), *added]),
         margin=_margin(named, ranked),
         named=named,
         ranked=ranked,
@@ -104,15 +112,21 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     )
 
 
-def _paced(asked: Ranked, ranked: tuple[Ranked, ...], unknown: tuple[str, ...]) -> Limit:
-    asked_bps = asked.capacity or 0.0
+def _paced(paced_candidate: Ranked, ranked: tuple[Ranked, ...], unknown: tuple[str, ...]) -> Limit:
+    asked_bps = paced_candidate.capacity or 0.0
     evidence = (
-        f"{format_percent(asked.share)} of {format_rate(asked_bps)} arrived"
+        f"{format_percent(paced_candidate.share)} of {format_rate(asked_bps)} arrived"
         if asked_bps
         else "active idle: nothing is sent"
     )
     return Limit(
-        ("paced",), words.name(asked), evidence, _margin((asked,), ranked), (asked,), ranked, unknown
+        ("paced",),
+        words.name(paced_candidate),
+        evidence,
+        _margin((paced_candidate,), ranked),
+        (paced_candidate,),
+        ranked,
+        unknown,
     )
 
 
@@ -123,31 +137,31 @@ def _named(case: Case, done: Sequence[Trial], ranked: Sequence[Ranked]) -> tuple
     is lost than LOSS the two are one. What arrives is the throughput, so that is named first. Both ways,
     every part does both.
     """
-    full = [one for one in ranked if one.kind != "paced" and one.holds]
+    full = [candidate for candidate in ranked if candidate.kind != "paced" and candidate.holds]
     lost = _lost(done)
     if case.is_tcp or case.is_both_ways or (lost is not None and lost < LOSS):
         return _nearest(full)
-    sending = [one for one in full if one.end == "sender" and one.is_cause]
-    return (*_nearest([one for one in full if one not in sending]), *_nearest(sending))
+    sending = [candidate for candidate in full if candidate.end == "sender" and candidate.is_cause]
+    return (*_nearest([candidate for candidate in full if candidate not in sending]), *_nearest(sending))
 
 
 def _nearest(full: Sequence[Ranked]) -> tuple[Ranked, ...]:
     """Those nearest to full; queues and windows only where nothing that is slow explains them."""
-    pool = [one for one in full if one.is_cause] or list(full)
-    best = max((min(1.0, one.share) for one in pool), default=0.0)
-    return tuple(one for one in pool if best - min(1.0, one.share) <= TIE)
+    pool = [candidate for candidate in full if candidate.is_cause] or list(full)
+    best = max((min(1.0, candidate.share) for candidate in pool), default=0.0)
+    return tuple(candidate for candidate in pool if best - min(1.0, candidate.share) <= TIE)
 
 
 def _lost(done: Sequence[Trial]) -> float | None:
-    known = [lost for trial in done if (lost := lost_ratio(trial)) is not None]
-    return fmean(known) if known else None
+    lost_ratios = [lost for trial in done if (lost := lost_ratio(trial)) is not None]
+    return fmean(lost_ratios) if lost_ratios else None
 
 
-def _missed(asked: Ranked | None) -> list[str]:
+def _missed(requested: Ranked | None) -> list[str]:
     """That the asked rate did not arrive."""
-    if asked is None:
+    if requested is None:
         return []
-    return [f"{'only ' if asked.share < REACHED else ''}{words.short(asked)} arrived"]
+    return [f"{'only ' if requested.share < REACHED else ''}{words.short(requested)} arrived"]
 
 
 def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:
@@ -155,9 +169,11 @@ def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: S
     lost = _lost(done)
     if case.is_tcp or lost is None or lost < LOSS:
         return []
-    spared = not any(one.end == "receiver" or one.two_roles or one.kind in _LINES for one in named)
-    known = not any("receiver" in what or what == "the CPUs of both ends" for what in unknown)
-    why = ", though no CPU of the receiver is full" if spared and known else ""
+    spared = not any(
+        candidate.end == "receiver" or candidate.two_roles or candidate.kind in _LINES for candidate in named
+    )
+    is_receiver_known = not any("receiver" in what or what == "the CPUs of both ends" for what in unknown)
+    why = ", though no CPU of the receiver is full" if spared and is_receiver_known else ""
     return [f"{format_percent(lost)} of what was sent did not arrive{why}"]
 
 
@@ -196,26 +212,39 @@ def _memory_pressure(done: Sequence[Trial]) -> list[str]:
 def _not_found(
     case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequence[str] = ()
 ) -> Limit:
-    asked = next((one for one in ranked if one.kind == "paced"), None)
-    rest = [one for one in ranked if one.kind != "paced"]
-    parts = [*added, *_missed(asked)]
-    some = [one for one in rest if one.full_in and not one.ruled_out and one.is_cause]
+    paced_candidate = next((candidate for candidate in ranked if candidate.kind == "paced"), None)
+    unpaced = [candidate for candidate in ranked if candidate.kind != "paced"]
+    parts = [*added, *_missed(paced_candidate)]
+    some = [one for one in unpaced if one.full_in and not one.ruled_out and one.is_cause]
     now_and_then = [one for one in some if not (added and one.kind in _LINES)]
-    parts += [f"{words.name(one)} full in {one.full_in} of {len(one.shares)} trials" for one in now_and_then]
-    cpus = [one for one in rest if one.cpu is not None and one not in now_and_then]
-    parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []
-    waited = [(words.owner(one), words.waited_words(one.waited_ratio)) for one in cpus]
-    parts += [f"{owner.removeprefix('the ')} host: {said}" for owner, texts in waited for said in texts]
     parts += [
-        words.evidence(one, named=True)
-        for one in rest
-        if one.throttled_s and one not in now_and_then and not one.ruled_out
+        f"{words.name(candidate)} full in {candidate.full_in} of {len(candidate.shares)} trials"
+        for candidate in now_and_then
     ]
-    parts += [line_words(one.share) for one in rest if one.kind in _LINES and one.port is None]
-    ports = [one for one in rest if one.port is not None and not one.ruled_out and one not in now_and_then]
+    cpus = [candidate for candidate in unpaced if candidate.cpu is not None and candidate not in now_and_then]
+    parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []
+    waited = [(words.owner(cpu), words.waited_words(cpu.waited_ratio)) for cpu in cpus]
+    parts += [f"{owner.removeprefix('the ')} host: {text}" for owner, texts in waited for text in texts]
+    parts += [
+        words.evidence(candidate, named=True)
+        for candidate in unpaced
+        if candidate.throttled_s and candidate not in now_and_then and not candidate.ruled_out
+    ]
+    parts += [
+        line_words(candidate.share)
+        for candidate in unpaced
+        if candidate.kind in _LINES and candidate.port is None
+    ]
+    ports = [
+        candidate
+        for candidate in unpaced
+        if candidate.port is not None and not candidate.ruled_out and candidate not in now_and_then
+    ]
     parts += [f"fullest port: {words.short(ports[0])}"] if ports else []
     parts += [
-        f"{words.name(one)} ruled out: {one.against[0]}" for one in rest if one.ruled_out and one.full_in
+        f"{words.name(candidate)} ruled out: {candidate.against[0]}"
+        for candidate in unpaced
+        if candidate.ruled_out and candidate.full_in
     ]
     if unknown:
         parts.append(f"not known: {', '.join(unknown)}")
@@ -225,31 +254,45 @@ def _not_found(
 
 def _unknown(case: Case, ranked: Sequence[Ranked], *, has_line: bool) -> tuple[str, ...]:
     """What a limit may hide in because nothing is known of it; one message at a time fills no line."""
-    kinds = {one.kind for one in ranked}
+    kinds = {candidate.kind for candidate in ranked}
     judged = case.shape == "ring" and case.flow_of is not None  # with both of its ends
     elsewhere = () if judged else tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
-    missing = [said for kind, said in ROLES.items() if kind not in kinds and not kind.startswith(elsewhere)]
+    missing = [
+        role_words
+        for kind, role_words in ROLES.items()
+        if kind not in kinds and not kind.startswith(elsewhere)
+    ]
     hosts = {role: case.host(role) if case.is_both_ways else None for role in ENDS}
-    missing = [words.at_host(said, hosts["sender" if "sender" in said else "receiver"]) for said in missing]
+    missing = [
+        words.at_host(role_words, hosts["sender" if "sender" in role_words else "receiver"])
+        for role_words in missing
+    ]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
     if not is_request_response(case.test) and not kinds & set(_LINES):
         parts = ["how much of the line was used" if has_line else "the line rate", *parts]
     blurred = [
-        f"single ones of {words.owner(one)} {count(one.role)} CPUs"
-        for one in ranked
-        if one.role is not None and one.kind in ROLES and one.role == one.cpu and count(one.role) > 1
+        f"single ones of {words.owner(candidate)} {count(candidate.role)} CPUs"
+        for candidate in ranked
+        if candidate.role is not None
+        and candidate.kind in ROLES
+        and candidate.role == candidate.cpu
+        and count(candidate.role) > 1
     ]
     return (*parts, *dict.fromkeys(blurred))
 
 
 def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
     """The least that would change the verdict."""
-    rest = [one for one in ranked if one not in named and one.is_cause and one.kind != "paced"]
-    following = next((one for one in rest if not one.ruled_out), None)
+    unnamed = [
+        candidate
+        for candidate in ranked
+        if candidate not in named and candidate.is_cause and candidate.kind != "paced"
+    ]
+    following = next((candidate for candidate in unnamed if not candidate.ruled_out), None)
     if following is None:
         return "nothing else is known to compare with"
     if named:
         return f"the next is {words.short(following)}"
-    least = f"from {format_percent(following.full_from, 0)} on"
-    least += f" in every trial, not in {following.full_in} only," if following.full_in else ""
-    return f"nearest is {words.short(following)}; {least} it is named"
+    threshold_words = f"from {format_percent(following.full_from, 0)} on"
+    threshold_words += f" in every trial, not in {following.full_in} only," if following.full_in else ""
+    return f"nearest is {words.short(following)}; {threshold_words} it is named"

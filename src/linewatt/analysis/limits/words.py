@@ -46,18 +46,18 @@ NAMES: dict[Kind, str] = {
 }
 
 
-def name(one: Ranked) -> str:
+def name(ranked: Ranked) -> str:
     """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
-    if one.sent_again is not None:
-        return _lost_name(one.sent_again)
-    base = at_host(NAMES[one.kind], one.host if one.two_roles else None)
-    base += f" {one.cgroup}" if one.cgroup else ""
-    base += f" of data port {one.port} alone" if one.port else ""
-    if one.role is None or count(one.role) == 1:
+    if ranked.sent_again is not None:
+        return _lost_name(ranked.sent_again)
+    base = at_host(NAMES[ranked.kind], ranked.host if ranked.two_roles else None)
+    base += f" {ranked.cgroup}" if ranked.cgroup else ""
+    base += f" of data port {ranked.port} alone" if ranked.port else ""
+    if ranked.role is None or count(ranked.role) == 1:
         return base
-    several = f"{base}s" if one.kind in ROLES else base
-    if is_alone(one):
-        return f"one of {owner(one)} {count(one.role)}{several.removeprefix(owner(one))}"
+    several = f"{base}s" if ranked.kind in ROLES else base
+    if is_alone(ranked):
+        return f"one of {owner(ranked)} {count(ranked.role)}{several.removeprefix(owner(ranked))}"
     return several
 
 
@@ -84,9 +84,9 @@ def _sent_again(again: SentAgain) -> str:
     return f"{count}; the sender dropped {sender}, the receiver {receiver}: lost or reordered on the path"
 
 
-def owner(one: Ranked) -> str:
+def owner(ranked: Ranked) -> str:
     """``the receiver's``; of a host that sends and receives ``dut's``."""
-    return f"{one.host}'s" if one.two_roles else f"the {one.end}'s"
+    return f"{ranked.host}'s" if ranked.two_roles else f"the {ranked.end}'s"
 
 
 def at_host(text: str, host: str | None) -> str:
@@ -94,57 +94,63 @@ def at_host(text: str, host: str | None) -> str:
     return text if host is None else re.sub("the (?:sender|receiver)", lambda _: host, text)
 
 
-def is_alone(one: Ranked) -> bool:
+def is_alone(ranked: Ranked) -> bool:
     """Whether it is one full CPU of several that have room on average."""
-    if one.kind not in ROLES or one.role is None or one.cpu is None or count(one.role) == 1:
+    if ranked.kind not in ROLES or ranked.role is None or ranked.cpu is None or count(ranked.role) == 1:
         return False
-    return one.share >= FULL > used(one.role, load_niced=one.load_niced)
+    return ranked.share >= FULL > used(ranked.role, load_niced=ranked.load_niced)
 
 
 def names(limits: Sequence[Ranked]) -> str:
     """Several in one: ``the receiver's app and IRQ CPUs and the line rate``."""
-    if {one.kind for one in limits} >= set(ROLES):
-        rest = [name(one) for one in limits if one.kind not in ROLES]
-        return " and ".join(["all CPUs of both ends", *rest])
-    said: dict[str, None] = {}
-    for one in limits:
-        own = [other for other in limits if other.end == one.end and other.kind in ROLES]
-        both = one.kind in ROLES and len(own) == 2 and not any(map(is_alone, own))
-        said[f"{owner(one)} app and IRQ CPUs" if both else name(one)] = None
-    return " and ".join(said)
+    if {limit.kind for limit in limits} >= set(ROLES):
+        further_names = [name(limit) for limit in limits if limit.kind not in ROLES]
+        return " and ".join(["all CPUs of both ends", *further_names])
+    phrases: dict[str, None] = {}
+    for limit in limits:
+        cpu_limits = [
+            candidate for candidate in limits if candidate.end == limit.end and candidate.kind in ROLES
+        ]
+        has_both_roles = limit.kind in ROLES and len(cpu_limits) == 2 and not any(map(is_alone, cpu_limits))
+        phrases[f"{owner(limit)} app and IRQ CPUs" if has_both_roles else name(limit)] = None
+    return " and ".join(phrases)
 
 
-def evidence(one: Ranked, *, named: bool, users: bool = True) -> str:
+def evidence(ranked: Ranked, *, named: bool, users: bool = True) -> str:
     """How full, and with what; ``named``: which of several limits it is about, ``users``: who filled it."""
-    which = f"{name(one).removeprefix('the ')} " if named else ""
+    which = f"{name(ranked).removeprefix('the ')} " if named else ""
     return "; ".join(
         (
-            which + _measure(one),
-            *(filled(one) if users else ()),
-            *_stolen(one.cpu),
-            *waited_words(one.waited_ratio),
-            *one.evidence,
+            which + _measure(ranked),
+            *(filled(ranked) if users else ()),
+            *_stolen(ranked.cpu),
+            *waited_words(ranked.waited_ratio),
+            *ranked.evidence,
         )
     )
 
 
-def filled(one: Ranked) -> tuple[str, ...]:
+def filled(ranked: Ranked) -> tuple[str, ...]:
     """Who filled a CPU that others than the load used a part of: ``CPU 1: load 50.0 %, other processes 50.0 %
     (stress-ng), softirqs 0.0 %``."""
-    shared = one.shared
+    shared = ranked.shared
     if shared is None:
         return ()
-    seen = seen_cores(one.processes, shared.cpus) / one.shared_in
-    least = "at least " if seen * EXPLAINED > shared.other_cores else ""
-    others = f"other processes {least}{format_percent(shared.other_cores)}"
-    names = process_names(one.processes, shared.other_cores * one.shared_in)
+    seen = seen_cores(ranked.processes, shared.cpus) / ranked.shared_in
+    qualifier = "at least " if seen * EXPLAINED > shared.other_cores else ""
+    others = f"other processes {qualifier}{format_percent(shared.other_cores)}"
+    names = process_names(ranked.processes, shared.other_cores * ranked.shared_in)
     parts = [
         *([] if shared.load_cores is None else [f"load {format_percent(shared.load_cores)}"]),
         f"{others} ({names})" if names else others,
         f"softirqs {format_percent(shared.softirq_cores)}",
     ]
     which = f"CPU {shared.cpus[0]}: " if len(shared.cpus) == 1 else ""
-    seldom = "" if one.shared_in == len(one.shares) else f" in {one.shared_in} of {len(one.shares)} trials"
+    seldom = (
+        ""
+        if ranked.shared_in == len(ranked.shares)
+        else f" in {ranked.shared_in} of {len(ranked.shares)} trials"
+    )
     return (f"{which}{', '.join(parts)}{seldom}",)
 
 
@@ -194,45 +200,47 @@ def throttled_words(throttled_s: float, between_s: float) -> str:
     return f"throttled {throttled_s:.1f} s of {between_s:.1f} s"
 
 
-def _measure(one: Ranked) -> str:
-    if one.sent_again is not None:
-        return _sent_again(one.sent_again)
-    if one.throttled_s is not None and one.between_s is not None:
-        throttled = throttled_words(one.throttled_s, one.between_s)
-        return f"{throttled}, in {format_percent(one.share)} of its periods"
-    if one.cpu is not None and one.role is not None:
-        return _cpu(one, one.cpu, one.role)
-    if one.kind in ("line-rate", "shaper"):
-        return line_words(one.share)
-    if one.unit == "bit/s" and one.used is not None and one.capacity is not None:
-        return f"{format_percent(one.share)}: {rate_words(one.used, one.capacity)}"
-    if one.unit == "s":
-        return f"{format_percent(one.share)} of the time that connections had data to send"
-    if one.unit == "CPU":
-        return f"{format_percent(one.share)} of a CPU"
-    return f"{one.used or 0:,.0f} packets dropped per trial"
+def _measure(ranked: Ranked) -> str:
+    if ranked.sent_again is not None:
+        return _sent_again(ranked.sent_again)
+    if ranked.throttled_s is not None and ranked.between_s is not None:
+        throttled = throttled_words(ranked.throttled_s, ranked.between_s)
+        return f"{throttled}, in {format_percent(ranked.share)} of its periods"
+    if ranked.cpu is not None and ranked.role is not None:
+        return _cpu(ranked, ranked.cpu, ranked.role)
+    if ranked.kind in ("line-rate", "shaper"):
+        return line_words(ranked.share)
+    if ranked.unit == "bit/s" and ranked.used is not None and ranked.capacity is not None:
+        return f"{format_percent(ranked.share)}: {rate_words(ranked.used, ranked.capacity)}"
+    if ranked.unit == "s":
+        return f"{format_percent(ranked.share)} of the time that connections had data to send"
+    if ranked.unit == "CPU":
+        return f"{format_percent(ranked.share)} of a CPU"
+    return f"{ranked.used or 0:,.0f} packets dropped per trial"
 
 
-def _cpu(one: Ranked, cpu: CpuShares, role: CpuShares) -> str:
+def _cpu(ranked: Ranked, cpu: CpuShares, role: CpuShares) -> str:
     """``99.9 % busy, 99.9 % soft``; of several CPUs the busiest, with all of them beside it."""
     kinds = {kind: getattr(cpu, f"{kind}_ratio") for kind in SHARES if kind not in ("idle", "other")}
-    most = max(kinds, key=lambda kind: kinds[kind])
-    mostly = f", {format_percent(kinds[most])} {most}" if kinds[most] else ""
-    said = f"{format_percent(one.share)} busy{mostly}"
-    if count(role) == 1 or one.kind not in ROLES:
-        return said
+    busiest_kind = max(kinds, key=lambda kind: kinds[kind])
+    mostly = f", {format_percent(kinds[busiest_kind])} {busiest_kind}" if kinds[busiest_kind] else ""
+    busy_words = f"{format_percent(ranked.share)} busy{mostly}"
+    if count(role) == 1 or ranked.kind not in ROLES:
+        return busy_words
     if cpu == role:
-        return f"all {count(role)}: {said}"
-    role_used = format_percent(used(role, load_niced=one.load_niced))
+        return f"all {count(role)}: {busy_words}"
+    role_used = format_percent(used(role, load_niced=ranked.load_niced))
     which = f"CPU {cpu.cpus[0]}" if len(cpu.cpus) == 1 else "the busiest in each trial"
-    queue = ", one queue or flows that share a hash (RSS)" if is_alone(one) and "irq" in one.kind else ""
-    return f"{which} {said}, all {count(role)} {role_used}{queue}"
+    queue = (
+        ", one queue or flows that share a hash (RSS)" if is_alone(ranked) and "irq" in ranked.kind else ""
+    )
+    return f"{which} {busy_words}, all {count(role)} {role_used}{queue}"
 
 
-def short(one: Ranked) -> str:
+def short(ranked: Ranked) -> str:
     """For a list of what is not the limit: ``the receiver's app CPU, 55.0 %``."""
-    if one.cgroup is not None:
-        return f"{name(one)}, used up in {format_percent(one.share)} of its periods"
-    if one.kind == "paced" and one.capacity is not None:
-        return f"{format_percent(one.share)} of the {format_rate(one.capacity)} asked for"
-    return f"{name(one)}, {format_percent(one.share)}"
+    if ranked.cgroup is not None:
+        return f"{name(ranked)}, used up in {format_percent(ranked.share)} of its periods"
+    if ranked.kind == "paced" and ranked.capacity is not None:
+        return f"{format_percent(ranked.share)} of the {format_rate(ranked.capacity)} asked for"
+    return f"{name(ranked)}, {format_percent(ranked.share)}"

@@ -32,8 +32,8 @@ def app_and_irq_cores(end: EndResult) -> Value:
     if app < irq:
         return busy_cores(end.irq_cpu), None
     if app & irq:
-        both = ", ".join(map(str, sorted(app & irq)))
-        return None, f"{end.host}: CPUs {both} have both roles, so app and IRQ use cannot be added"
+        shared_cpus = ", ".join(map(str, sorted(app & irq)))
+        return None, f"{end.host}: CPUs {shared_cpus} have both roles, so app and IRQ use cannot be added"
     return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu), None
 
 
@@ -76,4 +76,4 @@ def shares_of(
     """How the CPUs of a role spent each trial that knows; why others do not goes under ``name``."""
     shares = [role_shares(trial, role, part) for trial in trials]
     note_missing(name, shares, reasons)
-    return [one for one, _ in shares if one is not None]
+    return [trial_shares for trial_shares, _ in shares if trial_shares is not None]

@@ -120,7 +120,7 @@ def _quotient(numerator: float | None, denominator: float | None) -> float | Non
     return _positive(numerator / denominator)
 
 
-def _product(left: float | None, right: float | None) -> float | None:
-    if not (_usable(left) and _usable(right)):
+def _product(first: float | None, second: float | None) -> float | None:
+    if not (_usable(first) and _usable(second)):
         return None
-    return _positive(left * right)
+    return _positive(first * second)

@@ -86,8 +86,8 @@ class PowerMetric:
         """That of a table with these values, SI, whose throughput is in Gbps or in Mbps."""
         if self.units not in (PER_BIT, PER_PACKET):
             return self.units[0 if gbps else -1]
-        least = min((abs(value) for value in values if value), default=0.0)
-        return next((one for one in reversed(self.units) if one.from_si(least) >= 1), self.units[0])
+        smallest = min((abs(value) for value in values if value), default=0.0)
+        return next((unit for unit in reversed(self.units) if unit.from_si(smallest) >= 1), self.units[0])
 
 
 BOUNDS: dict[str, Callable[[EndOfTrial], float | None]] = {

@@ -18,12 +18,12 @@ class Unit:
     text: Callable[[float], str]
 
 
-def significant(digits: int, most: int = 3) -> Callable[[float], str]:
-    """Numbers with ``digits`` significant digits, but at most ``most`` decimals."""
+def significant(digits: int, max_decimals: int = 3) -> Callable[[float], str]:
+    """Numbers with ``digits`` significant digits, but at most ``max_decimals`` decimals."""
 
     def text(value: float) -> str:
         plain = units.format_significant(value, digits)
-        decimals = min(most, len(plain.partition(".")[2]))
+        decimals = min(max_decimals, len(plain.partition(".")[2]))
         return f"{value:,.{decimals}f}"
 
     return text

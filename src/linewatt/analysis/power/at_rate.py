@@ -64,19 +64,19 @@ class WattsAt:
 def watts_at(summaries: Iterable[CaseSummary], bps: float) -> Iterator[WattsAt]:
     """Of each end with watts: of loads that carried as much, or were sent at several rates or levels."""
     groups: dict[Case, list[CaseSummary]] = {}
-    for one in summaries:
-        if not one.case.search:
-            groups.setdefault(replace(one.case, rate_bps=None, load_level=None), []).append(one)
-    for case, own in groups.items():
+    for summary in summaries:
+        if not summary.case.search:
+            groups.setdefault(replace(summary.case, rate_bps=None, load_level=None), []).append(summary)
+    for case, group in groups.items():
         for role in ENDS:
-            powers = [one.power(role) for one in own]
+            powers = [summary.power(role) for summary in group]
             scope = next((power.system_scope for power in powers if power and power.system_scope), None)
             if any(powers):
                 blank = WattsAt(case, role, case.host(role), bps, scope=scope)
-                found = _at([*_points(own, role, scope)], blank)
-                if len(own) > 1 or not found.reason:
-                    sure = least_sure(_provenance(point, role) for point in found.points)
-                    yield replace(found, provenance=sure)
+                watts = _at([*_points(group, role, scope)], blank)
+                if len(group) > 1 or not watts.reason:
+                    sure = least_sure(_provenance(point, role) for point in watts.points)
+                    yield replace(watts, provenance=sure)
 
 
 def _provenance(point: Point, role: Role) -> Provenance | None:
@@ -84,31 +84,39 @@ def _provenance(point: Point, role: Role) -> Provenance | None:
     return power.system_provenance if power else None
 
 
-def _points(own: Sequence[CaseSummary], role: Role, scope: str | None) -> Iterator[Point]:
+def _points(case_summaries: Sequence[CaseSummary], role: Role, scope: str | None) -> Iterator[Point]:
     """Every case that can be placed: by what arrived, else by what was asked for."""
-    for one in own:
-        asked, arrived = _asked_bps(one), 0.0 if one.case.load_level == 0 else None
-        if arrived is None and one.throughput_bps is not None:
-            arrived = one.throughput_bps.mean
-        place = asked if arrived is None else arrived
+    for case_summary in case_summaries:
+        target_bps, arrived = _asked_bps(case_summary), 0.0 if case_summary.case.load_level == 0 else None
+        if arrived is None and case_summary.throughput_bps is not None:
+            arrived = case_summary.throughput_bps.mean
+        place = target_bps if arrived is None else arrived
         if place is not None:
-            yield _with_watts(Point(one, place), asked, role, scope, held=arrived is not None)
+            yield _with_watts(Point(case_summary, place), target_bps, role, scope, held=arrived is not None)
 
 
-def _asked_bps(one: CaseSummary) -> float | None:
-    if one.case.load_level == 0:
+def _asked_bps(case_summary: CaseSummary) -> float | None:
+    if case_summary.case.load_level == 0:
         return 0.0
-    if one.target_bps is not None:
-        return one.target_bps.mean
-    return None if one.case.rate_bps is None else one.case.rate_bps * one.case.processes
+    if case_summary.target_bps is not None:
+        return case_summary.target_bps.mean
+    return (
+        None
+        if case_summary.case.rate_bps is None
+        else case_summary.case.rate_bps * case_summary.case.processes
+    )
 
 
-def _with_watts(point: Point, asked: float | None, role: Role, scope: str | None, *, held: bool) -> Point:
+def _with_watts(
+    point: Point, target_bps: float | None, role: Role, scope: str | None, *, held: bool
+) -> Point:
     power, at = point.summary.power(role), format_rate(point.bps, 4)
     if not held:
         return replace(point, lacks=f"no trial at {at} has a number")
-    if asked and point.bps < REACHED * asked:
-        return replace(point, lacks=f"{at} is what arrived of {format_rate(asked, 4)}: more than it carries")
+    if target_bps and point.bps < REACHED * target_bps:
+        return replace(
+            point, lacks=f"{at} is what arrived of {format_rate(target_bps, 4)}: more than it carries"
+        )
     if power is None or power.system_w is None:
         why = power.reasons.get("system_w", "not known") if power else "no source was read"
         return replace(point, lacks=f"no watts at {at}: {why}")
@@ -123,17 +131,17 @@ def _with_watts(point: Point, asked: float | None, role: Role, scope: str | None
 
 def _at(points: Sequence[Point], blank: WattsAt) -> WattsAt:
     bps = blank.bps
-    rising = sorted(points, key=lambda one: one.bps)
-    near = [one for one in rising if abs(one.bps - bps) <= NEAR * bps]
-    near.sort(key=lambda one: (one.power_w is None, not one.summary.case.paced, abs(one.bps - bps)))
+    rising = sorted(points, key=lambda point: point.bps)
+    near = [point for point in rising if abs(point.bps - bps) <= NEAR * bps]
+    near.sort(key=lambda point: (point.power_w is None, not point.summary.case.paced, abs(point.bps - bps)))
     if near and near[0].power_w is not None:
-        one = near[0]
-        made = replace(blank, points=(one,), power_w=one.power_w, reach_w=one.reach_w)
-        return replace(made, unknown=one.unknown)
+        nearest = near[0]
+        watts = replace(blank, points=(nearest,), power_w=nearest.power_w, reach_w=nearest.reach_w)
+        return replace(watts, unknown=nearest.unknown)
     if near:
         return replace(blank, reason=near[0].lacks)
-    below = [one for one in rising if one.bps < bps]
-    above = [one for one in rising if one.bps > bps]
+    below = [point for point in rising if point.bps < bps]
+    above = [point for point in rising if point.bps > bps]
     if not below or not above:
         ends = f"above {format_rate(below[-1].bps, 4)}" if below else "as little as that"
         return replace(blank, reason=f"nothing {ends} was measured")
@@ -145,13 +153,13 @@ def _between(low: Point, high: Point, blank: WattsAt) -> WattsAt:
     if lacks is not None or low.power_w is None or high.power_w is None:
         return replace(blank, reason=lacks)
     if low.bps == 0:
-        least = format_rate(high.bps, 4)
-        why = f"between active idle and {least} power is no line: measure at this rate"
+        rate_text = format_rate(high.bps, 4)
+        why = f"between active idle and {rate_text} power is no line: measure at this rate"
         return replace(blank, reason=why)
     part = (blank.bps - low.bps) / (high.bps - low.bps)
     power_w = low.power_w + part * (high.power_w - low.power_w)
     ends_w = max(abs(power_w - low.power_w), abs(high.power_w - power_w))
-    made = replace(blank, points=(low, high), power_w=power_w, ends_w=ends_w)
+    interpolated = replace(blank, points=(low, high), power_w=power_w, ends_w=ends_w)
     if low.reach_w is None or high.reach_w is None:
-        return replace(made, unknown=low.unknown or high.unknown)
-    return replace(made, reach_w=(1 - part) * low.reach_w + part * high.reach_w + ends_w)
+        return replace(interpolated, unknown=low.unknown or high.unknown)
+    return replace(interpolated, reach_w=(1 - part) * low.reach_w + part * high.reach_w + ends_w)

@@ -45,22 +45,34 @@ NOTHING = Beside()
 
 def beside_of(ends: Sequence[EndResult]) -> Beside:
     """The mean over some trials, of readings that all have."""
-    every = [_readings(end) for end in ends]
-    shared = [name for name in (every[0] if every else ()) if all(name in one for one in every)]
+    readings_of_ends = [_readings(end) for end in ends]
+    shared = [
+        name
+        for name in (readings_of_ends[0] if readings_of_ends else ())
+        if all(name in readings for readings in readings_of_ends)
+    ]
     fans = [_fans_w(end) for end in ends]
     total_w = whole_sum(fans)
     return Beside(
-        {name: fmean(one[name] for one in every) for name in shared},
+        {name: fmean(readings[name] for readings in readings_of_ends) for name in shared},
         None if total_w is None else total_w / len(fans),
     )
 
 
 def _readings(end: EndResult) -> dict[str, float]:
-    found = {f"{one.channel} ({one.unit})": one.mean for one in end.thermal if one.unit != HERTZ}
-    found |= {f"{one.channel} (GHz)": ghz_from_hz(one.mean) for one in end.thermal if one.unit == HERTZ}
+    readings = {
+        f"{thermal_result.channel} ({thermal_result.unit})": thermal_result.mean
+        for thermal_result in end.thermal
+        if thermal_result.unit != HERTZ
+    }
+    readings |= {
+        f"{thermal_result.channel} (GHz)": ghz_from_hz(thermal_result.mean)
+        for thermal_result in end.thermal
+        if thermal_result.unit == HERTZ
+    }
     times, part = throttled(end), of_limit(end)
-    found |= {} if times is None else {THROTTLED: times}
-    return found | ({} if part is None else {AT_LIMIT: 100 * part})
+    readings |= {} if times is None else {THROTTLED: times}
+    return readings | ({} if part is None else {AT_LIMIT: 100 * part})
 
 
 def throttled(end: EndResult) -> float | None:
@@ -70,29 +82,35 @@ def throttled(end: EndResult) -> float | None:
 
 def of_limit(end: EndResult) -> float | None:
     """The most that a CPU package drew, as a part of its power limit; ``None`` where one is not known."""
-    drawn_w = [one.power_w for one in end.power if one.scope.partition(":")[0] == "package"]
+    drawn_w = [
+        power_result.power_w
+        for power_result in end.power
+        if power_result.scope.partition(":")[0] == "package"
+    ]
     known_w = [power_w for power_w in drawn_w if power_w is not None]
     return max(known_w) / end.package_limit_w if known_w and end.package_limit_w else None
 
 
 def _fans_w(end: EndResult) -> float | None:
-    return whole_sum(one.power_w for one in end.power if one.scope.partition(":")[0] == "fan")
+    return whole_sum(
+        power_result.power_w for power_result in end.power if power_result.scope.partition(":")[0] == "fan"
+    )
 
 
-def _changed(own: Mapping[str, float], others: Sequence[Beside]) -> Iterator[tuple[str, str, bool]]:
+def _changed(readings: Mapping[str, float], others: Sequence[Beside]) -> Iterator[tuple[str, str, bool]]:
     """Each reading: its name, what it was beside that of the others, whether it was another; most first."""
-    found = []
-    for name, value in own.items():
-        usual = [one.readings[name] for one in others if name in one.readings]
+    changes = []
+    for name, value in readings.items():
+        usual = [peer.readings[name] for peer in others if name in peer.readings]
         if usual:
             middle, places = median(usual), 2 if "(GHz)" in name else 0
             by = _by(name, value, middle)
-            said = f"{name} {value:,.{places}f}, in the others {middle:,.{places}f}" + (
+            sentence = f"{name} {value:,.{places}f}, in the others {middle:,.{places}f}" + (
                 ": it changed too" if by >= 1 else ""
             )
-            found.append((by, name, said))
-    ranked = sorted(found, key=lambda one: -one[0])
-    yield from ((name, said, by >= 1) for by, name, said in ranked)
+            changes.append((by, name, sentence))
+    ranked = sorted(changes, key=lambda change: -change[0])
+    yield from ((name, sentence, by >= 1) for by, name, sentence in ranked)
 
 
 def _by(name: str, value: float, usual: float) -> float:
@@ -103,31 +121,33 @@ def _by(name: str, value: float, usual: float) -> float:
         return float((value >= 100 * POWER_LIMIT_RATIO) != (usual >= 100 * POWER_LIMIT_RATIO))
     if name == THROTTLED:
         return float((value > 0) != (usual > 0))
-    least = FREQUENCY_DIFFERENCE if "(GHz)" in name else FAN_CHANGED
-    return abs(value / usual - 1) / least if usual else (1.0 if value else 0.0)
+    smallest_change = FREQUENCY_DIFFERENCE if "(GHz)" in name else FAN_CHANGED
+    return abs(value / usual - 1) / smallest_change if usual else (1.0 if value else 0.0)
 
 
-def evidence(own: Beside, others: Sequence[Beside], above_w: float) -> Iterator[str]:
+def evidence(outlier: Beside, others: Sequence[Beside], above_w: float) -> Iterator[str]:
     """What is told of readings beside watts that are ``above_w`` off, and whether they explain these."""
-    told = list(_changed(own.readings, others))
-    other = [said for _, said, is_other in told if is_other]
-    if len(told) <= MOST_NAMED:
-        yield from (said for _, said, _ in told)
+    changes = list(_changed(outlier.readings, others))
+    changed_sentences = [sentence for _, sentence, is_other in changes if is_other]
+    if len(changes) <= MOST_NAMED:
+        yield from (sentence for _, sentence, _ in changes)
     else:
-        yield from other[:MOST_NAMED]
-        if len(other) > MOST_NAMED:
-            yield f"{len(other) - MOST_NAMED} more of {len(told)} readings changed too"
-    yield from _explained(own, others, above_w, {name for name, _, is_other in told if is_other}, len(told))
+        yield from changed_sentences[:MOST_NAMED]
+        if len(changed_sentences) > MOST_NAMED:
+            yield f"{len(changed_sentences) - MOST_NAMED} more of {len(changes)} readings changed too"
+    yield from _explained(
+        outlier, others, above_w, {name for name, _, is_other in changes if is_other}, len(changes)
+    )
 
 
 def _explained(
-    own: Beside, others: Sequence[Beside], above_w: float, changed: set[str], read: int
+    outlier: Beside, others: Sequence[Beside], above_w: float, changed: set[str], read: int
 ) -> Iterator[str]:
-    if not any(map(is_fan, own.readings)):
+    if not any(map(is_fan, outlier.readings)):
         yield "fan speed is not known: look at it first"
-    usual_w = [one.fans_w for one in others if one.fans_w is not None]
-    if own.fans_w is not None and usual_w:
-        yield _by_fans(own.fans_w, median(usual_w), above_w)
+    usual_w = [peer.fans_w for peer in others if peer.fans_w is not None]
+    if outlier.fans_w is not None and usual_w:
+        yield _by_fans(outlier.fans_w, median(usual_w), above_w)
     elif any(map(is_fan, changed)):
         yield "what fans draw is not measured, so how much of it is theirs is not known"
     elif above_w < 0 and changed & {AT_LIMIT, THROTTLED}:
@@ -142,10 +162,12 @@ def _by_fans(own_w: float, usual_w: float, above_w: float) -> str:
     """Watts of fans, which are measured, beside the watts that stand out."""
     more_w = own_w - usual_w
     part = more_w / above_w
-    said = f"fans drew {own_w:.1f} W, in the others {usual_w:.1f} W"
+    sentence = f"fans drew {own_w:.1f} W, in the others {usual_w:.1f} W"
     if part >= EXPLAINS:
-        return f"{said}: explained by fans"
-    return f"{said}: {more_w:+.1f} W of {above_w:+.1f} W, so not explained by fans alone".replace("-", "−")
+        return f"{sentence}: explained by fans"
+    return f"{sentence}: {more_w:+.1f} W of {above_w:+.1f} W, so not explained by fans alone".replace(
+        "-", "−"
+    )
 
 
 def is_fan(name: str) -> bool:

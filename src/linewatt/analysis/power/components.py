@@ -98,10 +98,10 @@ def measured_parts(results: Sequence[PowerResult]) -> MeasuredParts:
         if usable:
             totals[kind] = usable[0]
             left_out += _same_again(kind, usable, results)
-    for one in results:
-        why = _NOT_PARTS.get(_scope(one))
+    for result in results:
+        why = _NOT_PARTS.get(_scope(result))
         if why is not None:
-            left_out.append(f"{one.source} {one.channel} ({SCOPE_WORDS[_scope(one)]}): {why}")
+            left_out.append(f"{result.source} {result.channel} ({SCOPE_WORDS[_scope(result)]}): {why}")
     return MeasuredParts(totals, tuple(left_out))
 
 
@@ -113,25 +113,26 @@ def breakdown(
     trials: int = 1,
 ) -> Breakdown:
     """Parts of one host's power that sum to ``system``, or parts without a rest where that is not known."""
-    replaced = [one for one in declared if one.kind in measured.totals]
+    replaced = [component for component in declared if component.kind in measured.totals]
     parts = [_measured(kind, total) for kind, total in measured.totals.items()]
-    parts += [_declared(one) for one in declared if one not in replaced]
+    parts += [_declared(component) for component in declared if component not in replaced]
     replaced_words = (
-        f"{one.label} ({one.total_w:g} W, {one.provenance}): {one.kind} is measured" for one in replaced
+        f"{component.label} ({component.total_w:g} W, {component.provenance}): {component.kind} is measured"
+        for component in replaced
     )
     left_out = (*measured.left_out, *replaced_words)
     if isinstance(system, Missing):
         return Breakdown(host, tuple(parts), reason=system.reason, left_out=left_out)
-    rest = _rest(system, parts)
+    remainder = _rest(system, parts)
     return Breakdown(
         host=host,
-        parts=(*parts, rest),
+        parts=(*parts, remainder),
         system_w=system.power_w,
         system_scope=system.scope,
         system_provenance=system.provenance,
         trials=trials,
         left_out=left_out,
-        flags=tuple(_exceeding(host, system, parts, rest)),
+        flags=tuple(_exceeding(host, system, parts, remainder)),
     )
 
 
@@ -143,24 +144,28 @@ def end_breakdown(trials: Sequence[Trial], role: Role, declared: Sequence[Compon
     ends = [end for trial in trials if trial.status == "done" and (end := trial.end(role)) is not None]
     if not ends or not (declared or any(end.power for end in ends)):
         return None
-    each = [(power.system(end.power), measured_parts(end.power)) for end in ends]
-    systems = [system for system, _ in each if isinstance(system, Total)]
+    systems_and_parts = [(power.system(end.power), measured_parts(end.power)) for end in ends]
+    systems = [system for system, _ in systems_and_parts if isinstance(system, Total)]
     if not systems:
-        whys = dict.fromkeys(system.reason for system, _ in each if isinstance(system, Missing))
-        return breakdown(ends[0].host, Missing("; ".join(whys)), each[0][1], declared)
-    kinds = {kind: total.scope for _, parts in each for kind, total in parts.totals.items()}
-    whole = [
+        whys = dict.fromkeys(system.reason for system, _ in systems_and_parts if isinstance(system, Missing))
+        return breakdown(ends[0].host, Missing("; ".join(whys)), systems_and_parts[0][1], declared)
+    kinds = {kind: total.scope for _, parts in systems_and_parts for kind, total in parts.totals.items()}
+    complete = [
         (system, parts)
-        for system, parts in each
+        for system, parts in systems_and_parts
         if isinstance(system, Total)
         and system.scope == systems[0].scope
         and {kind: total.scope for kind, total in parts.totals.items()} == kinds
     ]
-    if not whole:
-        return breakdown(ends[0].host, Missing("no trial has readings of all parts"), each[0][1], declared)
-    means = {kind: _mean([parts.totals[kind] for _, parts in whole]) for kind in SCOPES if kind in kinds}
-    measured = MeasuredParts(means, whole[0][1].left_out)
-    return breakdown(ends[0].host, _mean([system for system, _ in whole]), measured, declared, len(whole))
+    if not complete:
+        return breakdown(
+            ends[0].host, Missing("no trial has readings of all parts"), systems_and_parts[0][1], declared
+        )
+    means = {kind: _mean([parts.totals[kind] for _, parts in complete]) for kind in SCOPES if kind in kinds}
+    measured = MeasuredParts(means, complete[0][1].left_out)
+    return breakdown(
+        ends[0].host, _mean([system for system, _ in complete]), measured, declared, len(complete)
+    )
 
 
 def _scope(result: PowerResult) -> str:
@@ -175,7 +180,7 @@ def _same_again(
     for total in usable[1:]:
         yield f"{total.source} {SCOPE_WORDS[total.scope]}: {taken.source} {SCOPE_WORDS[taken.scope]} is taken"
     for total in usable:
-        others = {one.source for one in results if _scope(one) == total.scope} - {total.source}
+        others = {result.source for result in results if _scope(result) == total.scope} - {total.source}
         for source in sorted(others):
             yield f"{source} {SCOPE_WORDS[total.scope]}: {taken.source} {SCOPE_WORDS[taken.scope]} is taken"
 
@@ -187,8 +192,8 @@ def _measured(kind: ComponentKind, total: Total) -> Part:
     )
 
 
-def _declared(one: Component) -> Part:
-    return Part(one.label, one.kind, one.total_w, one.provenance)
+def _declared(component: Component) -> Part:
+    return Part(component.label, component.kind, component.total_w, component.provenance)
 
 
 def _rest(system: Total, parts: Sequence[Part]) -> Part:
@@ -199,17 +204,17 @@ def _rest(system: Total, parts: Sequence[Part]) -> Part:
     return Part(name, "rest", left_w, "simulated" if worst == "simulated" else "estimate")
 
 
-def _exceeding(host: str, system: Total, parts: Sequence[Part], rest: Part) -> Iterator[Flag]:
-    if rest.power_w >= -_ROUNDING * system.power_w:
+def _exceeding(host: str, system: Total, parts: Sequence[Part], remainder: Part) -> Iterator[Flag]:
+    if remainder.power_w >= -_ROUNDING * system.power_w:
         return
     summed = " + ".join(f"{part.name} {part.power_w:g} W ({part.provenance})" for part in parts)
     bounds = [system.uncertainty_w, *(part.uncertainty_w for part in parts)]
-    known = [bound_w for bound_w in bounds if bound_w is not None]
-    off = f"; the readings are good to ± {math.fsum(known):.1f} W" if known else ""
+    bounds_w = [bound_w for bound_w in bounds if bound_w is not None]
+    off = f"; the readings are good to ± {math.fsum(bounds_w):.1f} W" if bounds_w else ""
     yield Flag(
         EXCEEDS,
         host,
-        f"{summed} is {-rest.power_w:.1f} W more than the system's {system.power_w:g} W "
+        f"{summed} is {-remainder.power_w:.1f} W more than the system's {system.power_w:g} W "
         f"({SCOPE_WORDS[system.scope]}){off}",
         "check the declared watts (of one piece, at this load) and that no part is in another",
     )
@@ -217,12 +222,12 @@ def _exceeding(host: str, system: Total, parts: Sequence[Part], rest: Part) -> I
 
 def _mean(totals: Sequence[Total]) -> Total:
     """One total over the trials; a bound or a provenance is that of the worst."""
-    bounds = [one.uncertainty_w for one in totals if one.uncertainty_w is not None]
-    idle = [one.idle_w for one in totals if one.idle_w is not None]
+    bounds = [total.uncertainty_w for total in totals if total.uncertainty_w is not None]
+    idle = [total.idle_w for total in totals if total.idle_w is not None]
     return replace(
         totals[0],
-        power_w=fmean(one.power_w for one in totals),
+        power_w=fmean(total.power_w for total in totals),
         idle_w=fmean(idle) if len(idle) == len(totals) else None,
         uncertainty_w=max(bounds) if len(bounds) == len(totals) else None,
-        provenance=power.least_sure(one.provenance for one in totals) or "measured",
+        provenance=power.least_sure(total.provenance for total in totals) or "measured",
     )

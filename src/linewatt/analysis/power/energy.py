@@ -82,13 +82,13 @@ def from_power(
 
     ``load`` is when the power was that of the window's load; before and after it was another.
     """
-    known = sorted((time_s, value) for time_s, value in readings if value is not None)
-    missing = _uncovered([time_s for time_s, _ in known], window)
+    points = sorted((time_s, value) for time_s, value in readings if value is not None)
+    missing = _uncovered([time_s for time_s, _ in points], window)
     if missing:
         return Missing(missing)
     learned = meter.dynamics.refresh_s is not None
-    meter = _with_refresh(meter, known, window, load)
-    course = _course(known, window, meter, load)
+    meter = _with_refresh(meter, points, window, load)
+    course = _course(points, window, meter, load)
     fewest = FEWEST_SAMPLES if learned else FEWEST_UNPROVEN
     refused = too_short(window.seconds, course.cut_s, meter.dynamics, course.read_every_s, fewest)
     if refused:
@@ -101,7 +101,7 @@ def from_power(
     return replace(_energy(energy_j, window, meter, bound_j, course.updates), spread_w=course.spread_w)
 
 
-def _with_refresh(meter: Meter, known: Points, window: Window, load: Window | None) -> Meter:
+def _with_refresh(meter: Meter, points: Points, window: Window, load: Window | None) -> Meter:
     """A meter of which it is not known how often it is refreshed: as these readings say at worst.
 
     Of one that stays within a step nothing can be told, and little can be wrong.
@@ -109,12 +109,12 @@ def _with_refresh(meter: Meter, known: Points, window: Window, load: Window | No
     if meter.dynamics.refresh_s is not None:
         return meter
     first_s, last_s = (window.start_s, window.end_s) if load is None else (load.start_s, load.end_s)
-    within = [one for one in known if first_s <= one[0] <= last_s]
-    values = [value for _, value in within]
+    load_points = [point for point in points if first_s <= point[0] <= last_s]
+    values = [value for _, value in load_points]
     still_w = max(STILL_STEPS * (meter.step_w or 0.0), STILL_RATIO * max(values, default=0.0))
-    if not within or max(values) - min(values) <= still_w:
+    if not load_points or max(values) - min(values) <= still_w:
         return meter
-    return replace(meter, dynamics=replace(meter.dynamics, refresh_s=meters.longest_refresh(within)))
+    return replace(meter, dynamics=replace(meter.dynamics, refresh_s=meters.longest_refresh(load_points)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,10 @@ class _Course:
     """from when on samples show nothing of before the load, whichever likely meter it is"""
 
 
-def _course(known: Points, window: Window, meter: Meter, load: Window | None) -> _Course:
+def _course(points: Points, window: Window, meter: Meter, load: Window | None) -> _Course:
     dynamics = meter.dynamics
-    every_s = meters.interval_s([time_s for time_s, _ in known])
-    until_end = known if load is None else [one for one in known if one[0] <= load.end_s]
+    every_s = meters.interval_s([time_s for time_s, _ in points])
+    until_end = points if load is None else [point for point in points if point[0] <= load.end_s]
     taken = meters.samples(until_end, dynamics.refresh_s)
     clean_s = settled_s = -math.inf
     if load is not None:
@@ -144,12 +144,12 @@ def _course(known: Points, window: Window, meter: Meter, load: Window | None) ->
             load.start_s + max(late_s, after_s or 0.0)
             for after_s in (dynamics.shows_before_s, dynamics.settle_s)
         )
-    kept = [one for one in taken if one[0] >= clean_s]
-    inside = [one for one in kept if window.start_s <= one[0] <= window.end_s]
-    values = [value for _, value in inside] or [value for _, value in kept]
-    before = [value for time_s, value in known if load is not None and time_s <= load.start_s]
+    clean_samples = [sample for sample in taken if sample[0] >= clean_s]
+    inside = [sample for sample in clean_samples if window.start_s <= sample[0] <= window.end_s]
+    values = [value for _, value in inside] or [value for _, value in clean_samples]
+    before = [value for time_s, value in points if load is not None and time_s <= load.start_s]
     return _Course(
-        points=[(time_s - dynamics.age_s, value) for time_s, value in kept],
+        points=[(time_s - dynamics.age_s, value) for time_s, value in clean_samples],
         cut_s=max(0.0, settled_s - window.start_s),
         read_every_s=every_s,
         updates=_updates(inside, dynamics, every_s),
@@ -202,7 +202,7 @@ def _left_of_before_j(clipped: Points, course: _Course, dynamics: Dynamics) -> f
     heights = [
         (time_s, max(0.0, side * (value - level_w))) for time_s, value in clipped if time_s < settled_s
     ]
-    beginning = list(takewhile(lambda one: one[1] > 0, heights))
+    beginning = list(takewhile(lambda point: point[1] > 0, heights))
     left_j = sum((t1 - t0) * (h0 + h1) / 2 for (t0, h0), (t1, h1) in pairwise(beginning))
     if dynamics.settle_s is None:
         return left_j
@@ -241,8 +241,8 @@ def from_total(readings: Readings, window: Window, meter: Meter, counted_j: floa
     read_every_s = meters.interval_s([time_s for time_s, _ in ordered])
     is_held = longest_s > POLL_LIMITED * read_every_s
     coarse_j = max(edges_j + (meter.step_j or 0.0), _largest_update_j(ordered) if is_held else 0.0)
-    known = Meter(meter.update_s, None, meter.tolerance_ratio)
-    return _energy(counted_j, window, known, coarse_j, _inside(moves, window))
+    stepless_meter = Meter(meter.update_s, None, meter.tolerance_ratio)
+    return _energy(counted_j, window, stepless_meter, coarse_j, _inside(moves, window))
 
 
 def _stood_still_s(updates: Points, window: Window) -> float | None:
@@ -291,7 +291,7 @@ def _inside(updates: Sequence[tuple[float, float]], window: Window) -> int:
 
 def _clip(points: Points, window: Window) -> Points:
     """The course of power in the window; beyond the first and the last sample it is held."""
-    inside = [one for one in points if window.start_s < one[0] < window.end_s]
+    inside = [point for point in points if window.start_s < point[0] < window.end_s]
     return [
         (window.start_s, _at(points, window.start_s)),
         *inside,

@@ -87,10 +87,10 @@ class Design(Traffic):
     def __init__(self, rows: Sequence[Row]) -> None:
         import numpy as np
 
-        super().__init__([one.bit_per_s for one in rows], [one.packets_per_s for one in rows])
+        super().__init__([row.bit_per_s for row in rows], [row.packets_per_s for row in rows])
         self.rows = rows
-        self.watts = np.array([one.power_w for one in rows])
-        self.bounds_w = np.array([one.bound_w for one in rows])
+        self.watts = np.array([row.power_w for row in rows])
+        self.bounds_w = np.array([row.bound_w for row in rows])
 
     @cached_property
     def figures(self) -> Any:
@@ -130,13 +130,13 @@ class Design(Traffic):
         """How well the model fits, for the result."""
         points = tuple(
             Point(
-                float(self.bits[own].mean()),
-                float(self.packets[own].mean()),
-                len(own),
-                float(self.watts[own].mean()),
-                float(self.modelled_w[own].mean()),
+                float(self.bits[group].mean()),
+                float(self.packets[group].mean()),
+                len(group),
+                float(self.watts[group].mean()),
+                float(self.modelled_w[group].mean()),
             )
-            for own in self.groups
+            for group in self.groups
         )
         largest = max(self.rest_w.tolist(), key=abs)
         return {
@@ -151,22 +151,27 @@ class Design(Traffic):
         """What the model leaves of the mean of each state."""
         import numpy as np
 
-        return np.array([self.rest_w[own].mean() for own in self.groups])
+        return np.array([self.rest_w[group].mean() for group in self.groups])
 
     @cached_property
     def off_w(self) -> float | None:
         """SD of means of the same traffic about the model, where they lie further off than chance allows."""
         from scipy.special import fdtrc
 
-        points, within = len(self.groups) - COLUMNS, len(self.rows) - len(self.groups)
-        if points < 1 or within < 1:
+        points, pure_degrees = len(self.groups) - COLUMNS, len(self.rows) - len(self.groups)
+        if points < 1 or pure_degrees < 1:
             return None
-        counts = [len(own) for own in self.groups]
+        counts = [len(group) for group in self.groups]
         off = float(counts @ self.means_off_w**2) / points
-        apart = math.fsum(float(self.rest_w[own].var()) * len(own) for own in self.groups) / within
+        pure_variance = (
+            math.fsum(float(self.rest_w[group].var()) * len(group) for group in self.groups) / pure_degrees
+        )
         if math.sqrt(off) <= EXACT_RATIO * self.span_w:
             return None
-        if apart > (EXACT_RATIO * self.span_w) ** 2 and fdtrc(points, within, off / apart) > MOST_CHANCE:
+        if (
+            pure_variance > (EXACT_RATIO * self.span_w) ** 2
+            and fdtrc(points, pure_degrees, off / pure_variance) > MOST_CHANCE
+        ):
             return None
         return math.sqrt(float(self.means_off_w @ self.means_off_w) / points)
 
@@ -306,16 +311,16 @@ class Design(Traffic):
 
         degrees = self.degrees - 1
         column = extra / (np.linalg.norm(extra) or 1.0)
-        own = column - self.columns @ (np.linalg.pinv(self.columns) @ column)
-        length = float(np.linalg.norm(own))
+        new_part = column - self.columns @ (np.linalg.pinv(self.columns) @ column)
+        length = float(np.linalg.norm(new_part))
         if degrees < 1 or length < 1e-3 or self.span_w <= 0:
             return 0.0
-        height = float(own @ self.rest_w) / length**2
-        rest = self.rest_w - height * own
-        error = math.sqrt(float(rest @ rest) / degrees) / length
+        height = float(new_part @ self.rest_w) / length**2
+        residuals_w = self.rest_w - height * new_part
+        error = math.sqrt(float(residuals_w @ residuals_w) / degrees) / length
         if error > 0 and two_sided_p(height / error, degrees) > MOST_CHANCE:
             return 0.0
-        return abs(height) * float(own.max() - own.min()) / self.span_w
+        return abs(height) * float(new_part.max() - new_part.min()) / self.span_w
 
     def odd(self) -> int | None:
         """The row that is off the fit of all others by more than chance allows, the furthest of them."""
@@ -325,9 +330,9 @@ class Design(Traffic):
         free = np.maximum(1 - leverage, 1e-9)
         squares = float(self.rest_w @ self.rest_w)
         others = np.maximum(squares - self.rest_w**2 / free, 1e-12 * squares) / (self.degrees - 1)
-        apart = np.abs(self.rest_w) / np.sqrt(np.maximum(others * free, 1e-300))
-        at = int(apart.argmax())
-        chance = len(self.rows) * two_sided_p(float(apart[at]), self.degrees - 1)
+        studentized = np.abs(self.rest_w) / np.sqrt(np.maximum(others * free, 1e-300))
+        at = int(studentized.argmax())
+        chance = len(self.rows) * two_sided_p(float(studentized[at]), self.degrees - 1)
         return at if chance < ODD_CHANCE and abs(self.rest_w[at]) > EXACT_RATIO * self.span_w else None
 
 

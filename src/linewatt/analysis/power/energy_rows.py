@@ -75,14 +75,14 @@ class _Reading:
 def end_energies(trials: Iterable[Trial], idle: Sequence[Idle] = ()) -> list[EndEnergy]:
     """The fits of each end of each kind of case; receivers first. ``idle`` are all idle windows."""
     groups: dict[Case, list[Trial]] = {}
-    for one in with_flows(trials):
-        if not one.case.is_tcp and not is_request_response(one.case.test):
-            like = replace(one.case, test="udp-60", rate_bps=None, load_level=None)
-            groups.setdefault(like, []).append(one)
+    for trial_or_pair in with_flows(trials):
+        if not trial_or_pair.case.is_tcp and not is_request_response(trial_or_pair.case.test):
+            group_case = replace(trial_or_pair.case, test="udp-60", rate_bps=None, load_level=None)
+            groups.setdefault(group_case, []).append(trial_or_pair)
     return [
-        _end(case, role, own, [one for one in idle if one.is_of(case)])
+        _end(case, role, group, [idle_window for idle_window in idle if idle_window.is_of(case)])
         for role in ENDS
-        for case, own in groups.items()
+        for case, group in groups.items()
         if not case.told_elsewhere(role)
     ]
 
@@ -90,17 +90,17 @@ def end_energies(trials: Iterable[Trial], idle: Sequence[Idle] = ()) -> list[End
 def _end(case: Case, role: Role, trials: Sequence[Trial], idle: Sequence[Idle]) -> EndEnergy:
     readings: list[_Reading] = []
     lost: Counter[str] = Counter()
-    for one in trials:
-        found = _reading(one, role, readings[0].total if readings else None)
-        if isinstance(found, Missing):
-            lost[found.reason] += 1
+    for trial in trials:
+        reading = _reading(trial, role, readings[0].total if readings else None)
+        if isinstance(reading, Missing):
+            lost[reading.reason] += 1
         else:
-            readings.append(found)
+            readings.append(reading)
     left_out = tuple(f"{count} of {len(trials)} trials left out: {why}" for why, count in lost.items())
     if not readings:
         blank = EnergyFit({kind.key: Figure(None) for kind in KINDS}, rows=0)
         fit = blank.withheld("; ".join(left_out) or "it has no trials")
-        return EndEnergy(case, role, fit, has_meter=any(_has_meter(one.end(role)) for one in trials))
+        return EndEnergy(case, role, fit, has_meter=any(_has_meter(trial.end(role)) for trial in trials))
     total = readings[0].total
     windows = _IdleWindows.of(idle, case.host(role), total)
     drift = drift_of(windows.means_w)
@@ -109,21 +109,23 @@ def _end(case: Case, role: Role, trials: Sequence[Trial], idle: Sequence[Idle]) 
         case,
         role,
         replace(fit, warnings=(*left_out, *fit.warnings)),
-        totals.least_sure(one.total.provenance for one in readings),
+        totals.least_sure(reading.total.provenance for reading in readings),
         total.scope,
         total.source,
-        max(one.tolerance_ratio for one in readings) or None,
-        tuple(one.number for one in readings),
+        max(reading.tolerance_ratio for reading in readings) or None,
+        tuple(reading.number for reading in readings),
         drift,
     )
 
 
 def _has_meter(end: EndResult | None) -> bool:
     """Whether a meter of the whole system is on record, also where nothing was read of it."""
-    return end is not None and any(one.scope.partition(":")[0] in totals.SYSTEM_SCOPES for one in end.power)
+    return end is not None and any(
+        power_result.scope.partition(":")[0] in totals.SYSTEM_SCOPES for power_result in end.power
+    )
 
 
-def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | Missing:
+def _reading(trial: Trial, role: Role, first_total: totals.Total | None) -> _Reading | Missing:
     """What an end drew at which traffic, or why that is not known."""
     end = trial.end(role)
     if trial.status != "done":
@@ -137,18 +139,27 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
     total = totals.system(end.power)
     if isinstance(total, Missing):
         return total
-    if like is not None and (total.scope, total.source) != (like.scope, like.source):
+    if first_total is not None and (total.scope, total.source) != (first_total.scope, first_total.source):
         return Missing(
-            f"its watts are of {total.source} ({total.scope}), not of {like.source} ({like.scope})"
+            f"its watts are of {total.source} ({total.scope}), not of {first_total.source} "
+            f"({first_total.scope})"
         )
     traffic = _traffic(trial, end, role, trial.window.seconds)
     if isinstance(traffic, Missing):
         return traffic
     bits, packets = traffic
-    own = [one for one in end.power if one.source == total.source and one.channel in total.channels]
+    power_results = [
+        power_result
+        for power_result in end.power
+        if power_result.source == total.source and power_result.channel in total.channels
+    ]
     middle_s = (trial.window.start_s + trial.window.end_s) / 2
-    row = Row(bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, own)), middle_s)
-    tolerance_ratio = max((one.tolerance_ratio or 0.0 for one in own), default=0.0)
+    row = Row(
+        bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, power_results)), middle_s
+    )
+    tolerance_ratio = max(
+        (power_result.tolerance_ratio or 0.0 for power_result in power_results), default=0.0
+    )
     return _Reading(row, total, tolerance_ratio, trial.number, middle_s)
 
 
@@ -156,14 +167,14 @@ def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[
     """Bit/s and packets/s of the interface in the window, or why they are not known."""
     if trial.packets is None or trial.lost_packets is None:
         return Missing("its load did not count packets, by which those of the interface are judged")
-    way, other = ("tx", "rx") if role == "sender" else ("rx", "tx")
-    names = [f"nic.{way}_bytes", f"nic.{way}_packets", f"nic.{other}_packets"]
+    way, opposite = ("tx", "rx") if role == "sender" else ("rx", "tx")
+    names = [f"nic.{way}_bytes", f"nic.{way}_packets", f"nic.{opposite}_packets"]
     counted = [end.counters.get(name) for name in names]
-    known = [one for one in counted if one is not None]
-    if len(known) < len(names):
+    counts = [count for count in counted if count is not None]
+    if len(counts) < len(names):
         name = names[counted.index(None)]
         return Missing(f"{name} of {end.host}: {end.reasons.get(name, 'not read')}")
-    count_bytes, packets, other_way = known
+    count_bytes, packets, other_way = counts
     if other_way > OTHER_WAY_RATIO * packets:
         return Missing(f"{other_way:.0f} packets went the other way beside {packets:.0f}")
     received = trial.packets - trial.lost_packets
@@ -174,12 +185,12 @@ def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[
     return 8 * count_bytes / seconds, packets / seconds
 
 
-def _bound_w(one: PowerResult) -> float:
+def _bound_w(power_result: PowerResult) -> float:
     """A bound of a channel's error without the meter's gain, which errs alike in all trials."""
-    if one.energy_uncertainty_j is None or not one.energy_j or one.power_w is None:
-        return one.step_w or 0.0
-    bound_w = one.energy_uncertainty_j * one.power_w / one.energy_j
-    return _without_gain_w(bound_w, one.power_w, one.tolerance_ratio)
+    if power_result.energy_uncertainty_j is None or not power_result.energy_j or power_result.power_w is None:
+        return power_result.step_w or 0.0
+    bound_w = power_result.energy_uncertainty_j * power_result.power_w / power_result.energy_j
+    return _without_gain_w(bound_w, power_result.power_w, power_result.tolerance_ratio)
 
 
 def _without_gain_w(bound_w: float, power_w: float, tolerance_ratio: float | None) -> float:
@@ -195,23 +206,30 @@ class _IdleWindows:
     bound_w: float
 
     @classmethod
-    def of(cls, windows: Iterable[Idle], host: str, like: totals.Total) -> _IdleWindows:
+    def of(cls, windows: Iterable[Idle], host: str, reference_total: totals.Total) -> _IdleWindows:
         means: list[tuple[float, float]] = []
         bounds: list[float] = []
-        for one in windows:
-            power = one.hosts.get(host, IdleHost()).power
-            own = [each for each in power if each.source == like.source and each.channel in like.channels]
-            watts = [each.power_w for each in own if each.power_w is not None]
-            if len(watts) == len(like.channels):
-                means.append(((one.window.start_s + one.window.end_s) / 2, math.fsum(watts)))
-                bounds.append(math.fsum(map(_bound_w, own)))
+        for window in windows:
+            power = window.hosts.get(host, IdleHost()).power
+            power_results = [
+                power_result
+                for power_result in power
+                if power_result.source == reference_total.source
+                and power_result.channel in reference_total.channels
+            ]
+            watts = [
+                power_result.power_w for power_result in power_results if power_result.power_w is not None
+            ]
+            if len(watts) == len(reference_total.channels):
+                means.append(((window.window.start_s + window.window.end_s) / 2, math.fsum(watts)))
+                bounds.append(math.fsum(map(_bound_w, power_results)))
         return cls(means, max(bounds, default=0.0))
 
 
 def _fit(readings: Sequence[_Reading]) -> EnergyFit:
     """Of the trials, with idle windows as rows without traffic where they lie on the model of the trials."""
     total = readings[0].total
-    alone = energy_fit([one.row for one in readings], total.step_w or None)
+    alone = energy_fit([reading.row for reading in readings], total.step_w or None)
     if total.idle_drift is not None:
         return alone.warned(f"idle windows are no rows of the fit: {total.idle_drift}")
     return _with_idle(alone, readings, list(_idle_rows(readings[0])))
@@ -220,10 +238,13 @@ def _fit(readings: Sequence[_Reading]) -> EnergyFit:
 def _fit_without(drift: IdleDrift, readings: Sequence[_Reading], bound_w: float) -> EnergyFit:
     """The same of trials less what idle had drifted by at each; idle is then one row, its mean."""
     still = [
-        replace(one, row=replace(one.row, power_w=one.row.power_w - drift.at(one.time_s), time_s=None))
-        for one in readings
+        replace(
+            reading,
+            row=replace(reading.row, power_w=reading.row.power_w - drift.at(reading.time_s), time_s=None),
+        )
+        for reading in readings
     ]
-    alone = energy_fit([one.row for one in still], still[0].total.step_w or None)
+    alone = energy_fit([reading.row for reading in still], still[0].total.step_w or None)
     return _with_idle(alone, still, [Row(0.0, 0.0, drift.mean_w, "idle windows", bound_w)])
 
 
@@ -236,13 +257,14 @@ def _with_idle(alone: EnergyFit, readings: Sequence[_Reading], idle: Sequence[Ro
             "idle windows are no rows of the fit: the trials alone have no power without traffic, so that "
             "nothing shows whether idle lies on the model"
         )
-    idle_w = math.fsum(one.power_w for one in idle) / len(idle)
+    idle_w = math.fsum(row.power_w for row in idle) / len(idle)
     if base.low - idle[0].bound_w <= idle_w <= base.high + idle[0].bound_w:
         step_w = readings[0].total.step_w or None
-        return _no_surer(energy_fit([*(one.row for one in readings), *idle], step_w), alone)
-    said = BASE.said(base.value, (base.high - base.low) / 2)
+        return _no_surer(energy_fit([*(reading.row for reading in readings), *idle], step_w), alone)
+    base_words = BASE.said(base.value, (base.high - base.low) / 2)
     return alone.warned(
-        f"idle is {idle_w:.1f} W, and the model has {said} without traffic: {base.value - idle_w:+.1f} W "
+        f"idle is {idle_w:.1f} W, and the model has {base_words} without traffic: "
+        f"{base.value - idle_w:+.1f} W "
         "as soon as packets flow, whatever their rate; idle windows are no rows of the fit"
     )
 
@@ -252,22 +274,26 @@ def _no_surer(joint: EnergyFit, alone: EnergyFit) -> EnergyFit:
     off the model by as much as these leave open.
     """
     for kind in KINDS:
-        one, other = joint.figures[kind.key], alone.figures[kind.key]
-        if kind is BASE and alone.line_base is not None and other.value is not None:
-            other = alone.line_base
-        if one.low is None or one.high is None:
+        joint_figure, alone_figure = joint.figures[kind.key], alone.figures[kind.key]
+        if kind is BASE and alone.line_base is not None and alone_figure.value is not None:
+            alone_figure = alone.line_base
+        if joint_figure.low is None or joint_figure.high is None:
             continue
-        if other.low is None or other.high is None:
-            joint = joint.withheld(f"by the trials without idle: {other.reason}", kind)
+        if alone_figure.low is None or alone_figure.high is None:
+            joint = joint.withheld(f"by the trials without idle: {alone_figure.reason}", kind)
             continue
-        wide = replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
+        wide = replace(
+            joint_figure,
+            low=min(joint_figure.low, alone_figure.low),
+            high=max(joint_figure.high, alone_figure.high),
+        )
         joint = replace(joint, figures={**joint.figures, kind.key: wide})
     return joint
 
 
-def _idle_rows(one: _Reading) -> Iterator[Row]:
-    total = one.total
+def _idle_rows(reading: _Reading) -> Iterator[Row]:
+    total = reading.total
     bound_w = total.idle_uncertainty_w or 0.0
     for number, power_w in enumerate(total.idle_windows_w, 1):
-        free_w = _without_gain_w(bound_w, power_w, one.tolerance_ratio)
+        free_w = _without_gain_w(bound_w, power_w, reading.tolerance_ratio)
         yield Row(0.0, 0.0, power_w, f"idle window {number}", free_w)

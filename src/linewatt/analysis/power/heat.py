@@ -50,24 +50,37 @@ class Heat:
 
 def heat_of(ends: Sequence[EndResult]) -> Heat:
     """Of one host, over some trials."""
-    systems = [one for end in ends if isinstance(one := system(end.power), Total)]
-    fans = [one for end in ends for one in end.thermal if one.unit == "rpm"]
+    systems = [total for end in ends if isinstance(total := system(end.power), Total)]
+    fans = [thermal_result for end in ends for thermal_result in end.thermal if thermal_result.unit == "rpm"]
     return Heat(
         app_hz=_clock(ends, "app CPUs"),
         irq_hz=_clock(ends, "IRQ CPUs"),
-        hottest_c=max((one.high for end in ends for one in end.thermal if one.unit == DEGREES), default=None),
-        slowest_fan_rpm=min((one.low for one in fans), default=None),
-        fastest_fan_rpm=max((one.high for one in fans), default=None),
+        hottest_c=max(
+            (
+                thermal_result.high
+                for end in ends
+                for thermal_result in end.thermal
+                if thermal_result.unit == DEGREES
+            ),
+            default=None,
+        ),
+        slowest_fan_rpm=min((fan.low for fan in fans), default=None),
+        fastest_fan_rpm=max((fan.high for fan in fans), default=None),
         package_limit_w=next((end.package_limit_w for end in ends if end.package_limit_w is not None), None),
         of_limit_ratio=max((part for end in ends if (part := of_limit(end)) is not None), default=None),
         throttled=whole_sum(throttled(end) for end in ends),
-        power_w=fmean(one.power_w for one in systems) if systems else None,
-        provenance=least_sure(one.provenance for one in systems),
+        power_w=fmean(total.power_w for total in systems) if systems else None,
+        provenance=least_sure(total.provenance for total in systems),
     )
 
 
 def _clock(ends: Sequence[EndResult], name: str) -> float | None:
-    means = [one.mean for end in ends for one in end.thermal if one.unit == HERTZ and one.channel == name]
+    means = [
+        thermal_result.mean
+        for end in ends
+        for thermal_result in end.thermal
+        if thermal_result.unit == HERTZ and thermal_result.channel == name
+    ]
     return fmean(means) if means else None
 
 

@@ -107,9 +107,9 @@ def shown(among: Sequence[Model], after_s: Any) -> Any:
     """[model, time] → the part of a step that shows so long after it, 0 to 1."""
     import numpy as np
 
-    delays_s = np.array([[one.delay_s] for one in among])
-    spans_s = np.array([[one.averaging_s] for one in among])
-    is_window = np.array([[one.shape == "window"] for one in among])
+    delays_s = np.array([[model.delay_s] for model in among])
+    spans_s = np.array([[model.averaging_s] for model in among])
+    is_window = np.array([[model.shape == "window"] for model in among])
     since_s = np.maximum(np.asarray(after_s) - delays_s, 0.0)
     spans = since_s / np.where(spans_s > 0, spans_s, 1.0)
     averaged = np.where(is_window, np.minimum(1.0, spans), -np.expm1(-spans))
@@ -135,7 +135,11 @@ def refresh(distances_s: Sequence[float], read_every_s: float) -> float | None:
         return None
     ordered = sorted(distances_s)
     shortest_s = ordered[len(ordered) // 10]
-    cluster = [one for one in ordered if one <= max(CLUSTER * shortest_s, shortest_s + read_every_s)]
+    cluster = [
+        distance_s
+        for distance_s in ordered
+        if distance_s <= max(CLUSTER * shortest_s, shortest_s + read_every_s)
+    ]
     if len(cluster) < FEWEST_IN_CLUSTER or len(cluster) < CLUSTER_SHARE * len(ordered):
         return None
     usual_s = math.fsum(cluster) / len(cluster)
@@ -196,7 +200,7 @@ def fit_step(
     """
     taken = samples(readings, refresh_s)
     before = [value for time_s, value in taken if time_s <= step_at_s]
-    after = [one for one in taken if step_at_s < one[0] <= step_at_s + MAX_FIT_S]
+    after = [sample for sample in taken if step_at_s < sample[0] <= step_at_s + MAX_FIT_S]
     after = _thinned(after)
     if not before or len(after) < FEWEST_AFTER_STEP:
         return None
@@ -209,9 +213,11 @@ def fit_step(
     read_every_s = interval_s([time_s for time_s, _ in readings])
     response = [(time_s - step_at_s, value - level_w) for time_s, value in after]
     errors = _misfits(response, read_every_s, noise)
-    least = min(errors)
-    scale = max(1.0, least / len(response))  # power that no model explains is noise to all of them
-    return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors), response[-1][0])
+    smallest_error = min(errors)
+    scale = max(1.0, smallest_error / len(response))  # power that no model explains is noise to all of them
+    return Step(
+        tuple(min(MOST_PER_STEP, (error - smallest_error) / scale) for error in errors), response[-1][0]
+    )
 
 
 class Load(NamedTuple):
@@ -269,10 +275,10 @@ def fit_course(
     if course is None:
         return None
     errors = _course_errors(course, loads)
-    least, number = float(errors.min()), len(course.times_s)
-    if not _explains(course, least):
+    smallest_error, number = float(errors.min()), len(course.times_s)
+    if not _explains(course, smallest_error):
         return None
-    scaled = np.minimum((errors - least) / max(1.0, least / number), MOST_PER_STEP)
+    scaled = np.minimum((errors - smallest_error) / max(1.0, smallest_error / number), MOST_PER_STEP)
     return Step(tuple(scaled.tolist()), float(course.times_s[-1]) - loads[0].start_s)
 
 
@@ -370,8 +376,8 @@ def _possible(heights_w: Any, are_shown: Any, loads: Sequence[Load], noise_w: fl
         ratio = min(1.0, cores[smaller] / cores[larger])
         if not math.isnan(ratio):
             needed_w = CONCAVE_RATIO * ratio * heights_w[:, larger] - unsure_w
-            both = are_shown[:, smaller] & are_shown[:, larger]
-            possible &= ~(both & (heights_w[:, smaller] < needed_w))
+            pair_shown = are_shown[:, smaller] & are_shown[:, larger]
+            possible &= ~(pair_shown & (heights_w[:, smaller] < needed_w))
     return np.asarray(possible)
 
 
@@ -386,9 +392,9 @@ def is_late(course: Step) -> bool:
 
 def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """The first ones all, later ones at most so many."""
-    head, rest = points[: MAX_FIT_SAMPLES // 2], points[MAX_FIT_SAMPLES // 2 :]
-    stride = max(1, math.ceil(len(rest) / (MAX_FIT_SAMPLES // 2)))
-    return [*head, *rest[::stride]]
+    head, tail = points[: MAX_FIT_SAMPLES // 2], points[MAX_FIT_SAMPLES // 2 :]
+    stride = max(1, math.ceil(len(tail) / (MAX_FIT_SAMPLES // 2)))
+    return [*head, *tail[::stride]]
 
 
 def _misfits(rises: Points, read_every_s: float, noise_w: float) -> list[float]:
@@ -417,13 +423,15 @@ def follow(steps: Sequence[Step], refresh_s: float | None = None) -> Dynamics:
     """What all steps say of averaging and delay; nothing where a quick meter and a slow one explain them."""
     if not steps:
         return Dynamics(refresh_s)
-    totals = [math.fsum(errors) for errors in zip(*(one.errors for one in steps), strict=True)]
-    least = min(totals)
-    likely = [model for model, total in zip(models(), totals, strict=True) if total <= least + LIKELY]
-    best = _best(totals, likely, max(one.watched_s for one in steps))
-    quickest = min(likely, key=lambda one: (one.averaging_s > 0, one.settle_s, one.averaging_s))
+    totals = [math.fsum(errors) for errors in zip(*(step.errors for step in steps), strict=True)]
+    smallest_total = min(totals)
+    likely = [
+        model for model, total in zip(models(), totals, strict=True) if total <= smallest_total + LIKELY
+    ]
+    best = _best(totals, likely, max(step.watched_s for step in steps))
+    quickest = min(likely, key=lambda model: (model.averaging_s > 0, model.settle_s, model.averaging_s))
     stated = quickest if quickest.averaging_s == 0 or best.settle_s <= VAGUE_S else best
-    settle_s = max(one.settle_s for one in likely)
+    settle_s = max(model.settle_s for model in likely)
     vague_s = max(VAGUE_S, VAGUE_REFRESHES * (refresh_s or 0.0))
     if quickest.settle_s < vague_s < settle_s:
         return Dynamics(refresh_s)
@@ -436,9 +444,9 @@ def _best(totals: Sequence[float], likely: Sequence[Model], watched_s: float) ->
     Of one that needs longer only the beginning was seen, which looks alike for each of them: how high it
     would have risen is a free guess.
     """
-    settled = [one for one in likely if one.settle_s <= watched_s]
+    settled = [model for model in likely if model.settle_s <= watched_s]
     errors = dict(zip(models(), totals, strict=True))
-    return min(settled or likely, key=lambda one: (errors[one], one.settle_s))
+    return min(settled or likely, key=lambda model: (errors[model], model.settle_s))
 
 
 def dynamics(

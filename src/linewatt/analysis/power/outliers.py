@@ -45,17 +45,17 @@ def power_outliers(rows: Sequence[PowerRow]) -> Iterator[PowerOutlier]:
     if len(rows) < FEWEST_ROWS:
         return
     with_cpu = all(row.cpu_w is not None for row in rows)
-    rest = [row.system_w - ((row.cpu_w or 0.0) if with_cpu else 0.0) for row in rows]
+    remainders_w = [row.system_w - ((row.cpu_w or 0.0) if with_cpu else 0.0) for row in rows]
     rates = [row.throughput_bps for row in rows]
-    slope = _slope(rates, rest)
-    level = median(w - slope * rate for rate, w in zip(rates, rest, strict=True))
-    off = [w - slope * rate - level for rate, w in zip(rates, rest, strict=True)]
-    spread = _MAD_TO_SD * median(abs(one) for one in off)
+    slope = _slope(rates, remainders_w)
+    level = median(w - slope * rate for rate, w in zip(rates, remainders_w, strict=True))
+    off = [w - slope * rate - level for rate, w in zip(rates, remainders_w, strict=True)]
+    spread = _MAD_TO_SD * median(abs(deviation_w) for deviation_w in off)
     for row, by in zip(rows, off, strict=True):
-        least = max(OUTLIER_SDS * spread, OUTLIER_UNCERTAINTIES * (row.uncertainty_w or 0.0))
-        if abs(by) > max(least, OUTLIER_PART * (row.system_w - by)):
-            told = _evidence(row, rows, by, with_cpu=with_cpu)
-            yield PowerOutlier(row, row.system_w - by, tuple(told))
+        threshold_w = max(OUTLIER_SDS * spread, OUTLIER_UNCERTAINTIES * (row.uncertainty_w or 0.0))
+        if abs(by) > max(threshold_w, OUTLIER_PART * (row.system_w - by)):
+            explanations = _evidence(row, rows, by, with_cpu=with_cpu)
+            yield PowerOutlier(row, row.system_w - by, tuple(explanations))
 
 
 def _slope(rates: Sequence[float], watts: Sequence[float]) -> float:
@@ -65,9 +65,9 @@ def _slope(rates: Sequence[float], watts: Sequence[float]) -> float:
 
 
 def _evidence(row: PowerRow, rows: Sequence[PowerRow], above_w: float, *, with_cpu: bool) -> Iterator[str]:
-    others = [one for one in rows if one is not row]
+    others = [peer for peer in rows if peer is not row]
     if with_cpu and row.cpu_w is not None:
-        known = [one.cpu_w for one in others if one.cpu_w is not None]
-        range_w = f"{min(known):.1f} to {max(known):.1f} W"
+        others_cpu_w = [peer.cpu_w for peer in others if peer.cpu_w is not None]
+        range_w = f"{min(others_cpu_w):.1f} to {max(others_cpu_w):.1f} W"
         yield f"not the CPU: {row.cpu_w:.1f} W there, {range_w} in the others"
-    yield from evidence(row.beside, [one.beside for one in others], above_w)
+    yield from evidence(row.beside, [peer.beside for peer in others], above_w)

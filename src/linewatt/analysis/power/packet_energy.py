@@ -65,19 +65,19 @@ class PacketEnergy:
     @property
     def base_w(self) -> float:
         """The mean over the sizes of the W without traffic."""
-        return fmean(one.base_w for one in self.fits)
+        return fmean(fit.base_w for fit in self.fits)
 
     def weights(self) -> list[tuple[float, float, float]]:
         """What 1 W of each reading adds to J a bit, to J a packet and to W without traffic."""
-        fits = {one.size_bytes: one for one in self.fits}
+        fits = {fit.size_bytes: fit for fit in self.fits}
         mean = fmean(fits)
         squares = math.fsum((size - mean) ** 2 for size in fits)
         weighted = []
-        for one in self.readings:
-            line_fit = fits[one.size_bytes]
-            slope = (one.rate_bps - line_fit.mean_bps) / line_fit.spread_bps**2
-            cost = slope * 8 * (one.size_bytes + self.header_bytes) / self.ports
-            part = (one.size_bytes - mean) / squares
+        for reading in self.readings:
+            line_fit = fits[reading.size_bytes]
+            slope = (reading.rate_bps - line_fit.mean_bps) / line_fit.spread_bps**2
+            cost = slope * 8 * (reading.size_bytes + self.header_bytes) / self.ports
+            part = (reading.size_bytes - mean) / squares
             base = (1 / line_fit.readings - line_fit.mean_bps * slope) / len(fits)
             weighted.append(
                 (part * cost / 8, (1 / len(fits) - (mean + self.header_bytes) * part) * cost, base)
@@ -88,15 +88,21 @@ class PacketEnergy:
 def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | Missing:
     """Both costs, or why they cannot be told."""
     by_size: dict[float, list[Reading]] = {}
-    for one in readings:
-        by_size.setdefault(one.size_bytes, []).append(one)
+    for reading in readings:
+        by_size.setdefault(reading.size_bytes, []).append(reading)
     if len(by_size) < FEWEST:
         return Missing(f"{len(by_size)} packet size: two are needed to tell bits from packets")
-    flat = [size for size, own in by_size.items() if len({one.rate_bps for one in own}) < FEWEST]
+    flat = [
+        size
+        for size, size_readings in by_size.items()
+        if len({reading.rate_bps for reading in size_readings}) < FEWEST
+    ]
     if flat:
         return Missing(f"packet size {flat[0]:g} B has one rate: two are needed for a slope")
-    fits = tuple(_fit(size, own, ports, header_bytes) for size, own in sorted(by_size.items()))
-    sizes, costs = [one.size_bytes for one in fits], [one.packet_j for one in fits]
+    fits = tuple(
+        _fit(size, size_readings, ports, header_bytes) for size, size_readings in sorted(by_size.items())
+    )
+    sizes, costs = [fit.size_bytes for fit in fits], [fit.packet_j for fit in fits]
     line = linear_regression(sizes, costs)
     bit_reach, packet_reach = _reach(sizes, costs, line.slope, line.intercept, -header_bytes)
     fit = PacketEnergy(
@@ -113,11 +119,11 @@ def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float
     return fit if doubt is None else Missing(doubt)
 
 
-def _doubt(found: PacketEnergy) -> str | None:
+def _doubt(fit: PacketEnergy) -> str | None:
     """Why readings do not carry the two costs, which are those of one line: one of them may be 0 or less."""
     costs = (
-        ("bit", found.bit_j, found.bit_reach_j, 1e12, "pJ"),
-        ("packet", found.packet_j, found.packet_reach_j, 1e9, "nJ"),
+        ("bit", fit.bit_j, fit.bit_reach_j, 1e12, "pJ"),
+        ("packet", fit.packet_j, fit.packet_reach_j, 1e9, "nJ"),
     )
     for what, cost_j, reach_j, scale, unit in costs:
         if cost_j - (reach_j or 0.0) <= 0:
@@ -127,12 +133,14 @@ def _doubt(found: PacketEnergy) -> str | None:
     return None
 
 
-def _fit(size: float, own: Sequence[Reading], ports: float, header_bytes: float) -> SizeFit:
-    line = linear_regression([one.rate_bps for one in own], [one.power_w for one in own])
+def _fit(size: float, readings: Sequence[Reading], ports: float, header_bytes: float) -> SizeFit:
+    line = linear_regression(
+        [reading.rate_bps for reading in readings], [reading.power_w for reading in readings]
+    )
     cost_j = line.slope * 8 * (size + header_bytes) / ports
-    mean_bps = fmean(one.rate_bps for one in own)
-    spread_bps = math.hypot(*(one.rate_bps - mean_bps for one in own))
-    return SizeFit(size, len(own), line.slope, line.intercept, cost_j, mean_bps, spread_bps)
+    mean_bps = fmean(reading.rate_bps for reading in readings)
+    spread_bps = math.hypot(*(reading.rate_bps - mean_bps for reading in readings))
+    return SizeFit(size, len(readings), line.slope, line.intercept, cost_j, mean_bps, spread_bps)
 
 
 def _reach(
@@ -143,7 +151,7 @@ def _reach(
     if degrees < 1:
         return None, None
     mean = fmean(x)
-    squares = math.fsum((one - mean) ** 2 for one in x)
-    rest = math.fsum((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True))
-    spread = t_quantile(degrees) * math.sqrt(rest / degrees)
+    squares = math.fsum((value - mean) ** 2 for value in x)
+    residual_squares = math.fsum((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True))
+    spread = t_quantile(degrees) * math.sqrt(residual_squares / degrees)
     return spread / math.sqrt(squares), spread * math.sqrt(1 / len(x) + (at - mean) ** 2 / squares)

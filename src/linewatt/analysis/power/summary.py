@@ -92,20 +92,24 @@ def end_power(
         return None
     systems = _of_one_scope([power.system(end.power) for _, end in ends])
     cpus = _of_one_scope([power.cpu(end.power) for _, end in ends])
-    each = [
+    of_trials = [
         EndOfTrial(rate(trial), system, cpu, ends_packets_per_s(trial)[0])
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
-    counted = any(one.packets_per_s is not None for one in each)
-    read = {name: [*map(_READS[name], each)] for name in names if counted or name not in _OF_PACKETS}
-    values = {name: estimate(found, _QUANTITIES.get(name, "positive")) for name, found in read.items()}
-    reasons = _reasons(read, each, named)
+    counted = any(of_trial.packets_per_s is not None for of_trial in of_trials)
+    read = {name: [*map(_READS[name], of_trials)] for name in names if counted or name not in _OF_PACKETS}
+    values = {
+        name: estimate(trial_values, _QUANTITIES.get(name, "positive")) for name, trial_values in read.items()
+    }
+    reasons = _reasons(read, of_trials, named)
     unclear = indistinct(values["dynamic_w"], values["dynamic_uncertainty_w"])
     if unclear is not None:
         values |= dict.fromkeys(_COSTS)
         reasons |= dict.fromkeys(_COSTS, unclear)
-    system = next((one.system for one in each if isinstance(one.system, power.Total)), None)
-    cpu = next((one.cpu for one in each if isinstance(one.cpu, power.Total)), None)
+    system = next(
+        (of_trial.system for of_trial in of_trials if isinstance(of_trial.system, power.Total)), None
+    )
+    cpu = next((of_trial.cpu for of_trial in of_trials if isinstance(of_trial.cpu, power.Total)), None)
     return EndPower(
         host=named[0].host,
         role=role,
@@ -114,8 +118,8 @@ def end_power(
         cpu_scope=cpu.scope if cpu else None,
         cpu_provenance=_provenance(cpus),
         reasons=reasons,
-        idle_drift=_first_said(each, "idle_drift"),
-        idle_doubt=_first_said(each, "idle_doubt"),
+        idle_drift=_first_said(of_trials, "idle_drift"),
+        idle_doubt=_first_said(of_trials, "idle_doubt"),
         values=values,
         beside=beside_of(named),
     )
@@ -143,36 +147,42 @@ def _w(watts: float) -> str:
 
 def _of_one_scope(totals: Sequence[power.Total | Missing]) -> list[power.Total | Missing]:
     """The totals of the first one's scope: watts of another scope are not averaged with them."""
-    scope = next((one.scope for one in totals if isinstance(one, power.Total)), None)
+    scope = next((total.scope for total in totals if isinstance(total, power.Total)), None)
     return [
-        one
-        if isinstance(one, Missing) or one.scope == scope
-        else Missing(f"only {power.SCOPE_WORDS[one.scope]} was read in some trials")
-        for one in totals
+        total
+        if isinstance(total, Missing) or total.scope == scope
+        else Missing(f"only {power.SCOPE_WORDS[total.scope]} was read in some trials")
+        for total in totals
     ]
 
 
 def _provenance(totals: Sequence[power.Total | Missing]) -> Provenance | None:
-    return power.least_sure(one.provenance for one in totals if isinstance(one, power.Total))
+    return power.least_sure(total.provenance for total in totals if isinstance(total, power.Total))
 
 
 def _reasons(
-    read: Mapping[str, Sequence[float | None]], each: Sequence[EndOfTrial], ends: Sequence[EndResult]
+    read: Mapping[str, Sequence[float | None]], trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult]
 ) -> dict[str, str]:
     """Why trials lack a value, by its field; how many, unless all do."""
     reasons = {}
     for name, values in read.items():
-        lacking = [one for one, value in zip(each, values, strict=True) if value is None]
+        lacking = [of_trial for of_trial, value in zip(trial_ends, values, strict=True) if value is None]
         if lacking and name not in BOUNDS:
-            reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(each))
+            reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(trial_ends))
     return reasons
 
 
-def _why(name: str, each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> str:
+def _why(name: str, trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> str:
     """Why none of these trials has a value: the source's own words where there are some."""
-    of_system = [] if _OF[name] == "cpu" else [one.system for one in each]
-    of_cpu = [one.cpu for one in each] if _OF[name] != "system" else []
-    whys = list(dict.fromkeys(one.reason for one in [*of_system, *of_cpu] if isinstance(one, Missing)))
+    of_system = [] if _OF[name] == "cpu" else [of_trial.system for of_trial in trial_ends]
+    of_cpu = [of_trial.cpu for of_trial in trial_ends] if _OF[name] != "system" else []
+    whys = list(
+        dict.fromkeys(
+            total_or_reason.reason
+            for total_or_reason in [*of_system, *of_cpu]
+            if isinstance(total_or_reason, Missing)
+        )
+    )
     down = [
         f"{key.removeprefix('power.')}: {why}"
         for end in ends
@@ -183,18 +193,20 @@ def _why(name: str, each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> st
         return "; ".join(dict.fromkeys([*down, *([] if down else whys)]))
     if name == "uncertainty_w":
         return "the error of the source is not known"
-    if name in _ABOVE_IDLE and all(one.of_system("idle_w") is None for one in each):
+    if name in _ABOVE_IDLE and all(of_trial.of_system("idle_w") is None for of_trial in trial_ends):
         return NO_IDLE
-    drift = _first_said(each, "idle_drift")
+    drift = _first_said(trial_ends, "idle_drift")
     if name in _ABOVE_IDLE - {"idle_w"} and drift is not None:
         return drift
-    if name in _OF_PACKETS and any(one.packets_per_s is None for one in each):
+    if name in _OF_PACKETS and any(of_trial.packets_per_s is None for of_trial in trial_ends):
         return "packets or lost packets not recorded"
-    if all(one.throughput_bps == 0 for one in each):
+    if all(of_trial.throughput_bps == 0 for of_trial in trial_ends):
         return "nothing arrived"
     return "throughput not recorded"
 
 
-def _first_said(each: Sequence[EndOfTrial], name: str) -> str | None:
+def _first_said(trial_ends: Sequence[EndOfTrial], name: str) -> str | None:
     """What the first total that has any says of itself."""
-    return next((said for one in each if (said := getattr(one.system, name, None))), None)
+    return next(
+        (statement for of_trial in trial_ends if (statement := getattr(of_trial.system, name, None))), None
+    )

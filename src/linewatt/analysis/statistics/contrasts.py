@@ -69,43 +69,45 @@ class Contrast:
         return two_sided_p(self.value / self.se, self.df)
 
 
-def welch(base: Sequence[float], other: Sequence[float]) -> Contrast | str:
-    """Mean of ``other`` − mean of ``base``, without taking their spread for equal; or why not.
+def welch(base: Sequence[float], other_values: Sequence[float]) -> Contrast | str:
+    """Mean of ``other_values`` − mean of ``base``, without taking their spread for equal; or why not.
 
     B. L. Welch, Biometrika 34 (1947) 28–35, degrees of freedom after Satterthwaite.
     """
-    fewest = min(len(base), len(other))
+    fewest = min(len(base), len(other_values))
     if fewest < MIN_RUNS:
-        return f"{len(base)} and {len(other)} runs, and each side needs {MIN_RUNS}"
-    (mean, squared), (other_mean, other_squared) = (_mean_and_squared_se(one) for one in (base, other))
-    both = squared + other_squared
-    weight = squared**2 / (len(base) - 1) + other_squared**2 / (len(other) - 1)
+        return f"{len(base)} and {len(other_values)} runs, and each side needs {MIN_RUNS}"
+    (mean, squared), (other_mean, other_squared) = (
+        _mean_and_squared_se(values) for values in (base, other_values)
+    )
+    squared_se = squared + other_squared
+    weight = squared**2 / (len(base) - 1) + other_squared**2 / (len(other_values) - 1)
     # equal runs have no spread to weigh; any number of degrees does, as se is 0
-    df = both**2 / weight if weight > 0 else float(len(base) + len(other) - 2)
-    return Contrast(other_mean - mean, math.sqrt(both), df)
+    df = squared_se**2 / weight if weight > 0 else float(len(base) + len(other_values) - 2)
+    return Contrast(other_mean - mean, math.sqrt(squared_se), df)
 
 
-def beyond_drift(base: Sequence[float], other: Sequence[float]) -> Contrast | None:
-    """The step from where the trend of ``base`` ends to where that of ``other`` begins; ``None`` below three
-    runs on a side.
+def beyond_drift(base: Sequence[float], other_values: Sequence[float]) -> Contrast | None:
+    """The step from where the trend of ``base`` ends to where that of ``other_values`` begins; ``None`` below
+    three runs on a side.
 
-    Runs are in order of time, those of ``other`` after all of ``base``. A straight line through the runs of
-    each side, with a spread of its own, is led on by half the distance of two runs; degrees of freedom after
-    Satterthwaite. Any linear drift is taken out, at twice the standard error of the difference of means. What
-    changes while neither side runs is in it.
+    Runs are in order of time, those of ``other_values`` after all of ``base``. A straight line through the
+    runs of each side, with a spread of its own, is led on by half the distance of two runs; degrees of
+    freedom after Satterthwaite. Any linear drift is taken out, at twice the standard error of the difference
+    of means. What changes while neither side runs is in it.
     """
-    if min(len(base), len(other)) < MIN_RUNS:
+    if min(len(base), len(other_values)) < MIN_RUNS:
         return None
-    (end, squared), (start, other_squared) = _led_on(base), _led_on(other[::-1])
-    both = squared + other_squared
-    weight = squared**2 / (len(base) - 2) + other_squared**2 / (len(other) - 2)
-    df = both**2 / weight if weight > 0 else float(len(base) + len(other) - 4)
-    return Contrast(start - end, math.sqrt(both), df)
+    (end, squared), (start, other_squared) = _led_on(base), _led_on(other_values[::-1])
+    squared_se = squared + other_squared
+    weight = squared**2 / (len(base) - 2) + other_squared**2 / (len(other_values) - 2)
+    df = squared_se**2 / weight if weight > 0 else float(len(base) + len(other_values) - 4)
+    return Contrast(start - end, math.sqrt(squared_se), df)
 
 
 def mean_beyond_drift(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Contrast | None:
     """The mean over strata of :func:`beyond_drift`; ``None`` where a stratum has none."""
-    steps = [step for base, other in strata if (step := beyond_drift(base, other)) is not None]
+    steps = [step for base, other_values in strata if (step := beyond_drift(base, other_values)) is not None]
     if len(steps) < len(strata):
         return None
     squares = [step.se**2 for step in steps]
@@ -123,8 +125,10 @@ def _led_on(values: Sequence[float]) -> tuple[float, float]:
     mean, middle = math.fsum(values) / n, (n - 1) / 2
     squares_of_places = n * (n * n - 1) / 12
     slope = math.fsum((at - middle) * (value - mean) for at, value in enumerate(values)) / squares_of_places
-    rest = math.fsum((value - mean - slope * (at - middle)) ** 2 for at, value in enumerate(values))
-    return mean + slope * n / 2, rest / (n - 2) * (1 / n + (n / 2) ** 2 / squares_of_places)
+    residual_squares = math.fsum(
+        (value - mean - slope * (at - middle)) ** 2 for at, value in enumerate(values)
+    )
+    return mean + slope * n / 2, residual_squares / (n - 2) * (1 / n + (n / 2) ** 2 / squares_of_places)
 
 
 def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Contrast | str:
@@ -133,21 +137,23 @@ def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Co
     It is of these strata and no others: their spread is not in it. Each side of each has a spread of its own,
     degrees of freedom after Satterthwaite.
     """
-    fewest = min(min(len(base), len(other)) for base, other in strata)
+    fewest = min(min(len(base), len(other_values)) for base, other_values in strata)
     if fewest < 2:
         return f"{fewest} {'run' if fewest == 1 else 'runs'} on a side, and each needs 2"
-    parts = [(_mean_and_squared_se(base), _mean_and_squared_se(other)) for base, other in strata]
-    value = math.fsum(other[0] - base[0] for base, other in parts) / len(parts)
-    both = math.fsum(base[1] + other[1] for base, other in parts)
-    counts = [(len(base) - 1, len(other) - 1) for base, other in strata]
+    parts = [
+        (_mean_and_squared_se(base), _mean_and_squared_se(other_values)) for base, other_values in strata
+    ]
+    value = math.fsum(other_part[0] - base[0] for base, other_part in parts) / len(parts)
+    squared_se = math.fsum(base[1] + other_part[1] for base, other_part in parts)
+    counts = [(len(base) - 1, len(other_values) - 1) for base, other_values in strata]
     weight = math.fsum(
         squared**2 / free
         for pair, frees in zip(parts, counts, strict=True)
         for (_, squared), free in zip(pair, frees, strict=True)
     )
-    df = both**2 / weight if weight > 0 else float(sum(map(sum, counts)))
+    df = squared_se**2 / weight if weight > 0 else float(sum(map(sum, counts)))
     doubt = f"{df:.1f} degrees of freedom, and {MIN_DF} are needed" if df < MIN_DF else None
-    return Contrast(value, math.sqrt(both) / len(parts), df, doubt=doubt)
+    return Contrast(value, math.sqrt(squared_se) / len(parts), df, doubt=doubt)
 
 
 def _mean_and_squared_se(values: Sequence[float]) -> tuple[float, float]:

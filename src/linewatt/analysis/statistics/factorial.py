@@ -65,21 +65,21 @@ class Model:
         """Every interaction that the model has."""
         return [self._joint((block[0], block[1])) for block in self.blocks if len(block) == 2]
 
-    def between(self, base: Cell, other: Cell) -> Contrast:
+    def between(self, base: Cell, other_cell: Cell) -> Contrast:
         """Two settings against each other, by their own runs and the error of all."""
-        se = self.sd * math.sqrt(1 / self.runs[base] + 1 / self.runs[other])
-        return Contrast(self.means[other] - self.means[base], se, self.df)
+        se = self.sd * math.sqrt(1 / self.runs[base] + 1 / self.runs[other_cell])
+        return Contrast(self.means[other_cell] - self.means[base], se, self.df)
 
     def _joint(self, pair: Pair) -> Joint:
         import numpy as np
 
-        one, other = (self.counts[at] for at in pair)
+        first_levels, second_levels = (self.counts[at] for at in pair)
         effects = [
-            ((i, j), self._contrast(pair, np.kron(_step(i, one), _step(j, other))))
-            for i in range(1, one)
-            for j in range(1, other)
+            ((i, j), self._contrast(pair, np.kron(_step(i, first_levels), _step(j, second_levels))))
+            for i in range(1, first_levels)
+            for j in range(1, second_levels)
         ]
-        levels, departure = max(effects, key=lambda each: abs(each[1].value))
+        levels, departure = max(effects, key=lambda effect: abs(effect[1].value))
         return Joint(pair, levels, departure, self._f_test(pair))
 
     def _contrast(self, block: Block, weights: _Array) -> Contrast:
@@ -154,20 +154,26 @@ def _pairs(mains: Mapping[Block, _Array]) -> dict[Block, _Array]:
     """
     import numpy as np
 
-    every: dict[Block, _Array] = {}
+    interactions: dict[Block, _Array] = {}
     room = MAX_COLUMNS - 1 - sum(block.shape[1] for block in mains.values())
-    for (one,), (other,) in combinations(mains, 2):
-        left, right = mains[one,], mains[other,]
-        room -= left.shape[1] * right.shape[1]
+    for (first,), (second,) in combinations(mains, 2):
+        first_columns, second_columns = mains[first,], mains[second,]
+        room -= first_columns.shape[1] * second_columns.shape[1]
         if room < 0:
             return {}
-        every[one, other] = np.einsum("ni,nj->nij", left, right).reshape(len(left), -1)
+        interactions[first, second] = np.einsum("ni,nj->nij", first_columns, second_columns).reshape(
+            len(first_columns), -1
+        )
     times: dict[bytes, int] = {}
-    keys = {block: [_key(column) for column in columns.T] for block, columns in {**mains, **every}.items()}
+    keys = {
+        block: [_key(column) for column in columns.T] for block, columns in {**mains, **interactions}.items()
+    }
     for block_keys in keys.values():
         for key in block_keys:
             times[key] = times.get(key, 0) + 1
-    return {pair: columns for pair, columns in every.items() if all(times[key] == 1 for key in keys[pair])}
+    return {
+        pair: columns for pair, columns in interactions.items() if all(times[key] == 1 for key in keys[pair])
+    }
 
 
 def _key(column: _Array) -> bytes:
@@ -193,18 +199,18 @@ def _solve(
     means = {cell: math.fsum(values) / len(values) for cell, values in runs.items()}
     matrix = np.hstack([np.ones((len(runs), 1)), *blocks.values()])
     inverse = np.linalg.inv(matrix.T @ (matrix * sizes[:, None]))
-    wanted = np.array(list(means.values()))
-    coefficients = inverse @ (matrix.T @ (wanted * sizes))
+    observed = np.array(list(means.values()))
+    coefficients = inverse @ (matrix.T @ (observed * sizes))
     repeated = int(sizes.sum()) - len(runs)
     pure = repeated >= MIN_DF
     if pure:
         squares = math.fsum((value - means[cell]) ** 2 for cell in runs for value in runs[cell])
         df = repeated
     else:
-        left = [
+        residuals = [
             value - at for cell, at in zip(runs, matrix @ coefficients, strict=True) for value in runs[cell]
         ]
-        squares = math.fsum(one**2 for one in left)
+        squares = math.fsum(residual**2 for residual in residuals)
         df = int(sizes.sum()) - matrix.shape[1]
     return Model(
         blocks=_places(blocks),

@@ -48,8 +48,12 @@ def unresolved(values: Sequence[float], errors: Sequence[float | None]) -> Unres
     if not 2 <= n < FEWEST_RUNS or min(values) <= 0:
         return None
     ordered, mean = tuple(sorted(values)), math.fsum(values) / n
-    known = [error for error in errors if error is not None]
-    error = math.sqrt(math.fsum(one**2 for one in known) / n) if len(known) == n else None
+    standard_errors = [error for error in errors if error is not None]
+    error = (
+        math.sqrt(math.fsum(standard_error**2 for standard_error in standard_errors) / n)
+        if len(standard_errors) == n
+        else None
+    )
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     is_beyond_errors = error is not None and sd > FAR_ERRORS * error
     lowest_above = _upper_level(ordered, mean)

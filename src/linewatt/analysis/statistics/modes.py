@@ -56,7 +56,7 @@ def modes(values: Sequence[float]) -> Modes | None:
         return near.modes("means far apart")
     if not is_beyond_one_mode(runs):
         return None
-    wide = min((_split(runs, at) for at in _cuts(runs, A_SIDE_OVERLAPPING)), key=lambda one: one.sd)
+    wide = min((_split(runs, at) for at in _cuts(runs, A_SIDE_OVERLAPPING)), key=lambda split: split.sd)
     return wide.modes("Hartigan's dip") if wide.apart > PART_APART * wide.mean else None
 
 
@@ -78,7 +78,7 @@ class _Split:
     @property
     def sd(self) -> float:
         """Within the groups, pooled."""
-        squares = sum((one.n - 1) * (one.sd or 0.0) ** 2 for one in (self.low, self.high))
+        squares = sum((group.n - 1) * (group.sd or 0.0) ** 2 for group in (self.low, self.high))
         return math.sqrt(squares / (self.low.n + self.high.n - 2))
 
     def modes(self, by: str) -> Modes:
@@ -183,11 +183,13 @@ def _height(x: Sequence[float], hull: Sequence[int], i: int) -> float:
 
 def _sticks_out(x: Sequence[float], hull: Sequence[int], sign: int) -> float:
     """How many counts the steps are from a hull at most, above a minorant (1) or below a majorant (−1)."""
-    most = 0.0
+    max_counts = 0.0
     for first, last in pairwise(hull):
-        most = max(most, 1.0)
+        max_counts = max(max_counts, 1.0)
         if last - first > 1 and x[last] > x[first]:
             slope = (last - first) / (x[last] - x[first])
             between = range(first, last + 1)
-            most = max(most, *(1 + sign * (i - first - (x[i] - x[first]) * slope) for i in between))
-    return most
+            max_counts = max(
+                max_counts, *(1 + sign * (i - first - (x[i] - x[first]) * slope) for i in between)
+            )
+    return max_counts

@@ -46,8 +46,8 @@ def permutation_ps(pairs: Sequence[Sides], seed: int) -> list[float]:
 
     ps = [1.0] * len(pairs)
     alike: dict[tuple[int, int], list[int]] = {}
-    for at, (base, other) in enumerate(pairs):
-        alike.setdefault((len(base), len(other)), []).append(at)
+    for at, (base, other_values) in enumerate(pairs):
+        alike.setdefault((len(base), len(other_values)), []).append(at)
     for (base_runs, other_runs), places in alike.items():
         for start in range(0, len(places), _COLUMNS):
             part = places[start : start + _COLUMNS]
@@ -107,8 +107,8 @@ def _all_deals(base_runs: int, other_runs: int) -> Iterator[Floats]:
     import numpy as np
 
     runs = base_runs + other_runs
-    every = combinations(range(runs), other_runs)
-    while chosen := list(islice(every, _AT_ONCE)):
+    deals = combinations(range(runs), other_runs)
+    while chosen := list(islice(deals, _AT_ONCE)):
         dealt = np.zeros((len(chosen), runs))
         np.put_along_axis(dealt, np.array(chosen), 1.0, axis=1)
         yield dealt
@@ -119,12 +119,12 @@ def _random_deals(base_runs: int, other_runs: int, seed: int) -> Iterator[Floats
 
     draw: Any = np.random.default_rng(seed)
     runs = base_runs + other_runs
-    left = DRAWS
-    while left:
-        count = min(left, _AT_ONCE)
+    remaining_draws = DRAWS
+    while remaining_draws:
+        count = min(remaining_draws, _AT_ONCE)
         order = draw.random((count, runs)).argsort(axis=1)
         yield (order < other_runs).astype(float)
-        left -= count
+        remaining_draws -= count
 
 
 STRATA_DRAWS = 1_999
@@ -139,8 +139,8 @@ def strata_p(strata: Sequence[Sides], seed: int) -> float:
 
     draw: Any = np.random.default_rng(seed)
     gap, spread = np.zeros(STRATA_DRAWS + 1), np.zeros(STRATA_DRAWS + 1)
-    for base, other in strata:
-        runs = np.array([*base, *other], dtype=float)
+    for base, other_values in strata:
+        runs = np.array([*base, *other_values], dtype=float)
         runs -= runs.mean()
         order = draw.random((STRATA_DRAWS, len(runs))).argsort(axis=1)
         as_run = np.arange(len(runs)) >= len(base)

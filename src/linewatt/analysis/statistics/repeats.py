@@ -76,7 +76,7 @@ class Repeats:
         self._groups: dict[Case, list[Case]] = {}
         for case in self._runs:
             self._groups.setdefault(comparison(case), []).append(case)
-        for trial in sorted(trials, key=lambda one: one.number):
+        for trial in sorted(trials, key=lambda trial: trial.number):
             self.learn(trial)
 
     def learn(self, trial: Trial) -> tuple[Case, ...]:
@@ -118,13 +118,16 @@ class Outcome:
     @property
     def why(self) -> str:
         """Why no more trials were run, in words."""
-        wanted = f"± {100 * self.rule.until_ratio:g} %"
+        target_words = f"± {100 * self.rule.until_ratio:g} %"
         reach = self.half_width_ratio
-        known = "unknown" if reach is None else f"± {100 * reach:.2g} %"
+        reach_words = "unknown" if reach is None else f"± {100 * reach:.2g} %"
         ran = f"{self.runs} run{'' if self.runs == 1 else 's'}"
         if self.stopped and reach is not None and reach <= self.rule.until_ratio:
-            return f"{known} after {ran}, {wanted} was asked for"
+            return f"{reach_words} after {ran}, {target_words} was asked for"
         if self.stopped:  # it was narrow enough, and went on for a case that it is compared with
-            return f"{known} after {ran}: {wanted} was met before, and it ran on beside what it compares with"
+            return (
+                f"{reach_words} after {ran}: {target_words} was met before, and it ran on "
+                f"beside what it compares with"
+            )
         failed = f", {self.failed} failed" if self.failed else ""
-        return f"{known} after {ran}{failed}: {wanted} was not reached in {self.rule.most} trials"
+        return f"{reach_words} after {ran}{failed}: {target_words} was not reached in {self.rule.most} trials"

@@ -80,18 +80,18 @@ def shape(values: Sequence[float]) -> Shape | None:
         return None
     best: tuple[float, Shape] | None = None
     wave = _wave(series)
-    for found in (_step(series), _segment(series), _lows(series, of_wave=wave is not None), wave):
-        if found is not None and (best is None or found[0] * BETTER < best[0]):
-            best = found
+    for candidate in (_step(series), _segment(series), _lows(series, of_wave=wave is not None), wave):
+        if candidate is not None and (best is None or candidate[0] * BETTER < best[0]):
+            best = candidate
     return best[1] if best else slope(values)
 
 
-def effect_ratio(found: Shape, length: int) -> float | None:
+def effect_ratio(series_shape: Shape, length: int) -> float | None:
     """By what part the mean of ``length`` values differs from that of the longer part of a shape.
 
     Of a slope, from either end. ``None`` for an oscillation, which changes no mean, and of a level that is 0.
     """
-    match found:
+    match series_shape:
         case Step(at, first, last):
             parts = (at, first), (length - at, last)
         case Segment(start, end, inside, outside):
@@ -112,10 +112,10 @@ _Found = tuple[float, Shape] | None
 
 
 def _step(series: np.ndarray[Any, Any]) -> _Found:
-    found = step(series.tolist())
-    if found is None:
+    level_step = step(series.tolist())
+    if level_step is None:
         return None
-    return _squares(series[: found.at]) + _squares(series[found.at :]), found
+    return _squares(series[: level_step.at]) + _squares(series[level_step.at :]), level_step
 
 
 def _segment(series: np.ndarray[Any, Any]) -> _Found:
@@ -124,20 +124,23 @@ def _segment(series: np.ndarray[Any, Any]) -> _Found:
     inside, outside = series[start:end], _without(series, start, end)
     first, last = _furthest(series, edges=True)
     at = last if first == 0 else first
-    left, of_step = _squares(inside) + _squares(outside), _squares(series[:at]) + _squares(series[at:])
-    if of_step <= BETTER * left:
-        inside, outside, left = series[:at], series[at:], of_step
+    residual_squares, of_step = (
+        _squares(inside) + _squares(outside),
+        _squares(series[:at]) + _squares(series[at:]),
+    )
+    if of_step <= BETTER * residual_squares:
+        inside, outside, residual_squares = series[:at], series[at:], of_step
     change = float(inside.mean() - outside.mean())
     few = min(len(inside), len(outside))
     if few < SHORTEST or abs(change) < VISIBLE * max(abs(float(inside.mean())), abs(float(outside.mean()))):
         return None
     if abs(change) * few < MATTERS * float(series.sum()):
         return None
-    rest = _rest(series, 0, at) if left == of_step else _rest(series, start, end)
-    if chance(change, 1 / len(inside) + 1 / len(outside), rest, parameters=2) > SEGMENT_CHANCE:
+    residuals = _rest(series, 0, at) if residual_squares == of_step else _rest(series, start, end)
+    if chance(change, 1 / len(inside) + 1 / len(outside), residuals, parameters=2) > SEGMENT_CHANCE:
         return None
     means = float(inside.mean()), float(outside.mean())
-    return left, Step(at, *means) if left == of_step else Segment(start, end, *means)
+    return residual_squares, Step(at, *means) if residual_squares == of_step else Segment(start, end, *means)
 
 
 def _furthest(series: np.ndarray[Any, Any], *, edges: bool) -> tuple[int, int]:
@@ -163,9 +166,9 @@ def _furthest(series: np.ndarray[Any, Any], *, edges: bool) -> tuple[int, int]:
 
 def _rest(series: np.ndarray[Any, Any], start: int, end: int) -> np.ndarray[Any, Any]:
     """What the means of a stretch, and of all around it, leave over."""
-    rest: np.ndarray[Any, Any] = series - _without(series, start, end).mean()
-    rest[start:end] = series[start:end] - series[start:end].mean()
-    return rest
+    residuals: np.ndarray[Any, Any] = series - _without(series, start, end).mean()
+    residuals[start:end] = series[start:end] - series[start:end].mean()
+    return residuals
 
 
 def _without(series: np.ndarray[Any, Any], start: int, end: int) -> np.ndarray[Any, Any]:
@@ -189,19 +192,19 @@ def _lows(series: np.ndarray[Any, Any], *, of_wave: bool) -> _Found:
     counts = np.arange(1, n)
     count = int(counts[(sums**2 / (counts * (n - counts))).argmax()])
     low, others = ordered[:count], ordered[count:]
-    apart = float(others.mean() - low.mean())
+    depth = float(others.mean() - low.mean())
     spread = float(others.std(ddof=1)) if len(others) > 1 else math.inf
     gap = float(others[0] - low[-1])
     mean = float(series.mean())
-    if apart < max(DEPTH * float(others.mean()), LOW_SDS * spread) or gap < LOW_SDS / 2 * spread:
+    if depth < max(DEPTH * float(others.mean()), LOW_SDS * spread) or gap < LOW_SDS / 2 * spread:
         return None
-    if apart * min(count, n - count) < MATTERS * n * mean:
+    if depth * min(count, n - count) < MATTERS * n * mean:
         return None
     places = np.flatnonzero(series <= low[-1])
-    found = Lows(count, int(places[0]), int(places[-1]) + 1, float(low.mean()), float(others.mean()))
-    if of_wave and not found.together and min(count, n - count) >= MANY * n:
+    lows = Lows(count, int(places[0]), int(places[-1]) + 1, float(low.mean()), float(others.mean()))
+    if of_wave and not lows.together and min(count, n - count) >= MANY * n:
         return None
-    return _squares(low) + _squares(others), found
+    return _squares(low) + _squares(others), lows
 
 
 def _wave(series: np.ndarray[Any, Any]) -> _Found:
@@ -209,35 +212,35 @@ def _wave(series: np.ndarray[Any, Any]) -> _Found:
     import numpy as np
 
     n = len(series)
-    apart = series - series.mean()
-    spectrum = np.abs(np.fft.rfft(apart, 4 * n))
+    deviations = series - series.mean()
+    spectrum = np.abs(np.fft.rfft(deviations, 4 * n))
     spectrum[: 4 * LEAST_CYCLES] = 0.0
     rate = float(spectrum.argmax()) / (4 * n)
     angles = 2 * math.pi * rate * np.arange(n)
     columns = [np.cos(angles)] if rate == 0.5 else [np.cos(angles), np.sin(angles)]
     design = np.column_stack(columns)
-    weights, *_ = np.linalg.lstsq(design, apart, rcond=None)
+    weights, *_ = np.linalg.lstsq(design, deviations, rcond=None)
     amplitude = float(np.hypot.reduce(weights))
     mean = float(series.mean())
     if amplitude < VISIBLE * mean:
         return None
-    rest = apart - design @ weights
-    if _wave_chance(amplitude, rate, rest) > WAVE_CHANCE:
+    residuals = deviations - design @ weights
+    if _wave_chance(amplitude, rate, residuals) > WAVE_CHANCE:
         return None
-    return float(rest @ rest), Wave(1 / rate, amplitude, mean)
+    return float(residuals @ residuals), Wave(1 / rate, amplitude, mean)
 
 
-def _wave_chance(amplitude: float, rate: float, rest: np.ndarray[Any, Any]) -> float:
-    """How likely AR(1) noise as in ``rest`` has such an amplitude at the best of its n/2 periods.
+def _wave_chance(amplitude: float, rate: float, residuals: np.ndarray[Any, Any]) -> float:
+    """How likely AR(1) noise as in ``residuals`` has such an amplitude at the best of its n/2 periods.
 
     The power of a period in noise of spectral density s (1 for white noise of variance 1) is exponential with
     mean 4 s ÷ n × variance (P. Bloomfield, Fourier Analysis of Time Series, 2000, ch. 9).
     """
-    n = len(rest)
-    variance = float(rest @ rest) / max(1, n - 3)
+    n = len(residuals)
+    variance = float(residuals @ residuals) / max(1, n - 3)
     if variance <= 0:
         return 0.0
-    more = inflation(rest, parameters=3)
+    more = inflation(residuals, parameters=3)
     r = (more - 1) / (more + 1)
     density = (1 - r * r) / (1 + r * r - 2 * r * math.cos(2 * math.pi * rate))
     ratio = amplitude**2 * n / (4 * variance * density)
@@ -248,5 +251,5 @@ def _wave_chance(amplitude: float, rate: float, rest: np.ndarray[Any, Any]) -> f
 
 def _squares(part: np.ndarray[Any, Any]) -> float:
     """What the mean of a part leaves over."""
-    rest = part - part.mean()
-    return float(rest @ rest)
+    deviations = part - part.mean()
+    return float(deviations @ deviations)

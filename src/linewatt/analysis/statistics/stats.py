@@ -115,12 +115,12 @@ def student_within(mean: float, sd: float, n: int, quantity: Quantity) -> Interv
     where runs are normal, and more where they are skewed. Of two runs, and of a mean at a bound, it is cut.
     """
     plain = student(mean, sd, n)
-    least = -math.inf if quantity == "signed" else 0.0
-    most = 1.0 if quantity == "ratio" else math.inf
-    if least <= plain.low and plain.high <= most:
+    lower_bound = -math.inf if quantity == "signed" else 0.0
+    upper_bound = 1.0 if quantity == "ratio" else math.inf
+    if lower_bound <= plain.low and plain.high <= upper_bound:
         return plain
-    if n < FEWEST_TO_TRANSFORM or not least < mean < most:
-        return Interval(max(least, plain.low), min(most, plain.high), "student-t-cut")
+    if n < FEWEST_TO_TRANSFORM or not lower_bound < mean < upper_bound:
+        return Interval(max(lower_bound, plain.low), min(upper_bound, plain.high), "student-t-cut")
     odds = mean if quantity == "positive" else mean / (1 - mean)
     slope = 1 / mean if quantity == "positive" else 1 / (mean * (1 - mean))
     factor = math.exp(min(_MOST_LOG, (plain.high - mean) * slope))
@@ -160,12 +160,12 @@ def _bca(values: Sequence[float]) -> Interval | None:
     mean = float(runs.mean())
     means = np.sort(_resampled(n) @ runs)
     below = (np.searchsorted(means, mean, "left") + np.searchsorted(means, mean, "right")) / (2 * RESAMPLES)
-    apart = runs - mean
-    squares = float(apart @ apart)
+    deviations = runs - mean
+    squares = float(deviations @ deviations)
     if squares <= 0 or not 0 < below < 1:
         return None
     bias = normal.inv_cdf(below)
-    acceleration = float((apart**3).sum()) / (6 * squares**1.5)
+    acceleration = float((deviations**3).sum()) / (6 * squares**1.5)
     reach = math.sqrt(n / (n - 1)) * t_quantile(n - 1)
     moved = [bias + sign * reach for sign in (-1, 1)]
     parts = [normal.cdf(bias + z / (1 - acceleration * z)) for z in moved]

@@ -95,12 +95,12 @@ def slope(values: Sequence[float]) -> Slope | None:
         return None
     time = np.arange(n) - (n - 1) / 2
     rise = float(time @ series / (time @ time))
-    rest = series - series.mean() - rise * time
+    residuals = series - series.mean() - rise * time
     change = rise * (n - 1)
     mean = float(series.mean())
     if (
         abs(change) < VISIBLE * mean
-        or chance(rise, 1 / float(time @ time), rest, parameters=2) > SLOPE_CHANCE
+        or chance(rise, 1 / float(time @ time), residuals, parameters=2) > SLOPE_CHANCE
     ):
         return None
     return Slope(mean - change / 2, mean + change / 2)
@@ -158,17 +158,19 @@ def drift_within(groups: Iterable[tuple[Sequence[float], Sequence[float]]], span
     if _student_p(rise, variance, degrees) > DRIFT_CHANCE:
         return None
     reach = t_quantile(degrees) * math.sqrt(variance)
-    ends = (math.expm1(min(_MOST_LOG, one * span_s)) for one in (rise, rise - reach, rise + reach))
+    ends = (
+        math.expm1(min(_MOST_LOG, log_slope * span_s)) for log_slope in (rise, rise - reach, rise + reach)
+    )
     return Change(*ends)
 
 
-def unlike(first: float, rest: Sequence[float]) -> bool:
+def unlike(first: float, later_values: Sequence[float]) -> bool:
     """Whether one run is none of those that the rest are of, by their prediction interval (Student's t)."""
-    n = len(rest)
-    if n + 1 < FEWEST_TO_DIFFER or min(*rest, first) <= 0:
+    n = len(later_values)
+    if n + 1 < FEWEST_TO_DIFFER or min(*later_values, first) <= 0:
         return False
-    mean = math.fsum(rest) / n
-    variance = math.fsum((value - mean) ** 2 for value in rest) / (n - 1) * (1 + 1 / n)
+    mean = math.fsum(later_values) / n
+    variance = math.fsum((value - mean) ** 2 for value in later_values) / (n - 1) * (1 + 1 / n)
     if abs(first - mean) < VISIBLE_DRIFT * mean:
         return False
     return _student_p(first - mean, variance, n - 1) < FIRST_CHANCE
@@ -181,9 +183,9 @@ def standard_error(values: Sequence[float]) -> float | None:
     n = len(values)
     if n < FEWEST_FOR_ERROR:
         return None
-    rest = np.asarray(values, float) - fmean(values)
-    variance = float(rest @ rest) / (n - 1)
-    return math.sqrt(variance / n * inflation(rest, parameters=1))
+    deviations = np.asarray(values, float) - fmean(values)
+    variance = float(deviations @ deviations) / (n - 1)
+    return math.sqrt(variance / n * inflation(deviations, parameters=1))
 
 
 def warm_up() -> None:
@@ -212,15 +214,15 @@ def _chance(series: np.ndarray[Any, Any], at: int) -> float:
     return chance(change, 1 / len(before) + 1 / len(after), longer - longer.mean(), parameters=1)
 
 
-def chance(change: float, share: float, rest: np.ndarray[Any, Any], parameters: int) -> float:
-    """Two-sided p of a change whose variance is ``share`` of that of the noise in ``rest``.
+def chance(change: float, share: float, residuals: np.ndarray[Any, Any], parameters: int) -> float:
+    """Two-sided p of a change whose variance is ``share`` of that of the noise in ``residuals``.
 
     ``parameters`` were fitted to have the noise left. Autocorrelated values count as the fewer independent
     ones that would say as much.
     """
-    more = inflation(rest, parameters)
-    variance = float(rest @ rest) / (len(rest) - parameters) * more * share
-    return _student_p(change, variance, max(1.0, len(rest) / more - parameters))
+    more = inflation(residuals, parameters)
+    variance = float(residuals @ residuals) / (len(residuals) - parameters) * more * share
+    return _student_p(change, variance, max(1.0, len(residuals) / more - parameters))
 
 
 def _student_p(change: float, variance: float, df: float) -> float:
@@ -229,17 +231,17 @@ def _student_p(change: float, variance: float, df: float) -> float:
     return two_sided_p(change / math.sqrt(variance), df)
 
 
-def inflation(rest: np.ndarray[Any, Any], parameters: int) -> float:
+def inflation(residuals: np.ndarray[Any, Any], parameters: int) -> float:
     """How much larger the variance of a mean is for AR(1) noise than for independent noise.
 
     The lag-1 autocorrelation r of few residuals is too small by about (1 + 3 r) / n around a mean (M. G.
     Kendall, Biometrika 41 (1954) 403–404) and (2 + 4 r) / n around a line; it is made larger by that, and
     never taken for negative.
     """
-    squares = float(rest @ rest)
+    squares = float(residuals @ residuals)
     if squares <= 0:
         return 1.0
-    n = len(rest)
-    r = float(rest[1:] @ rest[:-1]) / squares
+    n = len(residuals)
+    r = float(residuals[1:] @ residuals[:-1]) / squares
     r = min(max(0.0, r + (parameters + (parameters + 2) * r) / n), MOST_CORRELATED)
     return (1 + r) / (1 - r)

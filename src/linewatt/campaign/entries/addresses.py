@@ -35,13 +35,15 @@ def is_ip(text: str) -> bool:
 
 
 def _ip(text: str, family: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    wanted = f"must be an {family} address such as {'192.0.2.10' if family == 'IPv4' else '2001:db8::10'}"
+    requirement = (
+        f"must be an {family} address such as {'192.0.2.10' if family == 'IPv4' else '2001:db8::10'}"
+    )
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        raise ValueError(wanted) from None
+        raise ValueError(requirement) from None
     if (family and f"IPv{address.version}" != family) or "%" in text:
-        raise ValueError(wanted)
+        raise ValueError(requirement)
     if address.is_multicast or address.is_unspecified:
         raise ValueError("must be the address of one host, not a multicast or empty address")
     return address

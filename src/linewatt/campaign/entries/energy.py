@@ -132,8 +132,8 @@ def check_energy(entry: Any) -> Iterator[tuple[KeyPath, str]]:
     """What a sweep contradicts, and what it could tell nothing of: the first alone; ``entry`` is the whole
     file as it is written."""
     if entry.energy is not None:
-        found = itertools.chain(_contradictions(entry), _impossible(entry), _untold(entry))
-        yield from itertools.islice(found, 1)
+        contradictions = itertools.chain(_contradictions(entry), _impossible(entry), _untold(entry))
+        yield from itertools.islice(contradictions, 1)
 
 
 _NOT_BESIDE: Mapping[str, str] = {
@@ -161,7 +161,7 @@ def _contradictions(entry: Any) -> Iterator[tuple[KeyPath, str]]:
         yield ("trials",), "must be a number with energy: how sure a throughput is says nothing of watts"
     if entry.idle.seconds == 0:
         yield ("idle", "seconds"), "must be more than 0 with energy, which is told from idle on"
-    if len(entry.families) > 1 and any(isinstance(one, PacketRate) for one in entry.energy.rates):
+    if len(entry.families) > 1 and any(isinstance(rate, PacketRate) for rate in entry.energy.rates):
         text = "must be one with rates in packets/s: a frame of IPv6 has less payload; make two campaigns"
         yield ("families",), text
     for index, pair in enumerate(entry.pairs if isinstance(entry.pairs, tuple) else ()):

@@ -308,12 +308,12 @@ OneOrMany = BeforeValidator(_one_to_tuple)
 Unique = AfterValidator(_unique)
 
 
-def _counts(most: int) -> Any:
-    """One number, or a list of different ones, from 1 to ``most``."""
-    number = {"type": "integer", "minimum": 1, "maximum": most}
+def _counts(maximum: int) -> Any:
+    """One number, or a list of different ones, from 1 to ``maximum``."""
+    number = {"type": "integer", "minimum": 1, "maximum": maximum}
     numbers = {"type": "array", "items": number, "minItems": 1, "uniqueItems": True}
     return Annotated[
-        tuple[Annotated[int, Field(ge=1, le=most)], ...],
+        tuple[Annotated[int, Field(ge=1, le=maximum)], ...],
         Field(min_length=1),
         OneOrMany,
         Unique,
@@ -340,9 +340,9 @@ class _OneOrSeveral:
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        one = handler(core_schema)["items"]
-        several = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_DATA_PORTS}
-        return {"anyOf": [one, several | {"uniqueItems": True}]}
+        item_schema = handler(core_schema)["items"]
+        several = {"type": "array", "items": item_schema, "minItems": 1, "maxItems": MAX_DATA_PORTS}
+        return {"anyOf": [item_schema, several | {"uniqueItems": True}]}
 
 
 def _of_ports(kind: Any) -> Any:

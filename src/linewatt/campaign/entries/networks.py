@@ -46,7 +46,7 @@ class NetworkEntry(Part):
 
     @model_validator(mode="after")
     def _one_source(self) -> NetworkEntry:
-        if sum(one is not None for one in (self.file, self.files, self.hosts)) != 1:
+        if sum(source is not None for source in (self.file, self.files, self.hosts)) != 1:
             raise ValueError("needs one of file, files and hosts: where what each host shows is written")
         if self.name == BARE:
             raise ValueError("bare is the network without any change; give this one another name")

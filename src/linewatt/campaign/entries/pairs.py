@@ -21,11 +21,11 @@ def parse_pair(text: str) -> tuple[str, str] | Group:
     """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"``,
     ``"a <-> b"`` and ``"a -> b -> c -> a"``. Raises ValueError."""
     if re.fullmatch(_RING, text.strip(), re.ASCII):
-        return _ring([one.strip() for one in text.split("->")])
+        return _ring([host.strip() for host in text.split("->")])
     match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
     if match is None:
         raise ValueError('must be a pair of hosts, sender first: "gen -> dut"')
-    senders, receivers = ([one.strip() for one in match[side].split("+")] for side in (1, 3))
+    senders, receivers = ([host.strip() for host in match[side].split("+")] for side in (1, 3))
     named = [*senders, *receivers]
     for host in named:
         if named.count(host) > 1:

@@ -440,14 +440,14 @@ CAMPAIGN_FILE: type[CampaignFile] = create_model(
 
 def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
     """The sensors that are on, each with its settings."""
-    every: dict[str, Any] = dict(entry.sensors)
-    return {name: sensor for name, sensor in every.items() if sensor is not False}
+    sensors: dict[str, Any] = dict(entry.sensors)
+    return {name: sensor for name, sensor in sensors.items() if sensor is not False}
 
 
 def settings_of(entry: CampaignFile) -> dict[str, str]:
     """The settings beside kernel parameters that are to be made, as they are written."""
-    every: dict[str, Any] = dict(entry.settings)
-    return {name: level for name, level in every.items() if name != "sysctl" and level is not None}
+    settings: dict[str, Any] = dict(entry.settings)
+    return {name: level for name, level in settings.items() if name != "sysctl" and level is not None}
 
 
 def levels_of(entry: CampaignFile) -> dict[str, tuple[str, ...]]:

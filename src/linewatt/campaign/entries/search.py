@@ -102,9 +102,12 @@ def instance_search_of(
     """How instances are searched; ``cpus``: how many each host that names its CPUs has for load processes."""
     if all(test.instances != AUTO for test in tests):
         return None
-    most, bound = entry.max_instances, "search.max_instances"
-    if most is None:
-        most, bound = USUAL_INSTANCES, f"{USUAL_INSTANCES} unless search.max_instances names another number"
+    max_instances, bound = entry.max_instances, "search.max_instances"
+    if max_instances is None:
+        max_instances, bound = (
+            USUAL_INSTANCES,
+            f"{USUAL_INSTANCES} unless search.max_instances names another number",
+        )
         half = (
             max(1, ports // 2),
             f"half of the {ports} ports unless search.max_instances names another number",
@@ -113,10 +116,10 @@ def instance_search_of(
             half,
             *((count, f"the {count} CPU{'s' * (count > 1)} that a host names") for count in cpus),
         ):
-            if count < most:
-                most, bound = count, what
-    counts = min(most, (most - 1).bit_length() + 1 + REFINED)
-    return InstanceSearch(most, bound, entry.max_instances is not None, runs, counts)
+            if count < max_instances:
+                max_instances, bound = count, what
+    counts = min(max_instances, (max_instances - 1).bit_length() + 1 + REFINED)
+    return InstanceSearch(max_instances, bound, entry.max_instances is not None, runs, counts)
 
 
 def agreeing(runs: int) -> int:
@@ -128,21 +131,24 @@ def check_search(entry: Any, tests: Sequence[TestSpec]) -> Iterator[tuple[KeyPat
     """What contradicts a search; ``entry`` is the whole file."""
     search = entry.search
     if search.trials < agreeing(search.runs):
-        least = agreeing(search.runs)
-        text = f"can decide on no rate: of {search.runs} runs {least} have to agree; make it {least} or more"
+        needed_trials = agreeing(search.runs)
+        text = (
+            f"can decide on no rate: of {search.runs} runs {needed_trials} have to agree; make "
+            f"it {needed_trials} or more"
+        )
         yield ("search", "trials"), text
     rates = [index for index, test in enumerate(tests) if test.rate_bps == AUTO]
     instances = [index for index, test in enumerate(tests) if test.instances == AUTO]
     yield from _without_effect(entry, bool(rates), bool(instances))
     for index in rates:
         name = tests[index].test
-        own = _path(entry, index, "rate")
+        rate_path = _path(entry, index, "rate")
         if is_tcp(name) or is_request_response(name):
             text = "auto searches the rate at which datagrams begin to be lost, and"
-            yield own, f"{text} {name} has none; name it at UDP tests"
+            yield rate_path, f"{text} {name} has none; name it at UDP tests"
             return
         if entry.replaces_trials:
-            yield own, "auto is of cases and trials, and a soak is one long load; name a rate"
+            yield rate_path, "auto is of cases and trials, and a soak is one long load; name a rate"
             return
     if instances:
         yield from _check_instances(entry, tests, instances)
@@ -170,11 +176,11 @@ def _check_instances(
 ) -> Iterator[tuple[KeyPath, str]]:
     """What a search of instances cannot go with, the first of it alone."""
     index = instances[0]
-    test, own = tests[index], _path(entry, index, "instances")
+    test, instances_path = tests[index], _path(entry, index, "instances")
     request_response = next((i for i in instances if is_request_response(tests[i].test)), None)
     paced = next((i for i in instances if tests[i].rate_bps is not None), None)
     if entry.replaces_trials:
-        yield own, "auto is of cases and trials, and a soak is one long load; name a number"
+        yield instances_path, "auto is of cases and trials, and a soak is one long load; name a number"
     elif request_response is not None:
         name = tests[request_response].test
         text = (
@@ -189,10 +195,10 @@ def _check_instances(
         yield ("load_levels",), f"are of a known number of instances, and those of {test.test} are auto"
     elif entry.factors:
         text = "each setting would have instances of its own, and none could be compared; name numbers"
-        yield own, f"auto cannot go with factors: {text}"
+        yield instances_path, f"auto cannot go with factors: {text}"
     elif entry.concurrent_pairs:
         text = "pairs that run at once would have different numbers, and disturb each other; name numbers"
-        yield own, f"auto cannot go with concurrent_pairs: {text}"
+        yield instances_path, f"auto cannot go with concurrent_pairs: {text}"
     elif entry.placement == "neighbour" and entry.search.max_instances is None:
         text = "is missing: placement: neighbour has CPUs for so many instances only, and must know how many"
         yield ("search", "max_instances"), text

@@ -30,13 +30,15 @@ class Skipped:
 
 def impossible(test: TestName, family: Family, load: str) -> str | None:
     """Why there is no such test in a family with a load; ``None``: there is."""
-    payload, least = datagram_bytes(test, family), LOADS[load].least_datagram_bytes
+    payload, min_bytes = datagram_bytes(test, family), LOADS[load].least_datagram_bytes
     if too_small(test, family):
         size = frame_bytes(test)
         return f"an IPv6 UDP frame cannot be {size} bytes: its headers alone are 14 + 40 + 8 = 62"
-    if payload is not None and payload < least:
-        smallest = least_frame_bytes(family, least)
-        return f"{load} sends {least} bytes or more in a datagram; over {family} take udp-{smallest} or more"
+    if payload is not None and payload < min_bytes:
+        smallest = least_frame_bytes(family, min_bytes)
+        return (
+            f"{load} sends {min_bytes} bytes or more in a datagram; over {family} take udp-{smallest} or more"
+        )
     return None
 
 
@@ -48,11 +50,11 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
     throughout = tuple(item for item in campaign.settings.items() if factors.of_hosts(item[0]))
     for setting in settings(campaign.factors, campaign.design):
         for plain in _combinations(campaign):
-            found = _with_setting(plain, setting, throughout, ways)
-            if isinstance(found, Case):
-                cases.append(found)
+            outcome = _with_setting(plain, setting, throughout, ways)
+            if isinstance(outcome, Case):
+                cases.append(outcome)
             else:
-                skipped[found] += 1
+                skipped[outcome] += 1
     levels = [replace(case, load_level=level) for case in cases for level in campaign.load_levels]
     return [*cases, *levels], [Skipped(what, count, reason) for (what, reason), count in skipped.items()]
 
@@ -113,7 +115,7 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
 def _weights(campaign: Campaign, *ends: str) -> tuple[int, ...]:
     """Those that either end of a pair names: where both do, they agree."""
     named = (campaign.hosts[name].data_weights for name in ends if name in campaign.hosts)
-    return next((lowest_terms(one) for one in named if one), ())
+    return next((lowest_terms(weights) for weights in named if weights), ())
 
 
 def _numbers(campaign: Campaign, spec: TestSpec) -> tuple[int, ...]:

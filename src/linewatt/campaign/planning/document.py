@@ -48,7 +48,7 @@ def document(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, 
             name: {"more_ports": [], "data_weights": [], **host.as_document()}
             for name, host in campaign.hosts.items()
         },
-        "programs": [asdict(one) for one in programs(campaign)],
+        "programs": [asdict(program) for program in programs(campaign)],
         **plan_document,
     }
 
@@ -101,6 +101,6 @@ def plan_keys() -> Keys:
 
 
 def _case_schema() -> Schema:
-    own = dict(keys_of(of_class(Case, sometimes=OF_FEW | {"search", "users", "factors"})))
-    own |= {"factors?": table(TEXT, "Factor → its level."), "users?": table(TEXT)}
-    return record({"key": TEXT, **own, "client": TEXT, "server": TEXT})
+    case_keys = dict(keys_of(of_class(Case, sometimes=OF_FEW | {"search", "users", "factors"})))
+    case_keys |= {"factors?": table(TEXT, "Factor → its level."), "users?": table(TEXT)}
+    return record({"key": TEXT, **case_keys, "client": TEXT, "server": TEXT})

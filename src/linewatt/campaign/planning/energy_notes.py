@@ -24,22 +24,24 @@ def energy_notes(campaign: Campaign, cases: Iterable[Case]) -> Iterator[str]:
     """Of UDP frames of several sizes at several rates: what a packet must cost for a meter to show it."""
     sweeps = _sweeps(cases)
     for host, sources in campaign.power.items():
-        own = {like: states for (name, like), states in sweeps.items() if name == host}
-        found = [resolution(states, campaign.fewest_trials(like)) for like, states in own.items()]
-        if why := next((one for one in found if isinstance(one, Missing)), None):
+        host_sweeps = {base_case: states for (name, base_case), states in sweeps.items() if name == host}
+        answers = [
+            resolution(states, campaign.fewest_trials(base_case)) for base_case, states in host_sweeps.items()
+        ]
+        if why := next((answer for answer in answers if isinstance(answer, Missing)), None):
             yield f"energy of {host}: 'linewatt fit energy' tells nothing: {why}"
             continue
-        told = [one for one in found if isinstance(one, Resolution)]
-        if not told:
+        resolutions = [answer for answer in answers if isinstance(answer, Resolution)]
+        if not resolutions:
             continue
-        if _is_sorted(campaign, own):
+        if _is_sorted(campaign, host_sweeps):
             yield (
                 f"energy of {host}: order is {campaign.order}, so that trials run in the order of their "
                 "traffic; a drift of host or meter would look like traffic, and 'linewatt fit energy' "
                 "widens its intervals by that; use order: random"
             )
-        worst = max(told, key=lambda one: one.packet_j)
-        rates = [packets for states in own.values() for _, packets in states]
+        worst = max(resolutions, key=lambda candidate: candidate.packet_j)
+        rates = [packets for states in host_sweeps.values() for _, packets in states]
         for name, source in sources.items():
             yield f"energy of {host}: {name} {_told(campaign, worst, source.cfg, rates)}"
 
@@ -53,48 +55,49 @@ def _is_sorted(campaign: Campaign, sweeps: Iterable[Case]) -> bool:
 
 def _sweeps(cases: Iterable[Case]) -> dict[tuple[str, Case], States]:
     """What each host sends or receives, by what else the cases have in common: a fit each."""
-    found: dict[tuple[str, Case], dict[str, States]] = {}
+    sweeps: dict[tuple[str, Case], dict[str, States]] = {}
     for case in cases:
         payload, frame = datagram_bytes(case.test, case.family), frame_bytes(case.test)
         if payload is None or frame is None or case.rate_bps is None or case.is_both_ways or case.is_ring:
             continue
-        like = replace(case, test="udp-60", rate_bps=None)
+        base_case = replace(case, test="udp-60", rate_bps=None)
         for host in case.hosts:
             packets = case.instances * case.taking_part(host) * case.rate_bps / 8 / payload
-            sizes = found.setdefault((host, like), {})
+            sizes = sweeps.setdefault((host, base_case), {})
             sizes.setdefault(case.test, []).append((8 * frame * packets, packets))
     return {
-        key: [one for states in sizes.values() for one in states]
-        for key, sizes in found.items()
+        key: [state for states in sizes.values() for state in states]
+        for key, sizes in sweeps.items()
         if len(sizes) > 1 and all(len(set(states)) > 1 for states in sizes.values())
     }
 
 
-def _told(campaign: Campaign, least: Resolution, cfg: PowerConfig, rates: Iterable[float]) -> str:
+def _told(campaign: Campaign, worst: Resolution, cfg: PowerConfig, rates: Iterable[float]) -> str:
     """From which energies on a meter shows them, and what with an energy that somebody expects."""
-    step_w, every = step_of(cfg), sorted(rates)
-    step, each = "tells its step when it is asked", ", all for each W of it"
+    step_w, sorted_rates = step_of(cfg), sorted(rates)
+    step, step_note = "tells its step when it is asked", ", all for each W of it"
     if step_w:
-        step, each = f"in steps of {step_w:g} W", ""
+        step, step_note = f"in steps of {step_w:g} W", ""
     scale = step_w or 1.0
-    said = (
-        f"{step}: at {kpps_from_pps(every[0]):.3g} to {kpps_from_pps(every[-1]):.3g} kpps 'linewatt fit "
-        f"energy' tells what a packet costs from no less than {_joules(scale * least.packet_j)} on, and a "
-        f"bit from {_joules(scale * least.bit_j)} on, if trials of one rate scatter by "
-        f"{_watts(scale * least.scatter_w)} (SD) at most{each}"
+    sentence = (
+        f"{step}: at {kpps_from_pps(sorted_rates[0]):.3g} to {kpps_from_pps(sorted_rates[-1]):.3g} "
+        f"kpps 'linewatt fit "
+        f"energy' tells what a packet costs from no less than {_joules(scale * worst.packet_j)} on, and a "
+        f"bit from {_joules(scale * worst.bit_j)} on, if trials of one rate scatter by "
+        f"{_watts(scale * worst.scatter_w)} (SD) at most{step_note}"
     )
-    return said + _expected(campaign, least, step_w) + _slow(campaign, cfg)
+    return sentence + _expected(campaign, worst, step_w) + _slow(campaign, cfg)
 
 
-def _expected(campaign: Campaign, least: Resolution, step_w: float | None) -> str:
+def _expected(campaign: Campaign, worst: Resolution, step_w: float | None) -> str:
     expected_j = None if campaign.energy is None else campaign.energy.packet_j
     if expected_j is None:
         return ""
-    needed = f"a step of {_watts(expected_j / least.packet_j)} or finer"
+    needed = f"a step of {_watts(expected_j / worst.packet_j)} or finer"
     packet = f"; {_joules(expected_j)} a packet, which is expected,"
     if not step_w:
         return f"{packet} takes {needed}"
-    if expected_j >= least.packet_j * step_w:
+    if expected_j >= worst.packet_j * step_w:
         return f"{packet} can be told"
     return f"{packet} cannot: it takes {needed}, or packet rates further apart"
 
@@ -109,7 +112,7 @@ def _slow(campaign: Campaign, cfg: PowerConfig) -> str:
 
 def _joules(energy_j: float) -> str:
     """With the prefix that reads well."""
-    scale, unit = next((one for one in _PREFIXES if energy_j * one[0] < 1000), _PREFIXES[-1])
+    scale, unit = next((prefix for prefix in _PREFIXES if energy_j * prefix[0] < 1000), _PREFIXES[-1])
     return f"{format_significant(scale * energy_j)} {unit}"
 
 
@@ -119,6 +122,8 @@ def _watts(power_w: float) -> str:
 
 def step_of(cfg: PowerConfig) -> float | None:
     """The step of a source's one channel of watts, where its settings name it."""
-    named = (one for value in vars(cfg).values() if isinstance(value, Mapping) for one in value.values())
-    watts = [one for one in named if getattr(one, "unit", None) == "W"]
+    named = (
+        channel for value in vars(cfg).values() if isinstance(value, Mapping) for channel in value.values()
+    )
+    watts = [channel for channel in named if getattr(channel, "unit", None) == "W"]
     return getattr(watts[0], "step", None) if len(watts) == 1 else None

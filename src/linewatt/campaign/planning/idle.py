@@ -59,8 +59,8 @@ class Between:
     """When idle windows between trials are due: hosts had ``every`` so many rounds with a setting since the
     last window with it, or their first in this run; None: never."""
 
-    def __init__(self, every: int | None) -> None:
-        self.every = every
+    def __init__(self, interval_rounds: int | None) -> None:
+        self.every = interval_rounds
         self._rounds: dict[tuple[str, Hashable], int] = {}
 
     def due(self, hosts: Iterable[str], setting: Hashable) -> set[str]:
@@ -92,23 +92,23 @@ def idle_time(campaign: Campaign, settings: int, rounds: Iterable[Loaded] = ()) 
     the ``rounds``, which are in the order of time."""
     if campaign.idle_s <= 0:
         return NO_IDLE
-    every = rounds_between(campaign)
-    between = None if every is None else _count_between(every, rounds)
+    interval_rounds = rounds_between(campaign)
+    between = None if interval_rounds is None else _count_between(interval_rounds, rounds)
     windows = settings * (2 if campaign.measures_power else 1) + (between or 0)
-    given = settling(campaign.idle_s, powered=campaign.measures_power)
+    settle_limits = settling(campaign.idle_s, powered=campaign.measures_power)
     return IdleTime(
         windows,
         campaign.idle_s,
-        windows * (campaign.idle_s + (given.look_s if campaign.measures_power else 0.0)),
-        windows * (campaign.idle_s + given.limit_s),
+        windows * (campaign.idle_s + (settle_limits.look_s if campaign.measures_power else 0.0)),
+        windows * (campaign.idle_s + settle_limits.limit_s),
         between,
-        every,
+        interval_rounds,
     )
 
 
-def _count_between(every: int, rounds: Iterable[Loaded]) -> int:
+def _count_between(interval_rounds: int, rounds: Iterable[Loaded]) -> int:
     """Windows between rounds; the first of a setting is the one before its trials."""
-    between, number = Between(every), 0
+    between, number = Between(interval_rounds), 0
     seen: set[tuple[str, Hashable]] = set()
     for hosts, setting in rounds:
         due = between.due(hosts, setting)

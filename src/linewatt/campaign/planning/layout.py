@@ -60,15 +60,15 @@ class Layout:
     ) -> tuple[Change, ...]:
         spec = self._campaign.hosts[host]
         spec = replace(spec, irq_cpus=irq_cpus or spec.irq_cpus)
-        own = (
-            one
+        factor_changes = (
+            change
             for port in self._at_ports(spec)
-            for one in factors.changes(
+            for change in factors.changes(
                 factors.at_host(setting, host, self._server), port, self._campaign.labels
             )
         )
-        every = (*placed, *self._static[host], *own)
-        return tuple({(one.knob, one.target): one for one in every}.values())
+        all_changes = (*placed, *self._static[host], *factor_changes)
+        return tuple({(change.knob, change.target): change for change in all_changes}.values())
 
     def _at_ports(self, spec: HostSpec) -> Iterator[HostSpec]:
         """The host at each of its data ports, with the interrupt CPUs that are local to it."""
@@ -89,8 +89,8 @@ class Layout:
     def irq_cpus(self, case: Case, host: str) -> tuple[int, ...]:
         """The CPUs of the receive work; none where a factor steers it otherwise."""
         place = self.place(case, host)
-        made = {(one.knob, one.target, one.value) for one in self.changes(case, host)}
-        steered = all((one.knob, one.target, one.value) in made for one in place.changes)
+        shown_changes = {(change.knob, change.target, change.value) for change in self.changes(case, host)}
+        steered = all((change.knob, change.target, change.value) in shown_changes for change in place.changes)
         return place.irq_cpus if steered else ()
 
     def said(self, cases: Iterable[Case]) -> tuple[str, ...]:

@@ -29,14 +29,17 @@ _RATES_OF_A_SEARCH = 5
 """that one tries at least, as a rule"""
 
 
-def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collection[str]) -> Iterator[str]:
-    """One line each; ``known`` are the hosts that a policy had a topology of."""
+def notes(
+    campaign: Campaign, cases: list[Case], alternate: bool, topology_hosts: Collection[str]
+) -> Iterator[str]:
+    """One line each; ``topology_hosts`` are the hosts that a policy had a topology of."""
     load = campaign.feature_load
     if not alternate and load is None:
-        most = max(case.processes for case in cases)
+        max_processes = max(case.processes for case in cases)
         yield (
-            f"ports: {campaign.ports} ports serve {most} instances, so every trial uses the same ones and "
-            f"servers cannot start ahead; {2 * most} ports would do"
+            f"ports: {campaign.ports} ports serve {max_processes} instances, so every trial uses "
+            f"the same ones and "
+            f"servers cannot start ahead; {2 * max_processes} ports would do"
         )
     if campaign.seed is not None and campaign.order != "random":
         yield f"seed: has no effect, because the order is {campaign.order}"
@@ -57,7 +60,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
     for name in campaign.unused_hosts:
         yield f"{name}: takes part in no pair and is left alone"
     for host in campaign.hosts.values():
-        yield from _host_notes(campaign, host, cases, known)
+        yield from _host_notes(campaign, host, cases, topology_hosts)
     yield from _shared_cpu_notes(campaign)
     if load is not None:
         yield from planning_of(load).notes(campaign)
@@ -81,17 +84,17 @@ def _search_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
     if search.max_rate_bps is not None:
         begins = f"at {format_rate(search.max_rate_bps)} an instance"
     times = "once" if search.runs == 1 else f"at most {search.runs} times"
-    most = f"{search.trials} trials ({format_seconds(search.trials * campaign.load_s)} of load)"
+    limit_words = f"{search.trials} trials ({format_seconds(search.trials * campaign.load_s)} of load)"
     yield (
         f"search: the highest rates with at most {losses} lost, to within {100 * search.width_ratio:g} %; it "
         f"begins {begins}, tries a rate {times} for {campaign.window_s:g} s, whatever trials says, and ends "
-        f"after {most} at the latest"
+        f"after {limit_words} at the latest"
     )
-    least = _RATES_OF_A_SEARCH * agreeing(search.runs)
-    if search.trials < least:
+    usual_trials = _RATES_OF_A_SEARCH * agreeing(search.runs)
+    if search.trials < usual_trials:
         yield (
             f"search.trials: {search.trials} may end a search before a rate is found: with runs "
-            f"{search.runs} one takes {least} or more as a rule"
+            f"{search.runs} one takes {usual_trials} or more as a rule"
         )
     yield from _few_datagrams_notes(campaign, search, cases)
 
@@ -104,12 +107,13 @@ def _instance_notes(campaign: Campaign) -> Iterator[str]:
     bound = search.bound
     if not search.named:
         bound += "; fewer where a host has fewer CPUs"
-    most = search.counts * search.runs
+    max_trials = search.counts * search.runs
     yield (
         f"search: from how many instances on throughput no longer follows: 1, 2, 4 … up to {search.most} "
         f"({bound}), until twice as many surely bring less than {100 * LITTLE_GAIN:g} % twice in a row, then "
-        f"numbers around the knee; {search.runs} trials of each, one after the other, and at most {most} "
-        f"({format_seconds(most * campaign.load_s)} of load)"
+        f"numbers around the knee; {search.runs} trials of each, one after the other, and at most "
+        f"{max_trials} "
+        f"({format_seconds(max_trials * campaign.load_s)} of load)"
     )
     if search.most < _TELLING_INSTANCES:
         yield (
@@ -120,8 +124,8 @@ def _instance_notes(campaign: Campaign) -> Iterator[str]:
 
 def _few_datagrams_notes(campaign: Campaign, search: Search, cases: list[Case]) -> Iterator[str]:
     """Losses that the datagrams at the highest rate could not tell."""
-    least = min((ratio for ratio in search.loss_ratios if ratio), default=None)
-    if least is None or search.max_rate_bps is None:
+    smallest_ratio = min((ratio for ratio in search.loss_ratios if ratio), default=None)
+    if smallest_ratio is None or search.max_rate_bps is None:
         return
     fewest: dict[str, int] = {}
     for case in cases:
@@ -130,12 +134,13 @@ def _few_datagrams_notes(campaign: Campaign, search: Search, cases: list[Case]) 
             sent = int(search.max_rate_bps * case.instances * campaign.window_s / 8 / payload)
             packets = sent * agreeing(search.runs)
             fewest[case.test] = min(fewest.get(case.test, packets), packets)
-    needed = math.ceil(RULE_OF_THREE / least)
+    needed = math.ceil(RULE_OF_THREE / smallest_ratio)
     for test, packets in fewest.items():
         if packets < needed:
             yield (
                 f"search.max_rate: at it {test} sends {packets:,} datagrams in {agreeing(search.runs)} "
-                f"windows of {campaign.window_s:g} s, and {100 * least:g} % lost takes {needed:,} to tell: "
+                f"windows of {campaign.window_s:g} s, and {100 * smallest_ratio:g} % lost takes "
+                f"{needed:,} to tell: "
                 "make the window longer"
             )
 
@@ -164,33 +169,38 @@ def _edge_notes(campaign: Campaign) -> Iterator[str]:
         if seconds < needed[key]
     ]
     if short:
-        wanted = " and ".join(f"{key}: {needed[key]:g}" for key in short)
+        advice = " and ".join(f"{key}: {needed[key]:g}" for key in short)
         yield (
             f"window: {name} reads every {sensor.interval_s:g} s, so readings at the window's edges reach "
-            f"beyond the load and CPU figures are too low; {wanted} would do"
+            f"beyond the load and CPU figures are too low; {advice} would do"
         )
 
 
 def _host_notes(
-    campaign: Campaign, host: HostSpec, cases: list[Case], known: Collection[str]
+    campaign: Campaign, host: HostSpec, cases: list[Case], topology_hosts: Collection[str]
 ) -> Iterator[str]:
     policies = campaign.factors.get(PLACEMENT, (campaign.placement,))
     chosen = [policy for policy in policies if policy not in ("pinned", "none")]
-    if chosen and host.name not in known:
+    if chosen and host.name not in topology_hosts:
         yield (
             f"{host.name}: placement {' and '.join(chosen)} is decided when the host has been asked; name a "
             "topology file to see it here"
         )
     if "pinned" not in policies:
         return
-    own = [case.instances * case.taking_part(host.name) for case in cases if host.name in case.hosts]
+    instance_counts = [
+        case.instances * case.taking_part(host.name) for case in cases if host.name in case.hosts
+    ]
     if host.app_cpus is None:
         yield f"{host.name}: names no app_cpus, so the system places its load processes"
-    elif max(own) > len(host.app_cpus):
-        yield f"{host.name}: {max(own)} instances on {_cpus_text(host.app_cpus)}, so that they share"
-    both = set(host.app_cpus or ()) & set(host.irq_cpus or ())
-    if both:
-        yield f"{host.name}: load processes and receive work share {_cpus_text(both)}"
+    elif max(instance_counts) > len(host.app_cpus):
+        yield (
+            f"{host.name}: {max(instance_counts)} instances on {_cpus_text(host.app_cpus)}, so "
+            f"that they share"
+        )
+    shared_cpus = set(host.app_cpus or ()) & set(host.irq_cpus or ())
+    if shared_cpus:
+        yield f"{host.name}: load processes and receive work share {_cpus_text(shared_cpus)}"
 
 
 def _cpus_text(cpus: Collection[int]) -> str:
@@ -200,10 +210,10 @@ def _cpus_text(cpus: Collection[int]) -> str:
 def _shared_cpu_notes(campaign: Campaign) -> Iterator[str]:
     seen: set[frozenset[str]] = set()
     for host in campaign.hosts.values():
-        for other in host.shares_cpus_with:
-            pair = frozenset((host.name, other))
-            if other in campaign.hosts and len(pair) == 2 and pair not in seen:
+        for neighbour in host.shares_cpus_with:
+            pair = frozenset((host.name, neighbour))
+            if neighbour in campaign.hosts and len(pair) == 2 and pair not in seen:
                 seen.add(pair)
-                yield f"{host.name} and {other} run on the same CPUs: what one uses, the other lacks"
+                yield f"{host.name} and {neighbour} run on the same CPUs: what one uses, the other lacks"
                 if campaign.concurrent_pairs:
-                    yield f"{host.name} and {other}: pairs that run at the same time disturb each other"
+                    yield f"{host.name} and {neighbour}: pairs that run at the same time disturb each other"

@@ -95,14 +95,17 @@ class Places:
         if policy == "none" or site is None:
             return Place((None,) * instances, (None,) * instances)
         try:
-            found = [
+            placements = [
                 (nics, numbers, place(site.topology, wish))
                 for nics, numbers, wish in self._wishes(host, site, policy, ports)
             ]
         except InvalidInput as error:
             raise InvalidInput(f"{host.name}: {error}") from None
         return _together(
-            [(numbers, self._chosen(host, nics, site, one, len(numbers))) for nics, numbers, one in found]
+            [
+                (numbers, self._chosen(host, nics, site, placement, len(numbers)))
+                for nics, numbers, placement in placements
+            ]
         )
 
     def _wishes(
@@ -114,19 +117,19 @@ class Places:
         share out what is near to none.
         """
         groups = _by_near(host.interfaces, site.topology)
-        found = []
+        wishes = []
         for near, nics in groups.items():
             ports = [host.interfaces.index(nic) for nic in nics]
-            numbers = tuple(one for one, port in enumerate(of_instances) if port in ports)
+            numbers = tuple(instance for instance, port in enumerate(of_instances) if port in ports)
             usable = host.cpus
             if len(groups) > 1:
                 usable = tuple(cpu for cpu in near if host.cpus is None or cpu in host.cpus) or host.cpus
             if numbers:
                 smt = self._campaign.smt
                 wish = Wish(len(numbers), nics[0], policy=policy, smt=smt, usable=usable)
-                found.append((nics, numbers, wish))
+                wishes.append((nics, numbers, wish))
         free = _near_to_none(site.topology, groups, host.cpus)
-        return found if len(groups) == 1 or not free else _with_free(site.topology, found, free)
+        return wishes if len(groups) == 1 or not free else _with_free(site.topology, wishes, free)
 
     def _named(self, host: HostSpec, ports: tuple[int, ...]) -> Place:
         cpus = tuple(self._named_cpu(host, ports, i) for i in range(len(ports))) if host.app_cpus else ()
@@ -144,10 +147,10 @@ class Places:
     def _named_cpu(self, host: HostSpec, ports: tuple[int, ...], instance: int) -> int:
         """Of several data ports on several NUMA nodes each has the named CPUs of its own node, those on one
         node together."""
-        own, port = host.app_cpus or (), ports[instance]
-        near = [self.near(host, nic, own) for nic in host.interfaces]
+        app_cpus, port = host.app_cpus or (), ports[instance]
+        near = [self.near(host, nic, app_cpus) for nic in host.interfaces]
         alike = {at for at, cpus in enumerate(near) if cpus == near[port]}
-        before = sum(one in alike for one in ports[:instance])
+        before = sum(port in alike for port in ports[:instance])
         return near[port][before % len(near[port])]
 
     def near(self, host: HostSpec, nic: str, cpus: tuple[int, ...]) -> tuple[int, ...]:
@@ -159,20 +162,20 @@ class Places:
         return tuple(cpu for cpu in cpus if cpu in local) or cpus
 
     def _chosen(
-        self, host: HostSpec, nics: tuple[str, ...], site: Site, found: Placement, instances: int
+        self, host: HostSpec, nics: tuple[str, ...], site: Site, placement: Placement, instances: int
     ) -> Place:
-        notes = found.notes
-        irq_cpus = found.irq_cpus
+        notes = placement.notes
+        irq_cpus = placement.irq_cpus
         if irq_cpus and not site.may_change:
             notes += ("interrupts stay where they are: moving them needs root (set sudo: true)",)
             irq_cpus = ()
         return Place(
-            tuple(map(str, found.process_cpus)) or (None,) * instances,
-            self._nodes(host, found.process_cpus) or (None,) * instances,
+            tuple(map(str, placement.process_cpus)) or (None,) * instances,
+            self._nodes(host, placement.process_cpus) or (None,) * instances,
             irq_cpus,
             tuple(change for nic in nics for change in self._steering(host, nic, irq_cpus)),
-            found.rule,
-            found.why,
+            placement.rule,
+            placement.why,
             notes,
         )
 
@@ -189,20 +192,20 @@ class Places:
         if not (site.has_irqs and site.may_change and case.instances_of_a_port <= site.queues):
             return ()
         way = f"{'tcp' if case.test == 'tcp' else 'udp'}{case.family[-1]}"
-        made = []
+        changes = []
         for number in case.ports_used:
             nic = host.interfaces[number]
-            own = [i for i, port in enumerate(case.data_port_of) if port == number]
+            port_instances = [i for i, port in enumerate(case.data_port_of) if port == number]
             rules = (
                 f"{way}:{port + i}={queue}"
                 for port in sorted(set(first_ports))
-                for queue, i in enumerate(own)
+                for queue, i in enumerate(port_instances)
             )
-            made += [
+            changes += [
                 Change(name, "offload", f"{nic} ntuple", "on", WHY_STEER),
                 Change(name, "ntuple", nic, " ".join(rules), WHY_STEER),
             ]
-        return tuple(made)
+        return tuple(changes)
 
     def _nodes(self, host: HostSpec, cpus: tuple[int, ...]) -> tuple[int | None, ...]:
         """The memory beside each process's CPU, where there is more than one and it can be bound."""
@@ -240,14 +243,14 @@ def _by_near(nics: Sequence[str], topology: Topology) -> dict[tuple[int, ...], t
 
 
 def _near_to_none(
-    topology: Topology, groups: Mapping[tuple[int, ...], tuple[str, ...]], within: tuple[int, ...] | None
+    topology: Topology, groups: Mapping[tuple[int, ...], tuple[str, ...]], usable_cpus: tuple[int, ...] | None
 ) -> list[tuple[int, ...]]:
     """The cores that are local to none of the ports, node by node, each as its CPUs."""
     near = {cpu for cpus in groups for cpu in cpus}
     cores: dict[tuple[int, int], list[int]] = {}
-    for cpu in topology.usable(within):
+    for cpu in topology.usable(usable_cpus):
         if cpu.id not in near:
-            node, core = (-1 if one is None else one for one in (cpu.node, cpu.core))
+            node, core = (-1 if number is None else number for number in (cpu.node, cpu.core))
             cores.setdefault((node, core), []).append(cpu.id)
     return [tuple(cores[key]) for key in sorted(cores)]
 
@@ -263,8 +266,10 @@ def _with_free(
     dealt: dict[Wish, Wish] = {}
     for wish in crowded:
         first, before = before, before + wish.processes
-        own = free[len(free) * first // total : len(free) * before // total]
-        dealt[wish] = replace(wish, usable=(*(wish.usable or ()), *(cpu for core in own for cpu in core)))
+        wish_cores = free[len(free) * first // total : len(free) * before // total]
+        dealt[wish] = replace(
+            wish, usable=(*(wish.usable or ()), *(cpu for core in wish_cores for cpu in core))
+        )
     return [(nics, numbers, dealt.get(wish, wish)) for nics, numbers, wish in wishes]
 
 
@@ -272,22 +277,29 @@ def _is_crowded(topology: Topology, wish: Wish) -> bool:
     return wish.policy == "auto" and place(topology, wish).rule != 1
 
 
-def _together(found: Sequence[tuple[tuple[int, ...], Place]]) -> Place:
+def _together(port_places: Sequence[tuple[tuple[int, ...], Place]]) -> Place:
     """One place of the places of a host's data ports, each with the instances that are dealt to it."""
-    if len(found) == 1:
-        return found[0][1]
-    placed = {number: (one, at) for numbers, one in found for at, number in enumerate(numbers)}
+    if len(port_places) == 1:
+        return port_places[0][1]
+    placed = {
+        number: (port_place, at) for numbers, port_place in port_places for at, number in enumerate(numbers)
+    }
     order = [placed[number] for number in sorted(placed)]
-    places = [one for _, one in found]
-    whys = list(dict.fromkeys(one.why for one in places if one.why))
+    places = [port_place for _, port_place in port_places]
+    whys = list(dict.fromkeys(port_place.why for port_place in places if port_place.why))
     return Place(
-        tuple(one.cpus[at] for one, at in order),
-        tuple(one.nodes[at] for one, at in order),
-        tuple(sorted({cpu for one in places for cpu in one.irq_cpus})),
-        tuple(dict.fromkeys(change for one in places for change in one.changes)),
+        tuple(port_place.cpus[at] for port_place, at in order),
+        tuple(port_place.nodes[at] for port_place, at in order),
+        tuple(sorted({cpu for port_place in places for cpu in port_place.irq_cpus})),
+        tuple(dict.fromkeys(change for port_place in places for change in port_place.changes)),
         None,
-        "; ".join(f"rule {one.rule}: {one.why}" if one.rule is not None else str(one.why) for one in places)
+        "; ".join(
+            f"rule {port_place.rule}: {port_place.why}"
+            if port_place.rule is not None
+            else str(port_place.why)
+            for port_place in places
+        )
         if whys
         else None,
-        tuple(dict.fromkeys(note for one in places for note in one.notes)),
+        tuple(dict.fromkeys(note for port_place in places for note in port_place.notes)),
     )

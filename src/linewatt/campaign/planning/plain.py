@@ -45,10 +45,14 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         **({} if planned.least_s is None else {"least_duration_s": round(planned.least_s, 3)}),
         "ports_alternate": planned.ports_alternate,
         "cases": [_case_dict(case) for case in planned.cases],
-        "placements": [[_instance(one) for one in instances] for instances in placements],
+        "placements": [[_instance(instance) for instance in instances] for instances in placements],
         "trials": trials,
         "changes": [_slots(change) for change in planned.changes],
-        **({"round_changes": [[_slots(one) for one in own] for own in changes]} if changes else {}),
+        **(
+            {"round_changes": [[_slots(change) for change in round_changes] for round_changes in changes]}
+            if changes
+            else {}
+        ),
         "skipped": [_slots(skip) for skip in planned.skipped],
         "notes": list(planned.notes),
         **({"places": list(planned.places)} if planned.places else {}),
@@ -64,25 +68,29 @@ def _further_dicts(rounds: Iterable[Round], case_index: Mapping[Case, int]) -> l
     ]
 
 
-def _instance(one: PlannedInstance) -> dict[str, Any]:
+def _instance(planned_instance: PlannedInstance) -> dict[str, Any]:
     bound = {
         name: node
         for name in ("sender_node", "receiver_node", "data_port")
-        if (node := getattr(one, name)) is not None
+        if (node := getattr(planned_instance, name)) is not None
     }
     return {
-        "instance": one.instance,
-        "port": one.port,
-        "sender_cpu": one.sender_cpu,
-        "receiver_cpu": one.receiver_cpu,
+        "instance": planned_instance.instance,
+        "port": planned_instance.port,
+        "sender_cpu": planned_instance.sender_cpu,
+        "receiver_cpu": planned_instance.receiver_cpu,
         **bound,
     }
 
 
 def _case_dict(case: Case) -> dict[str, Any]:
     of_few = OF_FEW | {"search", "users"}
-    own = {name: one for name, one in _slots(case).items() if name not in of_few or one not in (None, ())}
-    values = {"key": case.key, **own, "client": case.client, "server": case.server}
+    case_values = {
+        name: slot_value
+        for name, slot_value in _slots(case).items()
+        if name not in of_few or slot_value not in (None, ())
+    }
+    values = {"key": case.key, **case_values, "client": case.client, "server": case.server}
     if case.users:
         values["users"] = dict(case.users)
     factors = values.pop("factors")

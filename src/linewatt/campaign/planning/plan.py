@@ -67,18 +67,18 @@ class PlannedTrial:
 
     def app_cpus(self, host: str) -> tuple[int, ...]:
         """The CPUs that its processes are put on at one of its hosts; none: the system decides for some."""
-        own = [
-            one.sender_cpu if host == pair.case.sender else one.receiver_cpu
+        cpu_texts = [
+            instance.sender_cpu if host == pair.case.sender else instance.receiver_cpu
             for pair in self.pairs
             if host in pair.case.hosts
-            for one in pair.instances
+            for instance in pair.instances
         ]
-        put = {cpu for text in own if text is not None for cpu in parse_cpulist(text)}
-        return () if None in own else tuple(sorted(put))
+        put = {cpu for text in cpu_texts if text is not None for cpu in parse_cpulist(text)}
+        return () if None in cpu_texts else tuple(sorted(put))
 
     def irq_cpus(self, host: str) -> tuple[int, ...]:
         """The CPUs that are to take the receive work of one of its hosts."""
-        pair = next(one for one in self.pairs if host in one.case.hosts)
+        pair = next(pair for pair in self.pairs if host in pair.case.hosts)
         return pair.sender_irq_cpus if host == pair.case.sender else pair.receiver_irq_cpus
 
 
@@ -107,20 +107,20 @@ class Fit:
 
     def trial(self, number: int, repetition: int, case: Case, port: int) -> PlannedTrial:
         """One of them, its servers from a port on."""
-        every, each, cpus = self.instances(port), case.instances, self.irq_cpus
+        instances, per_pair, cpus = self.instances(port), case.instances, self.irq_cpus
         flows = (
             PlannedTrial(
                 number,
                 repetition,
                 pair,
-                every[at * each : (at + 1) * each],
+                instances[at * per_pair : (at + 1) * per_pair],
                 cpus[pair.sender],
                 cpus[pair.receiver],
             )
             for at, pair in enumerate(case.pairs)
         )
         if case.flows:
-            return PlannedTrial(number, repetition, case, every, flows=tuple(flows))
+            return PlannedTrial(number, repetition, case, instances, flows=tuple(flows))
         return next(flows)
 
 
@@ -156,8 +156,8 @@ class Plan:
 
     def with_steps(self, round_: Round, step: Callable[[PlannedTrial], Case]) -> Round:
         """A round whose searches are at the cases they have come to, laid out as those are."""
-        trials = tuple(self._at(one, step(one)) for one in round_.trials)
-        fits = [self.steps[one.case] for one in trials if one.case in self.steps]
+        trials = tuple(self._at(trial, step(trial)) for trial in round_.trials)
+        fits = [self.steps[trial.case] for trial in trials if trial.case in self.steps]
         changes = tuple(change for fit in fits for change in fit.changes) if fits else round_.changes
         return replace(round_, trials=trials, changes=changes)
 
@@ -176,8 +176,8 @@ class Plan:
 
     def changes_in(self, round_: Round) -> tuple[Change, ...]:
         """All that the hosts of a round show."""
-        own = round_.hosts
-        return (*(change for change in self.changes if change.host in own), *round_.changes)
+        round_hosts = round_.hosts
+        return (*(change for change in self.changes if change.host in round_hosts), *round_.changes)
 
     @property
     def trials(self) -> Iterator[PlannedTrial]:
@@ -194,15 +194,17 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     cases, skipped = expand(campaign)
     if not cases:
         raise InvalidInput(f"no case is left to run: {skipped[0].what}: {skipped[0].reason}")
-    most = max(case.processes for case in cases)
-    if most > campaign.ports:
-        raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
-    alternate = campaign.ports >= 2 * most and campaign.feature_load is None
+    max_processes = max(case.processes for case in cases)
+    if max_processes > campaign.ports:
+        raise InvalidInput(
+            f"{max_processes} instances need {max_processes} ports, and ports names {campaign.ports}"
+        )
+    alternate = campaign.ports >= 2 * max_processes and campaign.feature_load is None
     first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
     layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
     fits = Fits(layout)
-    steps = {one: fits.of(one) for case in cases if case.search == "instances" for one in _steps(case)}
-    base, rounds, left = _in_common(campaign, _rounds(campaign, cases, seed, fits), steps)
+    steps = {step: fits.of(step) for case in cases if case.search == "instances" for step in _steps(case)}
+    base, rounds, step_fits = _in_common(campaign, _rounds(campaign, cases, seed, fits), steps)
     settings = len({factors.setting_of_hosts(case) for case in cases})
     idle = idle_time(campaign, settings, _loaded(rounds))
     plans = further_plans(campaign)
@@ -230,13 +232,13 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         places=layout.said(_told(campaign, cases, sites or {})),
         least_s=_least_s(campaign, rounds, idle.least_s + further_s),
         idle=idle,
-        steps=left,
+        steps=step_fits,
         further={name: trials for name, trials in further.items() if trials},
     )
 
 
 def _loaded(rounds: Iterable[Round]) -> Iterator[Loaded]:
-    return ((one.hosts, factors.setting_of_hosts(one.trials[0].case)) for one in rounds)
+    return ((round_.hosts, factors.setting_of_hosts(round_.trials[0].case)) for round_ in rounds)
 
 
 def _told(campaign: Campaign, cases: Iterable[Case], sites: Mapping[str, Site]) -> Iterator[Case]:
@@ -246,9 +248,13 @@ def _told(campaign: Campaign, cases: Iterable[Case], sites: Mapping[str, Site]) 
         if case.search != "instances" or search is None:
             yield case
             continue
-        known = [len(sites[name].topology.cpus) for name in case.hosts if name in sites]
-        most = case.instances if search.named else min(case.instances, *known, case.instances)
-        yield from (one for one in _steps(case) if one.instances <= most and one.instances.bit_count() == 1)
+        cpu_counts = [len(sites[name].topology.cpus) for name in case.hosts if name in sites]
+        max_instances = case.instances if search.named else min(case.instances, *cpu_counts, case.instances)
+        yield from (
+            step
+            for step in _steps(case)
+            if step.instances <= max_instances and step.instances.bit_count() == 1
+        )
 
 
 def _steps(case: Case) -> Iterator[Case]:
@@ -297,15 +303,17 @@ def _instances_at(ends: tuple[tuple[Any, ...], ...], port: int) -> tuple[Planned
     return tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
 
 
-def _rounds(campaign: Campaign, cases: list[Case], seed: int, made: Fits) -> Iterator[Round]:
+def _rounds(campaign: Campaign, cases: list[Case], seed: int, case_fits: Fits) -> Iterator[Round]:
     number = 0
     for position, (repetition, group) in enumerate(_ordered(campaign, cases, seed)):
-        fits = [made.of(case) for case in group]
+        fits = [case_fits.of(case) for case in group]
         trials = []
-        for case, one in zip(group, fits, strict=True):
+        for case, fit in zip(group, fits, strict=True):
             number += 1
-            trials.append(one.trial(number, repetition, case, made.first_ports[position % 2]))
-        changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
+            trials.append(fit.trial(number, repetition, case, case_fits.first_ports[position % 2]))
+        changes = (
+            fits[0].changes if len(fits) == 1 else tuple(change for fit in fits for change in fit.changes)
+        )
         yield Round(tuple(trials), changes)
 
 
@@ -325,11 +333,13 @@ def _dealt(case: Case, layout: Layout) -> Iterator[tuple[Any, ...]]:
     A host that is in several pairs of a group has a place for each of their instances.
     """
     places = {name: layout.place(case, name) for name in case.hosts}
-    left = {name: iter(zip(one.cpus, one.nodes, strict=True)) for name, one in places.items()}
+    remaining_places = {
+        name: iter(zip(place.cpus, place.nodes, strict=True)) for name, place in places.items()
+    }
     ports = None if case.data_ports is None else case.data_port_of
     for number in range(case.processes):
         pair = case.pair_of(number)
-        sending, receiving = next(left[pair.sender]), next(left[pair.receiver])
+        sending, receiving = next(remaining_places[pair.sender]), next(remaining_places[pair.receiver])
         yield sending[0], receiving[0], sending[1], receiving[1], ports and ports[number]
 
 
@@ -337,28 +347,28 @@ def _in_common(
     campaign: Campaign, rounds: Iterable[Round], steps: Mapping[Case, Fit]
 ) -> tuple[tuple[Change, ...], tuple[Round, ...], dict[Case, Fit]]:
     """What each host shows in every round that it is part of, and the rounds and steps with what is left."""
-    made = tuple(rounds)
+    all_rounds = tuple(rounds)
     shown: dict[str, dict[Change, None]] = {}
-    different = {_alike(round_): round_ for round_ in made}
+    different = {_alike(round_): round_ for round_ in all_rounds}
     looks: list[tuple[Iterable[str], Sequence[Change]]] = [
-        *((one.hosts, one.changes) for one in different.values()),
+        *((round_.hosts, round_.changes) for round_ in different.values()),
         *((case.hosts, fit.changes) for case, fit in steps.items()),
     ]
     for hosts, changes in looks:
         for name in hosts:
-            own = dict.fromkeys(change for change in changes if change.host == name)
-            before = shown.setdefault(name, own)
-            shown[name] = {change: None for change in before if change in own}
+            host_changes = dict.fromkeys(change for change in changes if change.host == name)
+            before = shown.setdefault(name, host_changes)
+            shown[name] = {change: None for change in before if change in host_changes}
     base = tuple(change for name in campaign.hosts for change in shown.get(name, ()))
     common = frozenset(base)
 
     def own_of(changes: Iterable[Change]) -> tuple[Change, ...]:
         return tuple(change for change in changes if change not in common)
 
-    left = {key: own_of(round_.changes) for key, round_ in different.items()}
+    changes_by_round = {key: own_of(round_.changes) for key, round_ in different.items()}
     return (
         base,
-        tuple(Round(round_.trials, left[_alike(round_)]) for round_ in made),
+        tuple(Round(round_.trials, changes_by_round[_alike(round_)]) for round_ in all_rounds),
         {case: replace(fit, changes=own_of(fit.changes)) for case, fit in steps.items()},
     )
 
@@ -385,25 +395,25 @@ def _ordered(campaign: Campaign, cases: list[Case], seed: int) -> Iterator[tuple
 def _ordered_alike(
     campaign: Campaign, cases: list[Case], seed: int
 ) -> Iterator[tuple[int, tuple[Case, ...]]]:
-    most = {case: campaign.most_trials(case) for case in cases}
-    repetitions = range(1, max(most.values(), default=0) + 1)
+    trials_by_case = {case: campaign.most_trials(case) for case in cases}
+    repetitions = range(1, max(trials_by_case.values(), default=0) + 1)
     if campaign.order == "random":
         rng = random.Random(seed)  # noqa: S311  an order, not a secret
         for repetition in repetitions:
-            left = [case for case in cases if repetition <= most[case]]
-            for group in _together(campaign, rng.sample(left, len(left))):
+            due_cases = [case for case in cases if repetition <= trials_by_case[case]]
+            for group in _together(campaign, rng.sample(due_cases, len(due_cases))):
                 yield repetition, group
         return
     groups = _together(campaign, cases)
     backwards = groups[::-1] if campaign.order == "mirrored" else groups
-    every = (
+    turns = (
         (repetition, group)
         for repetition in repetitions
         for group in (groups if repetition % 2 else backwards)
     )
     if campaign.order == "sequential":
-        every = ((repetition, group) for group in groups for repetition in repetitions)
-    yield from (one for one in every if one[0] <= most[one[1][0]])
+        turns = ((repetition, group) for group in groups for repetition in repetitions)
+    yield from (turn for turn in turns if turn[0] <= trials_by_case[turn[1][0]])
 
 
 def _together(campaign: Campaign, cases: Iterable[Case]) -> list[tuple[Case, ...]]:

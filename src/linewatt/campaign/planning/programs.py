@@ -39,25 +39,27 @@ def programs(campaign: Campaign) -> tuple[Program, ...]:
     """In the order of the file: those on hosts, then those on this machine."""
     sources = (
         Program(name, host, tuple(source.cfg.argv), source.cfg.root)
-        for host, own in campaign.power.items()
-        for name, source in own.items()
+        for host, host_sources in campaign.power.items()
+        for name, source in host_sources.items()
         if isinstance(source.cfg, CommandConfig)
     )
-    hooks = (Program(name, None, one.hook) for name, one in campaign.labels.items() if one.hook is not None)
+    hooks = (
+        Program(name, None, label.hook) for name, label in campaign.labels.items() if label.hook is not None
+    )
     return (*sources, *hooks)
 
 
-def refuse(found: Sequence[Program], written_in: Path | str) -> None:
+def refuse(refused: Sequence[Program], written_in: Path | str) -> None:
     """Raises InvalidInput that names the first program and how to allow it."""
-    if not found:
+    if not refused:
         return
-    first = found[0]
+    first = refused[0]
     where = f"power of {first.host}: {first.name}" if first.host else f"factors.{first.name}.hook"
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
     raise InvalidInput(f"{written_in}: {where}: {first.words}{more}; look at it, then say {ALLOW} if it may")
 
 
 def refuse_listed(campaign: Campaign) -> None:
     """Programs that an inventory names; hooks are in the campaign file. Raises InvalidInput."""
     if campaign.inventory is not None:
-        refuse([one for one in programs(campaign) if one.host is not None], campaign.inventory)
+        refuse([program for program in programs(campaign) if program.host is not None], campaign.inventory)

@@ -49,20 +49,23 @@ def check_pairs(
     entry: CampaignFile, names: Iterable[str], listed: Sequence[Sequence[str]] | None
 ) -> Iterator[Finding]:
     """Whether pairs name hosts that exist; ``listed`` has those of each, None for ``all`` and left out."""
-    known = list(names)
+    host_names = list(names)
     if entry.tests == () and listed is None:
         if not entry.load_keys:
             yield ("tests",), AboutKey("is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`")
         return
-    if len(known) < 2:
-        yield ("hosts",), f"must name at least two hosts, one to send and one to receive, got {len(known)}"
-    elif entry.pairs is None and len(known) != 2:
-        text = f'is missing; with {len(known)} hosts add all, or a list such as ["gen -> dut"]'
+    if len(host_names) < 2:
+        yield (
+            ("hosts",),
+            f"must name at least two hosts, one to send and one to receive, got {len(host_names)}",
+        )
+    elif entry.pairs is None and len(host_names) != 2:
+        text = f'is missing; with {len(host_names)} hosts add all, or a list such as ["gen -> dut"]'
         yield ("pairs",), AboutKey(text)
     for index, pair in enumerate(listed or ()):
         for name in pair:
-            if name not in known:
-                yield ("pairs", index), f"there is no host {name}; {suggest(name, known)}"
+            if name not in host_names:
+                yield ("pairs", index), f"there is no host {name}; {suggest(name, host_names)}"
 
 
 def check_all(everyone: bool, names: Collection[str]) -> Iterator[Finding]:
@@ -84,16 +87,21 @@ def check_hosts(hosts: Mapping[str, HostEntry], explicit_pinning: bool) -> Itera
     for key in ("data_ipv4", "data_ipv6"):
         for port in range(max((len(host.data) for host in hosts.values()), default=0)):
             values = {name: (getattr(host, key) or ())[port : port + 1] for name, host in hosts.items()}
-            yield from _check_repeats(hosts, key, {name: own[0] for name, own in values.items() if own})
+            yield from _check_repeats(
+                hosts, key, {name: host_values[0] for name, host_values in values.items() if host_values}
+            )
 
 
 def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs: Pairs) -> Iterator[Finding]:
     """Hosts with several data ports: an address for each, as many at both ends, and nothing that has one."""
     for name, host in hosts.items():
         for key in ("data_ipv4", "data_ipv6"):
-            own = getattr(host, key)
-            if own is not None and len(own) != len(host.data):
-                text = f"has {len(own)} of the addresses of {len(host.data)} data ports; name each, or none"
+            port_addresses = getattr(host, key)
+            if port_addresses is not None and len(port_addresses) != len(host.data):
+                text = (
+                    f"has {len(port_addresses)} of the addresses of {len(host.data)} data "
+                    f"ports; name each, or none"
+                )
                 yield ("hosts", name, key), text
         if host.data_weights and len(host.data_weights) != len(host.data):
             text = f"has {len(host.data_weights)} weights for {_ports(len(host.data))}; name one for each"
@@ -102,7 +110,7 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
     if not several:
         return
     yield from _check_weights(hosts, pairs)
-    here: KeyPath = ("hosts", several[0], "data")
+    data_path: KeyPath = ("hosts", several[0], "data")
     for index, (sender, receiver) in enumerate(pairs):
         counts = [len(hosts[name].data) for name in (sender, receiver)]
         if counts[0] != counts[1]:
@@ -110,11 +118,11 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
                 f"{sender} has {counts[0]} data ports and {receiver} {counts[1]}, and data goes from port to "
                 "port, each to one; name as many at both"
             )
-            yield ("pairs", index) if isinstance(entry.pairs, tuple) else here, text
+            yield ("pairs", index) if isinstance(entry.pairs, tuple) else data_path, text
             break
     if tuple(map(name_of, entry.networks)) != (BARE,):
         ports = len(hosts[several[0]].data)
-        yield here, f"names {ports} ports, and networks are for hosts with one data port; name one"
+        yield data_path, f"names {ports} ports, and networks are for hosts with one data port; name one"
 
 
 def check_one_port(hosts: Mapping[str, HostEntry], what: str) -> Iterator[Finding]:
@@ -133,11 +141,18 @@ def _ports(count: int) -> str:
 def _check_weights(hosts: Mapping[str, HostEntry], pairs: Pairs) -> Iterator[Finding]:
     """Whether both hosts of a pair say the same of the ports that an instance has at both."""
     for pair in pairs:
-        one, two = (hosts[name].data_weights for name in pair)
-        if one and two and lowest_terms(one) != lowest_terms(two):
-            said = " and ".join(f"{name} {':'.join(map(str, hosts[name].data_weights))}" for name in pair)
+        sender_weights, receiver_weights = (hosts[name].data_weights for name in pair)
+        if (
+            sender_weights
+            and receiver_weights
+            and lowest_terms(sender_weights) != lowest_terms(receiver_weights)
+        ):
+            weight_words = " and ".join(
+                f"{name} {':'.join(map(str, hosts[name].data_weights))}" for name in pair
+            )
             text = (
-                f"an instance has the same port at both hosts of a pair, and {said} differ; name one of them"
+                f"an instance has the same port at both hosts of a pair, and {weight_words} "
+                f"differ; name one of them"
             )
             yield ("hosts", pair[1], "data_weights"), text
             return
@@ -163,8 +178,8 @@ def check_tests(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Find
     """Tests that would give the same case twice, and settings that a test does not have."""
     for index, test in enumerate(tests):
         if entry.load_levels and test.rate_bps is not None:
-            own = ("tests", index, "rate") if isinstance(entry.tests[index], TestEntry) else ("rate",)
-            path = own if entry.rate is None else ("rate",)
+            rate_path = ("tests", index, "rate") if isinstance(entry.tests[index], TestEntry) else ("rate",)
+            path = rate_path if entry.rate is None else ("rate",)
             yield path, "contradicts load_levels, whose rates come from the calibrated maximum; take one out"
             break
     for index, test in enumerate(tests):
@@ -180,17 +195,20 @@ def check_tests(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Find
 
 def check_load(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
     """What the load of the campaign cannot do, each told once."""
-    load, told = LOADS[entry.load], set()
+    load, reported_paths = LOADS[entry.load], set()
     for index, test in enumerate(tests):
         for key, why in _refused(load, entry, test):
             path = _path_of(entry, key, index)
-            if path not in told:
-                told.add(path)
+            if path not in reported_paths:
+                reported_paths.add(path)
                 yield path, why
     for name in entry.factors:
-        own = of_prefix(name)
-        if own is not None and own[0] is not load:
-            yield ("factors", name), f"is an option of {own[0].name}, the load is {load.name}; take it out"
+        load_option = of_prefix(name)
+        if load_option is not None and load_option[0] is not load:
+            yield (
+                ("factors", name),
+                f"is an option of {load_option[0].name}, the load is {load.name}; take it out",
+            )
 
 
 def _refused(load: Load, entry: CampaignFile, test: TestSpec) -> Iterator[tuple[str, str]]:
@@ -226,11 +244,11 @@ def _path_of(entry: CampaignFile, key: str, index: int) -> KeyPath:
     return ("window", "omit") if key == "omit" else (key,)
 
 
-def _overlap(one: TestSpec, other: TestSpec) -> bool:
-    same = (one.test, one.rate_bps, one.zerocopy) == (other.test, other.rate_bps, other.zerocopy)
-    searched = AUTO in (one.instances, other.instances)
-    numbers = searched or bool(set(one.instances) & set(other.instances))
-    return same and numbers and bool(set(one.streams) & set(other.streams))
+def _overlap(first: TestSpec, second: TestSpec) -> bool:
+    same = (first.test, first.rate_bps, first.zerocopy) == (second.test, second.rate_bps, second.zerocopy)
+    searched = AUTO in (first.instances, second.instances)
+    numbers = searched or bool(set(first.instances) & set(second.instances))
+    return same and numbers and bool(set(first.streams) & set(second.streams))
 
 
 def check_factors(entry: CampaignFile) -> Iterator[Finding]:
@@ -288,7 +306,7 @@ def check_irqbalance(entry: CampaignFile) -> Iterator[Finding]:
 def _asked(entry: CampaignFile, name: str) -> Iterator[tuple[KeyPath, str]]:
     """Where the file asks for what, of one setting; what is no level of it is told by check_factors."""
     levels: dict[KeyPath, str] = {
-        ("factors", name, index): one for index, one in enumerate(levels_of(entry).get(name, ()))
+        ("factors", name, index): level for index, level in enumerate(levels_of(entry).get(name, ()))
     }
     levels |= {("settings", key): level for key, level in settings_of(entry).items() if key == name}
     for at, level in levels.items():
@@ -302,8 +320,8 @@ def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:
         if level != ALL and getattr(host, "lab", None) is not None and host.cpus:
             yield f"{name} is a lab's, and a CPU that goes offline is gone from the machine of all of them"
         if host.cpus and len(switched_off(level, host.cpus)) == len(host.cpus):
-            own = format_cpulist(host.cpus)
-            yield f"leaves none of the CPUs {own} online that belong to {name}; keep one of them"
+            cpu_words = format_cpulist(host.cpus)
+            yield f"leaves none of the CPUs {cpu_words} online that belong to {name}; keep one of them"
         for key, cpus in (("app_cpus", host.app_cpus), ("irq_cpus", host.irq_cpus)):
             if off := switched_off(level, cpus or ()):
                 yield (
@@ -374,11 +392,15 @@ def _count_settings(entry: CampaignFile) -> int:
 def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec], at_once: int) -> Iterator[Finding]:
     named = [test.instances for test in tests if test.instances != AUTO]
     searched = entry.search.max_instances if len(named) < len(tests) else None
-    most = at_once * max((*itertools.chain.from_iterable(named), searched or 0), default=0)
+    needed_ports = at_once * max((*itertools.chain.from_iterable(named), searched or 0), default=0)
     first, last = entry.ports
-    if most > last - first + 1:
-        wider = f'; write "{first}-{first + most - 1}" or wider' if first + most - 1 <= 65_535 else ""
-        yield ("ports",), f"{most} instances need {most} ports, got {last - first + 1}{wider}"
+    if needed_ports > last - first + 1:
+        wider = (
+            f'; write "{first}-{first + needed_ports - 1}" or wider'
+            if first + needed_ports - 1 <= 65_535
+            else ""
+        )
+        yield ("ports",), f"{needed_ports} instances need {needed_ports} ports, got {last - first + 1}{wider}"
 
 
 def check_sensors(entry: CampaignFile) -> Iterator[Finding]:
@@ -407,10 +429,10 @@ def check_meters(campaign: Campaign) -> Iterator[Finding]:
     for host, sources in campaign.power.items():
         for name, source in sources.items():
             cfg = source.cfg
-            known = declared(cfg.refresh_s, cfg.averaging_s)
-            cut_s = max(0.0, max(cfg.interval_s, known.settle_s or 0.0) - campaign.omit_s)
+            dynamics = declared(cfg.refresh_s, cfg.averaging_s)
+            cut_s = max(0.0, max(cfg.interval_s, dynamics.settle_s or 0.0) - campaign.omit_s)
             if cfg.refresh_s is None and cfg.averaging_s is None:
                 continue
-            refused = too_short(campaign.window_s, cut_s, known, cfg.interval_s)
+            refused = too_short(campaign.window_s, cut_s, dynamics, cfg.interval_s)
             if refused:
                 yield ("hosts", host, "power", name), refused

@@ -99,10 +99,10 @@ def load(
     hosts = hosts_of_file(entry, path, hosts_override, _named(entry, listed))
     locate = Locator(document, hosts.listed or {}, hosts.inventory)
     _refuse(checks.check_all(entry.pairs == "all", hosts.entries), locate)
-    asked = _asked(entry, listed, hosts)
-    findings = _findings(asked, path.parent, will_connect=will_connect)
+    request = _asked(entry, listed, hosts)
+    findings = _findings(request, path.parent, will_connect=will_connect)
     _refuse(((placed(entry.energy, at), text) for at, text in findings), locate)
-    campaign = _campaign(asked, document)
+    campaign = _campaign(request, document)
     _refuse(_findings_of(campaign), locate)
     return campaign
 
@@ -134,21 +134,31 @@ def _entry(value: dict[str, Any], locate: Locator) -> CampaignFile:
 def _asked(entry: CampaignFile, listed: tuple[Entry, ...] | None, hosts: Hosts) -> _Asked:
     everyone = entry.pairs == "all"
     pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
-    groups = tuple(one for one in listed or () if isinstance(one, Group)) if entry.tests else ()
+    groups = (
+        tuple(pair_entry for pair_entry in listed or () if isinstance(pair_entry, Group))
+        if entry.tests
+        else ()
+    )
     tests = tuple(_test(entry, test) for test in entry.tests)
     taking_part = _hosts_of_keys(entry).union(*pairs, *map(hosts_of, groups))
     used = {name: host for name, host in hosts.entries.items() if name in taking_part}
     return _Asked(entry, listed, hosts, pairs, groups, tests, used)
 
 
-def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[checks.Finding]:
+def _findings(request: _Asked, base: Path, *, will_connect: bool) -> Iterator[checks.Finding]:
     """What is wrong with it; ``base``: from where the files that it names are looked for."""
-    entry, listed, hosts, tests, used = asked.entry, asked.listed, asked.hosts, asked.tests, asked.used
+    entry, listed, hosts, tests, used = (
+        request.entry,
+        request.listed,
+        request.hosts,
+        request.tests,
+        request.used,
+    )
     yield from checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)])
     for key in entry.written_keys:
         yield from key.load(key.problems_path)(entry, hosts.names, used)
     yield from check_groups(entry, listed or (), used, tests)
-    yield from checks.check_data_ports(entry, used, asked.pairs)
+    yield from checks.check_data_ports(entry, used, request.pairs)
     yield from checks.check_hosts(used, explicit_pinning=entry.placement == "pinned")
     yield from checks.check_tests(entry, tests)
     yield from check_search(entry, tests)
@@ -158,7 +168,7 @@ def _findings(asked: _Asked, base: Path, *, will_connect: bool) -> Iterator[chec
     yield from checks.check_irqbalance(entry)
     yield from check_network_names(entry.networks)
     yield from check_rest(entry)
-    flows = [1] * len(asked.pairs) + [len(one.flows) for one in asked.groups]
+    flows = [1] * len(request.pairs) + [len(group.flows) for group in request.groups]
     yield from checks.check_size(entry, tests, flows)
     yield from checks.check_sensors(entry)
     yield from _check_possible(entry, tests)
@@ -205,7 +215,7 @@ def _hosts_of_keys(entry: CampaignFile) -> set[str]:
 
 def _pairs(listed: Sequence[Entry] | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
     if listed is not None:
-        return tuple(one for one in listed if not isinstance(one, Group))
+        return tuple(pair_entry for pair_entry in listed if not isinstance(pair_entry, Group))
     if everyone:
         return tuple(itertools.permutations(names, 2))
     return ((names[0], names[1]),) if len(names) == 2 else ()
@@ -213,14 +223,14 @@ def _pairs(listed: Sequence[Entry] | None, names: tuple[str, ...], *, everyone: 
 
 def _test(entry: CampaignFile, test: str | TestEntry) -> TestSpec:
     """The test with what it leaves out taken from the campaign; ``rate: null`` is a value, not left out."""
-    own = test if isinstance(test, TestEntry) else TestEntry.model_validate({"test": test})
-    zerocopy = entry.zerocopy if own.zerocopy is None else own.zerocopy
+    test_entry = test if isinstance(test, TestEntry) else TestEntry.model_validate({"test": test})
+    zerocopy = entry.zerocopy if test_entry.zerocopy is None else test_entry.zerocopy
     return TestSpec(
-        test=own.test,
-        instances=own.instances or entry.instances,
-        streams=own.streams or entry.streams,
-        rate_bps=own.rate if "rate" in own.model_fields_set else entry.rate,
-        zerocopy=zerocopy and own.test == "tcp",
+        test=test_entry.test,
+        instances=test_entry.instances or entry.instances,
+        streams=test_entry.streams or entry.streams,
+        rate_bps=test_entry.rate if "rate" in test_entry.model_fields_set else entry.rate,
+        zerocopy=zerocopy and test_entry.test == "tcp",
     )
 
 
@@ -253,8 +263,8 @@ def _described(
     return read_networks(entry.networks, document, list(used), hosts.names)
 
 
-def _campaign(asked: _Asked, document: Document) -> Campaign:
-    entry, hosts, tests, used = asked.entry, asked.hosts, asked.tests, tuple(asked.used)
+def _campaign(request: _Asked, document: Document) -> Campaign:
+    entry, hosts, tests, used = request.entry, request.hosts, request.tests, tuple(request.used)
     specs = {name: spec_of(name, host, hosts.base) for name, host in hosts.entries.items()}
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
     load = named_load(entry)
@@ -269,8 +279,8 @@ def _campaign(asked: _Asked, document: Document) -> Campaign:
         hosts=taking_part,
         unused_hosts=tuple(name for name in specs if name not in used),
         inventory=hosts.inventory,
-        pairs=asked.pairs,
-        groups=asked.groups,
+        pairs=request.pairs,
+        groups=request.groups,
         tests=tests,
         networks=tuple(map(name_of, entry.networks)),
         described=_described(entry, document, used, hosts),
@@ -333,7 +343,9 @@ def _idle_s(entry: CampaignFile, power: Mapping[str, Mapping[str, PowerSource]])
     """The length of an idle window: as it is named, else by how often power is read."""
     if entry.idle.seconds is not None:
         return entry.idle.seconds
-    usual_s = default_s(source.cfg.interval_s for own in power.values() for source in own.values())
+    usual_s = default_s(
+        source.cfg.interval_s for host_sources in power.values() for source in host_sources.values()
+    )
     if entry.energy is None:
         return usual_s
     window = entry.window
@@ -347,7 +359,7 @@ def _parts(hosts: Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
     return {
         "power": {name: power_of(entry, used[name], hosts.base) for name, entry in entries.items()},
         "components": {
-            name: tuple(Component(**one.model_dump()) for one in entry.components)
+            name: tuple(Component(**component.model_dump()) for component in entry.components)
             for name, entry in entries.items()
             if entry.components
         },
@@ -366,9 +378,9 @@ def _parts(hosts: Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
 
 def _labels(entry: CampaignFile) -> dict[str, Label]:
     return {
-        name: Label(one.hook, one.fact, one.timeout)
-        for name, one in entry.factors.items()
-        if isinstance(one, LabelEntry)
+        name: Label(factor.hook, factor.fact, factor.timeout)
+        for name, factor in entry.factors.items()
+        if isinstance(factor, LabelEntry)
     }
 
 

@@ -28,19 +28,27 @@ def check_groups(
     tests: Sequence[TestSpec],
 ) -> Iterator[tuple[KeyPath, str]]:
     """Whether groups are combined with what only pairs of two hosts have; told once."""
-    index, group = next(((at, one) for at, one in enumerate(listed) if isinstance(one, Group)), (None, None))
+    index, group = next(
+        ((at, pair_entry) for at, pair_entry in enumerate(listed) if isinstance(pair_entry, Group)),
+        (None, None),
+    )
     if index is None or group is None:
         return
     seen: dict[frozenset[tuple[str, str]], int] = {}
-    for at, one in enumerate(listed):
-        if isinstance(one, Group) and (first := seen.setdefault(frozenset(one.flows), at)) != at:
+    for at, pair_entry in enumerate(listed):
+        if (
+            isinstance(pair_entry, Group)
+            and (first := seen.setdefault(frozenset(pair_entry.flows), at)) != at
+        ):
             yield ("pairs", at), f"is pairs[{first}] in another order; name it once"
             return
     shared = next(_shared_pairs(listed), None)
     if shared is not None:
         yield shared
         return
-    several = [name for one in listed if isinstance(one, Group) for name in hosts_of(one)]
+    several = [
+        name for pair_entry in listed if isinstance(pair_entry, Group) for name in hosts_of(pair_entry)
+    ]
     for wrong, what in (
         (bool(entry.load_keys), " and ".join(entry.load_keys)),
         (entry.load != DEFAULT, f"load: {entry.load}"),
@@ -64,12 +72,12 @@ def check_groups(
 def _shared_pairs(listed: Sequence[Entry]) -> Iterator[tuple[KeyPath, str]]:
     """Pairs of two groups of one shape, of as many at once: their keys would be equal."""
     seen: dict[tuple[object, ...], int] = {}
-    for at, one in enumerate(listed):
-        if not isinstance(one, Group):
+    for at, pair_entry in enumerate(listed):
+        if not isinstance(pair_entry, Group):
             continue
-        flows = one.flows
+        flows = pair_entry.flows
         for flow in flows:
-            if (first := seen.setdefault((one.shape, len(flows), flow), at)) != at:
+            if (first := seen.setdefault((pair_entry.shape, len(flows), flow), at)) != at:
                 yield (
                     ("pairs", at),
                     f"has {flow[0]} -> {flow[1]} of {len(flows)} at once, as pairs[{first}] has; "

@@ -70,20 +70,22 @@ def locate_in_inventory(host: InventoryHost, path: KeyPath) -> tuple[Place, str]
     return source.place, f"{host.name}: {source.name}"
 
 
-def hosts_of_file(entry: CampaignFile, path: Path, override: Path | None, wanted: set[str] | None) -> Hosts:
+def hosts_of_file(
+    entry: CampaignFile, path: Path, override: Path | None, host_names: set[str] | None
+) -> Hosts:
     """Of a campaign file, or of the inventory that it names, or that replaces both. Raises InvalidInput."""
     if override is not None:
-        return _from_inventory(override, "all", wanted)
+        return _from_inventory(override, "all", host_names)
     if isinstance(entry.hosts, dict):
         return Hosts(entry.hosts, tuple(entry.hosts), path.parent)
     reference = entry.hosts if isinstance(entry.hosts, InventoryRef) else InventoryRef(inventory=entry.hosts)
-    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, wanted)
+    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, host_names)
 
 
-def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> Hosts:
+def _from_inventory(path: Path, group: str, host_names: set[str] | None) -> Hosts:
     """Hosts of an inventory; it may hold machines that nothing names, and those are not looked at."""
-    found = read_inventory(path, group, wanted)
-    used = {name: host for name, host in found.items() if wanted is None or name in wanted}
+    inventory_hosts = read_inventory(path, group, host_names)
+    used = {name: host for name, host in inventory_hosts.items() if host_names is None or name in host_names}
     locate = Locator(Document(str(path), "", None), used, path)
     problems: list[Problem] = []
     for name, host in used.items():
@@ -95,7 +97,7 @@ def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> Hosts:
         problems += find_problems(InventoryHostEntry, dict(host.values), ("hosts", name), locate)
     raise_first(problems, str(path))
     entries = {name: InventoryHostEntry.model_validate(host.values) for name, host in used.items()}
-    return Hosts(entries, tuple(found), path.parent, path, used)
+    return Hosts(entries, tuple(inventory_hosts), path.parent, path, used)
 
 
 def power_of(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSource]:

@@ -23,13 +23,16 @@ Checked = dict[str, tuple[NetworkState, KeyPath]]
 
 
 def read_networks(
-    entries: Sequence[str | NetworkEntry], document: Document, hosts: Collection[str], known: Collection[str]
+    entries: Sequence[str | NetworkEntry],
+    document: Document,
+    hosts: Collection[str],
+    further_hosts: Collection[str],
 ) -> dict[str, dict[str, HostNetwork]]:
     """Network → host → what it shows; ``bare`` is in none. Paths are relative to the campaign's file.
 
     Raises InvalidInput naming file and line.
     """
-    found = {}
+    networks = {}
     base = Path(document.file).parent
     for index, written in enumerate(entries):
         entry, at = as_entry(written), ("networks", index)
@@ -37,12 +40,14 @@ def read_networks(
             continue
         if entry.hosts is not None:
             value = entry.hosts
-            found[entry.name] = parse_networks(value, (*at, "hosts"), _locator(document), hosts, known)
+            networks[entry.name] = parse_networks(
+                value, (*at, "hosts"), _locator(document), hosts, further_hosts
+            )
         elif entry.file is not None:
-            found[entry.name] = read_network(resolve(base, entry.file), hosts, known)
+            networks[entry.name] = read_network(resolve(base, entry.file), hosts, further_hosts)
         else:
-            found[entry.name] = _read_each(entry.files or {}, at, document, hosts, known)
-    return found
+            networks[entry.name] = _read_each(entry.files or {}, at, document, hosts, further_hosts)
+    return networks
 
 
 def _read_each(
@@ -50,23 +55,25 @@ def _read_each(
     at: KeyPath,
     document: Document,
     hosts: Collection[str],
-    known: Collection[str],
+    further_hosts: Collection[str],
 ) -> dict[str, HostNetwork]:
     """A file for each host."""
     locate = _locator(document)
-    _raise(_check_names(files, (*at, "files"), hosts, known), locate)
+    _raise(_check_names(files, (*at, "files"), hosts, further_hosts), locate)
     base = Path(document.file).parent
-    found = {name: read_host_network(resolve(base, files[name]), name) for name in hosts}
-    twice = check_addresses(found)
+    networks = {name: read_host_network(resolve(base, files[name]), name) for name in hosts}
+    twice = check_addresses(networks)
     _raise((((*at, "files", host), text) for host, text in twice), locate)
-    return found
+    return networks
 
 
-def read_network(path: Path, hosts: Collection[str], known: Collection[str] = ()) -> dict[str, HostNetwork]:
+def read_network(
+    path: Path, hosts: Collection[str], further_hosts: Collection[str] = ()
+) -> dict[str, HostNetwork]:
     """What each of ``hosts`` is to show, from a file with ``hosts: {name: <NMState document>}``.
 
-    ``known`` are further hosts that the file may describe; they are left out. Raises InvalidInput with one
-    line, ``file:line:col: path: what, and what is right``.
+    ``further_hosts`` are further hosts that the file may describe; they are left out. Raises InvalidInput
+    with one line, ``file:line:col: path: what, and what is right``.
     """
     document = read_yaml(path)
     value, locate = document.value, _locator(document)
@@ -77,7 +84,7 @@ def read_network(path: Path, hosts: Collection[str], known: Collection[str] = ()
         problem(locate, (name,), AboutKey("unknown key; the file holds `hosts:` alone")) for name in strange
     ]
     raise_first(wrong, document.file)
-    return parse_networks(value["hosts"], ("hosts",), locate, hosts, known)
+    return parse_networks(value["hosts"], ("hosts",), locate, hosts, further_hosts)
 
 
 def read_host_network(path: Path, host: str | None = None) -> HostNetwork:
@@ -97,24 +104,24 @@ def parse_networks(
     path: KeyPath,
     locate: Locate,
     hosts: Collection[str] | None = None,
-    known: Collection[str] = (),
+    further_hosts: Collection[str] = (),
 ) -> dict[str, HostNetwork]:
     """What each host is to show, from a mapping of names to NMState documents that stands at ``path``.
 
-    ``hosts`` are those that must be there, None for whichever are; ``known`` may be there and are left out.
-    Raises InvalidInput with the place that ``locate`` gives.
+    ``hosts`` are those that must be there, None for whichever are; ``further_hosts`` may be there and are
+    left out. Raises InvalidInput with the place that ``locate`` gives.
     """
     if not isinstance(value, dict) or not value:
         text = f"must be a mapping of hosts to NMState documents, got {show_value(value)}"
         raise _error(locate, path, text)
     if hosts is not None:
-        _raise(_check_names(value, path, hosts, known), locate)
-    wanted = {name: one for name, one in value.items() if hosts is None or name in hosts}
+        _raise(_check_names(value, path, hosts, further_hosts), locate)
+    documents = {name: document for name, document in value.items() if hosts is None or name in hosts}
     states: Checked = {
-        name: (_state(one, (*path, name), locate), (*path, name)) for name, one in wanted.items()
+        name: (_state(document, (*path, name), locate), (*path, name)) for name, document in documents.items()
     }
-    each = (check_state(state, at) for state, at in states.values())
-    _raise(itertools.chain(*each, check_hosts(states)), locate)
+    findings = (check_state(state, at) for state, at in states.values())
+    _raise(itertools.chain(*findings, check_hosts(states)), locate)
     return {name: describe(state, name) for name, (state, _) in states.items()}
 
 
@@ -123,9 +130,9 @@ def check_addresses(networks: Mapping[str, HostNetwork]) -> Iterator[tuple[str, 
     first: dict[str, str] = {}
     for host, network in networks.items():
         for address in (*network.addresses("ipv4"), *network.addresses("ipv6")):
-            other = first.setdefault(address.address, host)
-            if other != host:
-                yield host, f"{address.address} is also an address of host {other}; give each its own"
+            first_host = first.setdefault(address.address, host)
+            if first_host != host:
+                yield host, f"{address.address} is also an address of host {first_host}; give each its own"
 
 
 def _state(value: Any, at: KeyPath, locate: Locate) -> NetworkState:
@@ -140,12 +147,12 @@ def _state(value: Any, at: KeyPath, locate: Locate) -> NetworkState:
 
 
 def _check_names(
-    value: Mapping[str, Any], path: KeyPath, hosts: Collection[str], known: Collection[str]
+    value: Mapping[str, Any], path: KeyPath, hosts: Collection[str], further_hosts: Collection[str]
 ) -> Iterator[Finding]:
-    every = list(dict.fromkeys([*hosts, *known]))
-    strange = [name for name in value if name not in every]
+    all_hosts = list(dict.fromkeys([*hosts, *further_hosts]))
+    strange = [name for name in value if name not in all_hosts]
     for name in strange:
-        text = f"there is no host {name} in the campaign; {suggest(name, every)}"
+        text = f"there is no host {name} in the campaign; {suggest(name, all_hosts)}"
         yield (*path, name), AboutKey(text)
     for name in hosts if not strange else ():  # a name that is written wrong is missing, too
         if name not in value:
@@ -163,8 +170,8 @@ def _raise(findings: Iterable[Finding], locate: Locate) -> None:
 
 
 def _error(locate: Locate, at: KeyPath, text: str) -> InvalidInput:
-    found = problem(locate, at, text)
-    return found.place.error(found.message)
+    located_problem = problem(locate, at, text)
+    return located_problem.place.error(located_problem.message)
 
 
 def _no_hosts(document: Document) -> InvalidInput:

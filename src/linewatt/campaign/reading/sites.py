@@ -20,15 +20,15 @@ from linewatt.placement.topology import Topology
 
 def read_topologies(campaign: Campaign) -> dict[str, Topology]:
     """The topologies that the file names, by host. Raises InvalidInput naming the file."""
-    found = {}
+    topologies = {}
     for name, path in campaign.topologies.items():
         try:
-            found[name] = parse_xml(path.read_text(encoding="utf-8"))
+            topologies[name] = parse_xml(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{path}: cannot read the topology of {name}: {error}") from error
         except InvalidInput as error:
             raise InvalidInput(f"{path}: {error}") from error
-    return found
+    return topologies
 
 
 def sites_of_files(campaign: Campaign) -> dict[str, Site]:

@@ -58,7 +58,7 @@ def check_command(
         for line in fixed_lines(fixed, journal):
             say(line)
         put("\n".join(lines(campaign, checks)))
-    if not ready(checks) or any(one.problem for one in fixed):
+    if not ready(checks) or any(fixed_setting.problem for fixed_setting in fixed):
         raise typer.Exit(1)
 
 
@@ -100,19 +100,19 @@ def document(
             status: sum(check.status == status for check in checks) for status in MARKS if status is not None
         },
         "checks": rows,
-        "fixed": [asdict(one) for one in fixed],
+        "fixed": [asdict(fixed_setting) for fixed_setting in fixed],
         "journal": journal,
     }
 
 
 def fixed_lines(fixed: Sequence[Fixed], journal: str | None) -> Iterator[str]:
     """What ``--fix`` did, and how it is taken back."""
-    for one in fixed:
-        what = f"{one.change.host}: {one.change.knob} {one.change.target}"
-        if one.problem is not None:
-            yield f"not fixed: {one.change.host}: {one.problem}"
+    for fixed_setting in fixed:
+        what = f"{fixed_setting.change.host}: {fixed_setting.change.knob} {fixed_setting.change.target}"
+        if fixed_setting.problem is not None:
+            yield f"not fixed: {fixed_setting.change.host}: {fixed_setting.problem}"
         else:
-            yield f"fixed: {what} = {one.now} (was {one.before})"
+            yield f"fixed: {what} = {fixed_setting.now} (was {fixed_setting.before})"
     if journal is not None:
         yield f"these stay until linewatt restore puts them back (journal {journal})"
 
@@ -137,8 +137,8 @@ def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
         yield (("host" if line else "").ljust(width + line * COLUMN) + "".join(cells)).rstrip()
     for host in campaign.hosts:
         shown = host if len(host) <= NAME_WIDTH else host[: NAME_WIDTH - 1] + "…"
-        own = [check for check in checks if check.host == host]
-        marks = (MARKS[worst(check for check in own if check.name == name)] for name in names)
+        host_checks = [check for check in checks if check.host == host]
+        marks = (MARKS[worst(check for check in host_checks if check.name == name)] for name in names)
         yield (shown.ljust(width) + "".join(mark.ljust(COLUMN) for mark in marks)).rstrip()
     yield LEGEND
 
@@ -150,8 +150,8 @@ def _findings(checks: Sequence[Check], word: str) -> Iterator[str]:
     alike: dict[tuple[str, str, str], list[str]] = {}
     for check in checks:
         alike.setdefault((check.name, check.found, check.advice), []).append(check.host)
-    for (name, found, advice), hosts in alike.items():
-        yield from _wrapped(f"{word}  {_some(hosts)}: {titles().get(name, name)}: {found}", "    ")
+    for (name, finding, advice), hosts in alike.items():
+        yield from _wrapped(f"{word}  {_some(hosts)}: {titles().get(name, name)}: {finding}", "    ")
         if advice:
             yield from _wrapped(f"    do: {advice}", "        ")
 
@@ -160,12 +160,12 @@ def _unknown(checks: Sequence[Check]) -> Iterator[str]:
     """One line a host: it may be all right."""
     from linewatt.engine.readiness.readiness import titles
 
-    said: dict[str, list[str]] = {}
+    texts_by_host: dict[str, list[str]] = {}
     for check in checks:
         text = f"{titles().get(check.name, check.name)}: {check.found}"
-        said.setdefault(check.host, []).append(f"{text} ({check.advice})" if check.advice else text)
+        texts_by_host.setdefault(check.host, []).append(f"{text} ({check.advice})" if check.advice else text)
     alike: dict[str, list[str]] = {}
-    for host, texts in said.items():
+    for host, texts in texts_by_host.items():
         alike.setdefault("; ".join(dict.fromkeys(texts)), []).append(host)
     for text, hosts in alike.items():
         yield from _wrapped(f"not known  {_some(hosts)}: {text}", "    ")

@@ -151,26 +151,26 @@ def compare(  # noqa: PLR0913 - one parameter an option
             return
         allowed = chosen("--allow", allow, run_kind.codes if run_kind else CODES)
         options = Options(by, matters, metrics, allowed)
-        found = compared(loaded, options, hosts or base)
-        verdict = finding(found, named)
+        outcome = compared(loaded, options, hosts or base)
+        verdict = finding(outcome, named)
         if target is not None:
             from linewatt.report.comparison.page import render
             from linewatt.report.printing.html import write
 
-            write(target, render(found, verdict))
-        print_comparison(found, verdict, named, form, full=full)
+            write(target, render(outcome, verdict))
+        print_comparison(outcome, verdict, named, form, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
 
 
 def chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
     """Words of a repeatable option, which may also be joined by commas. Raises InvalidInput."""
-    wanted = tuple(part.strip() for word in words or () for part in word.split(","))
+    chosen_words = tuple(part.strip() for word in words or () for part in word.split(","))
     names = list(known)
-    for word in wanted:
+    for word in chosen_words:
         if word not in names:
             raise InvalidInput(f"{option} {word!r}: must be one of {', '.join(names)}")
-    return wanted
+    return chosen_words
 
 
 def _metrics(words: list[str] | None) -> tuple[str, ...]:
@@ -202,51 +202,51 @@ HOST = "host"
 
 
 def _hosts_meant(
-    wanted: list[str], by: str | None, base: str | None
+    result_words: list[str], by: str | None, base: str | None
 ) -> tuple[list[str], tuple[str, str] | None]:
     """``ID:HOST ID:HOST`` as one result and two of its hosts; anything else as it is. Raises InvalidInput."""
-    split = [("", "") if Path(one).exists() else _with_host(one) for one in wanted]
+    split = [("", "") if Path(word).exists() else _with_host(word) for word in result_words]
     named = [(result, host) for result, host in split if result]
     if not named:
-        return wanted, None
-    if len(wanted) != 2 or len(named) != 2 or not all(host for _, host in named):
-        raise InvalidInput(f"{' '.join(wanted)}: two hosts of one result are ID:HOST ID:HOST")
-    (result, own), (other_result, other) = named
+        return result_words, None
+    if len(result_words) != 2 or len(named) != 2 or not all(host for _, host in named):
+        raise InvalidInput(f"{' '.join(result_words)}: two hosts of one result are ID:HOST ID:HOST")
+    (result, first_host), (other_result, second_host) = named
     if result != other_result:
         raise InvalidInput(
-            f"{' '.join(wanted)}: hosts are compared within one result; "
+            f"{' '.join(result_words)}: hosts are compared within one result; "
             f"of two, name the results alone, with --by {HOST} whatever their hosts are called"
         )
-    if own == other:
-        raise InvalidInput(f"{' '.join(wanted)}: names one host twice; name two")
+    if first_host == second_host:
+        raise InvalidInput(f"{' '.join(result_words)}: names one host twice; name two")
     if by is not None or base is not None:
-        raise InvalidInput(f"{' '.join(wanted)}: names what is compared, so that --by and --base go without")
-    return [result], (own, other)
+        raise InvalidInput(
+            f"{' '.join(result_words)}: names what is compared, so that --by and --base go without"
+        )
+    return [result], (first_host, second_host)
 
 
-def _with_host(one: str) -> tuple[str, str]:
+def _with_host(word: str) -> tuple[str, str]:
     """``ID`` and ``HOST`` of ``ID:HOST``; nothing of what names no host."""
-    kind = "baseline:" if one.startswith("baseline:") else ""
-    result, colon, host = one.removeprefix(kind).rpartition(":")
+    kind = "baseline:" if word.startswith("baseline:") else ""
+    result, colon, host = word.removeprefix(kind).rpartition(":")
     return (kind + result, host) if colon else ("", "")
 
 
-def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
+def _paths(sides: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
     """The results of one side or two. Raises InvalidInput, StoreError."""
     from linewatt.store.read import find
 
-    if len(wanted) > 2:
-        raise InvalidInput(f"compare takes one result or two, got {len(wanted)}")
-    if len(wanted) == 1 and by is None:
-        raise InvalidInput(
-            f"{wanted[0]} alone: name a second result, or with --by what is compared within it"
-        )
-    if len(wanted) == 2 and base is not None:
+    if len(sides) > 2:
+        raise InvalidInput(f"compare takes one result or two, got {len(sides)}")
+    if len(sides) == 1 and by is None:
+        raise InvalidInput(f"{sides[0]} alone: name a second result, or with --by what is compared within it")
+    if len(sides) == 2 and base is not None:
         raise InvalidInput("--base names a level of one result; of two, the first is the base")
-    paths = [[find(results, one) for one in _names(side)] for side in wanted]
-    every = [path.resolve() for side in paths for path in side]
-    if len(set(every)) < len(every):
-        raise InvalidInput(f"{' and '.join(wanted)} are the same result; name two, or one with --by")
+    paths = [[find(results, name) for name in _names(side)] for side in sides]
+    all_paths = [path.resolve() for side in paths for path in side]
+    if len(set(all_paths)) < len(all_paths):
+        raise InvalidInput(f"{' and '.join(sides)} are the same result; name two, or one with --by")
     return paths
 
 
@@ -266,7 +266,9 @@ def _print_kind_comparison(comparison: KindComparison, *, as_json: bool, as_csv:
 def _names(side: str) -> list[str]:
     """Results that are joined by commas; the name of a directory may have some itself."""
     return (
-        [side] if Path(side).is_dir() else [one.strip() for one in side.split(",") if one.strip()] or [side]
+        [side]
+        if Path(side).is_dir()
+        else [name.strip() for name in side.split(",") if name.strip()] or [side]
     )
 
 

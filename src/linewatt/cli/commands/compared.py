@@ -18,12 +18,12 @@ CI = ("junit", "md")
 
 def form_of(form: str | None, *, as_json: bool, as_csv: bool) -> str | None:
     """What was asked for; ``None`` is the screen. Raises InvalidInput."""
-    asked = [*(["json"] if as_json else []), *(["csv"] if as_csv else []), *([form] if form else [])]
+    forms = [*(["json"] if as_json else []), *(["csv"] if as_csv else []), *([form] if form else [])]
     if form is not None and form not in CI:
         raise InvalidInput(f"--format {form!r}: must be one of {', '.join(CI)}")
-    if len(asked) > 1:
+    if len(forms) > 1:
         raise InvalidInput("--json, --csv and --format: choose one")
-    return asked[0] if asked else None
+    return forms[0] if forms else None
 
 
 def print_comparison(

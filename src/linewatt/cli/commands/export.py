@@ -96,8 +96,8 @@ def _file(path: Path, target: Path, form: str, *, trials: bool, as_json: bool) -
 
     checked_target(target)
     with readable(path):
-        made = _MAKERS[form](load(path), trials)
-    write(target, made, _READABLE if form == "openmetrics" else None)
+        content = _MAKERS[form](load(path), trials)
+    write(target, content, _READABLE if form == "openmetrics" else None)
     _written(path, target, form, as_json=as_json)
 
 
@@ -161,18 +161,18 @@ def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: boo
         target = _new_folder(output or Path(f"{name}.iperf3"))
     with readable(path):
         result = load(path)
-        found = [one for one in result.trials if number is None or one.number == number]
-        why = {one.number: reason for one in found if (reason := why_not(one)) is not None}
-        shown = [one for one in found if one.number not in why]
+        trials = [trial for trial in result.trials if number is None or trial.number == number]
+        why = {trial.number: reason for trial in trials if (reason := why_not(trial)) is not None}
+        shown = [trial for trial in trials if trial.number not in why]
         if not shown:
             raise InvalidInput(f"--format iperf3: {result.id}: {_nothing(why, number)}")
         if number is not None:
             write(target, json_text(document(result, shown[0])))
         else:
-            _write_folder(target, ((one.number, json_text(document(result, one))) for one in shown))
+            _write_folder(target, ((trial.number, json_text(document(result, trial))) for trial in shown))
     if why:
         say(f"left out: {_named(why)}")
-    numbers = [one.number for one in shown]
+    numbers = [trial.number for trial in shown]
     _written(path, target, "iperf3", as_json=as_json, trials=numbers, left_out=why)
 
 

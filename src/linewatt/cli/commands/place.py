@@ -135,9 +135,9 @@ def lines(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]
     decided = f"rule {placement.rule}" if placement.rule is not None else f"policy {placement.policy}"
     yield f"{decided}: {placement.why}"
     yield ""
-    left = "left to the system"
-    yield f"processes   {format_cpulist(placement.process_cpus) or left}"
-    yield f"interrupts  {format_cpulist(placement.irq_cpus) or left}"
+    unplaced = "left to the system"
+    yield f"processes   {format_cpulist(placement.process_cpus) or unplaced}"
+    yield f"interrupts  {format_cpulist(placement.irq_cpus) or unplaced}"
     yield ""
     yield from _map(topology, wish, placement)
     if placement.notes:
@@ -169,4 +169,6 @@ def _map(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]:
 def _roles(roles: Iterable[tuple[str, set[int]]], cpus: set[int]) -> str:
     from linewatt.hosts.facts.cpulist import format_cpulist
 
-    return " | ".join(f"{role} {format_cpulist(own & cpus)}" for role, own in roles if own & cpus)
+    return " | ".join(
+        f"{role} {format_cpulist(role_cpus & cpus)}" for role, role_cpus in roles if role_cpus & cpus
+    )

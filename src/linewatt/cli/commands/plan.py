@@ -118,9 +118,9 @@ def _places_of_factors(campaign: Campaign, server: str | None) -> Iterator[str]:
         if of_hosts(name) and name not in campaign.labels:
             where = tuple(host for host in campaign.hosts if at_host([(name, base)], host, server))
             names.setdefault(where, []).append(name)
-    for where, own in names.items():
-        both = ": an effect of it is that of server and clients at once" if len(where) > 1 else ""
-        yield f"varied on {', '.join(where)}: {', '.join(own)}{both}"
+    for where, host_factors in names.items():
+        joint_effect = ": an effect of it is that of server and clients at once" if len(where) > 1 else ""
+        yield f"varied on {', '.join(where)}: {', '.join(host_factors)}{joint_effect}"
 
 
 def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
@@ -167,8 +167,8 @@ def _host_lines(campaign: Campaign) -> Iterator[str]:
         for name, source in sources.items():
             simulated = ", simulated" if source.cfg.simulated else ""
             yield f"power of {host}: {name} ({source.driver}{simulated})"
-    for one in programs(campaign):
-        yield f"program of {one.name} on {one.host or 'this machine'}: {one.words}"
+    for program in programs(campaign):
+        yield f"program of {program.name} on {program.host or 'this machine'}: {program.words}"
 
 
 def _later_lines(campaign: Campaign) -> Iterator[str]:
@@ -215,7 +215,7 @@ def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[
 
     values: dict[tuple[str, str, str], dict[str, None]] = {}
     whys: dict[tuple[str, str, str], str] = {}
-    for change in (change for changes in {one.changes for one in rounds} for change in changes):
+    for change in (change for changes in {round_.changes for round_ in rounds} for change in changes):
         key = change.host, change.knob, change.target
         values.setdefault(key, {})[change.value] = None
         whys[key] = change.why
@@ -231,10 +231,13 @@ def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[
     for change in shown:
         setting = _setting(change.knob, change.target, change.value)
         yield f"change {change.host}: {setting} ({change.why})"
-    for (host, knob, target), found in sorted(values.items()):
-        yield f"vary {host}: {_setting(knob, target, ' | '.join(sorted(found)))} ({whys[host, knob, target]})"
-    changes = (*shown, *(one for round_ in rounds for one in round_.changes))
-    online = {one.host for one in changes if one.knob == "cpus_online" and one.value != "all"}
+    for (host, knob, target), shown_values in sorted(values.items()):
+        yield (
+            f"vary {host}: {_setting(knob, target, ' | '.join(sorted(shown_values)))} "
+            f"({whys[host, knob, target]})"
+        )
+    changes = (*shown, *(change for round_ in rounds for change in round_.changes))
+    online = {change.host for change in changes if change.knob == "cpus_online" and change.value != "all"}
     if online:
         yield (
             f"not put back on {', '.join(sorted(online))}, where all of their CPUs go offline: tasks that "
@@ -247,7 +250,9 @@ def _setting(knob: str, target: str, value: str) -> str:
     if knob not in ("network", "nmstate"):
         return f"{knob} {target} = {value}"
     items = [word.partition(":")[::2] for word in target.split()]
-    shown = [f"{kind} {rest}" for kind, rest in items if kind not in ("need", "lost", "mtu", "up", "option")]
+    shown = [
+        f"{kind} {detail}" for kind, detail in items if kind not in ("need", "lost", "mtu", "up", "option")
+    ]
     return f"{knob} of {', '.join(shown)}"
 
 
@@ -257,7 +262,7 @@ def _host_line(host: HostSpec) -> str:
     login = f"{host.user}@" if host.user else ""
     where = "this machine" if host.address == "local" else f"{login}{host.address} port {host.port}"
     sets = (("CPUs", host.cpus), ("app CPUs", host.app_cpus), ("IRQ CPUs", host.irq_cpus))
-    cpus = "".join(f", {label} {format_cpulist(found)}" for label, found in sets if found)
+    cpus = "".join(f", {label} {format_cpulist(cpu_numbers)}" for label, cpu_numbers in sets if cpu_numbers)
     lab = f", lab {host.lab}" if host.lab else ""
     weights = f" by {':'.join(map(str, host.data_weights))}" if host.data_weights else ""
     return f"host {host.name}: {where}, data {', '.join(host.interfaces)}{weights}{cpus}{lab}{_limits(host)}"
@@ -266,33 +271,35 @@ def _host_line(host: HostSpec) -> str:
 def _limits(host: HostSpec) -> str:
     """Those that are stated."""
     stated = host.as_document().get("limits", {})
-    said = ", ".join(f"{name.removesuffix('_s')} {seconds:g} s" for name, seconds in stated.items())
-    return f", limits: {said}" if said else ""
+    limit_words = ", ".join(f"{name.removesuffix('_s')} {seconds:g} s" for name, seconds in stated.items())
+    return f", limits: {limit_words}" if limit_words else ""
 
 
 def _duration(planned: Plan) -> str:
     from linewatt.units import format_seconds
 
-    most = format_seconds(planned.duration_s)
-    return f"about {most}" if planned.least_s is None else f"{format_seconds(planned.least_s)} to {most}"
+    longest = format_seconds(planned.duration_s)
+    return (
+        f"about {longest}" if planned.least_s is None else f"{format_seconds(planned.least_s)} to {longest}"
+    )
 
 
 def _headline(campaign: Campaign, planned: Plan) -> str:
     total = sum(len(round_.trials) for round_ in planned.rounds)
     searches = sum(case.search is not None for case in planned.cases)
-    each, most = _count(campaign.trials, "trial"), "at most " if searches else ""
+    trial_words, bound_words = _count(campaign.trials, "trial"), "at most " if searches else ""
     if campaign.min_trials is not None and campaign.until_ratio is not None:
         sure = f"until ± {100 * campaign.until_ratio:g} %"
-        each, most = f"{campaign.min_trials} to {campaign.trials} trials, {sure}", "at most "
+        trial_words, bound_words = f"{campaign.min_trials} to {campaign.trials} trials, {sure}", "at most "
     parts = []
     if searches < len(planned.cases):
-        parts.append(f"{_count(len(planned.cases) - searches, 'case')} × {each}")
+        parts.append(f"{_count(len(planned.cases) - searches, 'case')} × {trial_words}")
     for kind in ("rate", "instances"):
-        if own := [case for case in planned.cases if case.search == kind]:
-            noun, one = "search" if len(own) == 1 else "searches", own[0]
-            trials = f"{campaign.fewest_trials(one)} to {campaign.most_trials(one)} trials"
-            parts.append(f"{len(own)} {noun} of {trials}")
-    trials = f"{' + '.join(parts)} = {most}{total}"
+        if searched_cases := [case for case in planned.cases if case.search == kind]:
+            noun, first_case = "search" if len(searched_cases) == 1 else "searches", searched_cases[0]
+            trials = f"{campaign.fewest_trials(first_case)} to {campaign.most_trials(first_case)} trials"
+            parts.append(f"{len(searched_cases)} {noun} of {trials}")
+    trials = f"{' + '.join(parts)} = {bound_words}{total}"
     rounds = "" if total == len(planned.rounds) else f" in {_count(len(planned.rounds), 'round')}"
     order = planned.order if planned.seed is None else f"{planned.order} order with seed {planned.seed}"
     load = f"{campaign.omit_s:g} s omitted, {campaign.window_s:g} s window, {campaign.tail_s:g} s tail"

@@ -52,42 +52,42 @@ def rederive(
         say("nothing was written; --write stores it beside the original")
 
 
-def _shown(found: Rederived, width: int | None, *, every: bool) -> RenderableType:
+def _shown(rederived: Rederived, width: int | None, *, every: bool) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
     from linewatt.report.printing.text_table import render
 
-    parts: list[Any] = [Text(line) for line in _summary(found)]
-    changes = [change for trial in found.trials for change in trial.changes]
+    parts: list[Any] = [Text(line) for line in _summary(rederived)]
+    changes = [change for trial in rederived.trials for change in trial.changes]
     old = [change for change in changes if not change.is_new]
     if old:
         parts += [Text(), render(_figures(old, every=every), width)]
-    told = [one for trial in found.trials for one in trial.told]
-    if told:
-        parts += [Text("\nFindings"), *(Text(line) for line in _findings(told))]
+    findings = [finding for trial in rederived.trials for finding in trial.told]
+    if findings:
+        parts += [Text("\nFindings"), *(Text(line) for line in _findings(findings))]
     new = [change for change in changes if change.is_new]
     if new:
         parts += [Text("\nFigures that were not made before"), *(Text(line) for line in _new(new))]
     return Group(*parts)
 
 
-def _summary(found: Rederived) -> Iterator[str]:
+def _summary(rederived: Rederived) -> Iterator[str]:
     from linewatt.model import METHOD
 
-    methods = sorted({one.method for one in found.trials})
+    methods = sorted({trial.method for trial in rederived.trials})
     stored = f"method {', '.join(map(str, methods))}" if methods else "no trials"
-    yield f"{found.result.id}: stored by {stored}, made again by method {METHOD}"
-    same = sum(one.same for one in found.trials)
+    yield f"{rederived.result.id}: stored by {stored}, made again by method {METHOD}"
+    same = sum(trial.same for trial in rederived.trials)
     if same:
-        yield f"{_trials(same)} of {len(found.trials)} as stored, to the byte"
-    figures = sum(bool(one.changes or one.told) for one in found.trials)
+        yield f"{_trials(same)} of {len(rederived.trials)} as stored, to the byte"
+    figures = sum(bool(trial.changes or trial.told) for trial in rederived.trials)
     if figures:
-        yield f"{_trials(figures)} of {len(found.trials)} with other figures or findings"
-    for one in found.trials:
-        if one.problem is not None:
-            yield f"trial {one.number} cannot be made again: {one.problem}"
-    for idle in found.idle:
+        yield f"{_trials(figures)} of {len(rederived.trials)} with other figures or findings"
+    for trial in rederived.trials:
+        if trial.problem is not None:
+            yield f"trial {trial.number} cannot be made again: {trial.problem}"
+    for idle in rederived.idle:
         if idle.problem is not None:
             yield f"{idle.name} cannot be made again: {idle.problem}"
         for change in idle.changes:
@@ -98,24 +98,28 @@ def _figures(changes: list[Change], *, every: bool) -> Table:
     """A row for each figure, with its first trial for an example; or one for each trial."""
     from linewatt.report.table import Head, Row, RowGroup, Table, texts
 
-    rows: list[tuple[str, Change]] = [(str(one.trial), one) for one in changes]
+    rows: list[tuple[str, Change]] = [(str(change.trial), change) for change in changes]
     if not every:
         first: dict[str, Change] = {}
         counts: dict[str, int] = {}
-        for one in changes:
-            first.setdefault(one.figure, one)
-            counts[one.figure] = counts.get(one.figure, 0) + 1
-        rows = [(f"{one.trial} (of {counts[figure]})", one) for figure, one in first.items()]
+        for change in changes:
+            first.setdefault(change.figure, change)
+            counts[change.figure] = counts.get(change.figure, 0) + 1
+        rows = [(f"{change.trial} (of {counts[figure]})", change) for figure, change in first.items()]
     return Table(
         "Figures that change",
         (Head("Figure", kind="text"),),
         (Head("Trial", kind="text"), Head("Before"), Head("After"), Head("Why", kind="prose")),
-        (RowGroup("", tuple(Row(texts(one.figure), texts(trial, *_change(one))) for trial, one in rows)),),
+        (
+            RowGroup(
+                "", tuple(Row(texts(change.figure), texts(trial, *_change(change))) for trial, change in rows)
+            ),
+        ),
     )
 
 
-def _change(one: Change) -> tuple[str, str, str]:
-    return _value(one.before), _value(one.after), one.why
+def _change(change: Change) -> tuple[str, str, str]:
+    return _value(change.before), _value(change.after), change.why
 
 
 def _value(value: Any) -> str:
@@ -132,23 +136,23 @@ def _value(value: Any) -> str:
 _WIDEST = 40
 
 
-def _findings(told: Iterable[Told]) -> Iterator[str]:
+def _findings(findings: Iterable[Told]) -> Iterator[str]:
     """A line for each finding at a place: whether it is new or gone, in which trials, by what evidence."""
     grouped: dict[tuple[bool, str, str], list[Told]] = {}
-    for one in told:
-        grouped.setdefault((one.added, one.code, one.where), []).append(one)
-    for (added, code, where), every in grouped.items():
-        numbers = _numbers(one.trial for one in every)
-        yield f"{'+' if added else '−'} {code}, {where} (trials {numbers}): {every[0].evidence}"
+    for finding in findings:
+        grouped.setdefault((finding.added, finding.code, finding.where), []).append(finding)
+    for (added, code, where), same_findings in grouped.items():
+        numbers = _numbers(finding.trial for finding in same_findings)
+        yield f"{'+' if added else '−'} {code}, {where} (trials {numbers}): {same_findings[0].evidence}"
 
 
 def _new(changes: Iterable[Change]) -> Iterator[str]:
     """A line for each group of figures, whatever instance or meter they are of; --json has them all."""
     grouped: dict[str, dict[int, None]] = {}
-    for one in changes:
-        name = re.sub(r"\[.*?\]", "", one.figure)
+    for change in changes:
+        name = re.sub(r"\[.*?\]", "", change.figure)
         depth = 3 if ".power." in name else 2
-        grouped.setdefault(".".join(name.split(".")[:depth]), {})[one.trial] = None
+        grouped.setdefault(".".join(name.split(".")[:depth]), {})[change.trial] = None
     for name, trials in grouped.items():
         yield f"  {name} (trials {_numbers(trials)})"
 

@@ -145,15 +145,15 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
         say(f"note: {error}; {used}")
         return campaign
     going_on = stored.with_limits(campaign, now)
-    if other := [name for name, spec in going_on.hosts.items() if spec != campaign.hosts[name]]:
-        say(one_line(f"note: limits of {', '.join(other)} are those that {campaign.path} has now"))
+    if changed_hosts := [name for name, spec in going_on.hosts.items() if spec != campaign.hosts[name]]:
+        say(one_line(f"note: limits of {', '.join(changed_hosts)} are those that {campaign.path} has now"))
     edits = stored.differences(written, stored.with_limits(now, campaign))
     if not result.complete:
         _refuse_other_searches(result, campaign.path, edits)
     if edits:
         more = len(edits) - MOST_DIFFERENCES
-        said = "; ".join(edits[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
-        say(one_line(f"note: {campaign.path} was edited ({said}); {used}"))
+        edit_words = "; ".join(edits[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        say(one_line(f"note: {campaign.path} was edited ({edit_words}); {used}"))
     return going_on
 
 
@@ -162,13 +162,13 @@ def _refuse_other_searches(result: Result, path: Path, edits: Sequence[str]) -> 
     from linewatt.errors import StoreError
     from linewatt.foreign import one_line
 
-    own = [one for one in edits if one.startswith(_OF_SEARCHES)]
-    if own:
-        said = "; ".join(own[:MOST_DIFFERENCES])
+    search_edits = [edit for edit in edits if edit.startswith(_OF_SEARCHES)]
+    if search_edits:
+        edit_words = "; ".join(search_edits[:MOST_DIFFERENCES])
         raise StoreError(
             one_line(
                 f"{result.id}: its searches go on from stored steps, and {path} asks otherwise by now "
-                f"({said}); put that back to resume, or begin anew with linewatt run"
+                f"({edit_words}); put that back to resume, or begin anew with linewatt run"
             )
         )
 
@@ -235,10 +235,10 @@ class _Heard:
         """For who ended it; nothing where nothing is stored."""
         if self._started is None or not self._stored:
             return ""
-        left = f"{self._stored} of {self._started.trials} trials stored"
+        stored_words = f"{self._stored} of {self._started.trials} trials stored"
         if self._passing:
-            return f"; {left}, see: linewatt show {self._started.id}; its hosts go with this command"
-        return f"; {left}, go on with: linewatt resume {self._started.id}"
+            return f"; {stored_words}, see: linewatt show {self._started.id}; its hosts go with this command"
+        return f"; {stored_words}, go on with: linewatt resume {self._started.id}"
 
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end. Hosts that are left changed are worse news than whatever else ended the work."""
@@ -286,8 +286,8 @@ def execute(
         heard = _Heard(progress, passing=campaign.is_passing)
         places = Places(results, state or state_dir())
         later = () if as_json else answer_modules()
-        one = CampaignRun(campaign, planned, places, heard, ask, waits=wait, later=later)
-        ended = heard.until_done(one.start() if result is None else one.resume(result))
+        campaign_run = CampaignRun(campaign, planned, places, heard, ask, waits=wait, later=later)
+        ended = heard.until_done(campaign_run.start() if result is None else campaign_run.resume(result))
         return ended, heard.left_changed
 
 

@@ -39,5 +39,5 @@ def schema_command(
         return
     width = max(map(len, NAMES))
     put(f"{'campaign':<{width}}  campaign files, for editors")
-    for name, one in SCHEMAS.items():
-        put(f"{name:<{width}}  {one.of.replace('`', '')}")
+    for name, schema in SCHEMAS.items():
+        put(f"{name:<{width}}  {schema.of.replace('`', '')}")

@@ -54,15 +54,15 @@ def list_results(results: Read = Path("results"), as_json: Json = False) -> None
     from linewatt.report import listing
     from linewatt.store import read
 
-    found, unread = read.read_each(results_near(results), listing.kept)
-    rows: list[listing.Listed | read.Damaged] = [*found, *unread]
-    every = sorted(rows, key=listing.id_of)
+    listed_results, unread = read.read_each(results_near(results), listing.kept)
+    rows: list[listing.Listed | read.Damaged] = [*listed_results, *unread]
+    ordered_rows = sorted(rows, key=listing.id_of)
     if as_json:
-        print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(every)})
-    elif not every:
+        print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(ordered_rows)})
+    elif not ordered_rows:
         say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
     else:
-        print_rich(lambda width: listing.show(every, width=width))
+        print_rich(lambda width: listing.show(ordered_rows, width=width))
 
 
 @with_feature_options("show")
@@ -112,15 +112,15 @@ def show(  # noqa: PLR0913  one parameter an option
     _alone("--at", at, others or feature_option is not None)
     if feature_option is not None:
         _alone(f"--{feature_option.word}", True, others)
-    asked = [_throughput(one) for one in at or ()]
+    rates_bps = [_throughput(rate_text) for rate_text in at or ()]
     from linewatt.store import read
     from linewatt.store.read import readable
 
     path = _path(results, wanted)
     with readable(path):
         result = read.load(path)
-        if asked:
-            _show_watts(result, asked, as_json=as_json)
+        if rates_bps:
+            _show_watts(result, rates_bps, as_json=as_json)
         elif feature_option is not None:
             _show_view(result, feature_option, as_json=as_json)
         elif as_md:
@@ -131,9 +131,9 @@ def show(  # noqa: PLR0913  one parameter an option
             _show_first(result)
 
 
-def _alone(option: str, given: object, others: bool) -> None:
+def _alone(option: str, value: object, others: bool) -> None:
     """Raises InvalidInput for an option that no other but --json goes with."""
-    if given and others:
+    if value and others:
         raise InvalidInput(f"{option}: goes with --json alone")
 
 
@@ -150,7 +150,7 @@ def _throughput(text: str) -> float:
     return bps
 
 
-def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> None:
+def _show_watts(result: Result, rates_bps: Sequence[float], *, as_json: bool) -> None:
     from linewatt.report.kinds import result_kind
     from linewatt.report.printing.text_table import render
     from linewatt.report.trials.digest import as_json as document
@@ -162,9 +162,9 @@ def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> Non
         raise InvalidInput(f"--at: {result.id} is {noun}, without cases at several rates or load levels")
     view = digest(result)
     if as_json:
-        print_json(document(view) | {"watts_at": as_documents(view, asked)})
+        print_json(document(view) | {"watts_at": as_documents(view, rates_bps)})
         return
-    table = watts_table(view, asked)
+    table = watts_table(view, rates_bps)
     if not table.rows:
         raise InvalidInput(f"--at: {'; '.join(note.text for note in table.notes)}")
     print_rich(lambda width: render(table, width))
@@ -301,8 +301,8 @@ def report(
     target = checked_target(output or Path(f"{path.name}.{suffix}"))
     make = _made_by(form)
     with read.readable(path):
-        made = make(read.load(path))
-    write(target, made)
+        content = make(read.load(path))
+    write(target, content)
     if as_json:
         print_json({"schema_version": 1, "id": path.name, "path": str(target)})
     else:
@@ -328,10 +328,10 @@ def _made_by(form: str) -> Callable[[Result], bytes]:
     return lambda result: page_of(result).encode()
 
 
-def _path(results: Path, wanted: str) -> Path:
+def _path(results: Path, result_id: str) -> Path:
     from linewatt.store import read
 
-    return read.find(results_near(results), wanted)
+    return read.find(results_near(results), result_id)
 
 
 def checked_target(target: Path) -> Path:

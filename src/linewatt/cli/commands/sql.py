@@ -77,8 +77,8 @@ def _say_what_is_not_there(answer: Answer, limit: int) -> None:
 
     if answer.cut:
         say(f"cut after {plural(limit, 'row')}: there are more; --limit asks for them")
-    for one in answer.left_out:
-        say(one_line(f"left out: {one.id}: {one.reason}"))
+    for omitted in answer.left_out:
+        say(one_line(f"left out: {omitted.id}: {omitted.reason}"))
     if answer.soaks:
         say(f"{plural(answer.soaks, 'soak')} in results and findings only: a soak has no cases and trials")
 
@@ -95,7 +95,7 @@ def _document(answer: Answer, limit: int) -> dict[str, Any]:
         "rows_count": len(answer.rows),
         "limit": limit,
         "cut": answer.cut,
-        "left_out": [{"id": one.id, "reason": one.reason} for one in answer.left_out],
+        "left_out": [{"id": omitted.id, "reason": omitted.reason} for omitted in answer.left_out],
         "soaks_left_out": answer.soaks,
     }
 
@@ -110,9 +110,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(member) for member in value]
     if isinstance(value, bytes):
         return value.hex()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
@@ -129,7 +129,7 @@ def _table(answer: Answer) -> Table:
         for name, kind in zip(answer.columns, answer.types, strict=True)
     ]
     cells = (tuple(map(_cell, row)) for row in answer.rows)
-    rows = tuple(Row(one[:1], one[1:]) for one in cells)
+    rows = tuple(Row(cell[:1], cell[1:]) for cell in cells)
     return Table("", (heads[0],), tuple(heads[1:]), (RowGroup("", rows),))
 
 

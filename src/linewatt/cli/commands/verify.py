@@ -26,26 +26,33 @@ def verify(
     from linewatt.store.read import find
     from linewatt.store.verify import verify as verified
 
-    found = verified(find(results, wanted))
+    verification = verified(find(results, wanted))
     if as_json:
         print_json(
             {
                 "schema_version": 1,
-                "id": found.id,
-                "files": found.files,
-                "has_checksums": found.has_checksums,
+                "id": verification.id,
+                "files": verification.files,
+                "has_checksums": verification.has_checksums,
                 "problems": [
-                    {"kind": one.kind, "name": one.name, "reason": one.why} for one in found.problems
+                    {"kind": problem.kind, "name": problem.name, "reason": problem.why}
+                    for problem in verification.problems
                 ],
             }
         )
     else:
-        for one in found.problems:
-            put(one_line(f"{one.kind}  {one.name}: {one.why}"))
-        if not found.has_checksums:
-            say(f"{found.id}: was stored without checksums; all that can be told is whether it can be read")
-        counts = Counter(one.kind for one in found.problems)
+        for problem in verification.problems:
+            put(one_line(f"{problem.kind}  {problem.name}: {problem.why}"))
+        if not verification.has_checksums:
+            say(
+                f"{verification.id}: was stored without checksums; all that can be told is whether "
+                f"it can be read"
+            )
+        counts = Counter(problem.kind for problem in verification.problems)
         tally = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        say(f"{found.id}: {tally or 'nothing damaged, missing or foreign'}; {found.files} files looked at")
-    if found.problems:
+        say(
+            f"{verification.id}: {tally or 'nothing damaged, missing or foreign'}; "
+            f"{verification.files} files looked at"
+        )
+    if verification.problems:
         raise typer.Exit(1)

@@ -77,31 +77,36 @@ class Asking:
             early = await self._each(ports={})
         await _until(self._past_s)
         await asyncio.wait({self.closed}, timeout=max(0.0, self._latest_s - now_s()))
-        found = await self._each(_tcp_ports(self._lives))
+        readbacks = await self._each(_tcp_ports(self._lives))
         return {
-            name: compared(replace(one, differences=self._differences(name, one)), early.get(name))
-            for name, one in found.items()
+            name: compared(replace(readback, differences=self._differences(name, readback)), early.get(name))
+            for name, readback in readbacks.items()
         }
 
-    def _differences(self, name: str, one: ReadBack) -> tuple[Difference, ...]:
+    def _differences(self, name: str, readback: ReadBack) -> tuple[Difference, ...]:
         self._configuration.begin(name, facts.again(self._session.facts[name]))
-        return tuple(self._configuration.differences(name, self._settings.of(name), one.facts))
+        return tuple(self._configuration.differences(name, self._settings.of(name), readback.facts))
 
     async def _each(self, ports: Mapping[str, Sequence[int]]) -> dict[str, ReadBack]:
         pids: dict[str, list[int]] = {}
         for live in self._lives:
-            for name, own in live.pids().items():
-                pids.setdefault(name, []).extend(pid for pid in own if pid is not None)
+            for name, host_pids in live.pids().items():
+                pids.setdefault(name, []).extend(pid for pid in host_pids if pid is not None)
         hosts, settings = self._session.hosts, self._settings
-        found = await asyncio.gather(
+        readbacks = await asyncio.gather(
             *(
                 read_back(
-                    hosts[name], own, settings.of(name), KNOBS, ports.get(name, ()), self._ours(name, own)
+                    hosts[name],
+                    host_pids,
+                    settings.of(name),
+                    KNOBS,
+                    ports.get(name, ()),
+                    self._ours(name, host_pids),
                 )
-                for name, own in pids.items()
+                for name, host_pids in pids.items()
             )
         )
-        return dict(zip(pids, found, strict=True))
+        return dict(zip(pids, readbacks, strict=True))
 
     def _ours(self, name: str, load: Sequence[int]) -> list[int]:
         """What linewatt runs on a host: its load and its sensors."""
@@ -116,8 +121,8 @@ class Asking:
         """What is still to be seen of hosts whose loads have all failed: facts alone, nothing runs there."""
         hosts = self._session.hosts
         names = dict.fromkeys(name for live in self._lives for name in live.case.hosts)
-        found = await asyncio.gather(*(read_back(hosts[name], (), (), KNOBS) for name in names))
-        return dict(zip(names, found, strict=True))
+        readbacks = await asyncio.gather(*(read_back(hosts[name], (), (), KNOBS) for name in names))
+        return dict(zip(names, readbacks, strict=True))
 
     def cancel(self) -> None:
         """The round came to nothing: nobody waits for its readings."""
@@ -144,7 +149,9 @@ def _tcp_ports(lives: Iterable[Live]) -> dict[str, list[int]]:
     ports: dict[str, list[int]] = {}
     for live in lives:
         if live.case.is_tcp:
-            ports.setdefault(live.case.sender, []).extend(one.port for one in live.planned.instances)
+            ports.setdefault(live.case.sender, []).extend(
+                instance.port for instance in live.planned.instances
+            )
     return ports
 
 
@@ -186,10 +193,12 @@ class Configuration:
             self._as_before_s = {key: at_s for key, at_s in self._as_before_s.items() if key[0] != host}
         self._start[host] = facts
 
-    def differences(self, host: str, made: Collection[Made], facts: Mapping[str, str]) -> list[Difference]:
-        """Facts that are not as they were and that none of the settings ``made`` explains."""
-        state = frozenset(made)
-        found: list[Difference] = []
+    def differences(
+        self, host: str, expected_settings: Collection[Made], facts: Mapping[str, str]
+    ) -> list[Difference]:
+        """Facts that are not as they were and that none of the settings ``expected_settings`` explains."""
+        state = frozenset(expected_settings)
+        differences: list[Difference] = []
         for fact, text in facts.items():
             if of_port(fact)[0] in _COUNTS or fact.startswith(BOND_PORTS):
                 continue
@@ -197,8 +206,8 @@ class Configuration:
             if before is None or before == text:
                 self._as_before_s[host, fact] = now_s()
             else:
-                found.append(Difference(fact, before, text, self._as_before_s.get((host, fact))))
-        return found
+                differences.append(Difference(fact, before, text, self._as_before_s.get((host, fact))))
+        return differences
 
     def _before(self, host: str, state: frozenset[Made], fact: str, text: str) -> str | None:
         if any(_explains(knob, target, fact) for knob, target, _ in state):

@@ -26,9 +26,11 @@ class ConnectionBook:
     def note(self) -> None:
         """Raises StoreError."""
         hosts = {name: pace.document() for name, pace in self._session.paces.items() if not pace.is_ordinary}
-        limits = {name: {**one, "slowest_answer_s": None} for name, one in hosts.items()}
+        limits = {name: {**host, "slowest_answer_s": None} for name, host in hosts.items()}
         if limits == self._written:
             return
         self._written = dict(limits)
-        file = next(one for one in numbered_files(self._path, "connections") if not one.exists())
+        file = next(
+            candidate for candidate in numbered_files(self._path, "connections") if not candidate.exists()
+        )
         write_json(file, Connections.model_validate({"hosts": hosts}).as_written())

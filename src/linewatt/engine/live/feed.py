@@ -157,14 +157,14 @@ class Feed:
         """Wake whoever waits for a record."""
         self._arrived.set()
 
-    def take_again(self, kept: Mapping[str, Any]) -> None:
+    def take_again(self, stored_record: Mapping[str, Any]) -> None:
         """A record as :meth:`Reading.raw` keeps it, parsed anew."""
-        received_s, span_s, text = kept["received_s"], kept["span_s"], kept["text"]
-        problem = kept.get("misplaced")
+        received_s, span_s, text = stored_record["received_s"], stored_record["span_s"], stored_record["text"]
+        problem = stored_record.get("misplaced")
         if problem is not None:
             record = Record(received_s, span_s, text, problem=problem, misplaced=True)
         else:
-            record = replace(self._parsed(received_s, span_s, text), read_s=kept.get("read_s"))
+            record = replace(self._parsed(received_s, span_s, text), read_s=stored_record.get("read_s"))
         self._records.append(record)
 
     def whole(self) -> Reading:
@@ -287,11 +287,15 @@ class Feed:
     def rate_bps(self, *channels: str) -> float | None:
         """What counters of bytes together grew by, between the newest two records."""
         newest = [
-            (one.received_s, [one.values.get(name) for name in channels])
-            for one in self.latest(2)
-            if one.problem is None
+            (record.received_s, [record.values.get(name) for name in channels])
+            for record in self.latest(2)
+            if record.problem is None
         ]
-        totals = [(time_s, sum(v for v in own if v is not None)) for time_s, own in newest if None not in own]
+        totals = [
+            (time_s, sum(v for v in counts if v is not None))
+            for time_s, counts in newest
+            if None not in counts
+        ]
         if len(totals) < 2:
             return None
         (before_s, before), (after_s, after) = totals
@@ -313,7 +317,7 @@ class Feed:
 
     def later(self, than_s: float) -> Reading:
         """What the records hold that are later than that; none comes after it that is not."""
-        return self._of(tuple(one for one in self._records if one.time_s > than_s))
+        return self._of(tuple(record for record in self._records if record.time_s > than_s))
 
     def latest(self, count: int) -> tuple[Record, ...]:
         return tuple(self._records)[-count:]
@@ -362,12 +366,16 @@ def _without_number(record: Record) -> str | None:
 
 def _raw(record: Record) -> dict[str, Any]:
     """All that the text does not say: a record is made of it again as it was."""
-    kept: dict[str, Any] = {"received_s": record.received_s, "span_s": record.span_s, "text": record.text}
+    raw_record: dict[str, Any] = {
+        "received_s": record.received_s,
+        "span_s": record.span_s,
+        "text": record.text,
+    }
     if record.read_s is not None:
-        kept["read_s"] = record.read_s
+        raw_record["read_s"] = record.read_s
     if record.misplaced:
-        kept["misplaced"] = record.problem
-    return kept
+        raw_record["misplaced"] = record.problem
+    return raw_record
 
 
 def _reason(reasons: Mapping[str, str], channel: str) -> str:

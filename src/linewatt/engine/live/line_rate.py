@@ -84,40 +84,42 @@ def line_of_group(
     """The most that all pairs of a group carry together: what the line of the host that is in all of them
     does, or those of the others. Both ways, and in a ring, each pair has a line of its own. ``None``: one is
     not known."""
-    known = [one for one in lines if one is not None]
-    if len(known) < len(lines) or (shared is None and case.shape not in ("both-ways", "ring")):
+    limits = [limit for limit in lines if limit is not None]
+    if len(limits) < len(lines) or (shared is None and case.shape not in ("both-ways", "ring")):
         return None
-    others = sum(one.goodput_bps for one in known)
+    others = sum(limit.goodput_bps for limit in limits)
     if shared is not None and shared.goodput_bps <= others:
         return shared
-    kind: Literal["link", "shaper"] = "shaper" if all(one.kind == "shaper" for one in known) else "link"
-    return LineLimit(others, kind, ", ".join(dict.fromkeys(one.host for one in known)))
+    kind: Literal["link", "shaper"] = "shaper" if all(limit.kind == "shaper" for limit in limits) else "link"
+    return LineLimit(others, kind, ", ".join(dict.fromkeys(limit.host for limit in limits)))
 
 
 def line_limit(case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Facts]) -> LineLimit | None:
     """The smaller of what both ends' lines can carry of a case; ``None`` where either is not known."""
     if is_request_response(case.test):  # one message is under way at a time: no line limits it
         return None
-    found = []
+    limits = []
     for host, framing in ends.items():
-        own = line(facts[host]["nic"], sends=host == case.sender)
-        if own is None:
+        host_line = line(facts[host]["nic"], sends=host == case.sender)
+        if host_line is None:
             return None
         try:
-            goodput = _goodput_bps(own.rate_bps, case, framing, facts[host], between=not own.is_shaped)
+            goodput = _goodput_bps(
+                host_line.rate_bps, case, framing, facts[host], between=not host_line.is_shaped
+            )
         except InvalidInput:
             return None
-        found.append(LineLimit(goodput, "shaper" if own.is_shaped else "link", host))
-    return min(found, key=lambda one: one.goodput_bps)
+        limits.append(LineLimit(goodput, "shaper" if host_line.is_shaped else "link", host))
+    return min(limits, key=lambda limit: limit.goodput_bps)
 
 
 def all_lines(lines: Sequence[LineLimit | None]) -> LineLimit | None:
     """What the lines of several data ports carry together; where the narrowest is, and what that is."""
-    known = [one for one in lines if one is not None]
-    if not known or len(known) < len(lines):
+    limits = [limit for limit in lines if limit is not None]
+    if not limits or len(limits) < len(lines):
         return None
-    narrowest = min(known, key=lambda one: one.goodput_bps)
-    return replace(narrowest, goodput_bps=sum(one.goodput_bps for one in known))
+    narrowest = min(limits, key=lambda limit: limit.goodput_bps)
+    return replace(narrowest, goodput_bps=sum(limit.goodput_bps for limit in limits))
 
 
 def _goodput_bps(rate_bps: float, case: Case, framing: Framing, facts: Facts, *, between: bool) -> float:

@@ -106,11 +106,11 @@ class _Channel:
         """What readings did after a load began."""
         if started_s > self.fitted_s:
             self.fitted_s = started_s
-            near = [one for one in self.readings if started_s - KEPT_S <= one[0] <= ended_s]
+            near = [reading for reading in self.readings if started_s - KEPT_S <= reading[0] <= ended_s]
             step = meters.fit_step(near, started_s, self.refresh_s, self.step_w)
             if step is not None:
                 self.steps.append(step)
-        self.readings = [one for one in self.readings if one[0] > ended_s - KEPT_S]
+        self.readings = [reading for reading in self.readings if reading[0] > ended_s - KEPT_S]
 
     @property
     def refresh_s(self) -> float | None:
@@ -132,12 +132,12 @@ class MeterBook:
         """With what a first part of this result had learned, and what its file declares."""
         self._path = path
         self._before: dict[str, dict[tuple[str, str], Meter]] = {}
-        for (host, *key), known in known_of(stored_meters(path)).items():
-            self._before.setdefault(host, {})[key[0], key[1]] = known
+        for (host, *key), meter in known_of(stored_meters(path)).items():
+            self._before.setdefault(host, {})[key[0], key[1]] = meter
         self._declared = {
             (host, name): declared(source.cfg.refresh_s, source.cfg.averaging_s)
-            for host, own in sources.items()
-            for name, source in own.items()
+            for host, host_sources in sources.items()
+            for name, source in host_sources.items()
         }
         self._channels: dict[str, dict[tuple[str, str], _Channel]] = {}
         """host → source and channel"""
@@ -147,7 +147,11 @@ class MeterBook:
         """When the newest reading of a source was taken that is in the book; 0: none is."""
         with self._lock:
             channels = self._channels.get(host, {})
-            last = [one.readings[-1][0] for key, one in channels.items() if key[0] == source and one.readings]
+            last = [
+                channel.readings[-1][0]
+                for key, channel in channels.items()
+                if key[0] == source and channel.readings
+            ]
             return max(last, default=0.0)
 
     def take(self, readings: Sequence[Reading]) -> None:
@@ -157,10 +161,10 @@ class MeterBook:
                 for name, channel in reading.channels.items():
                     if reading.optional and channel.unit == "W":
                         channels = self._channels.setdefault(reading.host, {})
-                        one = channels.setdefault(
+                        meter_channel = channels.setdefault(
                             (reading.source, name), _Channel(channel.scope, channel.step)
                         )
-                        one.take(reading.values(name))
+                        meter_channel.take(reading.values(name))
 
     def load(
         self,
@@ -199,15 +203,17 @@ class MeterBook:
                     channel.look_for_peaks()
             meters = [self._record(host, key) for host in hosts for key in self._keys(host)]
         if meters:
-            file = next(one for one in numbered_files(self._path, "meters") if not one.exists())
+            file = next(
+                candidate for candidate in numbered_files(self._path, "meters") if not candidate.exists()
+            )
             write_json(file, Meters(schema_version=SCHEMA_VERSION, meters=meters).as_written())
 
     def _keys(self, host: str) -> list[tuple[str, str]]:
         return list(dict.fromkeys([*self._before.get(host, {}), *self._channels.get(host, {})]))
 
     def _known(self, host: str, key: tuple[str, str]) -> Dynamics:
-        own, earlier = self._channels.get(host, {}).get(key), self._before.get(host, {}).get(key)
-        learned = own.dynamics() if own is not None else Dynamics()
+        channel, earlier = self._channels.get(host, {}).get(key), self._before.get(host, {}).get(key)
+        learned = channel.dynamics() if channel is not None else Dynamics()
         before = earlier.dynamics if earlier is not None else Dynamics()
         merged = Dynamics(
             refresh_s=learned.refresh_s if learned.refresh_s is not None else before.refresh_s,
@@ -219,13 +225,13 @@ class MeterBook:
 
     def _record(self, host: str, key: tuple[str, str]) -> Meter:
         channel = self._channels.get(host, {}).get(key) or _Channel()
-        known, earlier = self._known(host, key), self._before.get(host, {}).get(key)
+        dynamics, earlier = self._known(host, key), self._before.get(host, {}).get(key)
         return Meter(
             host=host,
             source=key[0],
             channel=key[1],
             scope=channel.scope,
-            **asdict(known),
+            **asdict(dynamics),
             read_every_s=channel.every_s,
             distances=len(channel.distances_s),
             steps=len(channel.steps),

@@ -65,12 +65,12 @@ def plausible(
     values: Mapping[str, float | None], reasons: Mapping[str, str]
 ) -> tuple[dict[str, float | None], dict[str, str]]:
     """Readings that can be kept, and why the others are none."""
-    kept, why = dict(values), {name: scrubbed(text) for name, text in reasons.items()}
+    plausible_values, why = dict(values), {name: scrubbed(text) for name, text in reasons.items()}
     for name, value in values.items():
         if value is not None and not -LARGEST <= value <= LARGEST:
             shown = f"{value:g}" if isinstance(value, float) else "a number beyond 1e30"
-            kept[name], why[name] = None, f"it says {shown}, which no meter can measure"
-    return kept, why
+            plausible_values[name], why[name] = None, f"it says {shown}, which no meter can measure"
+    return plausible_values, why
 
 
 class _Probe:
@@ -80,7 +80,7 @@ class _Probe:
     """
 
     def __init__(self, channels: Mapping[str, Channel]) -> None:
-        self._power = [name for name, one in channels.items() if one.unit == "W"]
+        self._power = [name for name, channel in channels.items() if channel.unit == "W"]
         self.watched = self._power[0] if self._power else None
         self._end_s = now_s() + PROBE_S
         self._changes: list[float] = []
@@ -211,10 +211,10 @@ class MeterFeed(LiveFeed):
     def _fail(self, reason: str, refused: InvalidInput | None = None) -> None:
         """Missing readings for all it is known to deliver, so that the gap is on record."""
         self.failure = reason
-        known = self._meter_records.channels
-        if known:
+        channels = self._meter_records.channels
+        if channels:
             when_s = now_s()
-            record = MeterRecord(when_s, when_s, dict.fromkeys(known), dict.fromkeys(known, reason))
+            record = MeterRecord(when_s, when_s, dict.fromkeys(channels), dict.fromkeys(channels, reason))
             self.take(Line(when_s, record.line()))
         self.refused = refused
         self._settled.set()

@@ -37,7 +37,7 @@ def watts_now(feeds: Iterable[Feed]) -> tuple[Watts, ...]:
     power: dict[str, list[PowerResult]] = {}
     for feed in feeds:
         power.setdefault(feed.host, []).extend(_readings(feed))
-    totals = ((host, system_now(every)) for host, every in power.items() if every)
+    totals = ((host, system_now(results)) for host, results in power.items() if results)
     return tuple(
         Watts(host, total.power_w, total.provenance, total.scope)
         for host, total in totals
@@ -58,9 +58,9 @@ def _readings(feed: Feed) -> Iterator[PowerResult]:
 def _newest_w(feed: Feed, channel: Channel) -> float | None:
     of_total = channel.unit == "J"
     newest = [
-        (one.time_s, value)
-        for one in feed.latest(TOTALS if of_total else 1)
-        if one.problem is None and (value := one.values.get(channel.name)) is not None
+        (record.time_s, value)
+        for record in feed.latest(TOTALS if of_total else 1)
+        if record.problem is None and (value := record.values.get(channel.name)) is not None
     ]
     if not of_total:
         return newest[-1][1] if newest else None
@@ -99,14 +99,14 @@ def cpu_now(
 
 
 def _end_now(end: Placed, shares: Mapping[str, float | None], spec: HostSpec) -> CpuNow:
-    every = spec.cpus or [int(name[len("cpu") : -len(_IDLE)]) for name in shares if name.endswith(_IDLE)]
-    busy = [_busy(cpu, shares) for cpu in every]
-    known = [one for one in busy if one is not None]
+    cpus = spec.cpus or [int(name[len("cpu") : -len(_IDLE)]) for name in shares if name.endswith(_IDLE)]
+    busy = [_busy(cpu, shares) for cpu in cpus]
+    busy_ratios = [ratio for ratio in busy if ratio is not None]
     return CpuNow(
         end.host,
         end.role,
-        len(every),
-        sum(known) if known and len(known) == len(busy) else None,
+        len(cpus),
+        sum(busy_ratios) if busy_ratios and len(busy_ratios) == len(busy) else None,
         _mean_busy(end.app_cpus, shares),
         _mean_busy(end.irq_cpus or spec.irq_cpus or (), shares),
     )
@@ -123,11 +123,11 @@ def _unused(cpu: int) -> tuple[str, ...]:
 
 def _busy(cpu: int, shares: Mapping[str, float | None]) -> float | None:
     unused = [shares.get(name) for name in _unused(cpu)]
-    known = [one for one in unused if one is not None]
-    return 1 - sum(known) if len(known) == len(unused) else None
+    unused_ratios = [ratio for ratio in unused if ratio is not None]
+    return 1 - sum(unused_ratios) if len(unused_ratios) == len(unused) else None
 
 
 def _mean_busy(cpus: Iterable[int], shares: Mapping[str, float | None]) -> float | None:
     busy = [_busy(cpu, shares) for cpu in cpus]
-    known = [one for one in busy if one is not None]
-    return sum(known) / len(known) if known and len(known) == len(busy) else None
+    busy_ratios = [ratio for ratio in busy if ratio is not None]
+    return sum(busy_ratios) / len(busy_ratios) if busy_ratios and len(busy_ratios) == len(busy) else None

@@ -146,19 +146,20 @@ class ReadBack:
 async def read_back(
     host: Host,
     pids: Sequence[int],
-    made: Iterable[tuple[str, str, str]],
+    expected_settings: Iterable[tuple[str, str, str]],
     knobs: Mapping[str, Knob],
     ports: Sequence[int] = (),
     ours: Sequence[int] | None = None,
 ) -> ReadBack:
-    """Ask a host; ``made`` is knob, target and text of what it is to show, ``ports`` those of its load.
+    """Ask a host; ``expected_settings`` is knob, target and text of what it is to show, ``ports`` those of
+    its load.
 
     With ``ours``, all processes of linewatt on its CPUs, it is also asked what each other process has used.
 
     What goes wrong is part of the answer, because the trial is not to suffer from it.
     """
     asked_s = now_s()
-    settings, further = list(made), host.spec.interfaces[1:]
+    settings, further = list(expected_settings), host.spec.interfaces[1:]
     first = [
         Short(("bash", "-c", _THREADS, "linewatt", *map(str, pids))),
         Short(tuple(facts.command(host.spec.data, facts.AGAIN))),
@@ -169,24 +170,27 @@ async def read_back(
         last = [Short(throttling.command(pids))] if pids else []
         last += [] if ours is None else [Short(processes.command(ours))]
         questions = [apply.question(host.spec.name, knobs[knob], target) for knob, target, _ in settings]
-        found = await run_all(host, [*first, *questions, *last], limit_s=LIMIT_S)
+        results = await run_all(host, [*first, *questions, *last], limit_s=LIMIT_S)
     except (HostError, WaitTimeout, ChangeError) as error:
         unread = (SettingRead(*setting, found=None, problem=str(error)) for setting in settings)
         return ReadBack(asked_s, (), tuple(unread), str(error))
-    (threads, known, *said), answers = found[: len(first)], found[len(first) : len(first) + len(settings)]
-    times = None if ours is None else _times(found[-1].stdout)
-    outside = _outside(found[-len(last)].stdout) if pids else None
-    shown = tuple(
-        _setting(host.spec.name, knobs[setting[0]], setting, one)
-        for setting, one in zip(settings, answers, strict=True)
+    (threads, facts_result, *further_results), answers = (
+        results[: len(first)],
+        results[len(first) : len(first) + len(settings)],
     )
-    nics = {name: one.stdout for name, one in zip(further, said, strict=False)}
-    text = "".join(one.stdout for one in said[len(further) :])
+    times = None if ours is None else _times(results[-1].stdout)
+    outside = _outside(results[-len(last)].stdout) if pids else None
+    shown = tuple(
+        _setting(host.spec.name, knobs[setting[0]], setting, answer)
+        for setting, answer in zip(settings, answers, strict=True)
+    )
+    nics = {name: result.stdout for name, result in zip(further, further_results, strict=False)}
+    text = "".join(result.stdout for result in further_results[len(further) :])
     answer = ReadBack(
         asked_s,
         (),
         shown,
-        facts=facts.parse_again(known.stdout, nics),
+        facts=facts.parse_again(facts_result.stdout, nics),
         sockets=text,
         processes=times,
         outside=outside,
@@ -234,12 +238,12 @@ def parse_threads(text: str) -> tuple[Thread, ...]:
             pid, tid, cpu, ticks = map(int, words[:4])
             allowed = parse_cpulist(words[4])
             counts = [None if word == "-" else int(word) for word in words[5:11]]
-            read_us, run_ns, migrations, wanted, unwanted, wait_ns = counts + [None] * (6 - len(counts))
+            read_us, run_ns, migrations, voluntary, unwanted, wait_ns = counts + [None] * (6 - len(counts))
             nice, policy = (None if word == "-" else int(word) for word in (words[11:13] or "--"))
         except (ValueError, IndexError, LinewattError) as error:
             raise ParseError(f"threads of the load: {line[:60]!r} cannot be read") from error
         times = _scaled(read_us, 1e-6), _scaled(run_ns, 1e-9)
-        switches = migrations, wanted, unwanted
+        switches = migrations, voluntary, unwanted
         scheduling = None if policy is None else CLASSES.get(policy)
         wait_s = _scaled(wait_ns, 1e-9)
         threads.append(Thread(pid, tid, cpu, ticks, allowed, *times, *switches, wait_s, nice, scheduling))

@@ -33,10 +33,11 @@ async def start_sensors(session: Session, say: events.OnEvent, *, refuses: bool)
         raise InvalidInput(f"{refused[0].host}: {refused[0].source}: {refused[1]}")
     for feed, why in silent:
         say(events.Warned(f"{feed.host}: {feed.source}: {why}; going on without it"))
-    for host, one in _contradictions(session.all_feeds()):
+    for host, contradiction in _contradictions(session.all_feeds()):
         say(
             events.Warned(
-                f"{host}: {one.source}: {one.evidence}; find out which is wrong before using either"
+                f"{host}: {contradiction.source}: {contradiction.evidence}; find out which is "
+                f"wrong before using either"
             )
         )
 
@@ -49,10 +50,10 @@ def _contradictions(feeds: Iterable[LiveFeed]) -> Iterator[tuple[str, Refused]]:
         for channel in feed.channels_in(("W",)):
             value = values.get(channel.name)
             if value is not None and channel.provenance != "estimate":
-                one = Shown(feed.source, channel.name, channel.scope, value)
-                shown.setdefault(feed.host, []).append(one)
+                first_reading = Shown(feed.source, channel.name, channel.scope, value)
+                shown.setdefault(feed.host, []).append(first_reading)
     for host, readings in shown.items():
-        yield from ((host, one) for one in refused(readings))
+        yield from ((host, refusal) for refusal in refused(readings))
 
 
 class Restarts:

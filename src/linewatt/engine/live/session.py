@@ -144,8 +144,8 @@ class Session:
 
     def _check(self, name: str) -> None:
         """What must be there before anything is started. Raises HostError, InvalidInput."""
-        known, spec = self.facts[name], self.specs[name]
-        text = known["tools"].get(self.load.name)
+        host_facts, spec = self.facts[name], self.specs[name]
+        text = host_facts["tools"].get(self.load.name)
         if text is not None:
             try:
                 self.versions[name] = self.load.parse_version(str(text))
@@ -156,9 +156,9 @@ class Session:
         elif name in self._paired:
             install = f"apt-get or dnf install {self.load.package}"
             raise HostError(f"{name}: no {self.load.name}; install it ({install})")
-        if self._runs_mpstat and not known["tools"].get("mpstat"):
+        if self._runs_mpstat and not host_facts["tools"].get("mpstat"):
             raise HostError(f"{name}: no mpstat; install sysstat")
-        online = set(known["cpus"].get("online") or ())
+        online = set(host_facts["cpus"].get("online") or ())
         for key in ("cpus", "app_cpus", "irq_cpus"):
             impossible = set(getattr(spec, key) or ()) - online
             if online and impossible:
@@ -207,13 +207,13 @@ class Session:
             raise HostError(f"network {case.network}: {way}")
         return {
             name: End(
-                one.interface,
-                one.address,
+                end.interface,
+                end.address,
                 self.ways.framing(
-                    case.network, name, one.interface, self._mtu(name, case, self.specs[name].data)
+                    case.network, name, end.interface, self._mtu(name, case, self.specs[name].data)
                 ),
             )
-            for name, one in ((case.sender, way.sender), (case.receiver, way.receiver))
+            for name, end in ((case.sender, way.sender), (case.receiver, way.receiver))
         }
 
     def port_lines(self, case: Case) -> tuple[PortLine, ...]:
@@ -229,13 +229,15 @@ class Session:
         if len(shared) != 1:
             return line_of_group(case, lines, None)
         pair = case.pairs[0]
-        own = {name: end for name, end in self.ends(pair).items() if name in shared}
-        return line_of_group(case, lines, self._line_limit(pair, own))
+        shared_ends = {name: end for name, end in self.ends(pair).items() if name in shared}
+        return line_of_group(case, lines, self._line_limit(pair, shared_ends))
 
     def _line_limit(self, case: Case, ends: Mapping[str, End]) -> LineLimit | None:
         framings = {name: end.framing for name, end in ends.items()}
-        own = {name: facts.at_interface(self.facts[name], end.interface) for name, end in ends.items()}
-        return line_limit(case, framings, own)
+        facts_by_host = {
+            name: facts.at_interface(self.facts[name], end.interface) for name, end in ends.items()
+        }
+        return line_limit(case, framings, facts_by_host)
 
     def line_limit(self, case: Case) -> LineLimit | None:
         """The most payload that the lines between the hosts of a case can carry. Raises HostError."""
@@ -250,10 +252,10 @@ class Session:
         """Ports of one card share its slot."""
         slots: dict[str, float | None] = {}
         for end in ends:
-            known = facts.at_interface(self.facts[name], end.interface)
-            card = str(known["nic"].get("bus") or end.interface).rpartition(".")[0] or end.interface
-            slots[card] = pcie_goodput_bps(case, end.framing, known)
-        known_bps = [one for one in slots.values() if one is not None]
+            port_facts = facts.at_interface(self.facts[name], end.interface)
+            card = str(port_facts["nic"].get("bus") or end.interface).rpartition(".")[0] or end.interface
+            slots[card] = pcie_goodput_bps(case, end.framing, port_facts)
+        known_bps = [slot_bps for slot_bps in slots.values() if slot_bps is not None]
         return sum(known_bps) if len(known_bps) == len(slots) else None
 
     def _bare_end(self, name: str, case: Case, port: int) -> End:
@@ -264,17 +266,17 @@ class Session:
 
     def _mtu(self, name: str, case: Case, interface: str) -> int:
         """Of a host's data interface: as the campaign sets it, else as the host had it."""
-        asked = dict(case.factors).get("mtu") or self._settings.get("mtu")
-        return int(asked or self.nic(name, interface)["mtu"])
+        mtu = dict(case.factors).get("mtu") or self._settings.get("mtu")
+        return int(mtu or self.nic(name, interface)["mtu"])
 
     def data_address(self, name: str, family: Family, port: int = 0) -> str:
         """Address of a host's data interface. Raises HostError when it has none of the family."""
         spec = self.specs[name].data_ports[port]
         nic = self.nic(name, spec.data)
-        found = spec.known_address(family) or next(iter(nic.get(f"{family}_addresses") or ()), None)
-        if found is None:
+        address = spec.known_address(family) or next(iter(nic.get(f"{family}_addresses") or ()), None)
+        if address is None:
             raise HostError(f"{name}: {spec.data} has no {family} address; give it one or name data_{family}")
-        return str(found)
+        return str(address)
 
     def clocks(self, case: Case) -> dict[str, Offset]:
         return {name: self.hosts[name].clock for name in case.hosts}
@@ -329,9 +331,9 @@ class Session:
         """What was learned of hosts that answer slowly, since this was asked last."""
         new = []
         for name, pace in self.paces.items():
-            text, known = pace.said(), pace.document() | {"slowest_answer_s": None}
-            if text and known != self._told_pace.get(name):
-                self._told_pace[name] = known
+            text, pace_document = pace.said(), pace.document() | {"slowest_answer_s": None}
+            if text and pace_document != self._told_pace.get(name):
+                self._told_pace[name] = pace_document
                 new.append(f"{name}: {text}")
         return new
 
@@ -400,24 +402,24 @@ def _in_time(cfg: PowerConfig, window_s: float, sources: int) -> PowerConfig:
 
 async def read_facts(host: Host, load: Load) -> dict[str, dict[str, Any]]:
     """What a host says of itself, and of each of its data ports. Raises HostError."""
-    asked = facts.with_tool(load.name, load.version_command)
-    done = await host.run(facts.command(host.spec.data, asked), timeout_s=FACTS_LIMIT_S, root=True)
+    fact_queries = facts.with_tool(load.name, load.version_command)
+    done = await host.run(facts.command(host.spec.data, fact_queries), timeout_s=FACTS_LIMIT_S, root=True)
     if not done.stdout.strip():
         why = last_line(done.stderr, f"status {done.status}")
         raise HostError(
             f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
         )
-    known = facts.parse_all(done.stdout, asked)
-    await learn_further_nics(host, known)
-    return known
+    host_facts = facts.parse_all(done.stdout, fact_queries)
+    await learn_further_nics(host, host_facts)
+    return host_facts
 
 
-async def learn_further_nics(host: Host, known: dict[str, dict[str, Any]], *, root: bool = True) -> None:
-    """Add to ``known`` what a host says of its data ports behind the first. Raises HostError."""
+async def learn_further_nics(host: Host, host_facts: dict[str, dict[str, Any]], *, root: bool = True) -> None:
+    """Add to ``host_facts`` what a host says of its data ports behind the first. Raises HostError."""
     for port in host.spec.data_ports[1:]:
         command = facts.command(port.data, facts.OF_NIC)
         done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=root)
-        known.setdefault(facts.FURTHER_NICS, {})[port.data] = facts.parse_nic(done.stdout)
+        host_facts.setdefault(facts.FURTHER_NICS, {})[port.data] = facts.parse_nic(done.stdout)
 
 
 async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
@@ -427,10 +429,10 @@ async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
             raise outcome
 
 
-def identity(known: facts.Facts, load: str) -> dict[str, Any]:
+def identity(host_facts: facts.Facts, load: str) -> dict[str, Any]:
     """The facts that must not differ between the parts of one campaign."""
     return {
-        "kernel": known.get("kernel", {}).get("release"),
-        "CPU": known.get("cpu", {}).get("model"),
-        load: known.get("tools", {}).get(load),
+        "kernel": host_facts.get("kernel", {}).get("release"),
+        "CPU": host_facts.get("cpu", {}).get("model"),
+        load: host_facts.get("tools", {}).get(load),
     }

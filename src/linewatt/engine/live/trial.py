@@ -126,7 +126,7 @@ class LiveTrial:
         await asyncio.gather(*(self._start(instance, server, client) for instance in self._instances))
         if self._instances:
             await self._wait_listening(server)
-        await asyncio.gather(*(one.client.ready() for one in self._instances if one.client))
+        await asyncio.gather(*(instance.client.ready() for instance in self._instances if instance.client))
 
     async def prepared(self) -> str | None:
         """Why it cannot be prepared, with everything stopped; ``None``: it is ready."""
@@ -182,17 +182,23 @@ class LiveTrial:
         command = listening_command(limit_s, ports, load.listens(protocol_of(self.case.test)))
         done = await server.run(command, timeout_s=limit_s + 2)
         if done.status != 0:
-            said = " ".join(line for one in self._instances if (line := self._complaint(one.server)))
+            complaints = " ".join(
+                line for instance in self._instances if (line := self._complaint(instance.server))
+            )
             raise TrialFailed(
                 f"{server.spec.name}: waited {limit_s} s for {load.name} to listen on "
-                f"{_ports(ports)}; {said or 'is something else using these ports?'}"
+                f"{_ports(ports)}; {complaints or 'is something else using these ports?'}"
             )
 
     def pids(self) -> dict[str, list[int | None]]:
         """Host → its load processes, in the order of the instances."""
         return {
-            self.case.client: [one.client.pid if one.client else None for one in self._instances],
-            self.case.server: [one.server.pid if one.server else None for one in self._instances],
+            self.case.client: [
+                instance.client.pid if instance.client else None for instance in self._instances
+            ],
+            self.case.server: [
+                instance.server.pid if instance.server else None for instance in self._instances
+            ],
         }
 
     def release(self) -> None:
@@ -272,7 +278,7 @@ class LiveTrial:
         )
 
     def _run(self, ended_s: float, failure: str | None) -> TrialRun:
-        outputs = tuple(self._output(one) for one in self._instances)
+        outputs = tuple(self._output(instance) for instance in self._instances)
         clocks = {}
         with suppress(HostError):
             clocks = self._session.clocks(self.case)

@@ -89,8 +89,8 @@ class TrialRun:
 
     def of_its_hosts(self) -> TrialRun:
         """The same without what other hosts of its round showed."""
-        own = {name: self.readback[name] for name in self.planned.case.hosts if name in self.readback}
-        return replace(self, readback=own)
+        readbacks = {name: self.readback[name] for name in self.planned.case.hosts if name in self.readback}
+        return replace(self, readback=readbacks)
 
 
 def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | None) -> TrialRun:
@@ -100,24 +100,24 @@ def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | 
     each_way = planned.case.shape == "both-ways"  # a slot carries as much each way
     return TrialRun(
         planned,
-        min(one.started_s for one in runs),
-        max(one.ended_s for one in runs),
+        min(run.started_s for run in runs),
+        max(run.ended_s for run in runs),
         runs[0].load_s,
-        tuple(output for one in runs for output in one.outputs),
-        {host: clock for one in runs for host, clock in one.clocks.items()},
+        tuple(output for run in runs for output in run.outputs),
+        {host: clock for run in runs for host, clock in run.clocks.items()},
         _failure(planned, runs),
         line_goodput_bps=line.goodput_bps if line else None,
         line_kind=line.kind if line else None,
         line_host=line.host if line else None,
-        pcie_goodput_bps={} if each_way else {k: v for one in runs for k, v in one.pcie_goodput_bps.items()},
-        framings={host: framing for one in runs for host, framing in one.framings.items()},
-        flows=tuple(one.line for one in runs),
+        pcie_goodput_bps={} if each_way else {k: v for run in runs for k, v in run.pcie_goodput_bps.items()},
+        framings={host: framing for run in runs for host, framing in run.framings.items()},
+        flows=tuple(run.line for run in runs),
     )
 
 
 def _failure(planned: PlannedTrial, runs: Sequence[TrialRun]) -> str | None:
     """Of which pair, and why; of none where all have one reason, which is then what all have in common."""
-    failed = [(one.planned.case.way, one.failure) for one in runs if one.failure is not None]
+    failed = [(run.planned.case.way, run.failure) for run in runs if run.failure is not None]
     if not failed:
         return None
     way, why = failed[0]

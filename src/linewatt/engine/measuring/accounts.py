@@ -58,27 +58,31 @@ def with_foreign(cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[E
 def _with_foreign(
     cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
 ) -> EndResult:
-    found = account(cut, instances, ends, end)
-    if isinstance(found, Missing):
-        return replace(end, reasons={**end.reasons, "foreign_cores": found.reason})
-    shared = tuple(_shared_cpus(cut, instances, ends, end, found))
-    return replace(end, foreign_cores=found.foreign, shared_cpus=shared)
+    host_account = account(cut, instances, ends, end)
+    if isinstance(host_account, Missing):
+        return replace(end, reasons={**end.reasons, "foreign_cores": host_account.reason})
+    shared = tuple(_shared_cpus(cut, instances, ends, end, host_account))
+    return replace(end, foreign_cores=host_account.foreign, shared_cpus=shared)
 
 
 def _shared_cpus(
-    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult, found: Account
+    cut: Cut,
+    instances: Sequence[InstanceResult],
+    ends: Sequence[EndResult],
+    end: EndResult,
+    host_account: Account,
 ) -> Iterator[SharedCpu]:
     """Full CPUs of this end's roles that others used a part of: the load had less of them than there is."""
     shares = cpu_shares(cut.spec(end.host), cut.readings.get(end.host, ()), cut.window)
     paced = cut.run.planned.case.paced
     by_ticks = paced and cut.setup.tick_accounting.get(end.host) is not False
-    for one in _on_roles(cut, instances, ends, end, shares, found):
-        others = 0.0 if by_ticks else one.other_cores
-        if others <= (EXCESS_CORES if one.load_cores else FOREIGN_CORES):
-            seen = seen_cores(end.other_processes, one.cpus)
+    for shared_cpu in _on_roles(cut, instances, ends, end, shares, host_account):
+        others = 0.0 if by_ticks else shared_cpu.other_cores
+        if others <= (EXCESS_CORES if shared_cpu.load_cores else FOREIGN_CORES):
+            seen = seen_cores(end.other_processes, shared_cpu.cpus)
             others = seen if seen > FOREIGN_CORES else 0.0
-        if others and one.busy_ratio >= FULL:
-            yield replace(one, other_cores=min(others, one.busy_ratio * len(one.cpus)))
+        if others and shared_cpu.busy_ratio >= FULL:
+            yield replace(shared_cpu, other_cores=min(others, shared_cpu.busy_ratio * len(shared_cpu.cpus)))
 
 
 def _on_roles(
@@ -87,26 +91,33 @@ def _on_roles(
     ends: Sequence[EndResult],
     end: EndResult,
     shares: Mapping[int, CpuShares | None],
-    found: Account,
+    host_account: Account,
 ) -> Iterator[SharedCpu]:
     """CPUs of each role, and what tasks used there beyond the load."""
     busy_ratio = partial(used, load_niced=niced_counts(end))
-    for cpu in sorted({*(cut.spec(end.host).irq_cpus or ())} & found.elsewhere.keys()):
+    for cpu in sorted({*(cut.spec(end.host).irq_cpus or ())} & host_account.elsewhere.keys()):
         share = shares.get(cpu)
         if share is not None:
-            yield SharedCpu((cpu,), "irq", busy_ratio(share), 0.0, found.elsewhere[cpu], _softirqs(share))
+            yield SharedCpu(
+                (cpu,), "irq", busy_ratio(share), 0.0, host_account.elsewhere[cpu], _softirqs(share)
+            )
     for cpus, loads in load_by_cpus(cut, instances, ends, end).items():
-        known = {cpu: share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)}
-        if not known:
+        role_shares = {cpu: share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)}
+        if not role_shares:
             continue
         if not any(load is None for load in loads):
             load = sum(load for load in loads if load is not None)
-            others = sum(map(task_cores, known.values())) - load
-            busy, soft = fmean(map(busy_ratio, known.values())), sum(map(_softirqs, known.values()))
-            yield SharedCpu(tuple(sorted(known)), "app", busy, load, others, soft)
-        if len(known) > 1:  # a single full one of several, by what was seen there
-            cpu = max(known, key=lambda cpu: busy_ratio(known[cpu]))
-            yield SharedCpu((cpu,), "app", busy_ratio(known[cpu]), None, 0.0, _softirqs(known[cpu]))
+            others = sum(map(task_cores, role_shares.values())) - load
+            busy, soft = (
+                fmean(map(busy_ratio, role_shares.values())),
+                sum(map(_softirqs, role_shares.values())),
+            )
+            yield SharedCpu(tuple(sorted(role_shares)), "app", busy, load, others, soft)
+        if len(role_shares) > 1:  # a single full one of several, by what was seen there
+            cpu = max(role_shares, key=lambda cpu: busy_ratio(role_shares[cpu]))
+            yield SharedCpu(
+                (cpu,), "app", busy_ratio(role_shares[cpu]), None, 0.0, _softirqs(role_shares[cpu])
+            )
 
 
 def _softirqs(share: CpuShares) -> float:
@@ -117,13 +128,13 @@ def load_by_cpus(
     cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
 ) -> dict[frozenset[int] | None, list[float | None]]:
     """CPUs that processes of an end were put on → what each of these used, in cores; None: anywhere."""
-    together = sorted(on_one_machine(cut, ends, end), key=lambda one: one is not end)
+    together = sorted(on_one_machine(cut, ends, end), key=lambda machine_end: machine_end is not end)
     case = cut.run.planned.case
     groups: dict[frozenset[int] | None, list[float | None]] = {}
-    for one, instance in product(together, instances):
-        for role in case.roles_at(instance.instance, one.host):
+    for machine_end, instance in product(together, instances):
+        for role in case.roles_at(instance.instance, machine_end.host):
             cpus = cpus_of(instance, role)
-            if one is end or cpus in groups:
+            if machine_end is end or cpus in groups:
                 cores = instance.sender_cpu_cores if role == "sender" else instance.receiver_cpu_cores
                 groups.setdefault(cpus, []).append(cores)
     return groups
@@ -140,26 +151,30 @@ def account(
     if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
         return Missing("other pairs may load its CPUs at the same time")
     together = on_one_machine(cut, ends, end)
-    loads = [load_cores(one) for one in together]
+    loads = [load_cores(machine_end) for machine_end in together]
     if not of_processes and None in loads:
         return Missing("what the server's sessions used is not told apart from others")
     shares: dict[int, CpuShares | None] = {}
-    for one in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
-        own = cpu_shares(cut.spec(one.host), cut.readings.get(one.host, ()), cut.window)
-        shares = own | shares if one is not end else shares | own
-    known = {cpu: one for cpu, one in shares.items() if one is not None}
-    if not known or len(known) < len(shares):
+    for machine_end in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
+        end_shares = cpu_shares(
+            cut.spec(machine_end.host), cut.readings.get(machine_end.host, ()), cut.window
+        )
+        shares = end_shares | shares if machine_end is not end else shares | end_shares
+    measured_shares = {cpu: share for cpu, share in shares.items() if share is not None}
+    if not measured_shares or len(measured_shares) < len(shares):
         return Missing(end.reasons.get("cpu_cores", "its CPU use is not known"))
     if None in loads:
         return Missing("the load does not say what it used")
     placed = _placed(cut.run.planned.case, instances, together) if of_processes else None
-    irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
-    others = {process.tid: process for one in together for process in one.other_processes}.values()
+    irq_cpus = frozenset(cpu for machine_end in together for cpu in cut.spec(machine_end.host).irq_cpus or ())
+    others = {
+        process.tid: process for machine_end in together for process in machine_end.other_processes
+    }.values()
     tasks = {
-        cpu: interrupt_cpu_tasks(one, seen_cores(others, (cpu,)))
+        cpu: interrupt_cpu_tasks(share, seen_cores(others, (cpu,)))
         if cpu in irq_cpus and cpu not in (placed or ())
-        else task_cores(one)
-        for cpu, one in known.items()
+        else task_cores(share)
+        for cpu, share in measured_shares.items()
     }
     loaded = tasks.keys() if placed is None else tasks.keys() & placed
     return Account(
@@ -168,7 +183,7 @@ def account(
         load=sum(load for load in loads if load is not None),
         placed=placed,
         irq_cpus=irq_cpus,
-        at_least=sum(surely_used(known[cpu].idle_ratio) for cpu in loaded),
+        at_least=sum(surely_used(measured_shares[cpu].idle_ratio) for cpu in loaded),
     )
 
 
@@ -176,9 +191,11 @@ def on_one_machine(cut: Cut, ends: Sequence[EndResult], end: EndResult) -> list[
     """The ends whose load runs on the CPUs of this one: hosts of a lab may share them."""
     spec = cut.spec(end.host)
     return [
-        one
-        for one in ends
-        if one is end or one.host in spec.shares_cpus_with or end.host in cut.spec(one.host).shares_cpus_with
+        candidate
+        for candidate in ends
+        if candidate is end
+        or candidate.host in spec.shares_cpus_with
+        or end.host in cut.spec(candidate.host).shares_cpus_with
     ]
 
 
@@ -212,14 +229,14 @@ def surely_used(idle_ratio: float) -> float:
 def _placed(
     case: Case, instances: Sequence[InstanceResult], ends: Sequence[EndResult]
 ) -> frozenset[int] | None:
-    every = [
+    cpu_sets = [
         cpus_of(instance, role)
         for instance in instances
         for end in ends
         for role in case.roles_at(instance.instance, end.host)
     ]
-    known = [cpus for cpus in every if cpus is not None]
-    return frozenset[int]().union(*known) if len(known) == len(every) else None
+    pinned_sets = [cpus for cpus in cpu_sets if cpus is not None]
+    return frozenset[int]().union(*pinned_sets) if len(pinned_sets) == len(cpu_sets) else None
 
 
 def _at_both_reads(readback: ReadBack, pid: int) -> list[tuple[Thread, Thread]]:
@@ -237,13 +254,13 @@ def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | Mis
     total = 0.0
     for pid in pids:
         before, after = readback.before.of(pid), readback.of(pid)
-        if not before or {one.tid for one in before} - {one.tid for one in after}:
+        if not before or {thread.tid for thread in before} - {thread.tid for thread in after}:
             return Missing(f"threads of process {pid} were not there at both reads")
         between_s = (after[0].read_s or readback.time_s) - (before[0].read_s or readback.before.time_s)
-        ran = [_ran({one.tid: one for one in before}, one) for one in after]
-        if any(one is None for one in ran):
+        ran = [_ran({thread.tid: thread for thread in before}, thread) for thread in after]
+        if any(cpu_s is None for cpu_s in ran):
             return Missing("this kernel does not tell the CPU time of threads (CONFIG_SCHED_INFO)")
-        total += sum(one for one in ran if one is not None) / between_s
+        total += sum(cpu_s for cpu_s in ran if cpu_s is not None) / between_s
     return total if pids else Missing("no load process was read")
 
 

@@ -44,22 +44,22 @@ class Lost:
     def words(self) -> str:
         if self.carried is None:
             return "; ".join(self.told.values())
-        rest = (
+        carrying = (
             f"{' and '.join(self.carried)} carried on" if self.carried else "no other port was up throughout"
         )
-        return f"{'; '.join(self.told.values())}; {rest}"
+        return f"{'; '.join(self.told.values())}; {carrying}"
 
 
 def ports(facts: Mapping[str, str]) -> dict[str, Port]:
     """Key ``bond0/eth1`` → what the host showed of that port."""
-    found = {}
+    ports_by_key = {}
     for fact, text in facts.items():
         shown = _SHOWN.fullmatch(text)
         if fact.startswith(BOND_PORTS) and shown is not None:
             key = fact.removeprefix(BOND_PORTS)
             bond, _, name = key.partition("/")
-            found[key] = Port(bond, name, shown[1], shown[2], int(shown[3]))
-    return found
+            ports_by_key[key] = Port(bond, name, shown[1], shown[2], int(shown[3]))
+    return ports_by_key
 
 
 def at_reads(readback: ReadBack) -> dict[str, Port]:
@@ -70,22 +70,22 @@ def at_reads(readback: ReadBack) -> dict[str, Port]:
 def lost(readback: ReadBack, bonds: set[str], notices: Reading | None, window: Window) -> Lost | None:
     """Ports that were down at a read beside the window, lost their link between the reads, or of which the
     kernel gave notice in the window that they were down."""
-    late = {key: one for key, one in ports(readback.facts).items() if one.bond in bonds}
+    late = {key: port for key, port in ports(readback.facts).items() if port.bond in bonds}
     early = ports(readback.before.facts) if readback.before is not None else {}
     down_s = {port: time_s for port, _, time_s in _down(notices, window)}
-    told = {
-        one.name: said
-        for key, one in late.items()
-        if (said := _said(early.get(key), one, readback, down_s.get(one.name)))
+    lost_ports = {
+        port.name: sentence
+        for key, port in late.items()
+        if (sentence := _said(early.get(key), port, readback, down_s.get(port.name)))
     }
-    if not told:
+    if not lost_ports:
         return None
-    rest = [
-        f"{one.name} ({one.state})" if one.state == "backup" else one.name
-        for one in late.values()
-        if one.name not in told and one.is_up
+    carrying = [
+        f"{port.name} ({port.state})" if port.state == "backup" else port.name
+        for port in late.values()
+        if port.name not in lost_ports and port.is_up
     ]
-    return Lost(told, tuple(rest))
+    return Lost(lost_ports, tuple(carrying))
 
 
 def noticed(notices: Reading | None, window: Window) -> dict[str, Lost]:
@@ -93,10 +93,10 @@ def noticed(notices: Reading | None, window: Window) -> dict[str, Lost]:
 
     For a host that did not answer at the reads: of the ports that were up throughout nothing is known.
     """
-    told: dict[str, dict[str, str]] = {}
+    lost_by_bond: dict[str, dict[str, str]] = {}
     for port, bond, time_s in _down(notices, window):
-        told.setdefault(bond, {})[port] = f"{port} of {bond} lost its link at {_clock(time_s)} UTC"
-    return {bond: Lost(own, None) for bond, own in told.items()}
+        lost_by_bond.setdefault(bond, {})[port] = f"{port} of {bond} lost its link at {_clock(time_s)} UTC"
+    return {bond: Lost(lost_ports, None) for bond, lost_ports in lost_by_bond.items()}
 
 
 def _said(early: Port | None, late: Port, readback: ReadBack, down_s: float | None) -> str | None:
@@ -120,9 +120,9 @@ def _down(notices: Reading | None, window: Window) -> Iterator[tuple[str, str, f
     for record in reversed(notices.records if notices is not None else ()):
         if record.time_s > window.start_s and record.time_s - record.span_s < window.end_s:
             for line in news(record.text):
-                port, _, rest = line.partition(" of ")
-                if rest and "state DOWN" in rest:
-                    yield port, rest.partition(":")[0], record.time_s
+                port, _, notice = line.partition(" of ")
+                if notice and "state DOWN" in notice:
+                    yield port, notice.partition(":")[0], record.time_s
 
 
 def _clock(time_s: float) -> str:

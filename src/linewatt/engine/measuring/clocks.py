@@ -20,16 +20,16 @@ def busy_frequency(
 ) -> tuple[float | None, str]:
     """Hz of its busy CPUs, or why it is not known: cycles ÷ busy seconds, with a CPU's mean clock for all of
     its busy time."""
-    cpufreq = next((one for one in readings if one.source == "cpufreq"), None)
+    cpufreq = next((reading for reading in readings if reading.source == "cpufreq"), None)
     if cpufreq is None:
         return None, "the clock of its CPUs was not read"
     if any(share is None for share in shares.values()) or not shares:
         return None, "how busy each of its CPUs was is not known"
     busy = {cpu: share.busy_ratio for cpu, share in shares.items() if share is not None}
     clocks = {
-        cpu: fmean(value for _, value in known)
+        cpu: fmean(value for _, value in frequencies)
         for cpu in busy
-        if len(known := cpufreq.within(f"cpu{cpu}.frequency_hz", window)) >= FEWEST_READINGS
+        if len(frequencies := cpufreq.within(f"cpu{cpu}.frequency_hz", window)) >= FEWEST_READINGS
     }
     if not clocks:
         return None, _why_none(cpufreq)
@@ -42,6 +42,6 @@ def busy_frequency(
 
 
 def _why_none(cpufreq: Reading) -> str:
-    told = (one.reasons["frequency"] for one in cpufreq.records if "frequency" in one.reasons)
+    reasons = (record.reasons["frequency"] for record in cpufreq.records if "frequency" in record.reasons)
     fewer = f"fewer than {FEWEST_READINGS} readings of the clock of a CPU lie in the window"
-    return cpufreq.failure or next(told, fewer)
+    return cpufreq.failure or next(reasons, fewer)

@@ -27,15 +27,22 @@ def awaited(idle: IdleHost) -> bool:
 
 def sources_of(idle: IdleHost) -> set[str]:
     """The sources of what is compared."""
-    return {one.source for one in idle.thermal} | {source for source, _ in _idle_w(idle)}
+    return {sensor.source for sensor in idle.thermal} | {source for source, _ in _idle_w(idle)}
 
 
 def follows_s(idle: IdleHost) -> float:
     """How long after a change the slowest meter of what is compared may still show what was before."""
     return max(
         (
-            sum(one_s or 0.0 for one_s in (one.refresh_s or one.update_s, one.averaging_s, one.delay_s))
-            for one in idle.power
+            sum(
+                one_s or 0.0
+                for one_s in (
+                    idle_power.refresh_s or idle_power.update_s,
+                    idle_power.averaging_s,
+                    idle_power.delay_s,
+                )
+            )
+            for idle_power in idle.power
         ),
         default=0.0,
     )
@@ -46,17 +53,19 @@ def warm(idle: IdleHost, reading: Reading, window: Window) -> tuple[str, ...]:
 
     Only what idle had counts; what is below idle does not matter.
     """
-    now = {one.channel: one.mean for one in thermal([reading], window)} | dict(_watts(reading, window))
-    found: list[str] = []
-    for one in idle.thermal:
-        if one.source == reading.source:
-            allowed = COOL_C if one.unit == DEGREES else COOL_FAN * one.mean
-            found += _above(one.source, one.channel, one.unit, now, one.mean, allowed)
+    now = {sensor.channel: sensor.mean for sensor in thermal([reading], window)} | dict(
+        _watts(reading, window)
+    )
+    exceeded: list[str] = []
+    for sensor in idle.thermal:
+        if sensor.source == reading.source:
+            allowed = COOL_C if sensor.unit == DEGREES else COOL_FAN * sensor.mean
+            exceeded += _above(sensor.source, sensor.channel, sensor.unit, now, sensor.mean, allowed)
     for (source, channel), (idle_w, bound_w) in _idle_w(idle).items():
-        known = reading.channels.get(channel)
-        if source == reading.source and (known is None or known.unit == "W"):
-            found += _above(source, channel, "W", now, idle_w, max(COOL_POWER * idle_w, bound_w))
-    return tuple(found)
+        read_channel = reading.channels.get(channel)
+        if source == reading.source and (read_channel is None or read_channel.unit == "W"):
+            exceeded += _above(source, channel, "W", now, idle_w, max(COOL_POWER * idle_w, bound_w))
+    return tuple(exceeded)
 
 
 def _above(
@@ -73,9 +82,12 @@ def _above(
 def _idle_w(idle: IdleHost) -> dict[tuple[str, str], tuple[float, float]]:
     """(source, channel) of the whole host → its watts idle, and the bound of their error."""
     return {
-        (one.source, one.channel): (one.power_w, max(one.step_w or 0.0, one.idle_uncertainty_w or 0.0))
-        for one in idle.power
-        if one.power_w is not None and one.scope.partition(":")[0] in SYSTEM_SCOPES
+        (idle_power.source, idle_power.channel): (
+            idle_power.power_w,
+            max(idle_power.step_w or 0.0, idle_power.idle_uncertainty_w or 0.0),
+        )
+        for idle_power in idle.power
+        if idle_power.power_w is not None and idle_power.scope.partition(":")[0] in SYSTEM_SCOPES
     }
 
 

@@ -48,9 +48,9 @@ class Setup:
     def of(self, hosts: Collection[str]) -> Setup:
         """The same without what is known of other hosts."""
         by_host: dict[str, Any] = {
-            one.name: {host: value[host] for host in hosts if host in value}
-            for one in fields(self)
-            if isinstance(value := getattr(self, one.name), Mapping)
+            setup_field.name: {host: value[host] for host in hosts if host in value}
+            for setup_field in fields(self)
+            if isinstance(value := getattr(self, setup_field.name), Mapping)
         }
         return replace(self, **by_host)
 
@@ -79,7 +79,7 @@ class Cut:
     @property
     def load(self) -> Window:
         """When all loads ran; of active idle, the trial."""
-        ends = [end for one in self.runs for end in (one.sender, one.receiver)]
+        ends = [end for run in self.runs for end in (run.sender, run.receiver)]
         if not ends:
             return Window(self.run.started_s, self.run.ended_s)
         return Window(max(end.start_s for end in ends), min(end.end_s for end in ends))
@@ -88,8 +88,8 @@ class Cut:
         """A host with the CPUs that were online, and to take its receive work, in this trial."""
         planned = self.run.planned
         server = None if planned.case.of_processes else planned.case.receiver or None
-        found = shown(self.setup.hosts[host], planned.case.factors, server)
-        return replace(found, irq_cpus=planned.irq_cpus(host))
+        host_spec = shown(self.setup.hosts[host], planned.case.factors, server)
+        return replace(host_spec, irq_cpus=planned.irq_cpus(host))
 
     def readback(self, host: str) -> ReadBack | None:
         """What the host showed in the tail of the load."""
@@ -136,7 +136,12 @@ class Seen:
     def pairs(self) -> Iterator[tuple[Case, tuple[InstanceResult, ...]]]:
         """Each pair that it has, with its instances."""
         for pair in self.case.pairs:
-            yield pair, tuple(one for one in self.instances if self.case.pair_of(one.instance) == pair)
+            yield (
+                pair,
+                tuple(
+                    instance for instance in self.instances if self.case.pair_of(instance.instance) == pair
+                ),
+            )
 
     def with_role(self, role: Role) -> tuple[EndResult, ...]:
         """The ends that send, or receive, in any pair."""
@@ -158,15 +163,15 @@ class Seen:
 
     def reading(self, end: EndResult, source: str) -> Reading | None:
         """What one sensor of an end's host delivered."""
-        return next((one for one in self.readings(end) if one.source == source), None)
+        return next((reading for reading in self.readings(end) if reading.source == source), None)
 
     def readback(self, end: EndResult) -> ReadBack | None:
         return self.cut.readback(end.host)
 
     def processes(self, end: EndResult) -> Iterator[tuple[InstanceResult, Role]]:
         """The load processes at an end: of which instance, and whether they send or receive."""
-        for one in self.instances:
-            yield from ((one, role) for role in self.case.roles_at(one.instance, end.host))
+        for instance in self.instances:
+            yield from ((instance, role) for role in self.case.roles_at(instance.instance, end.host))
 
     def placed(self, end: EndResult) -> list[PlacedProcess]:
         """The load process of each instance at an end."""

@@ -71,9 +71,9 @@ def _hottest(
     cpus: tuple[int, ...], shares: dict[int, CpuShares | None], load_nice: int | None
 ) -> CpuShares | None:
     """The one of ``cpus`` that had least left for the load; ``None`` where one of them is not known."""
-    known = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
+    role_shares = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
     busy_ratio = partial(used, load_niced=bool(load_nice))
-    return max(known, key=busy_ratio) if known and len(known) == len(cpus) else None
+    return max(role_shares, key=busy_ratio) if role_shares and len(role_shares) == len(cpus) else None
 
 
 def _softirq_in_turn(cpus: Sequence[int], reading: Reading, window: Window) -> CpuShares | None:
@@ -124,9 +124,11 @@ def shares_of(
 
 
 def _mpstat(readings: Sequence[Reading]) -> Reading | None:
-    usable = [one for one in readings if one.records] or readings  # imports may have files of another time
-    found = {one.source: one for one in reversed(usable)}
-    return next((found[name] for name in SOURCES if name in found), None)
+    usable = [
+        reading for reading in readings if reading.records
+    ] or readings  # imports may have files of another time
+    reading_by_source = {reading.source: reading for reading in reversed(usable)}
+    return next((reading_by_source[name] for name in SOURCES if name in reading_by_source), None)
 
 
 def _cpus(host: HostSpec, cpu: Reading | None) -> tuple[int, ...]:
@@ -169,20 +171,22 @@ def _one_cpu(cpu: int, mean: Callable[[str], float | None]) -> CpuShares | None:
     ratios = {name: value for name in _COLUMNS if (value := mean(f"cpu{cpu}.{name}_ratio")) is not None}
     if len(ratios) < len(_COLUMNS):
         return None
-    waiting, other = (sum(ratios[name] for name in names) for names in (_WAITING, (*_OTHER, "steal")))
+    waiting, other_ratio = (sum(ratios[name] for name in names) for names in (_WAITING, (*_OTHER, "steal")))
     usr, system, irq, soft = (ratios[name] for name in ("usr", "sys", "irq", "soft"))
     steal, guest = ratios["steal"], ratios["guest"]
-    return CpuShares((cpu,), usr, system, irq, soft, waiting, other, steal_ratio=steal, guest_ratio=guest)
+    return CpuShares(
+        (cpu,), usr, system, irq, soft, waiting, other_ratio, steal_ratio=steal, guest_ratio=guest
+    )
 
 
 def _cores(
     shares: dict[int, CpuShares | None], reasons: dict[str, str], cpu: Reading | None, window: Window
 ) -> float | None:
-    known = [share for share in shares.values() if share is not None]
-    if not shares or len(known) < len(shares):
-        whole = mean_over(cpu.samples(WHOLE_HOST), window) if cpu else None
-        if whole is not None and whole.coverage >= COVERAGE_NEEDED:
-            return whole.value
+    covered_shares = [share for share in shares.values() if share is not None]
+    if not shares or len(covered_shares) < len(shares):
+        host_mean = mean_over(cpu.samples(WHOLE_HOST), window) if cpu else None
+        if host_mean is not None and host_mean.coverage >= COVERAGE_NEEDED:
+            return host_mean.value
         missing = [number for number, share in shares.items() if share is None]
         source = cpu.source if cpu else SOURCES[0]
         reasons["cpu_cores"] = (
@@ -193,7 +197,7 @@ def _cores(
             else f"no {source} readings"
         ) + (_cause(cpu, missing, window) if cpu else "")
         return None
-    return sum(share.busy_ratio for share in known)
+    return sum(share.busy_ratio for share in covered_shares)
 
 
 def _cause(cpu: Reading, missing: Sequence[int], window: Window) -> str:
@@ -203,10 +207,10 @@ def _cause(cpu: Reading, missing: Sequence[int], window: Window) -> str:
     if cpu.problems:
         return f"; {cpu.problems[0]}"
     names = [f"cpu{number}.idle_ratio" for number in missing] or [WHOLE_HOST]
-    samples = (one for name in names for one in cpu.samples(name))
-    told = next((one.reason for one in samples if one.value is None), None)
-    if told:
-        return f"; {told}"
+    samples = (sample for name in names for sample in cpu.samples(name))
+    reason = next((sample.reason for sample in samples if sample.value is None), None)
+    if reason:
+        return f"; {reason}"
     last_s = max((record.time_s for record in cpu.records), default=window.start_s)
     if last_s < window.end_s:
         return f"; its last reading came {window.end_s - last_s:.1f} s before the window's end"
@@ -226,24 +230,24 @@ def _shares(
     reasons: dict[str, str],
 ) -> CpuShares | None:
     """Mean shares over the CPUs of a role."""
-    known = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
-    if not cpus or len(known) < len(cpus):
+    covered_shares = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
+    if not cpus or len(covered_shares) < len(cpus):
         reasons[name] = none_named if not cpus else "mpstat does not cover the window on these CPUs"
         return None
 
     def mean(values: Iterable[float]) -> float:
-        return sum(values) / len(known)
+        return sum(values) / len(covered_shares)
 
     return CpuShares(
         cpus,
-        mean(share.usr_ratio for share in known),
-        mean(share.sys_ratio for share in known),
-        mean(share.irq_ratio for share in known),
-        mean(share.soft_ratio for share in known),
-        mean(share.idle_ratio for share in known),
-        mean(share.other_ratio for share in known),
-        steal_ratio=mean(share.steal_ratio for share in known),
-        guest_ratio=mean(share.guest_ratio for share in known),
+        mean(share.usr_ratio for share in covered_shares),
+        mean(share.sys_ratio for share in covered_shares),
+        mean(share.irq_ratio for share in covered_shares),
+        mean(share.soft_ratio for share in covered_shares),
+        mean(share.idle_ratio for share in covered_shares),
+        mean(share.other_ratio for share in covered_shares),
+        steal_ratio=mean(share.steal_ratio for share in covered_shares),
+        guest_ratio=mean(share.guest_ratio for share in covered_shares),
     )
 
 

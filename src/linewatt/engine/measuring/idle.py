@@ -36,10 +36,10 @@ WATCHED = (*SYSTEM_SCOPES, *CPU_SCOPES)
 Points = Sequence[tuple[float, float]]
 
 
-def needed_s(updates_s: Iterable[Mapping[str, float]], known: Meters) -> float:
+def needed_s(updates_s: Iterable[Mapping[str, float]], meters: Meters) -> float:
     """How long a host must be quiet, by the slowest of its meters; ``updates_s`` is of each, by channel."""
-    responses = [response_s for one in updates_s for response_s in one.values()]
-    responses += [max(one.refresh_s or 0.0, one.settle_s or 0.0) for one in known.values()]
+    responses = [response_s for by_channel in updates_s for response_s in by_channel.values()]
+    responses += [max(dynamics.refresh_s or 0.0, dynamics.settle_s or 0.0) for dynamics in meters.values()]
     return max(QUIET_S, RESPONSES * max(responses, default=0.0))
 
 
@@ -60,28 +60,28 @@ class BusyCores:
     def take(self, readings: Sequence[Reading]) -> None:
         """What is new in them."""
         for reading in readings:
-            new = [one for one in reading.records if one.time_s > self._latest_s]
+            new = [record for record in reading.records if record.time_s > self._latest_s]
             if reading.source != "mpstat" or not new:
                 continue
             if self._is_every:
                 self._add(set(cpus_of(reading)) - self._cpus.keys())
             self._latest_s = new[-1].time_s
-            self._records += [(one, *self._counted(one)) for one in new]
+            self._records += [(record, *self._counted(record)) for record in new]
 
     def _counted(self, record: Record) -> tuple[int, float]:
-        known, busy = 0, 0.0
+        covered_cpus, busy = 0, 0.0
         for names in self._cpus.values():
             shares = [value for name in names if (value := record.values.get(name)) is not None]
             if len(shares) == len(names):
-                known += 1
+                covered_cpus += 1
                 busy += 1 - sum(shares[len(USED) :])
-        return known, busy
+        return covered_cpus, busy
 
     def over(self, window: Window) -> tuple[float, int] | None:
         """Busy cores, and how many CPUs there are; ``None`` where they were not all read."""
         weighted = covered_s = 0.0
-        for record, known, busy in self._records:
-            if known == len(self._cpus):
+        for record, covered_cpus, busy in self._records:
+            if covered_cpus == len(self._cpus):
                 share_s = overlap_s(record.time_s - record.span_s, record.time_s, window)
                 weighted += share_s * busy
                 covered_s += share_s
@@ -145,8 +145,8 @@ def slope(course: Points) -> tuple[float, float] | None:
     if spread == 0:
         return None
     per_s = math.fsum((time_s - mid_s) * (value - mid_w) for time_s, value in course) / spread
-    rest = math.fsum((value - mid_w - per_s * (time_s - mid_s)) ** 2 for time_s, value in course)
-    return per_s * span_s, span_s * math.sqrt(rest / (len(course) - 2) / spread)
+    residual = math.fsum((value - mid_w - per_s * (time_s - mid_s)) ** 2 for time_s, value in course)
+    return per_s * span_s, span_s * math.sqrt(residual / (len(course) - 2) / spread)
 
 
 def _course(reading: Reading, channel: Channel, window: Window) -> list[tuple[float, float]]:
@@ -170,11 +170,11 @@ def _step_w(channel: Channel, course: Points) -> float:
 
 
 def host_values(
-    host: HostSpec, readings: Sequence[Reading], window: Window, look: Look | None, known: Meters
+    host: HostSpec, readings: Sequence[Reading], window: Window, look: Look | None, meters: Meters
 ) -> IdleHost:
-    """What one host did in an idle window; ``known`` is of its meters."""
+    """What one host did in an idle window; ``meters`` is of its meters."""
     bare = end_result(host, "receiver", readings, window, (), None, None)
-    end = with_power(bare, readings, window, {}, known)
+    end = with_power(bare, readings, window, {}, meters)
     looked: dict[str, Any] = {}
     if look is not None:
         looked = {"look": look, "moving": moving(host, readings, look.window)}
@@ -191,29 +191,29 @@ def host_values(
 def _bounded(end: EndResult, readings: Sequence[Reading], look: Look | None) -> Iterator[PowerResult]:
     """Each channel's power with the bound of its error as idle power."""
     by_source = {reading.source: reading for reading in readings}
-    for one in end.power:
-        bound_w = _own_bound_w(one)
+    for result in end.power:
+        bound_w = _own_bound_w(result)
         if bound_w is not None and look is not None:
-            bound_w += _unsettled_w(one, by_source[one.source], look)
-        yield replace(one, idle_uncertainty_w=bound_w)
+            bound_w += _unsettled_w(result, by_source[result.source], look)
+        yield replace(result, idle_uncertainty_w=bound_w)
 
 
-def _own_bound_w(one: PowerResult) -> float | None:
-    if not one.energy_j or one.energy_uncertainty_j is None or one.power_w is None:
+def _own_bound_w(power_result: PowerResult) -> float | None:
+    if not power_result.energy_j or power_result.energy_uncertainty_j is None or power_result.power_w is None:
         return None
-    return one.energy_uncertainty_j * one.power_w / one.energy_j
+    return power_result.energy_uncertainty_j * power_result.power_w / power_result.energy_j
 
 
-def _unsettled_w(one: PowerResult, reading: Reading, look: Look) -> float:
+def _unsettled_w(power_result: PowerResult, reading: Reading, look: Look) -> float:
     """How far power may still go where there was no time to look for long enough.
 
     What was seen to change, or as much as counts as steady, may go on for the time that was not looked at.
     """
     short = look.needed_s / look.window.seconds - 1 if look.window.seconds > 0 else 0.0
-    if short <= 0 or one.power_w is None:
+    if short <= 0 or power_result.power_w is None:
         return 0.0
-    channel = reading.channels[one.channel]
+    channel = reading.channels[power_result.channel]
     course = _course(reading, channel, look.window)
     trend = slope(course)
     seen_w = 0.0 if trend is None else abs(trend[0]) - NOISE_SDS * trend[1] - _step_w(channel, course)
-    return short * max(seen_w, FLAT_POWER * abs(one.power_w))
+    return short * max(seen_w, FLAT_POWER * abs(power_result.power_w))

@@ -59,11 +59,11 @@ class Kept:
 
 def text_of(run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, overhead_s: float) -> str:
     """The file's text."""
-    bare = tuple(_without_texts(one) for one in run.outputs)
-    kept = Kept(
+    bare = tuple(_without_texts(output) for output in run.outputs)
+    trial_inputs = Kept(
         replace(run, outputs=bare, readback={}), replace(setup, hosts={}), _sources(readings), overhead_s
     )
-    return json.dumps(encoded(kept), indent=1, allow_nan=False) + "\n"
+    return json.dumps(encoded(trial_inputs), indent=1, allow_nan=False) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +88,15 @@ def read_idle(text: str) -> KeptIdle:
 def _sources(readings: Mapping[str, Sequence[Reading]]) -> tuple[Source, ...]:
     return tuple(
         Source(
-            one.host,
-            one.source,
-            one.channels if one.optional else {},
-            one.updates_s,
-            one.failure,
-            one.optional,
+            reading.host,
+            reading.source,
+            reading.channels if reading.optional else {},
+            reading.updates_s,
+            reading.failure,
+            reading.optional,
         )
         for host in readings
-        for one in readings[host]
+        for reading in readings[host]
     )
 
 
@@ -118,13 +118,14 @@ def read(text: str, files: Mapping[str, str], hosts: Mapping[str, HostSpec], loa
 
     ``files`` is the name of each file below ``raw/`` with its text. Raises ParseError.
     """
-    kept = _decoded(Kept, text, NAME)
-    case = kept.run.planned.case
+    trial_inputs = _decoded(Kept, text, NAME)
+    case = trial_inputs.run.planned.case
     outputs = tuple(
-        _with_text(one, case.pair_of(one.planned.instance), files, load) for one in kept.run.outputs
+        _with_text(output, case.pair_of(output.planned.instance), files, load)
+        for output in trial_inputs.run.outputs
     )
-    run = replace(kept.run, outputs=outputs, readback=readbacks(files, case.hosts))
-    return replace(kept, run=run, setup=replace(kept.setup, hosts=hosts))
+    run = replace(trial_inputs.run, outputs=outputs, readback=readbacks(files, case.hosts))
+    return replace(trial_inputs, run=run, setup=replace(trial_inputs.setup, hosts=hosts))
 
 
 def _with_text(output: InstanceOutput, case: Case, files: Mapping[str, str], load: Load) -> InstanceOutput:

@@ -34,15 +34,15 @@ def lost_carrier(
     A port of a bond of which another port was up throughout took nothing away: that is a finding.
     """
     for name in run.planned.case.hosts if run.outputs or run.users else ():
-        readback, own = run.readback.get(name), readings.get(name, ())
+        readback, host_readings = run.readback.get(name), readings.get(name, ())
         counted = changes(readback, hosts[name].data)
-        for port, count in _between_records(run, own, hosts[name]).items():
+        for port, count in _between_records(run, host_readings, hosts[name]).items():
             counted[port] = max(counted.get(port, 0), count)
-        lost = _bonds(run, own, readback, set(counted))
+        lost = _bonds(run, host_readings, readback, set(counted))
         dead = {port: count for port, count in counted.items() if count and not _carried_on(port, lost)}
         if dead:
             what = " and ".join(f"{port} changed {_times(count)}" for port, count in dead.items())
-            ports = "".join(f" ({one.words})" for one in lost.values())
+            ports = "".join(f" ({bond_loss.words})" for bond_loss in lost.values())
             return (
                 f"{name}: the carrier of its data interface {what} in mid-trial (carrier_changes){ports}; "
                 f"{_LOOK}"
@@ -54,7 +54,7 @@ def down_behind(run: TrialRun, hosts: Mapping[str, HostSpec]) -> str | None:
     """Which data interface of a trial was down when its load had failed, as one is whose cable stays out."""
     for name in run.planned.case.hosts:
         readback, data = run.readback.get(name), hosts[name].data
-        used = {one.interfaces.get(name) for one in run.data_ports} or {data}
+        used = {data_port.interfaces.get(name) for data_port in run.data_ports} or {data}
         for fact, state in readback.facts.items() if readback else ():
             of, port = of_port(fact)
             if of == STATE and state not in _WORKING and (port or data) in used:
@@ -72,18 +72,18 @@ def _bonds(
     run: TrialRun, readings: Iterable[Reading], readback: ReadBack | None, interfaces: Collection[str]
 ) -> dict[str, Lost]:
     """Bond → which of its ports lost their link, of bonds that these are or are ports of."""
-    notices = next((one for one in readings if one.source == "link"), None)
+    notices = next((reading for reading in readings if reading.source == "link"), None)
     window = Window(run.started_s, run.ended_s)
     behind = run.failure is not None and readback is not None and readback.before is None
     if readback is None or behind:  # asked once it had failed: what was up throughout is not known
         return noticed(notices, window)
-    near = {one.bond for one in at_reads(readback).values() if {one.bond, one.name} & {*interfaces}}
-    found = {bond: lost(readback, {bond}, notices, window) for bond in sorted(near)}
-    return {bond: one for bond, one in found.items() if one is not None}
+    near = {port.bond for port in at_reads(readback).values() if {port.bond, port.name} & {*interfaces}}
+    loss_by_bond = {bond: lost(readback, {bond}, notices, window) for bond in sorted(near)}
+    return {bond: loss for bond, loss in loss_by_bond.items() if loss is not None}
 
 
 def _carried_on(port: str, bonds: Mapping[str, Lost]) -> bool:
-    return any(port in one.told and one.carried for one in bonds.values())
+    return any(port in loss.told and loss.carried for loss in bonds.values())
 
 
 def changes(readback: ReadBack | None, data: str) -> dict[str, int]:
@@ -118,7 +118,7 @@ def _between_records(run: TrialRun, readings: Iterable[Reading], spec: HostSpec)
     """
     several = len(spec.interfaces) > 1
     channels = {port: f"nic.{port}.carrier_changes" if several else CARRIER for port in spec.interfaces}
-    found = {}
+    carrier_changes = {}
     for reading in readings:
         for port, channel in channels.items() if reading.source == "netcounters" else ():
             counts = [
@@ -126,8 +126,8 @@ def _between_records(run: TrialRun, readings: Iterable[Reading], spec: HostSpec)
                 for time_s, value in reading.values(channel)
                 if value is not None and run.started_s <= time_s
             ]
-            found[port] = round(max(counts) - min(counts)) if counts else 0
-    return found
+            carrier_changes[port] = round(max(counts) - min(counts)) if counts else 0
+    return carrier_changes
 
 
 def silence(
@@ -137,14 +137,16 @@ def silence(
     case = pair or run.planned.case
     if not case.is_tcp or not runs:
         return None
-    interval_s = max(one.end_s - one.start_s for run_ in runs for one in run_.receiver.load.intervals)
+    interval_s = max(
+        interval.end_s - interval.start_s for run_ in runs for interval in run_.receiver.load.intervals
+    )
     least_s = max(SILENT_LEAST_S, SILENT_INTERVALS * interval_s, SILENT_RATIO * window.seconds)
     for start_s, end_s in _gaps(runs, window):
         if end_s - start_s < least_s:
             continue
         # what was sent last may arrive in the interval behind the gap
-        sent = sum(_until(one.sender, end_s - interval_s - one.sender.start_uncertainty_s) for one in runs)
-        missing = sent - sum(_until(one.receiver, start_s) for one in runs)
+        sent = sum(_until(run.sender, end_s - interval_s - run.sender.start_uncertainty_s) for run in runs)
+        missing = sent - sum(_until(run.receiver, start_s) for run in runs)
         if missing > 0:
             return (
                 f"nothing arrived at {case.receiver} for {end_s - start_s:.1f} s of the window of "
@@ -157,9 +159,9 @@ def silence(
 def _gaps(runs: Sequence[InstanceRun], window: Window) -> Iterator[Span]:
     """Times of the window in which no instance received anything."""
     busy = sorted(
-        (one.receiver.start_s + interval.start_s, one.receiver.start_s + interval.end_s)
-        for one in runs
-        for interval in one.receiver.load.intervals
+        (run.receiver.start_s + interval.start_s, run.receiver.start_s + interval.end_s)
+        for run in runs
+        for interval in run.receiver.load.intervals
         if interval.transferred_bytes > 0
     )
     edges: list[Span] = [(window.start_s, window.start_s)]
@@ -173,24 +175,25 @@ def _gaps(runs: Sequence[InstanceRun], window: Window) -> Iterator[Span]:
 def _until(end: EndRun, time_s: float) -> int:
     """Bytes that one end counted in intervals that ended by then."""
     reach_s = time_s - end.start_s + 1e-6
-    return sum(one.transferred_bytes for one in end.load.intervals if one.end_s <= reach_s)
+    return sum(interval.transferred_bytes for interval in end.load.intervals if interval.end_s <= reach_s)
 
 
 def nothing_arrived(run: TrialRun, pair: Case) -> str:
     """The reason of a trial whose load ran and where the receiver of a pair got nothing."""
     of = f" of {pair.sender}'s" if pair.flow_of else ""
-    said = f"nothing{of} arrived at {pair.receiver} in the window, though the load ran"
+    sentence = f"nothing{of} arrived at {pair.receiver} in the window, though the load ran"
     if run.path_problem is not None:
-        return f"{said}: {run.path_problem}"
+        return f"{sentence}: {run.path_problem}"
     facts = {name: readback.facts for name, readback in run.readback.items() if name in pair.hosts}
-    for name, known in facts.items():
-        if known.get(STATE, "UP") not in _WORKING:
-            return f"{said}: the data interface of {name} is {known[STATE]}"
-    mtus = {name: known["nic.mtu"] for name, known in facts.items() if "nic.mtu" in known}
+    for name, host_facts in facts.items():
+        if host_facts.get(STATE, "UP") not in _WORKING:
+            return f"{sentence}: the data interface of {name} is {host_facts[STATE]}"
+    mtus = {name: host_facts["nic.mtu"] for name, host_facts in facts.items() if "nic.mtu" in host_facts}
     if len(set(mtus.values())) > 1:
         ends = ", ".join(f"{mtu} on {name}" for name, mtu in mtus.items())
-        return f"{said}: the ends do not have one MTU ({ends})"
+        return f"{sentence}: the ends do not have one MTU ({ends})"
     return (
-        f"{said}: look whether full packets pass (`linewatt check`, ping -M do -s), at carrier and MTU of "
+        f"{sentence}: look whether full packets pass (`linewatt check`, ping -M do -s), at carrier "
+        f"and MTU of "
         "what is between the hosts, and for a firewall that lets connections in and no data"
     )

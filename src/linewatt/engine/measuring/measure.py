@@ -84,13 +84,19 @@ def measure(
     except ParseError as error:
         return Measured(_failed(run, _because(dead, str(error))), sensed, raw)
     for pair in run.planned.case.pairs if runs else ():
-        own = [one for one in runs if run.planned.case.pair_of(one.output.planned.instance) == pair]
+        pair_runs = [
+            pair_run
+            for pair_run in runs
+            if run.planned.case.pair_of(pair_run.output.planned.instance) == pair
+        ]
         rates = [
-            one.throughput_bps for one in trial.instances if run.planned.case.pair_of(one.instance) == pair
+            instance.throughput_bps
+            for instance in trial.instances
+            if run.planned.case.pair_of(instance.instance) == pair
         ]
         if dead is None and not sum(rates):
             dead = nothing_arrived(run, pair)
-        dead = dead or silence(run, own, window, pair)
+        dead = dead or silence(run, pair_runs, window, pair)
     dead = dead or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
@@ -133,7 +139,7 @@ def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:
     if not runs:
         start_s = run.started_s + setup.omit_s
         return Window(start_s, start_s + setup.window_s)
-    ends = [end for one in runs for end in (one.sender, one.receiver)]
+    ends = [end for run in runs for end in (run.sender, run.receiver)]
     return common_window(ends, setup.omit_s, setup.window_s)
 
 
@@ -190,9 +196,9 @@ def _ended_s(ended: Ended, clock: Offset) -> float:
 def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None = None) -> Trial:
     """The trial of which a window was cut, with what all checks, or these, found. Raises ParseError."""
     run, case = cut.run, cut.run.planned.case
-    instances = tuple(_instance_result(one, cut) for one in cut.runs)
+    instances = tuple(_instance_result(run, cut) for run in cut.runs)
     ends = with_foreign(cut, instances, [_end(cut, host, role) for host, role in case.ends])
-    sender, receiver = (next((one for one in ends if _is_whole(one, case, role)), None) for role in _ROLES)
+    sender, receiver = (next((end for end in ends if _is_whole(end, case, role)), None) for role in _ROLES)
     trial = Trial(
         number=run.planned.number,
         repetition=run.planned.repetition,
@@ -202,18 +208,18 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
         started_s=run.started_s,
         window=cut.window,
         **totals(instances),
-        throughput_se_bps=standard_error(total_rates([one.receiver for one in cut.runs], cut.window)),
+        throughput_se_bps=standard_error(total_rates([run.receiver for run in cut.runs], cut.window)),
         target_bps=run.target_bps,
         line_goodput_bps=run.line_goodput_bps,
         line_kind=run.line_kind,
         line_host=run.line_host,
-        latency_s=_largest([one.latency_s for one in instances]),
+        latency_s=_largest([instance.latency_s for instance in instances]),
         start_skew_s=_start_skew_s(cut),
         sender=sender,
         receiver=receiver,
         instances=instances,
         flags=flags(Seen(cut, instances, tuple(ends)), checks),
-        data_ports=port_results(run, instances, {one.role: one for one in ends}),
+        data_ports=port_results(run, instances, {end.role: end for end in ends}),
         flows=tuple(_flow(case, pair, line, ends) for pair, line in zip(case.pairs, run.flows, strict=False))
         if case.flows
         else (),
@@ -229,10 +235,10 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
 
 def _start_skew_s(cut: Cut) -> float | None:
     """From the first release of a client to the last; ``None``: no load, or one was not seen."""
-    clients = [one.output.client for one in cut.runs]
-    if not clients or any(one is None or one.started_s is None for one in clients):
+    clients = [run.output.client for run in cut.runs]
+    if not clients or any(client is None or client.started_s is None for client in clients):
         return None
-    starts = [_client_started_s(one.output, cut.run) for one in cut.runs]
+    starts = [_client_started_s(instance_run.output, cut.run) for instance_run in cut.runs]
     return max(starts) - min(starts)
 
 
@@ -246,11 +252,11 @@ def _is_whole(end: EndResult, case: Case, role: Role) -> bool:
 
 def _flow(case: Case, pair: Case, line: LineLimit | None, ends: Sequence[EndResult]) -> FlowResult:
     """One pair of a group, with the end that is in no other pair; in a ring that which sends."""
-    own = [
-        one
-        for one in ends
-        if one.host in pair.hosts
-        and (one.host == pair.sender if case.is_ring else case.taking_part(one.host) == 1)
+    pair_ends = [
+        end
+        for end in ends
+        if end.host in pair.hosts
+        and (end.host == pair.sender if case.is_ring else case.taking_part(end.host) == 1)
     ]
     return FlowResult(
         pair.sender,
@@ -258,37 +264,37 @@ def _flow(case: Case, pair: Case, line: LineLimit | None, ends: Sequence[EndResu
         line.goodput_bps if line else None,
         line.kind if line else None,
         line.host if line else None,
-        end=own[0] if own else None,
+        end=pair_ends[0] if pair_ends else None,
     )
 
 
-def _instance_result(one: InstanceRun, cut: Cut) -> InstanceResult:
-    sent, received = count(one.sender, cut.window), count(one.receiver, cut.window)
-    planned = one.output.planned
+def _instance_result(instance_run: InstanceRun, cut: Cut) -> InstanceResult:
+    sent, received = count(instance_run.sender, cut.window), count(instance_run.receiver, cut.window)
+    planned = instance_run.output.planned
     case = cut.run.planned.case.pair_of(planned.instance)
     return InstanceResult(
         instance=planned.instance,
         port=planned.port,
         sender_cpu=planned.sender_cpu,
         receiver_cpu=planned.receiver_cpu,
-        sender_start_s=one.sender.start_s,
-        receiver_start_s=one.receiver.start_s,
+        sender_start_s=instance_run.sender.start_s,
+        receiver_start_s=instance_run.receiver.start_s,
         throughput_bps=received.rate_bps,
         offered_bps=sent.rate_bps,
         retransmits=sent.retransmits,
         packets=received.packets,
         lost_packets=received.lost_packets,
-        out_of_order_packets=one.receiver.load.out_of_order_packets,
-        sender_cpu_cores=one.sender.load.cpu_cores,
-        receiver_cpu_cores=one.receiver.load.cpu_cores,
-        sender_ran_on=_ran_on(cut, one.output, case.sender),
-        receiver_ran_on=_ran_on(cut, one.output, case.receiver),
-        congestion=one.sender.load.congestion,
-        tcp=_tcp(one, cut),
-        sender_threads=len(_threads(cut, one.output, case.sender)) or None,
-        receiver_threads=len(_threads(cut, one.output, case.receiver)) or None,
-        duplicate_packets=one.receiver.load.duplicate_packets,
-        latency_s=one.sender.load.latency_s,
+        out_of_order_packets=instance_run.receiver.load.out_of_order_packets,
+        sender_cpu_cores=instance_run.sender.load.cpu_cores,
+        receiver_cpu_cores=instance_run.receiver.load.cpu_cores,
+        sender_ran_on=_ran_on(cut, instance_run.output, case.sender),
+        receiver_ran_on=_ran_on(cut, instance_run.output, case.receiver),
+        congestion=instance_run.sender.load.congestion,
+        tcp=_tcp(instance_run, cut),
+        sender_threads=len(_threads(cut, instance_run.output, case.sender)) or None,
+        receiver_threads=len(_threads(cut, instance_run.output, case.receiver)) or None,
+        duplicate_packets=instance_run.receiver.load.duplicate_packets,
+        latency_s=instance_run.sender.load.latency_s,
         data_port=planned.data_port,
     )
 
@@ -303,30 +309,36 @@ def _threads(cut: Cut, output: InstanceOutput, host: str) -> tuple[Thread, ...]:
     return readback.of(output.pids.get(host)) if readback else ()
 
 
-def _tcp(one: InstanceRun, cut: Cut) -> TcpState | None:
+def _tcp(instance_run: InstanceRun, cut: Cut) -> TcpState | None:
     """What the sender's kernel says of the load's connections."""
-    case = cut.run.planned.case.pair_of(one.output.planned.instance)
+    case = cut.run.planned.case.pair_of(instance_run.output.planned.instance)
     readback = cut.readback(case.sender)
     if not case.is_tcp or readback is None:
         return None
-    return tcp_state(sockets.parse(readback.sockets), one.sender.load.connections)
+    return tcp_state(sockets.parse(readback.sockets), instance_run.sender.load.connections)
 
 
-def tcp_state(found: Sequence[Connection], own: Collection[tuple[int, int]]) -> TcpState | None:
+def tcp_state(connections: Sequence[Connection], port_pairs: Collection[tuple[int, int]]) -> TcpState | None:
     """Of the connections with these ports (own, other end's); ``None`` unless all of them are there."""
-    streams = [one for one in found if (one.local_port, one.peer_port) in own]
-    if not own or len(streams) < len(own):
+    streams = [
+        connection
+        for connection in connections
+        if (connection.local_port, connection.peer_port) in port_pairs
+    ]
+    if not port_pairs or len(streams) < len(port_pairs):
         return None
-    rtts_s = [one.rtt_s for one in streams if one.rtt_s is not None]
-    names = sorted({one.congestion for one in streams if one.congestion is not None})
+    rtts_s = [stream.rtt_s for stream in streams if stream.rtt_s is not None]
+    names = sorted({stream.congestion for stream in streams if stream.congestion is not None})
     return TcpState(
         streams=len(streams),
-        busy_s=whole_sum(one.busy_s for one in streams),
-        rwnd_limited_s=whole_sum(one.rwnd_limited_s for one in streams),
-        sndbuf_limited_s=whole_sum(one.sndbuf_limited_s for one in streams),
+        busy_s=whole_sum(stream.busy_s for stream in streams),
+        rwnd_limited_s=whole_sum(stream.rwnd_limited_s for stream in streams),
+        sndbuf_limited_s=whole_sum(stream.sndbuf_limited_s for stream in streams),
         cwnd_bytes=whole_sum(
-            None if one.cwnd_packets is None or one.mss_bytes is None else one.cwnd_packets * one.mss_bytes
-            for one in streams
+            None
+            if stream.cwnd_packets is None or stream.mss_bytes is None
+            else stream.cwnd_packets * stream.mss_bytes
+            for stream in streams
         ),
         rtt_s=sum(rtts_s) / len(rtts_s) if rtts_s else None,
         congestion=", ".join(names) or None,
@@ -336,13 +348,13 @@ def tcp_state(found: Sequence[Connection], own: Collection[tuple[int, int]]) -> 
 
 def _end(cut: Cut, host: str, role: Role) -> EndResult:
     case = cut.run.planned.case
-    there = [(one, own) for one in cut.runs for own in case.roles_at(one.output.planned.instance, host)]
-    loads = [one.sender if own == "sender" else one.receiver for one, own in there]
+    processes = [(run, role) for run in cut.runs for role in case.roles_at(run.output.planned.instance, host)]
+    loads = [run.sender if role == "sender" else run.receiver for run, role in processes]
     pinned = [
-        one.output.planned.sender_cpu if own == "sender" else one.output.planned.receiver_cpu
-        for one, own in there
+        run.output.planned.sender_cpu if role == "sender" else run.output.planned.receiver_cpu
+        for run, role in processes
     ]
-    own = [load.load.cpu_cores for load in loads] if case.of_processes else [cut.users_cores.get(host)]
+    used_cores = [load.load.cpu_cores for load in loads] if case.of_processes else [cut.users_cores.get(host)]
     readings, readback = cut.readings.get(host, ()), cut.readback(host)
     end = end_result(
         cut.spec(host),
@@ -350,11 +362,17 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         readings,
         cut.window,
         app_cpus=[cpu for text in pinned if text is not None for cpu in parse_cpulist(text)],
-        load_cpu_cores=None if any(cores is None for cores in own) else sum(c for c in own if c is not None),
+        load_cpu_cores=None
+        if any(cores is None for cores in used_cores)
+        else sum(c for c in used_cores if c is not None),
         base_frequency_hz=cut.setup.base_frequency_hz[host],
         load_nice=nice_value(readback, _pids(cut, host)),
     )
-    settings = {f"{one.knob} {one.target}": one.found for one in readback.settings} if readback else {}
+    settings = (
+        {f"{setting.knob} {setting.target}": setting.found for setting in readback.settings}
+        if readback
+        else {}
+    )
     pcie_bps = cut.run.pcie_goodput_bps.get(host)
     end = replace(
         end,
@@ -377,13 +395,13 @@ def _pids(cut: Cut, host: str) -> list[int]:
 
 def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str, Any]:
     """The load's CPU use between the two reads of its threads, or why it is not known."""
-    known = _pids(cut, host)
-    waited = {"load_waited_ratio": waited_ratio(cut.readback(host), known)}
-    found = cores_between(cut.readback(host), known)
-    if isinstance(found, Missing):
-        reasons_now = {**reasons, "load_window_cores": found.reason}
+    load_pids = _pids(cut, host)
+    waited = {"load_waited_ratio": waited_ratio(cut.readback(host), load_pids)}
+    window_cores = cores_between(cut.readback(host), load_pids)
+    if isinstance(window_cores, Missing):
+        reasons_now = {**reasons, "load_window_cores": window_cores.reason}
         return waited | ({"reasons": reasons_now} if cut.run.outputs else {})
-    return waited | {"load_window_cores": found}
+    return waited | {"load_window_cores": window_cores}
 
 
 def _failed(run: TrialRun, reason: str) -> Trial:
@@ -403,15 +421,22 @@ def _failed(run: TrialRun, reason: str) -> Trial:
 
 def _largest(latencies: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Each percentile that all instances have, of the one in which it is the largest."""
-    names = [name for name in (latencies[0] if latencies else ()) if all(name in one for one in latencies)]
-    return {name: max(one[name] for one in latencies) for name in names}
+    names = [
+        name for name in (latencies[0] if latencies else ()) if all(name in latency for latency in latencies)
+    ]
+    return {name: max(latency[name] for latency in latencies) for name in names}
 
 
 def load_series(run: TrialRun, runs: Sequence[InstanceRun], source: str) -> list[Series]:
     """What the loads counted, interval by interval, as samples of both ends."""
     return [
-        _one_load_series(run.planned.case.pair_of(one.output.planned.instance).host(role), source, role, one)
-        for one in runs
+        _one_load_series(
+            run.planned.case.pair_of(instance_run.output.planned.instance).host(role),
+            source,
+            role,
+            instance_run,
+        )
+        for instance_run in runs
         for role in _ROLES
     ]
 
@@ -422,8 +447,10 @@ def _one_load_series(host: str, source: str, role: str, run: InstanceRun) -> Ser
     scope = f"instance:{instance}"
     channel = Channel(f"instance{instance}.{role}.throughput_bps", "bit/s", "mean", scope)
     samples = [
-        Sample(end.start_s + one.end_s, channel.name, _rate_bps(one), one.end_s - one.start_s)
-        for one in whole_intervals(end.load.intervals)
+        Sample(
+            end.start_s + interval.end_s, channel.name, _rate_bps(interval), interval.end_s - interval.start_s
+        )
+        for interval in whole_intervals(end.load.intervals)
     ]
     return Series(host, source, {channel.name: channel}, samples)
 

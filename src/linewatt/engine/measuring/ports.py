@@ -20,21 +20,21 @@ def port_results(
     case = run.planned.case
     ports = []
     for number, port in zip(case.ports_used, run.data_ports, strict=False):
-        of_port = [one for one in instances if one.data_port == number]
+        of_port = [instance for instance in instances if instance.data_port == number]
         sends, receives = port.interfaces[case.sender], port.interfaces[case.receiver]
         ports.append(
             PortResult(
                 sender_interface=sends,
                 receiver_interface=receives,
                 instances=len(of_port),
-                throughput_bps=sum(one.throughput_bps for one in of_port),
-                offered_bps=sum(one.offered_bps for one in of_port),
+                throughput_bps=sum(instance.throughput_bps for instance in of_port),
+                offered_bps=sum(instance.offered_bps for instance in of_port),
                 line_goodput_bps=port.line.goodput_bps if port.line else None,
                 sent_bytes=ends["sender"].counters.get(f"nic.{sends}.tx_bytes"),
                 received_bytes=ends["receiver"].counters.get(f"nic.{receives}.rx_bytes"),
             )
         )
-    return tuple(ports) if any(one.data_port is not None for one in instances) else ()
+    return tuple(ports) if any(instance.data_port is not None for instance in instances) else ()
 
 
 def left_its_port(trial: Trial) -> str | None:
@@ -44,11 +44,11 @@ def left_its_port(trial: Trial) -> str | None:
     """
     if trial.window is None:
         return None
-    for one in trial.data_ports:
-        payload = one.throughput_bps * trial.window.seconds / 8
+    for data_port in trial.data_ports:
+        payload = data_port.throughput_bps * trial.window.seconds / 8
         for host, interface, counted in (
-            (trial.case.sender, one.sender_interface, one.sent_bytes),
-            (trial.case.receiver, one.receiver_interface, one.received_bytes),
+            (trial.case.sender, data_port.sender_interface, data_port.sent_bytes),
+            (trial.case.receiver, data_port.receiver_interface, data_port.received_bytes),
         ):
             if counted is not None and counted < LEAST * payload:
                 return (

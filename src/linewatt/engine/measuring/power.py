@@ -37,7 +37,7 @@ def with_power(
 
     ``load``: when the host was as it is in the window; before and after it drew another power.
     """
-    known = meters or {}
+    meter_dynamics = meters or {}
     results = []
     reasons = dict(end.reasons)
     for reading in readings:
@@ -46,7 +46,7 @@ def with_power(
         if why is not None:
             reasons[f"power.{reading.source}"] = why
         for channel in channels:
-            dynamics = known.get((reading.source, channel.name), Dynamics())
+            dynamics = meter_dynamics.get((reading.source, channel.name), Dynamics())
             results.append(_result(reading, channel, window, idle_w, dynamics, load))
     return replace(end, power=tuple(results), reasons=reasons)
 
@@ -77,12 +77,12 @@ def _result(
         step_j=channel.step if channel.unit == "J" else None,
         dynamics=dynamics,
     )
-    found = (
+    energy_or_reason = (
         _counted(values, channel, window, meter)
         if channel.unit == "J"
         else from_power(values, window, meter, load)
     )
-    energy = found if isinstance(found, Energy) else None
+    energy = energy_or_reason if isinstance(energy_or_reason, Energy) else None
     return PowerResult(
         source=reading.source,
         channel=channel.name,
@@ -97,7 +97,7 @@ def _result(
         tolerance_ratio=channel.tolerance_ratio,
         updates=energy.updates if energy else 0,
         idle_w=idle_w.get((reading.source, channel.name)),
-        reason=_why(reading, channel.name, found),
+        reason=_why(reading, channel.name, energy_or_reason),
         refresh_s=dynamics.refresh_s,
         averaging_s=dynamics.averaging_s,
         delay_s=dynamics.delay_s,
@@ -120,9 +120,9 @@ def _counted(
     return from_total(values, window, meter, delta.value)
 
 
-def _why(reading: Reading, channel: str, found: Energy | Missing) -> str | None:
+def _why(reading: Reading, channel: str, energy_or_reason: Energy | Missing) -> str | None:
     """The source's own words about a reading that is missing, else why it cannot be integrated."""
-    if isinstance(found, Energy):
+    if isinstance(energy_or_reason, Energy):
         return None
-    said = [sample.reason for sample in reading.samples(channel) if sample.reason is not None]
-    return said[-1] if said else (reading.failure or found.reason)
+    reasons = [sample.reason for sample in reading.samples(channel) if sample.reason is not None]
+    return reasons[-1] if reasons else (reading.failure or energy_or_reason.reason)

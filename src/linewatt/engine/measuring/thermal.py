@@ -23,13 +23,15 @@ def with_thermal(
     end: EndResult, readings: Sequence[Reading], window: Window, package_limit_w: float | None = None
 ) -> EndResult:
     """``end`` with what stands beside its watts; ``reasons`` say why there is no ``thermal.<what>``."""
-    found = (*thermal(readings, window), *_clocks(end, readings, window))
-    units = {one.unit for one in found}
+    thermal_results = (*thermal(readings, window), *_clocks(end, readings, window))
+    units = {result.unit for result in thermal_results}
     lacking = {"temperature": (DEGREES, NO_TEMPERATURE), "fan": ("rpm", NO_FAN), "clock": (HERTZ, NO_CLOCK)}
     reasons = {f"thermal.{what}": why for what, (unit, why) in lacking.items() if unit not in units}
     if package_limit_w is None:
         reasons["thermal.limit"] = NO_LIMIT
-    return replace(end, thermal=found, package_limit_w=package_limit_w, reasons={**end.reasons, **reasons})
+    return replace(
+        end, thermal=thermal_results, package_limit_w=package_limit_w, reasons={**end.reasons, **reasons}
+    )
 
 
 def thermal(readings: Sequence[Reading], window: Window) -> Iterator[ThermalResult]:
@@ -46,7 +48,7 @@ def _clocks(end: EndResult, readings: Sequence[Reading], window: Window) -> Iter
     for reading in readings:
         for name, role in roles:
             channels = [f"cpu{cpu}.frequency_hz" for cpu in role.cpus] if role else []
-            if channels and all(one in reading.channels for one in channels):
+            if channels and all(channel in reading.channels for channel in channels):
                 yield from _over(reading, name, HERTZ, channels, window)
 
 

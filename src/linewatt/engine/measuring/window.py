@@ -82,7 +82,7 @@ def count(run: EndRun, window: Window) -> Counted:
     transferred_bytes = sum(share * interval.transferred_bytes for interval, share in parts)
     retransmits = _total((interval.retransmits, share) for interval, share in parts)
     if retransmits is None and covered_s >= WHOLE * sum(
-        one.end_s - one.start_s for one in run.load.intervals
+        interval.end_s - interval.start_s for interval in run.load.intervals
     ):
         retransmits = run.load.retransmits
     return Counted(

@@ -24,26 +24,26 @@ kernel, Documentation/networking/ip-sysctl.rst"""
 
 
 def port_changes(
-    session: Session, rounds: Iterable[Round], crossed: Sequence[Crossed], asked: Iterable[Change]
+    session: Session, rounds: Iterable[Round], crossed: Sequence[Crossed], changes: Iterable[Change]
 ) -> tuple[Change, ...]:
-    """What to change on hosts with such ways; ``asked``: what the campaign sets itself stays as it asks."""
+    """What to change on hosts with such ways; ``changes``: what the campaign sets itself stays as it asks."""
     if not crossed:
         return ()
-    taken = {(one.host, one.knob, one.target) for one in asked}
+    taken = {(change.host, change.knob, change.target) for change in changes}
     ways = (leg for leg in legs(session, rounds) if _is_of(leg, crossed))
-    made = dict.fromkeys(change for leg in sorted(ways, key=_order) for change in _changes(leg))
-    return tuple(one for one in made if (one.host, one.knob, one.target) not in taken)
+    route_changes = dict.fromkeys(change for leg in sorted(ways, key=_order) for change in _changes(leg))
+    return tuple(change for change in route_changes if (change.host, change.knob, change.target) not in taken)
 
 
 def _is_of(leg: Leg, crossed: Sequence[Crossed]) -> bool:
     """The way that is crossed, and that of the port which its packets would take: that may change, too."""
     return any(
-        leg == one.leg
+        leg == crossing.leg
         or (
             (leg.way.host, leg.way.peer, leg.way.family, leg.interface)
-            == (one.leg.way.host, one.leg.way.peer, one.leg.way.family, one.through)
+            == (crossing.leg.way.host, crossing.leg.way.peer, crossing.leg.way.family, crossing.through)
         )
-        for one in crossed
+        for crossing in crossed
     )
 
 
@@ -65,18 +65,18 @@ def said(changes: Iterable[Change]) -> tuple[str, ...]:
     """A line for each host."""
     ports: dict[str, dict[str, None]] = {}
     answering = set()
-    for one in changes:
-        if one.knob == KNOB:
-            ports.setdefault(one.host, {})[one.value.split()[1]] = None
+    for change in changes:
+        if change.knob == KNOB:
+            ports.setdefault(change.host, {})[change.value.split()[1]] = None
         else:
-            answering.add(one.host)
+            answering.add(change.host)
     return tuple(
-        f"{host}: {' and '.join(own)} are in one subnet: a route to each port of a peer"
+        f"{host}: {' and '.join(host_ports)} are in one subnet: a route to each port of a peer"
         + (", and ARP answered for own addresses alone" if host in answering else "")
-        for host, own in ports.items()
+        for host, host_ports in ports.items()
     )
 
 
 def routed_hosts(plan: Plan) -> frozenset[str]:
     """Hosts whose data ports are only apart once its changes are made."""
-    return frozenset(one.host for one in plan.changes if one.knob == KNOB)
+    return frozenset(change.host for change in plan.changes if change.knob == KNOB)

@@ -45,7 +45,7 @@ Counts = Mapping[str, tuple[int, int]]
 async def refuse_shared_ports(session: Session, rounds: Iterable[Round]) -> None:
     """Raises HostError for a port whose flows go or come by another one, or that cannot be tried."""
     pairs: dict[tuple[frozenset[str], str], Case] = {}
-    for case in dict.fromkeys(trial.case for one in rounds for trial in one.trials):
+    for case in dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials):
         if case.data_ports is not None:
             pairs.setdefault((frozenset(case.hosts), case.family), case)
     for row in in_rows(pairs.values()):
@@ -57,19 +57,19 @@ async def refuse_shared_ports(session: Session, rounds: Iterable[Round]) -> None
 
 def in_rows(cases: Iterable[Case]) -> Iterator[list[Case]]:
     """Pairs that can be tried at once: none has a host of another, which counts what all send. Pure."""
-    left = list(cases)
-    while left:
+    pending = list(cases)
+    while pending:
         row: list[Case] = []
-        rest: list[Case] = []
+        deferred: list[Case] = []
         busy: set[str] = set()
-        for case in left:
+        for case in pending:
             if busy.isdisjoint(case.hosts):
                 row.append(case)
                 busy.update(case.hosts)
             else:
-                rest.append(case)
+                deferred.append(case)
         yield row
-        left = rest
+        pending = deferred
 
 
 async def _prove_all(session: Session, case: Case) -> None:
@@ -78,33 +78,34 @@ async def _prove_all(session: Session, case: Case) -> None:
 
 
 async def _prove(session: Session, case: Case, ends: Mapping[str, End]) -> None:
-    here, there = case.hosts
+    source, target = case.hosts
     hosts = {name: session.hosts[name] for name in case.hosts}
     interfaces = {name: session.specs[name].interfaces for name in case.hosts}
     before = {name: await _counted(hosts[name], interfaces[name]) for name in case.hosts}
-    words = [case.family[-1], str(ECHOES), ends[here].address, ends[there].address]
-    done = await hosts[here].run(
+    words = [case.family[-1], str(ECHOES), ends[source].address, ends[target].address]
+    done = await hosts[source].run(
         ["env", "LC_ALL=C", "bash", "-c", _ECHO, "linewatt", *words], timeout_s=ECHO_LIMIT_S, root=True
     )
-    where = f"{here} to {there} ({case.family})"
+    where = f"{source} to {target} ({case.family})"
     if done.stdout.startswith("no ping"):
         raise HostError(
             f"{where}: which data port carries what cannot be tried without ping; install iputils-ping on "
-            f"{here}"
+            f"{source}"
         )
     if ", 100% packet loss" in done.stdout or "packets transmitted" not in done.stdout:
         raise HostError(
-            f"{where}: {ends[there].address} does not answer {ends[here].interface}; are these ports in one "
+            f"{where}: {ends[target].address} does not answer {ends[source].interface}; are these "
+            f"ports in one "
             "network, in this order at both hosts, and does a firewall let pings through?"
         )
     until_s = now_s() + LATE_S
     for name in case.hosts:
-        own = ends[name].interface
+        data_port = ends[name].interface
         after = await _counted(hosts[name], interfaces[name])
         while _is_late(before[name], after) and now_s() < until_s:
             await asyncio.sleep(AGAIN_S)
             after = await _counted(hosts[name], interfaces[name])
-        wrong = wrong_port(before[name], after, own)
+        wrong = wrong_port(before[name], after, data_port)
         if wrong is not None:
             raise HostError(f"{where}: {name}: {wrong}")
 
@@ -126,32 +127,34 @@ async def _counted(host: Host, interfaces: Sequence[str]) -> dict[str, tuple[int
 def _is_late(before: Counts, after: Counts) -> bool:
     """Whether echoes, one way, have been counted neither at their port nor at another one."""
     grown = [_grown(before, after, way) for way in (0, 1)]
-    return any(max(each.values()) < ENOUGH * ECHOES for each in grown)
+    return any(max(counts.values()) < ENOUGH * ECHOES for counts in grown)
 
 
 def _grown(before: Counts, after: Counts, way: int) -> dict[str, int]:
     return {name: after[name][way] - before[name][way] for name in before}
 
 
-def wrong_port(before: Counts, after: Counts, own: str) -> str | None:
+def wrong_port(before: Counts, after: Counts, data_port: str) -> str | None:
     """Which interface carried the echoes of another, and what to do; ``None``: its own did. Pure."""
     for way, verb in ((0, "leaves by"), (1, "arrives by")):
         grown = _grown(before, after, way)
-        if grown[own] >= ENOUGH * ECHOES:
+        if grown[data_port] >= ENOUGH * ECHOES:
             continue
-        other = max((name for name in grown if name != own), key=lambda name: grown[name])
-        if grown[other] < ENOUGH * ECHOES:
+        carrying_port = max((name for name in grown if name != data_port), key=lambda name: grown[name])
+        if grown[carrying_port] < ENOUGH * ECHOES:
             return (
-                f"of {ECHOES} packets of data port {own} its counter shows {grown[own]}; look at ip -s link "
+                f"of {ECHOES} packets of data port {data_port} its counter shows "
+                f"{grown[data_port]}; look at ip -s link "
                 "and at the driver"
             )
         if way == 0:
             return (
-                f"data of port {own} {verb} {other}; give each port a subnet of its own, or its address a "
+                f"data of port {data_port} {verb} {carrying_port}; give each port a subnet of its "
+                f"own, or its address a "
                 "routing table (ip rule add from it)"
             )
         return (
-            f"data for port {own} {verb} {other}, which answers ARP for its address; set there "
+            f"data for port {data_port} {verb} {carrying_port}, which answers ARP for its address; set there "
             "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2 and flush the peer's neighbours (ip neigh "
             "flush all), or separate the ports by VLANs"
         )

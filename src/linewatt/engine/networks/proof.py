@@ -102,7 +102,7 @@ class Proofs:
 
         Raises HostError; ChangeError with what is wrong, where its trials cannot be what they are to be.
         """
-        cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
+        cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
         states = {state: case for case in cases for state in self._states(case)}
         good = self._good()
         self._found |= dict.fromkeys(state for state in states if state[1] in good)
@@ -138,8 +138,13 @@ class Proofs:
 
     def problem(self, case: Case) -> Problem | None:
         """What is wrong with the ways of a case, the gravest first."""
-        found = [problem for state in self._states(case) if (problem := self._found.get(state)) is not None]
-        return next((one for one in found if one.kind != "silent"), next(iter(found), None))
+        problems = [
+            problem for state in self._states(case) if (problem := self._found.get(state)) is not None
+        ]
+        return next(
+            (way_problem for way_problem in problems if way_problem.kind != "silent"),
+            next(iter(problems), None),
+        )
 
     def _states(self, case: Case) -> list[State]:
         return [(setting_of_hosts(case), leg) for leg in _legs(self._session, case)]
@@ -151,14 +156,14 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> Looked
     Raises HostError: an interface without an address of the family, or a route through another interface;
     InvalidInput: frames for which an interface has no room.
     """
-    cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
+    cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
     for case in cases:
         _refuse_large_frames(session, case)
-    own = dict.fromkeys(leg for case in cases if case.network == BARE for leg in _legs(session, case))
-    for leg in own:
+    bare_legs = dict.fromkeys(leg for case in cases if case.network == BARE for leg in _legs(session, case))
+    for leg in bare_legs:
         _on_its_interface(session, leg)
     crossed = []
-    problems = dict(zip(own, await prove(session.hosts, list(own), search=False), strict=True))
+    problems = dict(zip(bare_legs, await prove(session.hosts, list(bare_legs), search=False), strict=True))
     for leg, problem in problems.items():
         if problem is None or problem.kind != "way":
             continue
@@ -184,9 +189,9 @@ def _refuse_large_frames(session: Session, case: Case) -> None:
 def _on_its_interface(session: Session, leg: Leg) -> None:
     """Raises HostError when the address of an end is one of another interface."""
     nic = at_interface(session.facts[leg.way.host], leg.interface)["nic"]
-    known = nic.get(f"{leg.way.family}_addresses") or ()
-    if leg.way.own_address not in known:
-        has = f"has {', '.join(known)}" if known else f"has no {leg.way.family} address"
+    addresses = nic.get(f"{leg.way.family}_addresses") or ()
+    if leg.way.own_address not in addresses:
+        has = f"has {', '.join(addresses)}" if addresses else f"has no {leg.way.family} address"
         raise HostError(
             f"{leg.way.host}: {leg.way.own_address} is not an address of {leg.interface}, which {has}; name "
             f"the interface that carries the data, or its address (data_{leg.way.family})"
@@ -195,7 +200,7 @@ def _on_its_interface(session: Session, leg: Leg) -> None:
 
 def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
     """Both ways of all that rounds send, each once. Raises HostError for an interface without an address."""
-    cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
+    cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
     return list(dict.fromkeys(leg for case in cases for leg in _legs(session, case)))
 
 
@@ -235,18 +240,20 @@ async def prove(
     by_host: dict[str, list[Leg]] = {}
     for leg in legs:
         by_host.setdefault(leg.way.host, []).append(leg)
-    answers = await asyncio.gather(*(_prove_from(hosts[name], own, search) for name, own in by_host.items()))
-    found = {leg: problem for own in answers for leg, problem in own.items()}
-    return [found[leg] for leg in legs]
+    answers = await asyncio.gather(
+        *(_prove_from(hosts[name], host_legs, search) for name, host_legs in by_host.items())
+    )
+    problem_by_leg = {leg: problem for leg_problems in answers for leg, problem in leg_problems.items()}
+    return [problem_by_leg[leg] for leg in legs]
 
 
 async def _prove_from(host: Host, legs: Sequence[Leg], search: bool) -> dict[Leg, Problem | None]:
-    found: dict[Leg, Problem | None] = {}
+    problem_by_leg: dict[Leg, Problem | None] = {}
     answers = await probes.ask_paths(host, [leg.way for leg in legs])
     for leg, answer in zip(legs, answers, strict=True):
-        first = search and all(problem is None for problem in found.values())
-        found[leg] = await _problem(host, leg, answer, search=first)
-    return found
+        first = search and all(problem is None for problem in problem_by_leg.values())
+        problem_by_leg[leg] = await _problem(host, leg, answer, search=first)
+    return problem_by_leg
 
 
 async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) -> Problem | None:

@@ -46,24 +46,25 @@ async def _check(host: Host, name: str, described: Mapping[str, Mapping[str, Hos
 
 def _taken(network: HostNetwork) -> Iterator[tuple[str, str]]:
     """Interfaces of a host that no longer carry addresses of their own, and what becomes of them."""
-    for one in network.interfaces:
-        if one.state != "up":
-            yield one.name, f"takes {one.name} {'down' if one.state == 'down' else 'away'}"
-        for port in one.ports:
-            yield port, f"makes {port} a port of {one.name}"
+    for interface in network.interfaces:
+        if interface.state != "up":
+            yield interface.name, f"takes {interface.name} {'down' if interface.state == 'down' else 'away'}"
+        for port in interface.ports:
+            yield port, f"makes {port} a port of {interface.name}"
 
 
 def reached_by(output: str) -> tuple[str, frozenset[str]]:
     """The address that the connection came to, and what carries it; nothing where it is not told."""
-    first, _, rest = output.partition("\n")
+    first, _, link_json = output.partition("\n")
     words = first.split()
     address, _, zone = words[2].partition("%") if len(words) == 4 else ("", "", "")
     try:
-        links: Sequence[Mapping[str, Any]] = read_json(rest, "ip")
+        links: Sequence[Mapping[str, Any]] = read_json(link_json, "ip")
         interfaces = [
             str(link["ifname"])
             for link in links
-            if link.get("ifname") == zone or any(one.get("local") == address for one in link["addr_info"])
+            if link.get("ifname") == zone
+            or any(address_info.get("local") == address for address_info in link["addr_info"])
         ]
     except (ParseError, KeyError, TypeError, AttributeError):
         return address, frozenset()
@@ -72,13 +73,13 @@ def reached_by(output: str) -> tuple[str, frozenset[str]]:
 
 def _below(names: Sequence[str], links: Mapping[str, Mapping[str, Any]]) -> set[str]:
     """These interfaces, what they tag packets of, and their ports, down to the ground."""
-    found: set[str] = set()
-    left = list(names)
-    while left:
-        name = left.pop()
-        if name not in found and name in links:
-            found.add(name)
-            left += [other for other, link in links.items() if link.get("master") == name]
+    interfaces: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in interfaces and name in links:
+            interfaces.add(name)
+            pending += [port for port, link in links.items() if link.get("master") == name]
             if links[name].get("linkinfo", {}).get("info_kind") in _TAGS:
-                left.append(str(links[name].get("link")))
-    return found
+                pending.append(str(links[name].get("link")))
+    return interfaces

@@ -36,17 +36,17 @@ def failures(
     """Failed checks in the order of the campaign's hosts; ``facts`` are those before any change."""
     trials = () if campaign.feature_load is not None else trials
     cases = tuple(dict.fromkeys(trial.case for trial in trials))
-    wanted = wants(campaign, cases, trials, changes)
+    wants_by_host = wants(campaign, cases, trials, changes)
     answers = {
-        name: HostAnswer(wanted[name], facts[name], clock=clocks.get(name))
-        for name in wanted
+        name: HostAnswer(wants_by_host[name], facts[name], clock=clocks.get(name))
+        for name in wants_by_host
         if name in facts
     }
     return tuple(
-        NotReady(host=name, check=one.name, found=one.found, advice=one.advice)
+        NotReady(host=name, check=check.name, found=check.found, advice=check.advice)
         for name in answers
-        for one in _checks(answers[name], answers, campaign.load)
-        if one.status == "fail" and one.name != _RIGHTS
+        for check in _checks(answers[name], answers, campaign.load)
+        if check.status == "fail" and check.name != _RIGHTS
     )
 
 
@@ -61,22 +61,22 @@ def wants(
     campaign: Campaign, cases: Sequence[Case], trials: Iterable[PlannedTrial], changes: Iterable[Change]
 ) -> dict[str, Wants]:
     """What a plan asks of each host, gathered in one go over its trials."""
-    own: dict[str, list[Case]] = {name: [] for name in campaign.hosts}
+    pairs_by_host: dict[str, list[Case]] = {name: [] for name in campaign.hosts}
     knobs: dict[str, set[str]] = {name: set() for name in campaign.hosts}
     cpus: dict[str, set[str | None]] = {name: set() for name in campaign.hosts}
     for of_two in (pair for case in cases for pair in case.pairs):
         for name in of_two.hosts:
-            own[name].append(of_two)
+            pairs_by_host[name].append(of_two)
     for change in changes:
         knobs[change.host].add(change.knob)
     for trial in trials:
         for pair in trial.pairs:
-            cpus[pair.case.sender].update(one.sender_cpu for one in pair.instances)
-            cpus[pair.case.receiver].update(one.receiver_cpu for one in pair.instances)
+            cpus[pair.case.sender].update(instance.sender_cpu for instance in pair.instances)
+            cpus[pair.case.receiver].update(instance.receiver_cpu for instance in pair.instances)
     return {
         name: Wants(
             spec,
-            tuple(own[name]),
+            tuple(pairs_by_host[name]),
             frozenset(knobs[name]),
             tuple(sorted({cpu for text in cpus[name] if text is not None for cpu in parse_cpulist(text)})),
             bool(knobs[name]) or _reads_as_root(campaign, name),

@@ -101,13 +101,13 @@ class Checkup:
         await asyncio.gather(*(self._open_one(name) for name in self.campaign.hosts))
 
     async def _open_one(self, name: str) -> None:
-        found = self._found[name] = _Found()
+        host_state = self._found[name] = _Found()
         try:
             spec = self.campaign.hosts[name]
             pace = self._paces[name] = Pace(spec.limits, raises=spec.raise_session)
             self.hosts[name] = await self._connector.connect(spec, pace)
         except (HostError, InvalidInput) as error:
-            found.problem = without_name(name, str(error))
+            host_state.problem = without_name(name, str(error))
 
     async def close(self) -> None:
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
@@ -116,14 +116,17 @@ class Checkup:
         """Everything, the hosts in the order of the file and their checks in the order of the table."""
         power = asyncio.ensure_future(checkup_power.ask_meters(self.campaign, self._secrets))
         try:
-            left = [*leftovers(self._state, self.campaign.hosts.values())]
+            undo_leftovers = [*leftovers(self._state, self.campaign.hosts.values())]
             await self._each(self._ask_facts)
             checks: list[Check] = []
             planned = self._planned(checks)
-            wanted = wants(self.campaign, planned.cases, planned.trials, planned.changes)
+            wants_by_host = wants(self.campaign, planned.cases, planned.trials, planned.changes)
             streams = await self._each(self._ask_streams)
             lives = await self._each(self._ask_live)
-            answers = {name: self._answer(name, wanted[name], lives.get(name, Live())) for name in wanted}
+            answers = {
+                name: self._answer(name, wants_by_host[name], lives.get(name, Live()))
+                for name in wants_by_host
+            }
             checks += [check for name in answers for check in self._of_host(answers[name], answers)]
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
@@ -134,7 +137,7 @@ class Checkup:
             checks += readiness_host.power([*await power, *self._stream_answers(streams)])
         finally:
             power.cancel()
-        checks += readiness_host.undo(self.campaign.hosts, left)
+        checks += readiness_host.undo(self.campaign.hosts, undo_leftovers)
         checks += readiness_host.controller(*_room(self._results), str(self._results))
         return tuple(checks)
 
@@ -149,29 +152,29 @@ class Checkup:
                 self._found[name].problem = without_name(name, str(error))
                 return None
 
-        there = [name for name in self.hosts if self._found[name].problem is None]
-        return dict(found for found in await asyncio.gather(*map(one, there)) if found is not None)
+        reachable = [name for name in self.hosts if self._found[name].problem is None]
+        return dict(answer for answer in await asyncio.gather(*map(one, reachable)) if answer is not None)
 
     async def _ask_facts(self, host: Host) -> None:
         """Facts and rights. Raises HostError when there is no shell that answers."""
-        spec, found = host.spec, self._found[host.spec.name]
-        asked = facts.with_tool(self._load.name, self._load.version_command)
-        command = facts.command(spec.data, asked)
+        spec, host_state = host.spec, self._found[host.spec.name]
+        fact_queries = facts.with_tool(self._load.name, self._load.version_command)
+        command = facts.command(spec.data, fact_queries)
         async with self._connector.few:
             done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=True)
-            said = last_line(done.stderr, f"status {done.status}")
+            error_line = last_line(done.stderr, f"status {done.status}")
             if facts.MARK in done.stdout:
-                found.root = Root(True) if spec.sudo else Root(None)
+                host_state.root = Root(True) if spec.sudo else Root(None)
             elif spec.sudo:
-                found.root = Root(False, said)
+                host_state.root = Root(False, error_line)
                 done = await host.run(command, timeout_s=FACTS_LIMIT_S)
         if facts.MARK not in done.stdout:
-            raise HostError(f"login works, but no command does: {said}; is bash there?")
-        found.facts = known = facts.parse_all(done.stdout, asked)
-        await learn_further_nics(host, known, root=found.root.granted is not False)
+            raise HostError(f"login works, but no command does: {error_line}; is bash there?")
+        host_state.facts = host_facts = facts.parse_all(done.stdout, fact_queries)
+        await learn_further_nics(host, host_facts, root=host_state.root.granted is not False)
         if not spec.sudo:
-            uid = found.facts["system"].get("uid")
-            found.root = Root(None if uid is None else uid == 0)
+            uid = host_state.facts["system"].get("uid")
+            host_state.root = Root(None if uid is None else uid == 0)
 
     async def _ask_live(self, host: Host) -> Live:
         done = await host.run(live_command(host.spec.data), timeout_s=LIVE_LIMIT_S)
@@ -186,20 +189,20 @@ class Checkup:
             return await ask(AskedHost(host, self.campaign, answer.facts, answer.root.granted is True))
 
     def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:
-        found = []
+        answers = []
         for name in self.campaign.hosts:
             why = "its host cannot be asked"
-            found += streams.get(name) or checkup_power.not_asked(self.campaign, name, why)
-        return found
+            answers += streams.get(name) or checkup_power.not_asked(self.campaign, name, why)
+        return answers
 
     def _planned(self, checks: list[Check]) -> _Planned:
         """The plan as a run would make it; a policy that these hosts cannot meet is a finding."""
         sites = {}
-        for name, found in self._found.items():
-            if found.problem is None:
+        for name, host_state in self._found.items():
+            if host_state.problem is None:
                 try:
                     spec = self.campaign.hosts[name]
-                    sites[name] = site(spec, found.facts, self._topologies.get(name))
+                    sites[name] = site(spec, host_state.facts, self._topologies.get(name))
                 except (InvalidInput, ParseError) as error:
                     checks.append(Check(name, "cpus", "unknown", f"its topology: {error}"))
         try:
@@ -212,15 +215,17 @@ class Checkup:
             )
             return _plan(self.campaign)
 
-    def _answer(self, name: str, wanted: Wants, live: Live) -> HostAnswer:
-        found = self._found[name]
-        if found.problem is not None:
-            return HostAnswer(wanted, problem=found.problem)
+    def _answer(self, name: str, host_wants: Wants, live: Live) -> HostAnswer:
+        host_state = self._found[name]
+        if host_state.problem is not None:
+            return HostAnswer(host_wants, problem=host_state.problem)
         try:
             clock = self.hosts[name].clock
         except HostError:
             clock = None
-        return HostAnswer(wanted, found.facts, live, found.root, clock, slow=self._paces[name].said())
+        return HostAnswer(
+            host_wants, host_state.facts, live, host_state.root, clock, slow=self._paces[name].said()
+        )
 
     def _of_host(self, answer: HostAnswer, answers: dict[str, HostAnswer]) -> Sequence[Check]:
         checks = [*readiness_host.host_checks(answer, self._load)]
@@ -240,22 +245,24 @@ def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Plann
     if kind is None:
         planned = plan(campaign, campaign.seed or 0, sites)
         if campaign.feature_load is not None:  # its feature's checks look at what it needs
-            own = {change for one in planned.rounds for change in one.changes}
-            return _Planned(changes=frozenset(own.union(planned.changes)))
+            round_changes = {change for round_ in planned.rounds for change in round_.changes}
+            return _Planned(changes=frozenset(round_changes.union(planned.changes)))
     else:
         kind_plan = kind.plan(campaign, sites)
         if kind_plan.load_plan is None:
             return _Planned(changes=frozenset(kind_plan.changes))
         planned, further = kind_plan.load_plan, kind_plan.changes
-    changes = {change for one in planned.rounds for change in one.changes}
+    changes = {change for round_ in planned.rounds for change in round_.changes}
     return _Planned(planned.cases, tuple(planned.trials), frozenset(changes.union(planned.changes, further)))
 
 
 def _room(results: Path) -> tuple[int | None, int | None]:
     """Bytes free for results, and of memory, on the controller."""
-    there = next((path for path in (results.absolute(), *results.absolute().parents) if path.exists()), None)
+    existing_path = next(
+        (path for path in (results.absolute(), *results.absolute().parents) if path.exists()), None
+    )
     try:
-        disk = None if there is None else shutil.disk_usage(there).free
+        disk = None if existing_path is None else shutil.disk_usage(existing_path).free
     except OSError:
         disk = None
     try:

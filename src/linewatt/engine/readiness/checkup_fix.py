@@ -41,14 +41,16 @@ def refuse(state: Path, specs: Iterable[HostSpec]) -> None:
 
     Raises JournalError where a damaged journal does not tell.
     """
-    for one in leftovers(state, specs):
-        if one.running:
-            raise ChangeError(f"{one.host}: {one.id} is at work on it; wait for its end, then check again")
-        if one.damage:
-            raise JournalError(f"{one.host}: {one.damage}")
-        if not one.own:
+    for leftover in leftovers(state, specs):
+        if leftover.running:
             raise ChangeError(
-                f"{one.host}: {one.id} changed it and was killed; "
+                f"{leftover.host}: {leftover.id} is at work on it; wait for its end, then check again"
+            )
+        if leftover.damage:
+            raise JournalError(f"{leftover.host}: {leftover.damage}")
+        if not leftover.own:
+            raise ChangeError(
+                f"{leftover.host}: {leftover.id} changed it and was killed; "
                 "run `linewatt restore` first, then check again"
             )
 
@@ -81,7 +83,7 @@ async def _fixed(
         of_host: dict[str, list[Change]] = {}
         for change in changes:
             of_host.setdefault(change.host, []).append(change)
-        work = (_fix_host(hosts[name], own, journal) for name, own in of_host.items())
+        work = (_fix_host(hosts[name], host_changes, journal) for name, host_changes in of_host.items())
         done = await asyncio.gather(*work)
     finally:
         changed = bool(journal.read()[1])
@@ -89,7 +91,7 @@ async def _fixed(
             journal.close()
         else:
             journal.discard()
-    return [one for found in done for one in found], journal.path.stem if changed else None
+    return [fixed for host_fixes in done for fixed in host_fixes], journal.path.stem if changed else None
 
 
 def _new_journal(campaign: str, state: Path) -> Journal:

@@ -32,8 +32,8 @@ class Paths:
         self._campaign = campaign
         self._answers = answers
         self._load = load
-        self._hosts = {name: hosts[name] for name, one in answers.items() if one.problem is None}
-        cases = [case for one in answers.values() for case in one.wants.cases]
+        self._hosts = {name: hosts[name] for name, answer in answers.items() if answer.problem is None}
+        cases = [case for answer in answers.values() for case in answer.wants.cases]
         self._cases: dict[Case, None] = dict.fromkeys(cases)
         self._tests: dict[tuple[str, str, Family], set[TestName]] = {}
         for case in self._cases:
@@ -42,15 +42,17 @@ class Paths:
 
     async def checks(self) -> Sequence[Check]:
         """Ways first; then ports, one exchange at a server at a time."""
-        every = list(self._ways())
-        ways = [way for way in every if isinstance(way, Way)]
-        found = [way for way in every if isinstance(way, PathAnswer)]
+        candidates = list(self._ways())
+        ways = [way for way in candidates if isinstance(way, Way)]
+        path_answers = [way for way in candidates if isinstance(way, PathAnswer)]
         of_host: dict[str, list[Way]] = {}
         for way in ways:
             of_host.setdefault(way.host, []).append(way)
-        asked = await asyncio.gather(*(self._ask_paths(name, own) for name, own in of_host.items()))
-        found += [answer for answers in asked for answer in answers]
-        checks = [*readiness_net.paths(found, self._answers)]
+        host_answers = await asyncio.gather(
+            *(self._ask_paths(name, host_ways) for name, host_ways in of_host.items())
+        )
+        path_answers += [answer for answers in host_answers for answer in answers]
+        checks = [*readiness_net.paths(path_answers, self._answers)]
         return [*checks, *await self._ports()]
 
     def _ways(self) -> Iterator[Way | PathAnswer]:
@@ -69,15 +71,21 @@ class Paths:
         for name in (host, peer):
             if name not in self._hosts:
                 return PathAnswer(host, peer, family, mtu, problem=f"{name} cannot be asked")
-        own, address = self._address(host, family, port), self._address(peer, family, port)
-        if own is None or address is None:
-            lacking = host if own is None else peer
+        local_address, address = self._address(host, family, port), self._address(peer, family, port)
+        if local_address is None or address is None:
+            lacking = host if local_address is None else peer
             data = self._answers[lacking].wants.spec.data_ports[port].data
             problem = f"{data} of {lacking} has no {family} address"
             return PathAnswer(host, peer, family, mtu, problem=problem)
         several = bool(self._answers[host].wants.spec.more_ports)
         return Way(
-            host, peer, family, own, address, mtu, interface=answer.wants.spec.data if several else None
+            host,
+            peer,
+            family,
+            local_address,
+            address,
+            mtu,
+            interface=answer.wants.spec.data if several else None,
         )
 
     def _address(self, name: str, family: Family, port: int = 0) -> str | None:
@@ -96,14 +104,16 @@ class Paths:
             answers = await probes.ask_paths(host, sized)
         except HostError as error:
             return lost + [probes.unasked(way, str(error)) for way in sized]
-        searched = [_largest(host, way, one) for way, one in zip(sized, answers, strict=True)]
+        searched = [_largest(host, way, answer) for way, answer in zip(sized, answers, strict=True)]
         return lost + list(await asyncio.gather(*searched))
 
     async def _ports(self) -> Sequence[Check]:
         servers = list(dict.fromkeys(case.server for case in self._cases))
-        asked = await asyncio.gather(*(self._server(name) for name in servers if name in self._hosts))
-        answers = [answer for found, _ in asked for answer in found]
-        taken = [port for _, found in asked for port in found]
+        server_answers = await asyncio.gather(
+            *(self._server(name) for name in servers if name in self._hosts)
+        )
+        answers = [answer for port_answers, _ in server_answers for answer in port_answers]
+        taken = [port for _, taken_ports in server_answers for port in taken_ports]
         span = f"{self._campaign.first_port}-{self._campaign.last_port}"
         return [*readiness_net.ports([name for name in servers if name in self._hosts], answers, taken, span)]
 
@@ -187,11 +197,11 @@ class Paths:
         return PortAnswer(way.host, way.peer, port, protocol, problem)
 
 
-async def _largest(host: Host, way: Way, found: PathAnswer) -> PathAnswer:
+async def _largest(host: Host, way: Way, path_answer: PathAnswer) -> PathAnswer:
     """Where a full packet did not pass, the largest that does."""
-    if found.full is not False or not found.replies:
-        return found
-    return replace(found, largest_bytes=await probes.largest_bytes(host, way))
+    if path_answer.full is not False or not path_answer.replies:
+        return path_answer
+    return replace(path_answer, largest_bytes=await probes.largest_bytes(host, way))
 
 
 async def _ended(process: Process) -> None:

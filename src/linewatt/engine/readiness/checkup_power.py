@@ -36,20 +36,20 @@ def is_meter(source: PowerSource) -> bool:
 
 async def ask_meters(campaign: Campaign, secrets: Passwords) -> list[PowerAnswer]:
     """Meters need no host. Each call of theirs has its own limit, so that a silent one delays no other."""
-    wanted = [
+    meter_sources = [
         (host, name, source)
         for host, sources in campaign.power.items()
         for name, source in sources.items()
         if is_meter(source)
     ]
-    if not wanted:
+    if not meter_sources:
         return []
     loop = asyncio.get_running_loop()
-    pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(wanted)))
+    pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(meter_sources)))
     try:
         calls = [
             loop.run_in_executor(pool, _read_once, host, name, source, secrets[host, name])
-            for host, name, source in wanted
+            for host, name, source in meter_sources
         ]
         return list(await asyncio.gather(*calls))
     finally:
@@ -78,17 +78,17 @@ def _read_once(host: str, name: str, source: PowerSource, password: str | None) 
 async def ask_streams(campaign: Campaign, host: Host, *, allow_commands: bool) -> list[PowerAnswer]:
     """Sources that are programs on the host: started, read once, stopped; the user's own where allowed."""
     sources = campaign.power.get(host.spec.name, {}).items()
-    asked = (
+    questions = (
         _stream_once(host, name, source, allow_commands) for name, source in sources if not is_meter(source)
     )
-    return list(await asyncio.gather(*asked))
+    return list(await asyncio.gather(*questions))
 
 
 async def _stream_once(host: Host, name: str, source: PowerSource, allow_commands: bool) -> PowerAnswer:
     spec = host.spec
     if isinstance(source.cfg, CommandConfig) and not allow_commands:
-        said = Program(name, spec.name, tuple(source.cfg.argv), source.cfg.root).words
-        return _unasked(spec.name, name, source, f"{said}, which check does only with {ALLOW}")
+        program_words = Program(name, spec.name, tuple(source.cfg.argv), source.cfg.root).words
+        return _unasked(spec.name, name, source, f"{program_words}, which check does only with {ALLOW}")
     driver = POWER[source.driver](source.cfg)
     feed = SensorFeed(spec.name, driver, source.cfg, name, essential=False)
     limit_s = FIRST_LIMIT_S + source.cfg.interval_s
@@ -99,7 +99,7 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
         latest = feed.latest(1)
         problem = latest[0].problem if latest else feed.failure
         if problem is None:
-            channels = {one: driver.channel(one) for one in latest[0].values}
+            channels = {channel_name: driver.channel(channel_name) for channel_name in latest[0].values}
             return _answer(spec.name, name, source, channels, latest[0].values, latest[0].reasons)
         return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=problem)
     except (HostError, InvalidInput) as error:
@@ -112,18 +112,20 @@ def _answer(
     host: str,
     name: str,
     source: PowerSource,
-    known: Mapping[str, Channel],
+    channel_by_name: Mapping[str, Channel],
     values: Mapping[str, float | None],
     reasons: Mapping[str, str],
 ) -> PowerAnswer:
     """Channels with a value; where none has one, why."""
     channels = tuple(sorted(channel for channel, value in values.items() if value is not None))
-    said: Sequence[str] = list(dict.fromkeys(reasons.values())) or ["delivers no value"]
-    problem = no_meter(known, values) if channels else "; ".join(said)
+    distinct_reasons: Sequence[str] = list(dict.fromkeys(reasons.values())) or ["delivers no value"]
+    problem = no_meter(channel_by_name, values) if channels else "; ".join(distinct_reasons)
     shown = tuple(
-        Shown(name, one.name, one.scope, value)
-        for one in known.values()
-        if one.unit == "W" and one.provenance != "estimate" and (value := values.get(one.name)) is not None
+        Shown(name, channel.name, channel.scope, value)
+        for channel in channel_by_name.values()
+        if channel.unit == "W"
+        and channel.provenance != "estimate"
+        and (value := values.get(channel.name)) is not None
     )
     return PowerAnswer(host, name, source.driver, channels, source.cfg.simulated, problem, shown=shown)
 

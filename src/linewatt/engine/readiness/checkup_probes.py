@@ -144,8 +144,8 @@ def _cpu_times(lines: Sequence[Sequence[str]], word: str) -> Iterator[tuple[int,
     Guest time is in user time already. Source: proc_stat(5).
     """
     for words in lines:
-        whole = len(words) >= 10 and all(_COUNT.fullmatch(number) for number in words[2:10])
-        if whole and words[0] == word and _COUNT.fullmatch(words[1][3:]):
+        is_complete = len(words) >= 10 and all(_COUNT.fullmatch(number) for number in words[2:10])
+        if is_complete and words[0] == word and _COUNT.fullmatch(words[1][3:]):
             ticks = [int(number) for number in words[2:10]]
             yield int(words[1][3:]), (ticks[3] + ticks[4], sum(ticks))
 
@@ -173,15 +173,24 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
         device, gateway = _route(routes.get(way, ""))
         full = None if no_ping else passed.get((way, "full"))
         small = None if no_ping else passed.get((way, "small"))
-        one = ways[number]
+        queried_way = ways[number]
         replies = None if small is None and full is None else bool(small or full)
         problem = "the host's answer ends before it" if way not in routes else None
         answers.append(
             PathAnswer(
-                *(one.host, one.peer, one.family, one.mtu, device, gateway, replies, full),
+                *(
+                    queried_way.host,
+                    queried_way.peer,
+                    queried_way.family,
+                    queried_way.mtu,
+                    device,
+                    gateway,
+                    replies,
+                    full,
+                ),
                 problem=problem,
-                interface=one.interface,
-                neighbours=_neighbours(one.address, subnets.get(one.family_digit, ())),
+                interface=queried_way.interface,
+                neighbours=_neighbours(queried_way.address, subnets.get(queried_way.family_digit, ())),
             )
         )
     return answers
@@ -229,13 +238,13 @@ def _route(text: str) -> tuple[str | None, str | None]:
 def _subnets(text: str) -> tuple[Subnet, ...]:
     """Of ``ip -j addr``; what has a peer instead of a subnet has that one address."""
     try:
-        found = [
-            (str(link["ifname"]), f"{one.get('address', one['local'])}/{one['prefixlen']}")
+        addresses = [
+            (str(link["ifname"]), f"{address.get('address', address['local'])}/{address['prefixlen']}")
             for link in read_json(text, "ip")
-            for one in link.get("addr_info", ())
-            if one  # interfaces and addresses of another family may be empty objects
+            for address in link.get("addr_info", ())
+            if address  # interfaces and addresses of another family may be empty objects
         ]
-        return tuple((name, ipaddress.ip_network(subnet, strict=False)) for name, subnet in found)
+        return tuple((name, ipaddress.ip_network(subnet, strict=False)) for name, subnet in addresses)
     except (ParseError, LookupError, TypeError, ValueError, AttributeError):
         return ()
 

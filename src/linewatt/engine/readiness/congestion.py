@@ -25,18 +25,20 @@ for name; do case " $there " in *" $name "*) ;; *)
 
 async def check_congestion(changes: Iterable[Change], hosts: Mapping[str, Host]) -> None:
     """Raises InvalidInput naming host, control and those there are; HostError."""
-    wanted: dict[str, dict[str, None]] = {}
+    controls_by_host: dict[str, dict[str, None]] = {}
     for change in changes:
         if change.target.replace("/", ".") == KEY and change.host in hosts:
-            wanted.setdefault(change.host, {})[change.value] = None
-    await asyncio.gather(*(_check(hosts[name], list(names)) for name, names in sorted(wanted.items())))
+            controls_by_host.setdefault(change.host, {})[change.value] = None
+    await asyncio.gather(
+        *(_check(hosts[name], list(names)) for name, names in sorted(controls_by_host.items()))
+    )
 
 
 async def _check(host: Host, names: list[str]) -> None:
     done = await host.run(["bash", "-c", _ASK, "linewatt", *names], timeout_s=LIMIT_S)
-    there, *missing = done.stdout.splitlines() or [""]
+    available, *missing = done.stdout.splitlines() or [""]
     if missing:
         raise InvalidInput(
             f"{host.spec.name}: there is no congestion control {missing[0]!r}; its kernel has "
-            f"{', '.join(there.split())}, and no module tcp_{missing[0]}"
+            f"{', '.join(available.split())}, and no module tcp_{missing[0]}"
         )

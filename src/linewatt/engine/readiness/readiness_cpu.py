@@ -170,9 +170,9 @@ def load(answer: HostAnswer) -> Check:
     """Whether the CPUs that take part are free."""
     name, spec, idle = answer.name, answer.wants.spec, answer.live.idle
     named = set(answer.wants.app_cpus) | set(spec.app_cpus or ()) | set(spec.irq_cpus or ())
-    wanted = named or set(spec.cpus or ()) or set(idle or ())
-    seen = {cpu: 1 - idle[cpu] for cpu in wanted if cpu in idle} if idle else {}
-    if not seen or len(seen) < len(wanted):
+    checked_cpus = named or set(spec.cpus or ()) or set(idle or ())
+    seen = {cpu: 1 - idle[cpu] for cpu in checked_cpus if cpu in idle} if idle else {}
+    if not seen or len(seen) < len(checked_cpus):
         return Check(name, "load", "unknown", "how busy its CPUs are")
     busy = {cpu: ratio for cpu, ratio in seen.items() if ratio > BUSY_RATIO}
     if not busy:

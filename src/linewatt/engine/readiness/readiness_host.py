@@ -140,10 +140,10 @@ def _other_tools(answer: HostAnswer) -> Iterator[Check]:
         ("numactl", "numactl", False, "memory of load processes is not kept on their node"),
         ("lstopo", "hwloc", False, "a report has no picture of the machine"),
     ):
-        there = answer.live.tools.get(tool)
-        if there is None:
+        is_installed = answer.live.tools.get(tool)
+        if is_installed is None:
             yield Check(answer.name, "tools", "unknown", f"whether there is {tool}")
-        elif not there and (tool != "numactl" or several_nodes):
+        elif not is_installed and (tool != "numactl" or several_nodes):
             status: Status = "fail" if spoils else "warn"
             yield Check(answer.name, "tools", status, f"no {tool}: {without}", f"install {package}")
 
@@ -194,12 +194,16 @@ def root(answer: HostAnswer) -> Check:
         return Check(name, "root", "unknown", answer.root.problem or "whether there are root's rights")
     if answer.root.granted:
         return Check(name, "root", "ok", "sudo works" if answer.wants.spec.sudo else "logged in as root")
-    said = answer.root.problem or "not root, and the campaign does not say sudo: true"
+    missing_rights = answer.root.problem or "not root, and the campaign does not say sudo: true"
     if needed:
         knobs = ", ".join(sorted(answer.wants.knobs)) or "a source of power"
-        return Check(name, "root", "fail", f"{said}; needed for {knobs}", advice)
+        return Check(name, "root", "fail", f"{missing_rights}; needed for {knobs}", advice)
     return Check(
-        name, "root", "warn", f"{said}; nothing of this campaign needs it, but some facts do", advice
+        name,
+        "root",
+        "warn",
+        f"{missing_rights}; nothing of this campaign needs it, but some facts do",
+        advice,
     )
 
 
@@ -225,47 +229,51 @@ def power(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
     """Every source of power, by what it delivered at once, and what of all of a host contradicts."""
     answers = list(answers)
     yield from _sources(answers)
-    for host in dict.fromkeys(one.host for one in answers):
-        shown = [reading for one in answers if one.host == host for reading in one.shown]
-        for one in refused(shown):
-            what = one.scope if one.scope == PARTS else SCOPE_WORDS[one.scope]
+    for host in dict.fromkeys(answer.host for answer in answers):
+        shown = [reading for answer in answers if answer.host == host for reading in answer.shown]
+        for refusal in refused(shown):
+            what = refusal.scope if refusal.scope == PARTS else SCOPE_WORDS[refusal.scope]
             yield Check(
                 host,
                 "power",
                 "fail",
-                f"{one.source}: {what} refused: {one.evidence}",
+                f"{refusal.source}: {what} refused: {refusal.evidence}",
                 "find out which of them is wrong, and name only the sensors to use, or another source",
             )
 
 
 def _sources(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
-    for one in answers:
-        what = f"{one.source} ({one.driver}{', simulated' if one.simulated else ''})"
-        if not one.asked:
-            yield Check(one.host, "power", "unknown", f"{what}: {one.problem}")
-        elif one.problem is not None:
-            yield Check(one.host, "power", "fail", f"{what}: {one.problem}", "a run would go on without it")
-        elif not one.channels:
-            yield Check(one.host, "power", "fail", f"{what}: delivers nothing", "look at its settings")
+    for answer in answers:
+        what = f"{answer.source} ({answer.driver}{', simulated' if answer.simulated else ''})"
+        if not answer.asked:
+            yield Check(answer.host, "power", "unknown", f"{what}: {answer.problem}")
+        elif answer.problem is not None:
+            yield Check(
+                answer.host, "power", "fail", f"{what}: {answer.problem}", "a run would go on without it"
+            )
+        elif not answer.channels:
+            yield Check(answer.host, "power", "fail", f"{what}: delivers nothing", "look at its settings")
         else:
-            yield Check(one.host, "power", "ok", f"{what}: {', '.join(one.channels)}")
+            yield Check(answer.host, "power", "ok", f"{what}: {', '.join(answer.channels)}")
 
 
 def undo(hosts: Iterable[str], leftovers: Sequence[Leftover]) -> Iterator[Check]:
     """What earlier runs left, and whether one is at work."""
     for host in hosts:
-        of_host = [one for one in leftovers if one.host == host]
-        blocking = [one for one in of_host if one.running or one.damage or not one.own]
-        for one in blocking:
-            if one.running:
-                yield Check(host, "undo", "fail", f"{one.id} is at work on it", "wait for its end")
-            elif one.damage:
-                yield Check(host, "undo", "fail", f"{one.id} may have changed it", one.damage)
+        of_host = [leftover for leftover in leftovers if leftover.host == host]
+        blocking = [
+            leftover for leftover in of_host if leftover.running or leftover.damage or not leftover.own
+        ]
+        for leftover in blocking:
+            if leftover.running:
+                yield Check(host, "undo", "fail", f"{leftover.id} is at work on it", "wait for its end")
+            elif leftover.damage:
+                yield Check(host, "undo", "fail", f"{leftover.id} may have changed it", leftover.damage)
             else:
-                evidence = f"{one.id} changed {_settings(one.settings)} and has not put them back"
+                evidence = f"{leftover.id} changed {_settings(leftover.settings)} and has not put them back"
                 yield Check(host, "undo", "fail", evidence, "run linewatt restore (or resume it)")
         if not blocking:
-            fixed = sum(one.settings for one in of_host)
+            fixed = sum(leftover.settings for leftover in of_host)
             evidence = (
                 f"{_settings(fixed)} made by check --fix; linewatt restore takes back" if fixed else "none"
             )
@@ -278,13 +286,13 @@ def _settings(count: int) -> str:
 
 def controller(disk_bytes: int | None, memory_bytes: int | None, results: str) -> Iterator[Check]:
     """Room for results where linewatt runs."""
-    for name, what, evidence, least, enough in (
+    for name, what, evidence, minimum, enough in (
         ("disk", f"for results in {results}", disk_bytes, LEAST_DISK_BYTES, ENOUGH_DISK_BYTES),
         ("memory", "of memory", memory_bytes, LEAST_MEMORY_BYTES, ENOUGH_MEMORY_BYTES),
     ):
         if evidence is None:
             yield Check(CONTROLLER, name, "unknown", f"how much is free {what}")
             continue
-        status: Status = "fail" if evidence < least else "warn" if evidence < enough else "ok"
+        status: Status = "fail" if evidence < minimum else "warn" if evidence < enough else "ok"
         advice = "" if status == "ok" else f"free some: {enough / 1e9:g} GB are enough"
         yield Check(CONTROLLER, name, status, f"{evidence / 1e9:.1f} GB free {what}", advice)

@@ -34,8 +34,8 @@ def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
     name, data = answer.name, answer.wants.spec.data
     state, speed = answer.fact("nic", "state"), answer.fact("nic", "speed_bps")
     if answer.fact("nic", "mtu") is None:
-        found = f"no interface {data} ({answer.why_not('nic', 'mtu')})"
-        return Check(name, "link", "fail", found, "name one that `ip link` shows there")
+        evidence = f"no interface {data} ({answer.why_not('nic', 'mtu')})"
+        return Check(name, "link", "fail", evidence, "name one that `ip link` shows there")
     if state is None:
         return Check(name, "link", "unknown", f"whether {data} is up ({answer.why_not('nic', 'state')})")
     virtual = answer.fact("nic", "kind") not in (None, "physical")
@@ -48,7 +48,7 @@ def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
     duplex = answer.fact("nic", "duplex")
     if duplex == "Half":
         return Check(name, "link", "fail", f"{shown}, half duplex", "let both ends negotiate")
-    others = {one.name: one.fact("nic", "speed_bps") for one in peers}
+    others = {peer.name: peer.fact("nic", "speed_bps") for peer in peers}
     if slower := {peer: rate for peer, rate in others.items() if rate is not None and rate != speed}:
         listed = ", ".join(f"{peer} at {format_rate(rate)}" for peer, rate in sorted(slower.items()))
         advice = "the slower end is the limit; if both should be alike, look at cables and negotiation"
@@ -68,21 +68,23 @@ def pcie(answer: HostAnswer) -> Check:
         return Check(name, "pcie", "unknown", f"what its lanes carry ({answer.why_not('nic', fact)})")
     shown = f"x{width} at {_gt(speed)} carries {format_rate(has)}"
     if has < line:
-        found = f"{shown}, the line has {format_rate(line)}"
+        evidence = f"{shown}, the line has {format_rate(line)}"
         return Check(
-            name, "pcie", "fail", found, f"put the card into a wider or faster slot{_capable(answer)}"
+            name, "pcie", "fail", evidence, f"put the card into a wider or faster slot{_capable(answer)}"
         )
-    most = lanes_bps(answer.fact("nic", "pci_max_speed"), answer.fact("nic", "pci_max_width"))
-    if most is not None and has < most:
-        found = f"{shown}, the card could do {format_rate(most)}"
-        return Check(name, "pcie", "warn", found, "enough for this line; if not meant, look at slot and BIOS")
+    card_bps = lanes_bps(answer.fact("nic", "pci_max_speed"), answer.fact("nic", "pci_max_width"))
+    if card_bps is not None and has < card_bps:
+        evidence = f"{shown}, the card could do {format_rate(card_bps)}"
+        return Check(
+            name, "pcie", "warn", evidence, "enough for this line; if not meant, look at slot and BIOS"
+        )
     ports = answer.live.card_ports or ()
     if len(ports) > 1 and has < len(ports) * line:
-        found = f"{shown}, {len(ports)} ports of its card are up ({', '.join(ports)})"
+        evidence = f"{shown}, {len(ports)} ports of its card are up ({', '.join(ports)})"
         advice = "enough for this line alone; keep the others quiet"
         if further_nics(answer.facts):
             advice = "enough for this line alone; of its ports together the slot is the limit"
-        return Check(name, "pcie", "warn", found, advice)
+        return Check(name, "pcie", "warn", evidence, advice)
     return Check(name, "pcie", "ok", f"{shown}, the line has {format_rate(line)}")
 
 
@@ -106,16 +108,18 @@ def large_frames(answer: HostAnswer) -> Iterator[Check]:
         try:
             payload_bytes(test, family, Framing(int(mtu)))
         except InvalidInput as error:
-            found = f"{wants.spec.data}: {error}"
-            yield Check(answer.name, "mtu", "fail", found, "leave the test out, or raise the MTU all the way")
+            evidence = f"{wants.spec.data}: {error}"
+            yield Check(
+                answer.name, "mtu", "fail", evidence, "leave the test out, or raise the MTU all the way"
+            )
 
 
-def paths(found: Sequence[PathAnswer], answers: Answers) -> Iterator[Check]:
+def paths(path_answers: Sequence[PathAnswer], answers: Answers) -> Iterator[Check]:
     """Route and packet size of every way that data takes, both ways."""
-    for name in dict.fromkeys(path.host for path in found):
-        own = [path for path in found if path.host == name]
-        yield from _merged(name, "route", [_route(path, answers[name]) for path in own])
-        yield from _merged(name, "mtu", [_mtu(path, answers) for path in own])
+    for name in dict.fromkeys(path.host for path in path_answers):
+        host_paths = [path for path in path_answers if path.host == name]
+        yield from _merged(name, "route", [_route(path, answers[name]) for path in host_paths])
+        yield from _merged(name, "mtu", [_mtu(path, answers) for path in host_paths])
 
 
 def _merged(host: str, name: str, checks: Sequence[Check]) -> Iterator[Check]:
@@ -142,11 +146,11 @@ def _route(path: PathAnswer, answer: HostAnswer) -> Check:
         of_a_port = path.interface is not None and path.device in answer.wants.spec.interfaces
         crossed = path.is_crossed(data, answer.wants.spec.interfaces)
         if of_a_port and crossed and answer.root.granted:
-            found = (
+            evidence = (
                 f"{to}: over {path.device}, in the same subnet, until a run gives {data} a route of its own"
             )
-            return Check(path.host, "route", "ok", found)
-        found = f"{to}: goes over {path.device}, not over {data}"
+            return Check(path.host, "route", "ok", evidence)
+        evidence = f"{to}: goes over {path.device}, not over {data}"
         advice = "give data interfaces a network of their own"
         if of_a_port and not crossed:
             advice += (
@@ -154,10 +158,10 @@ def _route(path: PathAnswer, answer: HostAnswer) -> Check:
             )
         elif of_a_port:
             advice += ", or root's rights to a run, which gives each port a route (sudo: true)"
-        return Check(path.host, "route", "fail", found, advice)
+        return Check(path.host, "route", "fail", evidence, advice)
     if path.gateway is not None:
-        found = f"{to}: over {data} through the gateway {path.gateway}"
-        return Check(path.host, "route", "warn", found, "what it can forward is part of the result")
+        evidence = f"{to}: over {data} through the gateway {path.gateway}"
+        return Check(path.host, "route", "warn", evidence, "what it can forward is part of the result")
     return Check(path.host, "route", "ok", f"{to} over {data}")
 
 
@@ -172,43 +176,49 @@ def _mtu(path: PathAnswer, answers: Answers) -> Check:
         return Check(path.host, "mtu", "ok", f"{path.mtu} bytes pass {to}")
     passes = f"{path.largest_bytes} do" if path.largest_bytes else "smaller ones do"
     far = answers[path.peer].fact("nic", "mtu") if path.peer in answers else None
-    there = f" (MTU there: {far})" if far is not None and far != path.mtu else ""
-    found = f"{to}: packets of {path.mtu} bytes, the MTU here, do not pass, {passes}{there}"
-    return Check(path.host, "mtu", "fail", found, "set the same MTU at both ends and on every switch between")
+    far_mtu_words = f" (MTU there: {far})" if far is not None and far != path.mtu else ""
+    evidence = f"{to}: packets of {path.mtu} bytes, the MTU here, do not pass, {passes}{far_mtu_words}"
+    return Check(
+        path.host, "mtu", "fail", evidence, "set the same MTU at both ends and on every switch between"
+    )
 
 
 def ports(
-    servers: Sequence[str], found: Sequence[PortAnswer], taken: Sequence[TakenPort], span: str
+    servers: Sequence[str], port_answers: Sequence[PortAnswer], taken: Sequence[TakenPort], span: str
 ) -> Iterator[Check]:
     """The campaign's ports at every server: free, and reached from its clients over the data network."""
     for name in servers:
-        bad = [_taken(one) for one in taken if one.server == name]
-        own = [one for one in found if one.server == name]
-        bad += [_closed(one) for one in own if one.problem is not None]
+        bad = [_taken(taken_port) for taken_port in taken if taken_port.server == name]
+        server_answers = [answer for answer in port_answers if answer.server == name]
+        bad += [_closed(answer) for answer in server_answers if answer.problem is not None]
         yield from bad
-        if not bad and own:
-            clients = list(dict.fromkeys(one.client for one in own))
-            kinds = " and ".join(dict.fromkeys(one.protocol for one in own))
+        if not bad and server_answers:
+            clients = list(dict.fromkeys(answer.client for answer in server_answers))
+            kinds = " and ".join(dict.fromkeys(answer.protocol for answer in server_answers))
             many = ", ".join(clients) if len(clients) < 4 else f"{len(clients)} clients"
             yield Check(name, "ports", "ok", f"{span} free; {kinds} from {many} on the first and the last")
         elif not bad:
             yield Check(name, "ports", "unknown", f"{span}: no client could try them")
 
 
-def _taken(one: TakenPort) -> Check:
+def _taken(taken_port: TakenPort) -> Check:
     return Check(
-        one.server,
+        taken_port.server,
         "ports",
         "fail",
-        f"port {one.port} is taken by {one.by}",
+        f"port {taken_port.port} is taken by {taken_port.by}",
         "end that, or choose other ports in the campaign (ports: FIRST-LAST)",
     )
 
 
-def _closed(one: PortAnswer) -> Check:
-    what = f"{one.protocol} port {one.port} from {one.client}: {one.problem}"
-    if not one.asked:
-        return Check(one.server, "ports", "unknown", what)
+def _closed(port_answer: PortAnswer) -> Check:
+    what = f"{port_answer.protocol} port {port_answer.port} from {port_answer.client}: {port_answer.problem}"
+    if not port_answer.asked:
+        return Check(port_answer.server, "ports", "unknown", what)
     return Check(
-        one.server, "ports", "fail", what, "open the campaign's ports (TCP and UDP) in firewalls on the way"
+        port_answer.server,
+        "ports",
+        "fail",
+        what,
+        "open the campaign's ports (TCP and UDP) in firewalls on the way",
     )

@@ -83,14 +83,14 @@ def changes(
     then, now = dict(_flat(before)), dict(_flat(after))
     method = int(before.get("method", 1))
     for figure in dict.fromkeys((*now, *then)):
-        known = figure in then
-        if not known and now[figure] in (None, [], {}, ""):
+        was_recorded = figure in then
+        if not was_recorded and now[figure] in (None, [], {}, ""):
             continue  # not recorded then, not known now
-        if known and figure in now and _same(then[figure], now[figure]):
+        if was_recorded and figure in now and _same(then[figure], now[figure]):
             continue
-        words = why(figure, method, METHOD) if known else "not made before"
+        words = why(figure, method, METHOD) if was_recorded else "not made before"
         words = LEARNED if figure.startswith(tuple(learned)) else words
-        yield Change(number, figure, then.get(figure), now.get(figure), words, is_new=not known)
+        yield Change(number, figure, then.get(figure), now.get(figure), words, is_new=not was_recorded)
 
 
 def told(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Told]:
@@ -103,7 +103,7 @@ def told(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> It
 
 
 def _findings(document: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    return {(one["code"], one["where"]): one["evidence"] for one in document.get("flags") or ()}
+    return {(flag["code"], flag["where"]): flag["evidence"] for flag in document.get("flags") or ()}
 
 
 def _same(before: Any, after: Any) -> bool:
@@ -115,17 +115,17 @@ def _same(before: Any, after: Any) -> bool:
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Every value of a document by its path: ``receiver.power[bmc cpu].power_w``."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
+        for key, member in value.items():
             if name or key not in _NO_FIGURES:
-                yield from _flat(one, f"{name}.{key}" if name else key)
+                yield from _flat(member, f"{name}.{key}" if name else key)
     elif isinstance(value, Sequence) and not isinstance(value, str) and _of_objects(value):
         keys = _NAMED_BY.get(name.rpartition(".")[2], ())
-        for place, one in enumerate(value):
-            label = " ".join(str(one[key]) for key in keys if key in one) or str(place)
-            yield from _flat(one, f"{name}[{label}]")
+        for place, member in enumerate(value):
+            label = " ".join(str(member[key]) for key in keys if key in member) or str(place)
+            yield from _flat(member, f"{name}[{label}]")
     else:
         yield name, list(value) if isinstance(value, tuple) else value
 
 
 def _of_objects(value: Sequence[Any]) -> bool:
-    return bool(value) and all(isinstance(one, Mapping) for one in value)
+    return bool(value) and all(isinstance(member, Mapping) for member in value)

@@ -49,8 +49,8 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
             except LinewattError as error:
                 yield IdleAgain(name=file.name, problem=str(error))
             else:
-                found = tuple(changes(0, before, after))
-                yield IdleAgain(name=file.name, after=after, same=after == before, changes=found)
+                figure_changes = tuple(changes(0, before, after))
+                yield IdleAgain(name=file.name, after=after, same=after == before, changes=figure_changes)
 
 
 def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
     files = raw.texts(folder)
     if kept.NAME not in files:
         raise ParseError("what was known of its sensors was not stored then; it stays as it is")
-    known = kept.read_idle(files[kept.NAME])
-    readings = readings_of(known.sources, files, campaign, {})
+    idle_inputs = kept.read_idle(files[kept.NAME])
+    readings = readings_of(idle_inputs.sources, files, campaign, {})
     window = Window(stored.window.start_s, stored.window.end_s)
     return {
         name: host_values(
@@ -67,7 +67,7 @@ def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
             readings[name],
             window,
             values.look,
-            known.meters.get(name, {}),
+            idle_inputs.meters.get(name, {}),
         ).as_written()
         for name, values in stored.hosts.items()
     }

@@ -67,7 +67,8 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
     clocks = {name: Offset(*values) for name, values in trial.clock.items()}
     readback_by_host = readbacks(files, case.hosts)
     instances = tuple(
-        PlannedInstance(one.instance, one.port, one.sender_cpu, one.receiver_cpu) for one in trial.instances
+        PlannedInstance(instance.instance, instance.port, instance.sender_cpu, instance.receiver_cpu)
+        for instance in trial.instances
     )
     return TrialRun(
         planned=PlannedTrial(
@@ -82,8 +83,8 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
         ended_s=trial.started_s + campaign.load_s,
         load_s=campaign.load_s,
         outputs=tuple(
-            _output(one, trial, planned, clocks, files, readback_by_host)
-            for one, planned in zip(trial.instances, instances, strict=True)
+            _output(instance, trial, planned, clocks, files, readback_by_host)
+            for instance, planned in zip(trial.instances, instances, strict=True)
         ),
         clocks=clocks,
         target_bps=trial.target_bps,
@@ -123,35 +124,38 @@ def _irq_cpus(campaign: Campaign, end: EndResult | None) -> tuple[int, ...]:
 
 
 def _output(
-    one: InstanceResult,
+    instance_result: InstanceResult,
     trial: Trial,
     planned: PlannedInstance,
     clocks: Mapping[str, Offset],
     files: Mapping[str, str],
-    found: Mapping[str, ReadBack],
+    readback_by_host: Mapping[str, ReadBack],
 ) -> InstanceOutput:
     """Both processes, with stamps that put their zero where it was found to be."""
     case = trial.case
-    starts_s = {case.sender: one.sender_start_s, case.receiver: one.receiver_start_s}
+    starts_s = {case.sender: instance_result.sender_start_s, case.receiver: instance_result.receiver_start_s}
     released_s = min(starts_s.values())
 
     def ended(host: str, role: str) -> Ended:
-        text = files.get(output_files(LOADS[DEFAULT], host, role, one.instance)[0], "")
+        text = files.get(output_files(LOADS[DEFAULT], host, role, instance_result.instance)[0], "")
         duration_s = LOADS[DEFAULT].parse(text).duration_s
         ended_s = 2 * starts_s[host] - released_s + duration_s
         offset_s = clocks[host].offset_s
         return Ended(0, text, "", released_s + offset_s, ended_s + offset_s)
 
-    commands = {role: list(argv) for role, argv in _commands(case, one.instance, files)}
-    pids = {host: _pid(found.get(host), one.instance, len(trial.instances)) for host in case.hosts}
+    commands = {role: list(argv) for role, argv in _commands(case, instance_result.instance, files)}
+    pids = {
+        host: _pid(readback_by_host.get(host), instance_result.instance, len(trial.instances))
+        for host in case.hosts
+    }
     return InstanceOutput(planned, commands, ended(case.client, "client"), ended(case.server, "server"), pids)
 
 
 def _commands(case: Case, instance: int, files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
-    every = read_json(files.get("commands.json", "[]"), "commands.json", STORED)
+    commands = read_json(files.get("commands.json", "[]"), "commands.json", STORED)
     for role, host in (("client", case.client), ("server", case.server)):
         name, _ = output_files(LOADS[DEFAULT], host, role, instance)
-        yield role, next((one["argv"] for one in every if one["output"] == name), [])
+        yield role, next((command["argv"] for command in commands if command["output"] == name), [])
 
 
 def _pid(readback: ReadBack | None, instance: int, instances: int) -> int | None:
@@ -173,7 +177,7 @@ def _setup(result: Result, campaign: Campaign, session: Session, trial: Trial) -
 
 def _sources(campaign: Campaign, trial: Trial, files: Mapping[str, str], directory: Path) -> Iterator[Source]:
     """Sensors in the order in which they were read, with what is known of each beside its records."""
-    known = read_channels(directory / "samples.parquet")
+    stored_channels = read_channels(directory / "samples.parquet")
     for end in (trial.sender, trial.receiver):
         if end is None:
             continue
@@ -183,12 +187,14 @@ def _sources(campaign: Campaign, trial: Trial, files: Mapping[str, str], directo
         for source in campaign.power.get(end.host, {}):
             text = files.get(f"{end.host}/{source}.jsonl")
             if text is not None:
-                by_channel = {one.channel: one for one in end.power if one.source == source}
+                by_channel = {result.channel: result for result in end.power if result.source == source}
                 updates_s = {
-                    name: one.update_s for name, one in by_channel.items() if one.update_s is not None
+                    name: result.update_s
+                    for name, result in by_channel.items()
+                    if result.update_s is not None
                 }
                 channels = {
-                    name: _channel(name, by_channel.get(name), known.get((end.host, source, name)))
+                    name: _channel(name, by_channel.get(name), stored_channels.get((end.host, source, name)))
                     for name in _names(text)
                 }
                 yield Source(end.host, source, channels, updates_s, _failure(end, source), optional=True)
@@ -211,9 +217,9 @@ def _names(text: str) -> list[str]:
     return list(names)
 
 
-def _channel(name: str, power: PowerResult | None, known: Channel | None) -> Channel:
+def _channel(name: str, power: PowerResult | None, stored_channel: Channel | None) -> Channel:
     """As far as it is on record: a reading's greatest value is not."""
-    channel = known or Channel(name, "W" if power else "", "gauge", power.scope if power else "host")
+    channel = stored_channel or Channel(name, "W" if power else "", "gauge", power.scope if power else "host")
     if power is None:
         return channel
     more: dict[str, Any] = {"method": power.method, "tolerance_ratio": power.tolerance_ratio}

@@ -49,8 +49,8 @@ class Rederived:
     @property
     def changed(self) -> bool:
         """Whether any document would be another one."""
-        again = [(one.after, one.same) for one in self.trials]
-        idle = [(one.after, one.same) for one in self.idle]
+        again = [(trial.after, trial.same) for trial in self.trials]
+        idle = [(idle_window.after, idle_window.same) for idle_window in self.idle]
         return any(after is not None and not same for after, same in (*again, *idle))
 
 
@@ -75,40 +75,44 @@ def settle(path: Path) -> tuple[int, ...]:
     At the end of a campaign, whose later loads say so. Raises StoreError; DiskFull.
     """
     result = read.load(path)
-    refuted = {one.number for one in result.trials if looked_slow(one)}
+    refuted = {trial.number for trial in result.trials if looked_slow(trial)}
     if not refuted:
         return ()
     if derived.newest(path) is not None:  # of a part before, which the next such folder must have, too
-        found = rederive(result)
+        rederived = rederive(result)
     else:
         campaign = stored.from_dict(result.manifest.asked.written)
-        folders = [one for one in read.trial_dirs(path) if int(one.name) in refuted]
-        found = Rederived(result, _each(result, campaign, folders))
-    write(found)
-    return tuple(one.number for one in found.trials if one.number in refuted and _has_power_now(one))
+        folders = [folder for folder in read.trial_dirs(path) if int(folder.name) in refuted]
+        rederived = Rederived(result, _each(result, campaign, folders))
+    write(rederived)
+    return tuple(
+        trial.number for trial in rederived.trials if trial.number in refuted and _has_power_now(trial)
+    )
 
 
 def _has_power_now(again: TrialAgain) -> bool:
-    made = (one for one in again.changes if one.figure.endswith("].power_w"))
-    return any(one.before is None and one.after is not None for one in made)
+    power_changes = (change for change in again.changes if change.figure.endswith("].power_w"))
+    return any(change.before is None and change.after is not None for change in power_changes)
 
 
-def write(found: Rederived) -> Path | None:
+def write(rederived: Rederived) -> Path | None:
     """Store all trials that were made again, if one is another now. Raises StoreError."""
     from linewatt import __version__
 
-    if not found.changed:
+    if not rederived.changed:
         return None
     about = {"method": METHOD, "linewatt_version": __version__, "derived_s": now_s()}
-    trials = [one.after for one in found.trials if one.after is not None]
-    idle = {one.name: one.after for one in found.idle if one.after is not None}
-    return derived.write(found.result.path, about, trials, idle)
+    trials = [trial.after for trial in rederived.trials if trial.after is not None]
+    idle = {
+        idle_window.name: idle_window.after for idle_window in rederived.idle if idle_window.after is not None
+    }
+    return derived.write(rederived.result.path, about, trials, idle)
 
 
 def _each(result: read.Result, campaign: Campaign, directories: Sequence[Path]) -> tuple[TrialAgain, ...]:
     files = derived.files(result.path, [directory.name for directory in directories])
     pairs = zip(directories, files, strict=True)
-    return tuple(_again(result, campaign, one, Path(file)) for one, file in pairs)
+    return tuple(_again(result, campaign, directory, Path(file)) for directory, file in pairs)
 
 
 def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> TrialAgain:
@@ -134,14 +138,14 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
 def _made(result: read.Result, campaign: Campaign, directory: Path, learned: Mapping[Key, Dynamics]) -> Trial:
     """A trial from its raw files, and what was learned since. Raises ParseError, StoreError."""
     files = raw.texts(directory / RAW)
-    known = files.get(kept.NAME)
-    if known is None:
+    inputs_text = files.get(kept.NAME)
+    if inputs_text is None:
         trial = read.read_trial(directory)
-        found = older.kept_of(result, campaign, trial, files, directory)
-        again = _measured(found, files, campaign)
+        trial_inputs = older.kept_of(result, campaign, trial, files, directory)
+        again = _measured(trial_inputs, files, campaign)
         return older.as_far_as_known(trial, again)
-    found = kept.read(known, files, campaign.hosts, LOADS[campaign.load])
-    return _measured(_with_meters(found, learned), files, campaign)
+    trial_inputs = kept.read(inputs_text, files, campaign.hosts, LOADS[campaign.load])
+    return _measured(_with_meters(trial_inputs, learned), files, campaign)
 
 
 def _refuting(result: read.Result, directory: Path) -> Mapping[Key, Dynamics]:
@@ -151,33 +155,35 @@ def _refuting(result: read.Result, directory: Path) -> Mapping[Key, Dynamics]:
     return refuting(read.read_trial(directory), known_of(result.meters))
 
 
-def _with_meters(found: Kept, learned: Mapping[Key, Dynamics]) -> Kept:
-    known = {host: dict(own) for host, own in found.setup.meters.items()}
+def _with_meters(trial_inputs: Kept, learned: Mapping[Key, Dynamics]) -> Kept:
+    dynamics_by_host = {host: dict(meters) for host, meters in trial_inputs.setup.meters.items()}
     for (host, source, channel), dynamics in learned.items():
-        known.setdefault(host, {})[source, channel] = dynamics
-    return replace(found, setup=replace(found.setup, meters=known))
+        dynamics_by_host.setdefault(host, {})[source, channel] = dynamics
+    return replace(trial_inputs, setup=replace(trial_inputs.setup, meters=dynamics_by_host))
 
 
-def _measured(found: Kept, files: Mapping[str, str], campaign: Campaign) -> Trial:
-    readings = readings_of(found.sources, files, campaign, found.run.clocks)
-    trial = measure(found.run, readings, found.setup, LOADS[campaign.load], found.overhead_s).trial
+def _measured(trial_inputs: Kept, files: Mapping[str, str], campaign: Campaign) -> Trial:
+    readings = readings_of(trial_inputs.sources, files, campaign, trial_inputs.run.clocks)
+    trial = measure(
+        trial_inputs.run, readings, trial_inputs.setup, LOADS[campaign.load], trial_inputs.overhead_s
+    ).trial
     return correct_trial(trial, feature_values_of(campaign))
 
 
-def as_document(found: Rederived) -> dict[str, Any]:
+def as_document(rederived: Rederived) -> dict[str, Any]:
     """Everything that differs, for ``--json``."""
     return {
         "schema_version": 1,
-        "id": found.result.id,
+        "id": rederived.result.id,
         "method": METHOD,
         "trials": [
             {
-                "number": one.number,
-                "method": one.method,
-                **one.as_document(),
-                "findings": [asdict(finding) for finding in one.told],
+                "number": trial.number,
+                "method": trial.method,
+                **trial.as_document(),
+                "findings": [asdict(finding) for finding in trial.told],
             }
-            for one in found.trials
+            for trial in rederived.trials
         ],
-        "idle": [{"name": one.name, **one.as_document()} for one in found.idle],
+        "idle": [{"name": idle_window.name, **idle_window.as_document()} for idle_window in rederived.idle],
     }

@@ -43,7 +43,7 @@ GROUND = 1
 
 def layer(knob: str) -> int:
     """From 0, the ground, to ``TOP``."""
-    return next((i for i, own in enumerate(_LAYERS) if knob in own), TOP)
+    return next((i for i, layer_knobs in enumerate(_LAYERS) if knob in layer_knobs), TOP)
 
 
 LRO = "large-receive-offload"
@@ -90,7 +90,7 @@ def apart(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     """
     together: list[Entry] = []
     for entry in entries:
-        same = any((entry.knob, entry.target) == (one.knob, one.target) for one in together)
+        same = any((entry.knob, entry.target) == (earlier.knob, earlier.target) for earlier in together)
         if together and (same or _standing(entry) != _standing(together[0])):
             yield together
             together = []

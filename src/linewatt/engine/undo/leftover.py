@@ -48,7 +48,9 @@ def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
             yield from (Leftover(path.stem, ours[place], 0, running, is_fix, why) for place in damaged)
             continue
         for spec in content.hosts.values():
-            settings = [f"{one.knob} {brief(one.target)}" for one in content.entries if one.host == spec.name]
+            settings = [
+                f"{entry.knob} {brief(entry.target)}" for entry in content.entries if entry.host == spec.name
+            ]
             if place_of(spec) in ours and (settings or running):
                 name, first = ours[place_of(spec)], next(iter(settings), "")
                 yield Leftover(path.stem, name, len(settings), running, is_fix, first=first)
@@ -63,18 +65,21 @@ def refuse_leftovers(
     may find its own: it knows what was there before. What ``check --fix`` changed is the host's own until
     it is restored. ``waits``: one that is at work is waited for, which is not done here.
     """
-    for one in leftovers(state, specs):
-        if one.own or one.id == resumed:
+    for leftover in leftovers(state, specs):
+        if leftover.own or leftover.id == resumed:
             continue
-        if one.damage is not None:
-            raise JournalError(f"{one.host}: {one.damage}")
-        if one.settings and not one.running:
+        if leftover.damage is not None:
+            raise JournalError(f"{leftover.host}: {leftover.damage}")
+        if leftover.settings and not leftover.running:
             raise ChangeError(
-                f"{one.host}: {one.id} changed {one.first} there and was killed before it was put back; "
+                f"{leftover.host}: {leftover.id} changed {leftover.first} there and was killed "
+                f"before it was put back; "
                 "run `linewatt restore`"
             )
-        if one.settings and not waits:
-            raise ChangeError(f"{one.host}: {one.id} is at work on it; wait for its end, or use --wait")
+        if leftover.settings and not waits:
+            raise ChangeError(
+                f"{leftover.host}: {leftover.id} is at work on it; wait for its end, or use --wait"
+            )
 
 
 def _damaged(content: Content, ours: Mapping[Place, str]) -> list[Place]:

@@ -72,8 +72,8 @@ async def undo_all(
     covered = {name: newer for name in by_host if (newer := (later or {}).get(place_of(specs[name])))}
     outcomes = await asyncio.gather(
         *(
-            _undo_host(specs[name], hosts.get(name), own, journal, by or Undoer(), force=force)
-            for name, own in by_host.items()
+            _undo_host(specs[name], hosts.get(name), host_entries, journal, by or Undoer(), force=force)
+            for name, host_entries in by_host.items()
             if name not in covered
         )
     )
@@ -113,8 +113,8 @@ async def _undo_host(
     if problems and was_lost:
         by.say(f"{spec.name}: its connection ended while settings were put back; connecting again")
         with suppress(LinewattError):  # what was put back already shows so, and is told once more
-            left = {entry.number for entry in journal.content().entries}
-            entries = [entry for entry in entries if entry.number in left]
+            remaining_numbers = {entry.number for entry in journal.content().entries}
+            entries = [entry for entry in entries if entry.number in remaining_numbers]
         problems, _ = await _undo_on(spec, None, entries, journal, by, force=force)
     return problems
 
@@ -194,10 +194,10 @@ def _age(path: Path) -> tuple[str, bool]:
 
 def forget(state: Path, result_id: str) -> int:
     """Drop a journal whose hosts are no more. Returns how many changes it held. Raises ChangeError."""
-    own = {path.stem: path for path in journals(state)}
-    if result_id not in own:
-        raise ChangeError(f"{result_id}: no such journal; there are: {', '.join(own) or 'none'}")
-    journal = Journal(own[result_id], create=False)
+    path_by_id = {path.stem: path for path in journals(state)}
+    if result_id not in path_by_id:
+        raise ChangeError(f"{result_id}: no such journal; there are: {', '.join(path_by_id) or 'none'}")
+    journal = Journal(path_by_id[result_id], create=False)
     entries = journal.content().entries
     journal.discard()
     return len(entries)
@@ -238,10 +238,10 @@ async def restore(state: Path, by: Undoer | None = None, *, force: bool = False)
 
 async def _opened(path: Path, by: Undoer) -> Journal:
     """Raises ChangeError where its campaign runs and is not waited for, FileNotFoundError once it is gone."""
-    said = False
+    is_announced = False
     while by.waits and is_running(path):
-        if not said:
+        if not is_announced:
             by.say(f"waiting for {path.stem}, which is still running")
-            said = True
+            is_announced = True
         await asyncio.sleep(RUNNING_AGAIN_S)
     return Journal(path, create=False)

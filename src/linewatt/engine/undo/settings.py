@@ -58,8 +58,12 @@ class Settings:
         self._knobs = knobs
         self._journal = journal
         entries = journal.read()[1]
-        self._in_force: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted != one.before}
-        self._kept: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted == one.before}
+        self._in_force: dict[Key, Entry] = {
+            _key(entry): entry for entry in entries if entry.wanted != entry.before
+        }
+        self._kept: dict[Key, Entry] = {
+            _key(entry): entry for entry in entries if entry.wanted == entry.before
+        }
         """what queues had of their own, and where interrupts went, before something else may move it"""
         self._found: dict[Key, str] = {}
         """what a host showed before anything was changed, as far as it was looked at"""
@@ -106,20 +110,20 @@ class Settings:
             await self._to(changes, scope)
 
     async def _to(self, changes: Sequence[Change], scope: Collection[str]) -> None:
-        wanted = {_key(change): change for change in changes if change.host in scope}
+        change_by_key = {_key(change): change for change in changes if change.host in scope}
         for name in scope:
             self._values.pop(name, None)
-        await self._look(set(wanted))
+        await self._look(set(change_by_key))
         self._seen_up.clear()
-        stale = self._stale(wanted, scope)
+        stale = self._stale(change_by_key, scope)
         touched = self._links((entry, entry.before) for entry in stale)
         for entries in _ground_last(stale):
             await self._put_back(entries, touched)
             await self._put_kept_back(entries)
         for layer in range(TOP + 1):
-            own = [one for one in wanted.values() if layer_of(one.knob) == layer]
-            above = [one for one in wanted.values() if layer_of(one.knob) > layer]
-            touched |= await self._make(own, above, touched)
+            layer_changes = [change for change in change_by_key.values() if layer_of(change.knob) == layer]
+            above = [change for change in change_by_key.values() if layer_of(change.knob) > layer]
+            touched |= await self._make(layer_changes, above, touched)
         waited = {
             name: links for name, links in _by_host(touched).items() if self._seen_up.get(name) != links
         }
@@ -127,14 +131,14 @@ class Settings:
             *(self._wait_links(name, sorted(links)) for name, links in sorted(waited.items()))
         )
         self._asked |= {name: {} for name in scope}
-        self._values |= _values(wanted.values(), scope)
-        for key, change in wanted.items():
+        self._values |= _values(change_by_key.values(), scope)
+        for key, change in change_by_key.items():
             self._asked[change.host][key] = self._wanted(change)
 
     def shows(self, changes: Sequence[Change], scope: Collection[str]) -> bool:
         """Whether exactly ``changes`` are in force on the hosts of ``scope`` already."""
-        wanted = _values(changes, scope)
-        return all(self._values.get(name, {}) == wanted[name] for name in scope)
+        target_values = _values(changes, scope)
+        return all(self._values.get(name, {}) == target_values[name] for name in scope)
 
     def forget(self) -> None:
         """Look at everything anew: hosts may have been rebooted. Nothing may be in force."""
@@ -147,9 +151,9 @@ class Settings:
     async def reassert(self, name: str) -> None:
         """Make changes again that a host which was away no longer shows. Raises ChangeError."""
         async with self._one_by_one:
-            own = [entry for entry in self._in_force.values() if entry.host == name]
+            host_entries = [entry for entry in self._in_force.values() if entry.host == name]
             self._shown.writes()
-            await apply.reassert(self._hosts[name], own, self._knobs)
+            await apply.reassert(self._hosts[name], host_entries, self._knobs)
 
     async def _look(self, keys: set[Key]) -> None:
         """Learn what hosts show, once; where a setting is in force its entry knows what was there before."""
@@ -164,10 +168,10 @@ class Settings:
         by_host: dict[str, list[Key]] = {}
         for key in keys:
             by_host.setdefault(key[0], []).append(key)
-        texts = await asyncio.gather(*(self._look_at(name, own) for name, own in by_host.items()))
-        found = {key: text for own in texts for key, text in own.items()}
-        self._shown.read(found)
-        return {key: found[key] for key in keys}
+        texts = await asyncio.gather(*(self._look_at(name, host_keys) for name, host_keys in by_host.items()))
+        text_by_key = {key: text for host_texts in texts for key, text in host_texts.items()}
+        self._shown.read(text_by_key)
+        return {key: text_by_key[key] for key in keys}
 
     async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
         texts = await apply.look(self._hosts[name], [(self._knobs[knob], target) for _, knob, target in keys])
@@ -176,25 +180,29 @@ class Settings:
     def _wanted(self, change: Change) -> str:
         return apply.wanted_setting(self._knobs[change.knob], change, self._found[_key(change)])
 
-    def _stale(self, wanted: Mapping[Key, Change], scope: Collection[str]) -> list[Entry]:
+    def _stale(self, change_by_key: Mapping[Key, Change], scope: Collection[str]) -> list[Entry]:
         """What is put back first: what is no longer asked for, what did not take, what stands on either."""
         lowest = dict.fromkeys(scope, TOP)
-        for key, change in wanted.items():
+        for key, change in change_by_key.items():
             entry = self._in_force.get(key)
             if self._wanted(change) != (entry.wanted if entry else self._found[key]):
                 lowest[change.host] = min(lowest[change.host], layer_of(change.knob))
-        own = [entry for entry in self._in_force.values() if entry.host in scope]
+        scope_entries = [entry for entry in self._in_force.values() if entry.host in scope]
         gone = {
             _key(entry)
-            for entry in own
-            if _key(entry) not in wanted
+            for entry in scope_entries
+            if _key(entry) not in change_by_key
             or entry.after != entry.wanted
-            or (entry.knob in _MADE_ANEW and self._wanted(wanted[_key(entry)]) != entry.wanted)
-            or (entry.knob == "channels" and self._wanted(wanted[_key(entry)]) == entry.before)
+            or (entry.knob in _MADE_ANEW and self._wanted(change_by_key[_key(entry)]) != entry.wanted)
+            or (entry.knob == "channels" and self._wanted(change_by_key[_key(entry)]) == entry.before)
         }
         for host, knob, _ in gone:
             lowest[host] = min(lowest[host], layer_of(knob))
-        return [one for one in own if _key(one) in gone or layer_of(one.knob) > lowest[one.host]]
+        return [
+            entry
+            for entry in scope_entries
+            if _key(entry) in gone or layer_of(entry.knob) > lowest[entry.host]
+        ]
 
     async def _put_back(self, entries: Sequence[Entry], touched: Collection[Link]) -> None:
         """Undo these, on each host the newest first."""
@@ -205,14 +213,15 @@ class Settings:
             by_host.setdefault(entry.host, []).append(entry)
         links = _by_host(touched)
         await self._each(
-            self._put_back_on(name, own, links.get(name, frozenset())) for name, own in by_host.items()
+            self._put_back_on(name, host_entries, links.get(name, frozenset()))
+            for name, host_entries in by_host.items()
         )
 
     async def _put_back_on(self, name: str, entries: Sequence[Entry], links: frozenset[str]) -> None:
         last = apply.Behind(further=_look_at_links(links))
         groups = list(apart(entries))
-        each = apply.put_back_in_turn(self._hosts[name], self._knobs, groups, self._journal, last=last)
-        async with aclosing(each) as done:
+        outcomes = apply.put_back_in_turn(self._hosts[name], self._knobs, groups, self._journal, last=last)
+        async with aclosing(outcomes) as done:
             async for together, problems in done:
                 for entry, problem in zip(together, problems, strict=True):
                     if problem is None:
@@ -227,23 +236,29 @@ class Settings:
         What cannot be as it was while CPUs are still offline stays in the journal.
         """
         gone = tuple(gone)
-        found = {_key(entry): entry.before for entry in gone}  # where what was kept was the campaign's own
+        before_by_key = {
+            _key(entry): entry.before for entry in gone
+        }  # where what was kept was the campaign's own
         moved = {key for entry in gone for key in self._moved(entry)}
         standing = {key for entry in self._in_force.values() for key in self._moved(entry)}
         by_host: dict[str, list[Entry]] = {}
         for key, entry in self._kept.items():
             if key in moved:
-                by_host.setdefault(entry.host, []).append(replace(entry, before=found.get(key, entry.before)))
+                by_host.setdefault(entry.host, []).append(
+                    replace(entry, before=before_by_key.get(key, entry.before))
+                )
         if by_host:
             self._shown.writes()
-        await self._each(self._put_kept_back_on(name, own, standing) for name, own in by_host.items())
+        await self._each(
+            self._put_kept_back_on(name, host_entries, standing) for name, host_entries in by_host.items()
+        )
 
-    async def _put_kept_back_on(self, name: str, kept: Sequence[Entry], standing: Collection[Key]) -> None:
-        problems = await apply.put_back(self._hosts[name], self._knobs, kept, self._journal)
-        for entry, problem in zip(kept, problems, strict=True):
+    async def _put_kept_back_on(self, name: str, entries: Sequence[Entry], standing: Collection[Key]) -> None:
+        problems = await apply.put_back(self._hosts[name], self._knobs, entries, self._journal)
+        for entry, problem in zip(entries, problems, strict=True):
             if problem is None:
                 del self._kept[_key(entry)]
-        for entry, problem in zip(kept, problems, strict=True):
+        for entry, problem in zip(entries, problems, strict=True):
             if problem is not None and _key(entry) not in standing:
                 raise problem
 
@@ -256,8 +271,8 @@ class Settings:
         ``touched`` are the links that may have been reset until now.
         """
         fresh = [_key(change) for change in changes if _key(change) not in self._in_force]
-        known = self._shown.still(fresh)
-        self._found |= known | await self._read_all([key for key in fresh if key not in known])
+        shown_texts = self._shown.still(fresh)
+        self._found |= shown_texts | await self._read_all([key for key in fresh if key not in shown_texts])
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
         await self._keep(entries)
         number = self._journal.next_number()
@@ -271,8 +286,8 @@ class Settings:
         reset = self._links((entry, entry.wanted) for entry in entries)
         links, following = _by_host(reset.union(touched)), self._next_keys(above)
         await self._each(
-            self._make_on(name, own, following.get(name, ()), links.get(name, frozenset()))
-            for name, own in by_host.items()
+            self._make_on(name, host_entries, following.get(name, ()), links.get(name, frozenset()))
+            for name, host_entries in by_host.items()
         )
         return reset
 
@@ -281,18 +296,18 @@ class Settings:
         layers: dict[str, dict[int, list[Key]]] = {}
         for change in above:
             layers.setdefault(change.host, {}).setdefault(layer_of(change.knob), []).append(_key(change))
-        lowest = {host: own[min(own)] for host, own in layers.items()}
+        lowest = {host: host_layers[min(host_layers)] for host, host_layers in layers.items()}
         return {host: [key for key in keys if key not in self._in_force] for host, keys in lowest.items()}
 
     def _links(self, texts: Iterable[tuple[Entry, str]]) -> set[Link]:
         """What has to be up again once these entries show these texts: data interfaces, those of networks."""
-        found = set()
+        links = set()
         for entry, text in texts:
             if entry.knob in _RESETS_LINK:
-                found |= {(entry.host, name) for name in self._hosts[entry.host].spec.interfaces}
+                links |= {(entry.host, name) for name in self._hosts[entry.host].spec.interfaces}
             if entry.knob == NETWORK:
-                found |= {(entry.host, name) for name in carrying(text)}
-        return found
+                links |= {(entry.host, name) for name in carrying(text)}
+        return links
 
     async def _each(self, work: Iterable[Awaitable[None]]) -> None:
         """On all hosts at once; what became of it is on disk then.
@@ -311,11 +326,15 @@ class Settings:
         keys = sorted({key for entry in entries for key in self._moved(entry)} - self._kept.keys())
         texts = await self._try_read_all([key for key in keys if key[1] in self._knobs])
         number = self._journal.next_number()
-        found = [(key, text) for key, text in texts.items() if isinstance(text, str) and _may_move(key, text)]
-        kept = [Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(found)]
-        if kept:
-            self._journal.intend(kept)
-        self._kept |= {_key(entry): entry for entry in kept}
+        movable_texts = [
+            (key, text) for key, text in texts.items() if isinstance(text, str) and _may_move(key, text)
+        ]
+        preserved = [
+            Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(movable_texts)
+        ]
+        if preserved:
+            self._journal.intend(preserved)
+        self._kept |= {_key(entry): entry for entry in preserved}
 
     def _moved(self, entry: Entry) -> Iterator[Key]:
         """What of a host an entry may move for good: what queues have, where interrupts go, memory, LRO,
@@ -340,11 +359,11 @@ class Settings:
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""
-        known = self._in_force.get(_key(change))
-        wanted = self._wanted(change)
-        if wanted == (known.wanted if known else self._found[_key(change)]):
+        entry_in_force = self._in_force.get(_key(change))
+        target_text = self._wanted(change)
+        if target_text == (entry_in_force.wanted if entry_in_force else self._found[_key(change)]):
             return None
-        return Entry(0, change.host, change.knob, change.target, self._found[_key(change)], wanted)
+        return Entry(0, change.host, change.knob, change.target, self._found[_key(change)], target_text)
 
     async def _make_on(
         self, name: str, entries: Sequence[Entry], following: Sequence[Key], links: frozenset[str]
@@ -370,7 +389,7 @@ class Settings:
     def _see_links(self, name: str, links: frozenset[str], behind: apply.Behind) -> None:
         """Learn whether all of a host's links were up behind its last changes."""
         self._seen_up.pop(name, None)
-        if behind.done and all(one.status == 0 for one in behind.done):
+        if behind.done and all(result.status == 0 for result in behind.done):
             self._seen_up[name] = links
 
     async def _wait_links(self, name: str, links: Sequence[str]) -> None:
@@ -398,10 +417,10 @@ def _ground_last(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 def _by_host(links: Iterable[Link]) -> dict[str, frozenset[str]]:
     """Host → its links of these."""
-    found: dict[str, set[str]] = {}
+    links_by_host: dict[str, set[str]] = {}
     for host, link in links:
-        found.setdefault(host, set()).add(link)
-    return {host: frozenset(own) for host, own in found.items()}
+        links_by_host.setdefault(host, set()).add(link)
+    return {host: frozenset(host_links) for host, host_links in links_by_host.items()}
 
 
 def _look_at_links(links: Collection[str]) -> tuple[Short, ...]:
@@ -411,11 +430,11 @@ def _look_at_links(links: Collection[str]) -> tuple[Short, ...]:
 
 def _values(changes: Iterable[Change], scope: Collection[str]) -> dict[str, dict[Key, str]]:
     """Each host of a scope → the values that are asked of it."""
-    found: dict[str, dict[Key, str]] = {name: {} for name in scope}
+    values_by_host: dict[str, dict[Key, str]] = {name: {} for name in scope}
     for change in changes:
-        if change.host in found:
-            found[change.host][_key(change)] = change.value
-    return found
+        if change.host in values_by_host:
+            values_by_host[change.host][_key(change)] = change.value
+    return values_by_host
 
 
 def _may_move(key: Key, text: str) -> bool:
@@ -423,8 +442,8 @@ def _may_move(key: Key, text: str) -> bool:
     return key[1] != "offload" or text.endswith("=on")
 
 
-def _key(one: Entry | Change) -> Key:
-    return one.host, one.knob, one.target
+def _key(setting: Entry | Change) -> Key:
+    return setting.host, setting.knob, setting.target
 
 
 def _or_raise(outcome: str | LinewattError) -> str:

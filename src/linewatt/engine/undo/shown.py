@@ -31,8 +31,8 @@ class Shown:
     def still(self, keys: Iterable[Key]) -> dict[Key, str]:
         """What of these is known to be shown now."""
         since_s = now_s() - HOLDS_S
-        known = {key: self._texts[key] for key in keys if key in self._texts}
-        return {key: text for key, (at_s, text) in known.items() if at_s >= since_s}
+        remembered = {key: self._texts[key] for key in keys if key in self._texts}
+        return {key: text for key, (at_s, text) in remembered.items() if at_s >= since_s}
 
     def forget(self) -> None:
         """Hosts may have been rebooted."""

@@ -118,7 +118,7 @@ _Output = Annotated[
 
 def fleet_command(  # noqa: PLR0913  a question has this many sides
     target_gbps: _Target,
-    wanted: _From = "last",
+    table_or_id: _From = "last",
     series: _Series = None,
     role: _Role = "receiver",
     headroom: _Headroom = 0.0,
@@ -164,7 +164,7 @@ def fleet_command(  # noqa: PLR0913  a question has this many sides
         table,
     )
     check(question)
-    source = _source(wanted, results, end)
+    source = _source(table_or_id, results, end)
     chosen = choose_series(source, series)
     if supply is None and chosen.host in source.supplies:
         question = _with_declared(question, source.supplies[chosen.host])
@@ -210,13 +210,13 @@ def _tolerance(percent: float | None) -> float | None:
     return None if percent is None else ratio_from_percent(percent)
 
 
-def _source(wanted: str, results: Path, role: Role) -> FleetSource:
+def _source(table_or_id: str, results: Path, role: Role) -> FleetSource:
     from linewatt.features.advice.fleet_report.sources import of_result, of_trials
 
-    if not is_table(wanted):
-        with stored_result(results, wanted) as result:
+    if not is_table(table_or_id):
+        with stored_result(results, table_or_id) as result:
             return of_result(result, role)
-    source, read, lines = trials_of_table(wanted, figures=True)
+    source, read, lines = trials_of_table(table_or_id, figures=True)
     if role == "sender":
         raise InvalidInput(f"{source}: a table has CPU and watts of the receiver; leave out --role sender")
     return of_trials(source, read.trials, role, lines)

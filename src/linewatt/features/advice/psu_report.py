@@ -25,16 +25,16 @@ def power_notes(view: Digest) -> Iterator[Lines]:
 def _host_lines(view: Digest) -> list[str]:
     declared = view.result.manifest.asked.psus
     lines: list[str] = []
-    for one in breakdowns(view):
-        supplies = declared.get(one.breakdown.host)
-        if supplies is not None and one.breakdown.system_w is not None:
-            lines += [f"{one.breakdown.host}:", *_advice(one, supplies)]
+    for end_breakdown in breakdowns(view):
+        supplies = declared.get(end_breakdown.breakdown.host)
+        if supplies is not None and end_breakdown.breakdown.system_w is not None:
+            lines += [f"{end_breakdown.breakdown.host}:", *_advice(end_breakdown, supplies)]
     return lines
 
 
-def _advice(one: EndBreakdown, supplies: Supplies) -> list[str]:
-    load_w = round(one.breakdown.system_w or 0.0, 1)
-    if one.breakdown.system_scope != "psu-out":
+def _advice(breakdown: EndBreakdown, supplies: Supplies) -> list[str]:
+    load_w = round(breakdown.breakdown.system_w or 0.0, 1)
+    if breakdown.breakdown.system_scope != "psu-out":
         return ["    their DC output is not read, so nothing can be said of them"]
     supply = Supply(supplies.count, supplies.rating_w, supplies.mode)
     table = certified(supplies.level) if supplies.level else None
@@ -43,7 +43,9 @@ def _advice(one: EndBreakdown, supplies: Supplies) -> list[str]:
     except InvalidInput as error:
         return [f"    {error}"]
     provenance = (
-        f" ({one.breakdown.system_provenance})" if one.breakdown.system_provenance != "measured" else ""
+        f" ({breakdown.breakdown.system_provenance})"
+        if breakdown.breakdown.system_provenance != "measured"
+        else ""
     )
     return [f"    {line}{provenance if at == 0 else ''}" for at, line in enumerate(lines(advice)) if line]
 
@@ -86,19 +88,19 @@ def _active(now: Operation) -> str:
 def _efficiency(operation: Operation, table: EfficiencyTable | None) -> str:
     if operation.efficiency_ratio is None or operation.input_w is None:
         return "efficiency not known"
-    least = "minimum " if table is not None and table.certified else ""
-    return f"{least}{percent(operation.efficiency_ratio)}, {operation.input_w:.1f} W in (estimate)"
+    qualifier = "minimum " if table is not None and table.certified else ""
+    return f"{qualifier}{percent(operation.efficiency_ratio)}, {operation.input_w:.1f} W in (estimate)"
 
 
-def _readings(found: Measured) -> str:
-    given = f"{found.in_w:g} W in, {found.out_w:g} W out at {percent(found.load_ratio)} load"
-    if found.efficiency_ratio is None or found.lowest_ratio is None or found.highest_ratio is None:
-        return f"{given}: {found.reason}"
-    between = f"between {percent(found.lowest_ratio)} and {percent(found.highest_ratio)}"
-    off = f"each reading ± {percent(found.tolerance_ratio)}"
+def _readings(measured: Measured) -> str:
+    readings = f"{measured.in_w:g} W in, {measured.out_w:g} W out at {percent(measured.load_ratio)} load"
+    if measured.efficiency_ratio is None or measured.lowest_ratio is None or measured.highest_ratio is None:
+        return f"{readings}: {measured.reason}"
+    between = f"between {percent(measured.lowest_ratio)} and {percent(measured.highest_ratio)}"
+    off = f"each reading ± {percent(measured.tolerance_ratio)}"
     return (
-        f"{given}: {percent(found.efficiency_ratio)}, {between} ({off}); "
-        f"{found.loss_w:.1f} ± {found.error_w:.1f} W of loss"
+        f"{readings}: {percent(measured.efficiency_ratio)}, {between} ({off}); "
+        f"{measured.loss_w:.1f} ± {measured.error_w:.1f} W of loss"
     )
 
 

@@ -58,16 +58,16 @@ def calibration_of(host: str, entry: HostEntry, source: str, base: Path) -> Cali
     named = settings.pop("calibration")
     path = resolve(base, named).absolute()
     result = path if path.is_dir() else path.parent
-    found = [one for one in _files(path) if (one[1].host, one[1].meter.source) == (host, source)]
-    if not found:
+    matches = [pair for pair in _files(path) if (pair[1].host, pair[1].meter.source) == (host, source)]
+    if not matches:
         raise InvalidInput(_none(path, host, source))
-    references = {one.reference.source for _, one in found}
+    references = {calibration.reference.source for _, calibration in matches}
     if len(references) > 1:
         raise InvalidInput(
             f"{path} has {source} of {host} against {' and '.join(sorted(references))}; name a file: "
-            f"{' or '.join(file.name for file, _ in found)}"
+            f"{' or '.join(file.name for file, _ in matches)}"
         )
-    file, calibration = found[-1]
+    file, calibration = matches[-1]
     _usable(file, calibration)
     driver = settings.pop("driver")
     _same_meter(result, host, entry, source, PowerSource(driver, power_config(driver, settings)))
@@ -82,8 +82,10 @@ def _files(path: Path) -> list[tuple[Path, Calibration]]:
                 f"{path} {wrong}; name a result of linewatt calibrate, or its calibration.json"
             )
         return [(path, _read(path, Calibration))]
-    numbered = [(int(match[2] or 1), one) for one in path.iterdir() if (match := _FILE.fullmatch(one.name))]
-    return [(one, _read(one, Calibration)) for _, one in sorted(numbered)]
+    numbered = [
+        (int(match[2] or 1), file) for file in path.iterdir() if (match := _FILE.fullmatch(file.name))
+    ]
+    return [(file, _read(file, Calibration)) for _, file in sorted(numbered)]
 
 
 def _read(path: Path, shape: type[D]) -> D:
@@ -98,24 +100,27 @@ def _read(path: Path, shape: type[D]) -> D:
 
 
 def _none(path: Path, host: str, source: str) -> str:
-    there = ", ".join(f"{one.meter.source} of {one.host}" for _, one in _files(path)) or "none"
-    return f"{path} has no calibration of {source} of {host}; it has: {there}"
+    available = (
+        ", ".join(f"{calibration.meter.source} of {calibration.host}" for _, calibration in _files(path))
+        or "none"
+    )
+    return f"{path} has no calibration of {source} of {host}; it has: {available}"
 
 
-def _usable(file: Path, found: Calibration) -> None:
-    meter, reference = found.meter, found.reference
-    if found.gain is None or found.offset_w is None:
+def _usable(file: Path, calibration: Calibration) -> None:
+    meter, reference = calibration.meter, calibration.reference
+    if calibration.gain is None or calibration.offset_w is None:
         raise InvalidInput(
-            f"{file} tells no gain and offset, so nothing is corrected by it: {found.withheld}"
+            f"{file} tells no gain and offset, so nothing is corrected by it: {calibration.withheld}"
         )
     if SIDES.get(meter.scope, meter.scope) != SIDES.get(reference.scope, reference.scope):
         raise InvalidInput(
             f"{file} is of {meter.scope} against {reference.scope}: what lies between them is no error of "
             f"{meter.source}, and nothing to correct"
         )
-    if found.gain.value <= -1 or len({one.reference_w for one in found.steps}) < 3:
+    if calibration.gain.value <= -1 or len({step.reference_w for step in calibration.steps}) < 3:
         raise InvalidInput(f"{file}: its gain or its steps are none that linewatt calibrate writes")
-    if found.measured_s > now_s() + _CLOCKS_APART_S:
+    if calibration.measured_s > now_s() + _CLOCKS_APART_S:
         raise InvalidInput(f"{file} was made later than now; set this machine's clock")
 
 
@@ -137,20 +142,22 @@ def _same_meter(result: Path, host: str, entry: HostEntry, source: str, now: Pow
                 f"{result} is of another meter: {key} of {source} was {then.get(key)!r}, "
                 f"and is {is_now[key]!r}"
             )
-    known = manifest.hosts.get(host)
-    address = known.said.get("address") if known is not None else None
+    host_record = manifest.hosts.get(host)
+    address = host_record.said.get("address") if host_record is not None else None
     if not hasattr(POWER[now.driver], "open") and address != entry.address:
         raise InvalidInput(f"{result} is of another host: {host} was {address!r}, and is {entry.address!r}")
 
 
 def _identity(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that say which meter it is, those that were left out as well."""
-    settings = {key: one for key, one in stored.items() if key not in ("driver", *_NOT_THE_METER)}
+    settings = {key: value for key, value in stored.items() if key not in ("driver", *_NOT_THE_METER)}
     try:
-        whole = power_config(stored["driver"], settings).model_dump(mode="json")
+        all_settings = power_config(stored["driver"], settings).model_dump(mode="json")
     except (KeyError, ValidationError):
-        whole = settings
-    return {"driver": stored["driver"]} | {k: one for k, one in whole.items() if k not in _NOT_THE_METER}
+        all_settings = settings
+    return {"driver": stored["driver"]} | {
+        k: value for k, value in all_settings.items() if k not in _NOT_THE_METER
+    }
 
 
 def _dump(source: PowerSource) -> dict[str, Any]:

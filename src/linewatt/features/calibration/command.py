@@ -54,7 +54,7 @@ Tolerance = Annotated[
 
 
 def calibrate(  # noqa: PLR0913  one parameter an option
-    wanted: FileOrId,
+    file_or_id: FileOrId,
     reference: Reference = None,
     meter: Meter = None,
     host: Host = None,
@@ -75,19 +75,19 @@ def calibrate(  # noqa: PLR0913  one parameter an option
     Exit codes: 0 gain and offset are told; 4 the readings do not carry them; 1 trials failed.
     """
     tolerance_ratio = _ratio(tolerance)
-    if Path(wanted).is_file():
-        result, pair = _run(Path(wanted), hosts, results, (host, meter, reference), wait, allow_commands)
+    if Path(file_or_id).is_file():
+        result, pair = _run(Path(file_or_id), hosts, results, (host, meter, reference), wait, allow_commands)
     else:
-        result = _stored(wanted, results)
+        result = _stored(file_or_id, results)
         pair = _pair(_sources_of(result), (host, meter, reference), result.id)
-    found = _compared(result, pair, tolerance_ratio)
+    calibration = _compared(result, pair, tolerance_ratio)
     if as_json:
-        print_json({"id": result.id, **found.model_dump()})
+        print_json({"id": result.id, **calibration.model_dump()})
     else:
         from linewatt.features.calibration.comparison_notes import lines
 
-        put("\n".join([f"{result.id} · {found.host}", *lines(found)]))
-    if found.gain is None:
+        put("\n".join([f"{result.id} · {calibration.host}", *lines(calibration)]))
+    if calibration.gain is None:
         raise typer.Exit(NOT_ENOUGH)
 
 
@@ -107,7 +107,7 @@ _Asked = tuple[str | None, str | None, str | None]
 
 
 def _run(
-    file: Path, hosts: Path | None, results: Path, asked: _Asked, wait: bool, allow_commands: bool
+    file: Path, hosts: Path | None, results: Path, pair_options: _Asked, wait: bool, allow_commands: bool
 ) -> tuple[Result, Pair]:
     """Run the file's staircase. Raises InvalidInput before any host is touched."""
     from linewatt.campaign.planning.plan import plan
@@ -118,8 +118,8 @@ def _run(
     from linewatt.store.read import load as load_result
     from linewatt.units import format_seconds
 
-    whole = load(file, hosts, will_connect=True)
-    pair = _pair(_sources_in(whole), asked, str(file))
+    full_campaign = load(file, hosts, will_connect=True)
+    pair = _pair(_sources_in(full_campaign), pair_options, str(file))
     campaign = load(file, hosts, will_connect=True, edit=lambda value: staircase(value, pair.host))
     if not allow_commands:
         refuse_listed(campaign)
@@ -141,12 +141,12 @@ def _run(
     return load_result(Path(ended.path)), pair
 
 
-def _stored(wanted: str, results: Path) -> Result:
+def _stored(result_id: str, results: Path) -> Result:
     from linewatt.errors import StoreError
     from linewatt.store import read
 
     try:
-        path = read.find(results, wanted)
+        path = read.find(results, result_id)
     except StoreError as error:
         raise InvalidInput(f"no campaign file, and {error}") from None
     with read.readable(path):
@@ -158,40 +158,46 @@ def _stored(wanted: str, results: Path) -> Result:
 
 
 def _sources_in(campaign: Campaign) -> dict[str, list[str]]:
-    return {name: list(own) for name, own in campaign.power.items()}
+    return {name: list(sources) for name, sources in campaign.power.items()}
 
 
 def _sources_of(result: Result) -> dict[str, list[str]]:
-    found: dict[str, dict[str, None]] = {}
+    host_sources: dict[str, dict[str, None]] = {}
     for trial in result.trials:
         for end in trial.ends:
-            found.setdefault(end.host, {}).update(dict.fromkeys(one.source for one in end.power))
-    return {name: list(own) for name, own in found.items()}
+            host_sources.setdefault(end.host, {}).update(
+                dict.fromkeys(reading.source for reading in end.power)
+            )
+    return {name: list(sources) for name, sources in host_sources.items()}
 
 
-def _pair(sources: dict[str, list[str]], asked: _Asked, where: str) -> Pair:
+def _pair(sources: dict[str, list[str]], pair_options: _Asked, where: str) -> Pair:
     """Which two meters of which host. Raises InvalidInput."""
     from linewatt.features.calibration.trial_comparison import Pair
 
-    host, meter, reference = asked
-    named = {one.partition(":")[0] for one in (meter, reference) if one is not None}
-    able = [name for name, own in sources.items() if len(own) > 1 and named <= {*own}]
+    host, meter, reference = pair_options
+    named = {source_name.partition(":")[0] for source_name in (meter, reference) if source_name is not None}
+    able = [
+        name for name, source_names in sources.items() if len(source_names) > 1 and named <= {*source_names}
+    ]
     if host is not None and host not in able:
-        there = ", ".join(sources.get(host, [])) or "none"
-        wanted = f" that are {' and '.join(sorted(named))}" if named else ""
-        raise InvalidInput(f"{where}: {host} has not two sources of power{wanted}; it has: {there}")
+        available = ", ".join(sources.get(host, [])) or "none"
+        named_words = f" that are {' and '.join(sorted(named))}" if named else ""
+        raise InvalidInput(f"{where}: {host} has not two sources of power{named_words}; it has: {available}")
     if not able:
-        every = "; ".join(f"{name}: {', '.join(own) or 'none'}" for name, own in sources.items())
-        raise InvalidInput(f"{where}: no host has two such sources of power to compare ({every})")
+        all_sources = "; ".join(
+            f"{name}: {', '.join(source_names) or 'none'}" for name, source_names in sources.items()
+        )
+        raise InvalidInput(f"{where}: no host has two such sources of power to compare ({all_sources})")
     if host is None and len(able) > 1:
         raise InvalidInput(f"{where}: {', '.join(able)} have two sources each; name one with --host")
     host = host or able[0]
-    own = sources[host]
+    host_sources = sources[host]
     if reference is None:
         raise InvalidInput(
-            f"{where}: {host} has {', '.join(own)}; name the one that is trusted with --reference"
+            f"{where}: {host} has {', '.join(host_sources)}; name the one that is trusted with --reference"
         )
-    others = [one for one in own if one != reference.partition(":")[0]]
+    others = [source_name for source_name in host_sources if source_name != reference.partition(":")[0]]
     if meter is None and len(others) > 1:
         raise InvalidInput(
             f"{where}: {host} has {', '.join(others)} beside {reference}; name one with --meter"
@@ -209,8 +215,8 @@ def _compared(result: Result, pair: Pair, tolerance_ratio: float) -> Calibration
     from linewatt.store.read import numbered_files
     from linewatt.store.write import write_json
 
-    found = compared(result, pair, tolerance_ratio)
-    if found not in calibrations(result.path):
+    calibration = compared(result, pair, tolerance_ratio)
+    if calibration not in calibrations(result.path):
         files = numbered_files(result.path, "calibration")
-        write_json(next(one for one in files if not one.exists()), found.model_dump())
-    return found
+        write_json(next(file for file in files if not file.exists()), calibration.model_dump())
+    return calibration

@@ -75,21 +75,21 @@ def compare(
             return Compared(Missing(f"{name} gave {len(points)} readings; {FEWEST_READINGS} are the least"))
     still = [len({value for _, value in points}) == 1 for points in (meter, reference)]
     if any(still):
-        told = (
+        sentences = (
             f"{name} stood still at {points[0][1]:.1f} W"
             for name, points in zip(names, (meter, reference), strict=True)
         )
         also = "; a load that draws more is needed, or both hang" if all(still) else ""
         return Compared(
             Missing(
-                " and ".join(one for one, alone in zip(told, still, strict=True) if alone)
+                " and ".join(sentence for sentence, alone in zip(sentences, still, strict=True) if alone)
                 + f" all through{also}"
             )
         )
-    ordered = sorted(loads, key=lambda one: one.begun_s)
-    own, other = Course(meter), Course(reference)
-    late = delay(own, other, [one.begun_s for one in ordered])
-    steps = tuple(_steps(own, other, ordered, late))
+    ordered = sorted(loads, key=lambda load: load.begun_s)
+    meter_course, reference_course = Course(meter), Course(reference)
+    late = delay(meter_course, reference_course, [load.begun_s for load in ordered])
+    steps = tuple(_steps(meter_course, reference_course, ordered, late))
     if len(steps) < lines.FEWEST_STEPS <= len(ordered) and late is not None:
         why: Line | Missing = Missing(
             f"only {len(steps)} of {len(ordered)} windows are long enough for two meters of which one "
@@ -98,8 +98,8 @@ def compare(
     else:
         why = lines.line(steps, step_w, tolerance_ratio, names)
     if isinstance(why, Missing):
-        return Compared(why, None, steps, own.refresh_s, other.refresh_s)
-    return Compared(why, late, steps, own.refresh_s, other.refresh_s)
+        return Compared(why, None, steps, meter_course.refresh_s, reference_course.refresh_s)
+    return Compared(why, late, steps, meter_course.refresh_s, reference_course.refresh_s)
 
 
 def _steps(meter: Course, reference: Course, loads: Sequence[Load], late: Delay | None) -> list[Step]:
@@ -110,12 +110,12 @@ def _steps(meter: Course, reference: Course, loads: Sequence[Load], late: Delay 
     # how much later the slower one is than the quicker one, which may be late itself
     behind_s = late_s if late is not None and late.averaging_s >= 0 else -late_s
     settle_s = max(averaging_s / 2, averaging_s - behind_s)
-    settle_s += max(one.sample_every_s for one in (meter, reference))
+    settle_s += max(course.sample_every_s for course in (meter, reference))
     steps: list[Step] = []
     before_w: float | None = None
-    for one in loads:
-        start_s, end_s = max(one.start_s, one.begun_s + settle_s), one.end_s - averaging_s / 2
-        if end_s - start_s < max(LEAST_STEP_S, LEAST_STEP_RATIO * (one.end_s - one.start_s)):
+    for load in loads:
+        start_s, end_s = max(load.start_s, load.begun_s + settle_s), load.end_s - averaging_s / 2
+        if end_s - start_s < max(LEAST_STEP_S, LEAST_STEP_RATIO * (load.end_s - load.start_s)):
             continue
         span = np.array([start_s, end_s])
         reference_w, meter_w = (
@@ -123,7 +123,7 @@ def _steps(meter: Course, reference: Course, loads: Sequence[Load], late: Delay 
             for course, later_s in ((reference, -late_s), (meter, late_s))
         )
         if np.isfinite(reference_w) and np.isfinite(meter_w):
-            steps.append(Step(reference_w, meter_w, one.key, _rises(before_w, reference_w), one.number))
+            steps.append(Step(reference_w, meter_w, load.key, _rises(before_w, reference_w), load.number))
             before_w = reference_w
     return steps
 

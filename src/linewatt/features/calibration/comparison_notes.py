@@ -36,29 +36,30 @@ def first_blocks(view: Digest) -> Iterator[Block]:
 def notes(compared: Iterable[Calibration]) -> tuple[Note, ...]:
     """All that is on record of a result's meters."""
     return tuple(
-        Note("doubt" if one.gain is None else "remark", "; ".join(lines(one)), one.host) for one in compared
+        Note("doubt" if record.gain is None else "remark", "; ".join(lines(record)), record.host)
+        for record in compared
     )
 
 
-def lines(found: Calibration) -> list[str]:
+def lines(record: Calibration) -> list[str]:
     """A sentence each, the answer first."""
-    return [headline(found), *_further(found)]
+    return [headline(record), *_further(record)]
 
 
-def headline(found: Calibration) -> str:
+def headline(record: Calibration) -> str:
     """What the meter reads above the reference, and how much later."""
-    meter, reference = found.meter.source, found.reference.source
-    if found.gain is None or found.offset_w is None:
-        return f"{_difference(found)}no gain and offset: {found.withheld}"
-    return f"{_line(found.gain, found.offset_w, meter, reference)}{_late(found.delay_s)}{_within(found)}"
+    meter, reference = record.meter.source, record.reference.source
+    if record.gain is None or record.offset_w is None:
+        return f"{_difference(record)}no gain and offset: {record.withheld}"
+    return f"{_line(record.gain, record.offset_w, meter, reference)}{_late(record.delay_s)}{_within(record)}"
 
 
-def _difference(found: Calibration) -> str:
-    by = found.difference_w
-    if by is None or found.low_w is None or found.high_w is None:
-        return f"{found.meter.source} against {found.reference.source}: "
-    at = f"between {found.low_w:.0f} and {found.high_w:.0f} W"
-    return f"{found.meter.source} reads {_apart(by, ' W')} {found.reference.source} {at}; "
+def _difference(record: Calibration) -> str:
+    by = record.difference_w
+    if by is None or record.low_w is None or record.high_w is None:
+        return f"{record.meter.source} against {record.reference.source}: "
+    at = f"between {record.low_w:.0f} and {record.high_w:.0f} W"
+    return f"{record.meter.source} reads {_apart(by, ' W')} {record.reference.source} {at}; "
 
 
 def _line(gain: Bounded, offset: Bounded, meter: str, reference: str) -> str:
@@ -85,16 +86,16 @@ def _late(delay: Bounded | None) -> str:
     return f", {_magnitude(delay, ' s')} {'later' if delay.value > 0 else 'earlier'}"
 
 
-def _within(found: Calibration) -> str:
-    if found.low_w is None or found.high_w is None:
+def _within(record: Calibration) -> str:
+    if record.low_w is None or record.high_w is None:
         return ""
-    low_w, high_w = found.low_w, found.high_w
-    close = f"within {format_percent(found.tolerance_ratio, 0)} of {found.reference.source}"
+    low_w, high_w = record.low_w, record.high_w
+    close = f"within {format_percent(record.tolerance_ratio, 0)} of {record.reference.source}"
     measured = f"({low_w:.0f} to {high_w:.0f} W measured)"
-    if not found.within_w:
+    if not record.within_w:
         return f"; nowhere surely {close} {measured}"
     ranges = []
-    for first_w, last_w in found.within_w:
+    for first_w, last_w in record.within_w:
         if (first_w, last_w) == (low_w, high_w):
             return f"; {close} at every load that was measured ({low_w:.0f} to {high_w:.0f} W)"
         if last_w == high_w:
@@ -106,40 +107,46 @@ def _within(found: Calibration) -> str:
     return f"; {close} {' and '.join(ranges)} {measured}"
 
 
-def _further(found: Calibration) -> Iterator[str]:
-    meter, reference = found.meter, found.reference
+def _further(record: Calibration) -> Iterator[str]:
+    meter, reference = record.meter, record.reference
     if SIDES.get(meter.scope) != SIDES.get(reference.scope):
         yield (
             f"{meter.source} is {_scope(meter)} and {reference.source} is {_scope(reference)}: the "
             "difference is no error of either alone, but what lies between the two"
         )
-    if found.left_w is not None:
-        yield f"off that line by {found.left_w:.1f} W at most over {_windows(found)}"
-    if found.bulge_w is not None:
-        by = f"{abs(found.bulge_w):.1f} W {'more' if found.bulge_w > 0 else 'less'}"
+    if record.left_w is not None:
+        yield f"off that line by {record.left_w:.1f} W at most over {_windows(record)}"
+    if record.bulge_w is not None:
+        by = f"{abs(record.bulge_w):.1f} W {'more' if record.bulge_w > 0 else 'less'}"
         yield f"no straight line: {meter.source} reads {by} half way up than a line has it"
-    if found.legs_w is not None:
-        by = f"{_magnitude(found.legs_w, ' W')} {'more' if found.legs_w.value > 0 else 'less'}"
+    if record.legs_w is not None:
+        by = f"{_magnitude(record.legs_w, ' W')} {'more' if record.legs_w.value > 0 else 'less'}"
         yield (
             f"{meter.source} reads {by} on the way down than on the way up at the same load: it drifted, or "
             "has hysteresis; two legs do not tell which"
         )
-    if found.averaging_s and abs(found.averaging_s) > max(
+    if record.averaging_s and abs(record.averaging_s) > max(
         TELLING_S, meter.refresh_s or 0, reference.refresh_s or 0
     ):
-        slower, quicker = (meter, reference) if found.averaging_s > 0 else (reference, meter)
-        yield f"{slower.source} averages over about {abs(found.averaging_s):g} s more than {quicker.source}"
-    yield from (_refresh(one) for one in (meter, reference) if (one.refresh_s or 0) >= TELLING_S)
+        slower, quicker = (meter, reference) if record.averaging_s > 0 else (reference, meter)
+        yield f"{slower.source} averages over about {abs(record.averaging_s):g} s more than {quicker.source}"
+    yield from (
+        _refresh(compared_meter)
+        for compared_meter in (meter, reference)
+        if (compared_meter.refresh_s or 0) >= TELLING_S
+    )
     yield _accuracy(reference)
     sure = words([meter.provenance, reference.provenance])
     if sure:
         yield f"watts are {sure}: this says nothing of any hardware"
 
 
-def _windows(found: Calibration) -> str:
-    if len(found.steps) >= found.windows:
-        return f"{found.windows} windows"
-    return f"{len(found.steps)} of {found.windows} windows; the others are too short, or not read all through"
+def _windows(record: Calibration) -> str:
+    if len(record.steps) >= record.windows:
+        return f"{record.windows} windows"
+    return (
+        f"{len(record.steps)} of {record.windows} windows; the others are too short, or not read all through"
+    )
 
 
 def _refresh(meter: ComparedMeter) -> str:

@@ -34,12 +34,12 @@ class CorrectedCase:
 
 def corrected_cases(trials: Iterable[Trial], host: str, source: str) -> list[CorrectedCase]:
     """Each case in which the system's watts of a host are those of this source, corrected."""
-    found: dict[Case, list[tuple[float, float, float | None]]] = {}
+    values_by_case: dict[Case, list[tuple[float, float, float | None]]] = {}
     for trial in trials:
         for end in trial.ends:
-            if end.host == host and (both := _both(end, source)) is not None:
-                found.setdefault(trial.case, []).append(both)
-    return [_case(case, values) for case, values in found.items()]
+            if end.host == host and (power_values := _both(end, source)) is not None:
+                values_by_case.setdefault(trial.case, []).append(power_values)
+    return [_case(case, values) for case, values in values_by_case.items()]
 
 
 def _both(end: EndResult, source: str) -> tuple[float, float, float | None] | None:
@@ -68,10 +68,12 @@ def _notes(result: Result, describe: Callable[[Case], str]) -> Iterator[Note]:
         cases = corrected_cases(result.trials, host, source)
         none = "" if cases else "; no case has its watts as those of the system"
         yield Note("remark", f"{source} = {line.words()}{none}", host)
-        for one in cases:
-            bound = "error not known" if one.bound_w is None else f"± {one.bound_w:.1f} W"
-            words = f"{one.power_w:.1f} W, {bound}; {one.as_read_w:.1f} W as read"
-            yield Note("remark", words, f"{host}, {describe(one.case)}")
+        for corrected_case in cases:
+            bound = (
+                "error not known" if corrected_case.bound_w is None else f"± {corrected_case.bound_w:.1f} W"
+            )
+            words = f"{corrected_case.power_w:.1f} W, {bound}; {corrected_case.as_read_w:.1f} W as read"
+            yield Note("remark", words, f"{host}, {describe(corrected_case.case)}")
 
 
 def documents(result: Result) -> list[dict[str, Any]]:
@@ -83,13 +85,13 @@ def documents(result: Result) -> list[dict[str, Any]]:
             **by.model_dump(mode="json"),
             "cases": [
                 {
-                    "case_key": one.case.key,
-                    "trials": one.trials,
-                    "power_w": one.power_w,
-                    "uncertainty_w": one.bound_w,
-                    "as_read_w": one.as_read_w,
+                    "case_key": corrected_case.case.key,
+                    "trials": corrected_case.trials,
+                    "power_w": corrected_case.power_w,
+                    "uncertainty_w": corrected_case.bound_w,
+                    "as_read_w": corrected_case.as_read_w,
                 }
-                for one in corrected_cases(result.trials, host, source)
+                for corrected_case in corrected_cases(result.trials, host, source)
             ],
         }
         for (host, source), by in calibrations_used(result.manifest.asked).items()

@@ -63,6 +63,6 @@ class Course:
         covered = (starts_s >= self.times_s[0]) & (ends_s <= self.times_s[-1])
         covered &= self._gaps[last + 1] == self._gaps[first]
         spans_s = np.maximum(ends_s - starts_s, 1e-9)
-        known = (self._energy_until(ends_s) - self._energy_until(starts_s)) / spans_s
+        means_w = (self._energy_until(ends_s) - self._energy_until(starts_s)) / spans_s
         moments = self.watts[last] + self._slopes[last] * (ends_s - self.times_s[last])
-        return np.where(covered, np.where(ends_s - starts_s < 1e-6, moments, known), np.nan)
+        return np.where(covered, np.where(ends_s - starts_s < 1e-6, moments, means_w), np.nan)

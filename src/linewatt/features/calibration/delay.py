@@ -60,8 +60,13 @@ def delay(meter: Course, reference: Course, steps_s: Sequence[float]) -> Delay |
     if forward is None or backward is None:
         return None
     if backward.averaging_s > 0 and backward.left < CLEARLY * forward.left:
-        found = _exactly(reference, meter, steps_s, backward)
-        return found and Delay(-found.value_s, -found.high_s, -found.low_s, -found.averaging_s)
+        reversed_delay = _exactly(reference, meter, steps_s, backward)
+        return reversed_delay and Delay(
+            -reversed_delay.value_s,
+            -reversed_delay.high_s,
+            -reversed_delay.low_s,
+            -reversed_delay.averaging_s,
+        )
     return _exactly(meter, reference, steps_s, forward)
 
 
@@ -75,11 +80,11 @@ def _best(slower: Course, quicker: Course, steps_s: Sequence[float]) -> _Fit | N
         if best is not None and averaging_s > 0:  # what averages is not elsewhere than what does not
             delays = delays[abs(delays - best.delay_s) <= NEAR_S]
         sums = _sums(slower, quicker, steps_s, delays - averaging_s / 2, averaging_s)
-        left = _left(sums.sum(axis=1))
-        if not np.isfinite(left).any():
+        residuals = _left(sums.sum(axis=1))
+        if not np.isfinite(residuals).any():
             continue
-        at = int(np.nanargmin(np.where(np.isfinite(left), left, np.inf)))
-        fit = _Fit(float(left[at]), float(delays[at]), averaging_s)
+        at = int(np.nanargmin(np.where(np.isfinite(residuals), residuals, np.inf)))
+        fit = _Fit(float(residuals[at]), float(delays[at]), averaging_s)
         if best is None or fit.left < (CLEARLY if best.averaging_s == 0 else 1.0) * best.left:
             best = fit
     return best
@@ -91,20 +96,20 @@ def _exactly(slower: Course, quicker: Course, steps_s: Sequence[float], near: _F
 
     delays = near.delay_s + np.arange(-AROUND_S, AROUND_S + FINE_S / 2, FINE_S)
     sums = _sums(slower, quicker, steps_s, delays - near.averaging_s / 2, near.averaging_s)
-    there = [number for number in range(sums.shape[1]) if sums[:, number, 0].any()]
-    if len(there) < FEWEST_STEPS:
+    step_numbers = [number for number in range(sums.shape[1]) if sums[:, number, 0].any()]
+    if len(step_numbers) < FEWEST_STEPS:
         return None
     total = sums.sum(axis=1)
-    every = _lowest(delays, _left(total))
-    without = [_lowest(delays, _left(total - sums[:, number])) for number in there]
-    if every is None or None in without:
+    delay_s = _lowest(delays, _left(total))
+    without = [_lowest(delays, _left(total - sums[:, number])) for number in step_numbers]
+    if delay_s is None or None in without:
         return None
-    values = [one for one in without if one is not None]
+    values = [value_s for value_s in without if value_s is not None]
     count, mean = len(values), math.fsum(values) / len(values)
-    squares = math.fsum((one - mean) ** 2 for one in values)
+    squares = math.fsum((value_s - mean) ** 2 for value_s in values)
     spread_s = math.sqrt((count - 1) / count * squares)
     half_s = student_t(count - 1) * math.hypot(spread_s, FINE_S) + slower.phase_s + quicker.phase_s
-    return Delay(every, every - half_s, every + half_s, near.averaging_s)
+    return Delay(delay_s, delay_s - half_s, delay_s + half_s, near.averaging_s)
 
 
 def _sums(slower: Course, quicker: Course, steps_s: Sequence[float], delays: Any, averaging_s: float) -> Any:
@@ -114,13 +119,13 @@ def _sums(slower: Course, quicker: Course, steps_s: Sequence[float], delays: Any
     times, y = slower.times_s, slower.watts - slower.watts.mean()
     ends = times[None, :] - np.asarray(delays)[:, None]
     x = quicker.means(ends - averaging_s, ends) - quicker.watts.mean()
-    known = np.isfinite(x)
-    x, y = np.where(known, x, 0.0), np.where(known, y, 0.0)
+    is_finite = np.isfinite(x)
+    x, y = np.where(is_finite, x, 0.0), np.where(is_finite, y, 0.0)
     number = np.searchsorted(np.asarray(steps_s), times, side="right")
     own_step = np.eye(len(steps_s) + 1)[number]
-    found = np.stack([one @ own_step for one in (known * 1.0, x, y, x * x, x * y, y * y)], axis=-1)
-    found[found[:, :, 0].sum(axis=1) < FEWEST_RATIO * len(times)] = np.nan
-    return found
+    sums = np.stack([term @ own_step for term in (is_finite * 1.0, x, y, x * x, x * y, y * y)], axis=-1)
+    sums[sums[:, :, 0].sum(axis=1) < FEWEST_RATIO * len(times)] = np.nan
+    return sums
 
 
 def _left(sums: Any) -> Any:
@@ -133,16 +138,16 @@ def _left(sums: Any) -> Any:
         return np.where((sxx > 0) & (syy > 0) & (sxy > 0), 1 - sxy * sxy / (sxx * syy), np.nan)
 
 
-def _lowest(delays: Any, left: Any) -> float | None:
+def _lowest(delays: Any, residuals: Any) -> float | None:
     """The delay of the least that is left, between points of the grid; ``None`` at the grid's ends."""
     import numpy as np
 
-    if not np.isfinite(left).all():
+    if not np.isfinite(residuals).all():
         return None
-    at = int(np.argmin(left))
-    if not 0 < at < len(left) - 1:
+    at = int(np.argmin(residuals))
+    if not 0 < at < len(residuals) - 1:
         return None
-    before, here, after = (float(left[at + by]) for by in (-1, 0, 1))
-    bend = before - 2 * here + after
+    before, centre, after = (float(residuals[at + by]) for by in (-1, 0, 1))
+    bend = before - 2 * centre + after
     shift = 0.5 * (before - after) / bend if bend > 0 else 0.0
     return float(delays[at]) + shift * FINE_S

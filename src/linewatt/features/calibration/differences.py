@@ -14,7 +14,7 @@ from linewatt.model import Role
 
 def corrections_differ(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
     """Watts that a calibration corrects on one side alone, or another one on each."""
-    base, other = (
+    base, new = (
         {
             source: used.name
             for (name, source), used in calibrations_used(side.campaign).items()
@@ -22,9 +22,9 @@ def corrections_differ(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterat
         }
         for side, host in zip(ends.sides, hosts, strict=True)
     )
-    for source in dict.fromkeys([*base, *other]):
-        if base.get(source) != other.get(source):
-            difference = between(ends.sides, base.get(source), other.get(source), _correction_text)
+    for source in dict.fromkeys([*base, *new]):
+        if base.get(source) != new.get(source):
+            difference = between(ends.sides, base.get(source), new.get(source), _correction_text)
             yield Beside(f"calibration of {source}", f"watts of {source}: {difference}", PER_WATT[role].name)
 
 

@@ -97,26 +97,28 @@ def line(
         return Missing(
             f"only {len(steps)} steps of the load are there to compare; {FEWEST_STEPS} are the least"
         )
-    x, y = [one.reference_w for one in steps], [one.meter_w for one in steps]
+    x, y = [step.reference_w for step in steps], [step.meter_w for step in steps]
     if still := _stands_still(x, y, step_w, names):
         return Missing(still)
     count = len(steps)
     mean_x, mean_y = math.fsum(x) / count, math.fsum(y) / count
-    sxx = math.fsum((one - mean_x) ** 2 for one in x)
-    slope = math.fsum((one - mean_x) * (other - mean_y) for one, other in zip(x, y, strict=True)) / sxx
-    left = [other - mean_y - slope * (one - mean_x) for one, other in zip(x, y, strict=True)]
+    sxx = math.fsum((x_w - mean_x) ** 2 for x_w in x)
+    slope = math.fsum((x_w - mean_x) * (y_w - mean_y) for x_w, y_w in zip(x, y, strict=True)) / sxx
+    residuals_w = [y_w - mean_y - slope * (x_w - mean_x) for x_w, y_w in zip(x, y, strict=True)]
     rounding_w = math.hypot(step_w[0], slope * step_w[1]) / math.sqrt(12)
-    scatter_w = max(math.sqrt(math.fsum(one * one for one in left) / (count - 2)), rounding_w)
+    scatter_w = max(
+        math.sqrt(math.fsum(residual_w * residual_w for residual_w in residuals_w) / (count - 2)), rounding_w
+    )
     t = student_t(count - 2)
     half_gain = t * scatter_w / math.sqrt(sxx)
-    difference = _difference([other - one for one, other in zip(x, y, strict=True)], rounding_w)
-    found = Line(count, min(x), max(x), difference)
+    difference = _difference([y_w - x_w for x_w, y_w in zip(x, y, strict=True)], rounding_w)
+    partial_line = Line(count, min(x), max(x), difference)
     if half_gain > MOST_GAIN_HALF:
         why = (
             f"{max(x) - min(x):.3g} W between the lowest and the highest load tell no gain from an offset "
             f"as the windows scatter: the gain would be known to ± {100 * half_gain:.1f} % only"
         )
-        return replace(found, withheld=why)
+        return replace(partial_line, withheld=why)
     half_offset = t * scatter_w * math.sqrt(1 / count + mean_x**2 / sxx)
     offset_w = mean_y - slope * mean_x
 
@@ -124,13 +126,13 @@ def line(
         return t * scatter_w * math.sqrt(1 / count + (at_w - mean_x) ** 2 / sxx)
 
     return replace(
-        found,
+        partial_line,
         gain=_around(slope - 1, half_gain),
         offset_w=_around(offset_w, half_offset),
-        left_w=max(map(abs, left)),
-        bulge_w=_bulge(x, left, max(step_w[0], LEAST_BULGE_RATIO * mean_x)),
-        legs_w=_legs(steps, left, max(step_w[0], LEAST_LEGS_RATIO * mean_x)),
-        within=_within(found, slope, offset_w, bound_w, tolerance_ratio),
+        left_w=max(map(abs, residuals_w)),
+        bulge_w=_bulge(x, residuals_w, max(step_w[0], LEAST_BULGE_RATIO * mean_x)),
+        legs_w=_legs(steps, residuals_w, max(step_w[0], LEAST_LEGS_RATIO * mean_x)),
+        within=_within(partial_line, slope, offset_w, bound_w, tolerance_ratio),
     )
 
 
@@ -141,7 +143,7 @@ def _around(value: float, half: float) -> Figure:
 def _difference(values: Sequence[float], rounding_w: float) -> Figure:
     count = len(values)
     mean = math.fsum(values) / count
-    spread = math.sqrt(math.fsum((one - mean) ** 2 for one in values) / (count - 1))
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
     return _around(mean, student_t(count - 1) * max(spread, rounding_w) / math.sqrt(count))
 
 
@@ -150,19 +152,19 @@ def _stands_still(
 ) -> str | None:
     span_y, span_x = max(y) - min(y), max(x) - min(x)
     meter, reference = names
-    told = (
+    span_words = (
         f"{reference} went from {min(x):.1f} to {max(x):.1f} W, {meter} from {min(y):.1f} to {max(y):.1f} W"
     )
     if span_x <= max(step_w[1], LEAST_SPAN_RATIO * max(x)):
         if span_y > 1 / STILL_RATIO * span_x and span_y > 2 * step_w[0]:
-            return f"{reference} stood still: {told}"
-        return f"the power hardly moved: {told}; a load that draws more is needed"
+            return f"{reference} stood still: {span_words}"
+        return f"the power hardly moved: {span_words}; a load that draws more is needed"
     if span_y <= max(STILL_RATIO * span_x, min(step_w[0], span_x / 2)):
-        return f"{meter} stood still: {told}"
+        return f"{meter} stood still: {span_words}"
     return None
 
 
-def _bulge(x: Sequence[float], left: Sequence[float], least_w: float) -> float | None:
+def _bulge(x: Sequence[float], residuals_w: Sequence[float], least_w: float) -> float | None:
     """By how much the middle of the steps lies above a straight line, where they surely bend."""
     import numpy as np
 
@@ -171,7 +173,7 @@ def _bulge(x: Sequence[float], left: Sequence[float], least_w: float) -> float |
     low, half = min(x), (max(x) - min(x)) / 2
     u = (np.array(x) - low - half) / half
     design = np.column_stack([np.ones_like(u), u, u * u])
-    solution, squares, rank, _ = np.linalg.lstsq(design, np.array(left), rcond=None)
+    solution, squares, rank, _ = np.linalg.lstsq(design, np.array(residuals_w), rcond=None)
     degrees = len(x) - 3
     if rank < 3 or not len(squares):
         return None
@@ -181,12 +183,12 @@ def _bulge(x: Sequence[float], left: Sequence[float], least_w: float) -> float |
     return bulge_w if p < CHANCE and abs(bulge_w) > least_w else None
 
 
-def _legs(steps: Sequence[Step], left: Sequence[float], least_w: float) -> Figure | None:
+def _legs(steps: Sequence[Step], residuals_w: Sequence[float], least_w: float) -> Figure | None:
     """How much more the meter reads at the same load after a higher one than after a lower one, if surely."""
     means: dict[tuple[str, bool], list[float]] = {}
-    for one, off in zip(steps, left, strict=True):
-        if one.key and one.rises is not None:
-            means.setdefault((one.key, one.rises), []).append(off)
+    for step, off in zip(steps, residuals_w, strict=True):
+        if step.key and step.rises is not None:
+            means.setdefault((step.key, step.rises), []).append(off)
     pairs = [
         math.fsum(values) / len(values) - math.fsum(rising) / len(rising)
         for (key, rises), values in means.items()
@@ -194,18 +196,22 @@ def _legs(steps: Sequence[Step], left: Sequence[float], least_w: float) -> Figur
     ]
     if len(pairs) < FEWEST_PAIRS:
         return None
-    found = _difference(pairs, 0.0)
-    return None if found.is_zero or abs(found.value) <= least_w else found
+    difference = _difference(pairs, 0.0)
+    return None if difference.is_zero or abs(difference.value) <= least_w else difference
 
 
 def _within(
-    found: Line, slope: float, offset_w: float, bound_w: Callable[[float], float], tolerance_ratio: float
+    partial_line: Line,
+    slope: float,
+    offset_w: float,
+    bound_w: Callable[[float], float],
+    tolerance_ratio: float,
 ) -> tuple[tuple[float, float], ...]:
     """Where the meter, as it reads, is surely within the tolerance of the reference."""
     ranges: list[tuple[float, float]] = []
     inside = False
     for at in range(GRID + 1):
-        at_w = found.low_w + (found.high_w - found.low_w) * at / GRID
+        at_w = partial_line.low_w + (partial_line.high_w - partial_line.low_w) * at / GRID
         off_w = abs(offset_w + (slope - 1) * at_w) + bound_w(at_w)
         was_inside, inside = inside, off_w <= tolerance_ratio * at_w
         if inside:

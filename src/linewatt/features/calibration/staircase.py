@@ -46,15 +46,17 @@ def staircase(value: Value, host: str) -> Value:
     if not value.get("tests"):
         raise InvalidInput("tests: names no test whose load two meters could be compared over; name one")
     no_figure = {trials.campaign_key for trials in further_trials()}
-    kept = {key: one for key, one in value.items() if key not in _NOT_COMPARED and key not in no_figure}
-    kept |= {key: kept[key][:1] for key in _FIRST_OF if isinstance(kept.get(key), list)}
-    if isinstance(kept.get("pairs"), list):
-        kept["pairs"] = [_pair_of(host, kept["pairs"])]
-    kept["tests"] = [_test(value["tests"])]
+    settings = {
+        key: setting for key, setting in value.items() if key not in _NOT_COMPARED and key not in no_figure
+    }
+    settings |= {key: settings[key][:1] for key in _FIRST_OF if isinstance(settings.get(key), list)}
+    if isinstance(settings.get("pairs"), list):
+        settings["pairs"] = [_pair_of(host, settings["pairs"])]
+    settings["tests"] = [_test(value["tests"])]
     for key in ("instances", "streams"):
-        if key in kept:
-            kept[key] = _most(kept[key])
-    return {**kept, "load_levels": list(LEVELS), "trials": LEGS, "order": "mirrored"}
+        if key in settings:
+            settings[key] = _most(settings[key])
+    return {**settings, "load_levels": list(LEVELS), "trials": LEGS, "order": "mirrored"}
 
 
 def _pair_of(host: str, pairs: Sequence[Any]) -> Any:
@@ -66,13 +68,13 @@ def _pair_of(host: str, pairs: Sequence[Any]) -> Any:
 
 def _test(tests: Any) -> Value:
     first = tests[0] if isinstance(tests, list) else tests
-    own = dict(first) if isinstance(first, dict) else {"test": first}
-    kept = {key: one for key, one in own.items() if key not in ("rate", "zerocopy")}
-    return kept | {key: _most(kept[key]) for key in ("instances", "streams") if key in kept}
+    test = dict(first) if isinstance(first, dict) else {"test": first}
+    settings = {key: setting for key, setting in test.items() if key not in ("rate", "zerocopy")}
+    return settings | {key: _most(settings[key]) for key in ("instances", "streams") if key in settings}
 
 
 def _most(counts: Any) -> Any:
     """The largest number; ``auto``, which is searched, is 1."""
     if isinstance(counts, list):
-        return [max(counts)] if counts and all(isinstance(one, int) for one in counts) else counts
+        return [max(counts)] if counts and all(isinstance(count, int) for count in counts) else counts
     return counts if isinstance(counts, int) else 1

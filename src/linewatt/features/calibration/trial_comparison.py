@@ -44,37 +44,39 @@ class _Meter:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(one.channel for one in self.channels)
+        return tuple(channel.channel for channel in self.channels)
 
     @property
     def step_w(self) -> float:
-        return math.fsum(one.step_w or 0.0 for one in self.channels)
+        return math.fsum(channel.step_w or 0.0 for channel in self.channels)
 
     def record(self, refresh_s: float | None) -> ComparedMeter:
-        known = [one.tolerance_ratio for one in self.channels if one.tolerance_ratio is not None]
+        tolerance_ratios = [
+            channel.tolerance_ratio for channel in self.channels if channel.tolerance_ratio is not None
+        ]
         return ComparedMeter(
             source=self.source,
             channels=list(self.names),
             scope=self.scope,
-            provenance=least_sure(one.provenance for one in self.channels) or "measured",
+            provenance=least_sure(channel.provenance for channel in self.channels) or "measured",
             step_w=self.step_w or None,
             refresh_s=refresh_s,
-            tolerance_ratio=max(known) if len(known) == len(self.channels) else None,
+            tolerance_ratio=max(tolerance_ratios) if len(tolerance_ratios) == len(self.channels) else None,
         )
 
 
 def compared(result: Result, pair: Pair, tolerance_ratio: float) -> Calibration:
     """One meter against the other over all trials that are done. Raises InvalidInput, StoreError."""
     trials = [
-        (one, one.window)
-        for one in result.trials
-        if one.status == "done" and one.window is not None and _end(one, pair.host) is not None
+        (trial, trial.window)
+        for trial in result.trials
+        if trial.status == "done" and trial.window is not None and _end(trial, pair.host) is not None
     ]
     if not trials:
         raise StoreError(f"{result.id}: no trial with {pair.host} is done, so there is nothing to compare")
-    courses = _courses(result, [one for one, _ in trials], pair.host)
-    meter, reference = _meters([one for one, _ in trials], pair, courses.keys())
-    found = compare(
+    courses = _courses(result, [trial for trial, _ in trials], pair.host)
+    meter, reference = _meters([trial for trial, _ in trials], pair, courses.keys())
+    comparison = compare(
         _total(courses, meter),
         _total(courses, reference),
         [_load(trial, window) for trial, window in trials],
@@ -85,35 +87,35 @@ def compared(result: Result, pair: Pair, tolerance_ratio: float) -> Calibration:
     return Calibration(
         linewatt_version=__version__,
         host=pair.host,
-        meter=meter.record(found.meter_refresh_s),
-        reference=reference.record(found.reference_refresh_s),
+        meter=meter.record(comparison.meter_refresh_s),
+        reference=reference.record(comparison.reference_refresh_s),
         measured_s=max(window.end_s for _, window in trials),
         tolerance_ratio=tolerance_ratio,
         windows=len(trials),
         steps=[
-            ComparedStep(trial=one.number, reference_w=one.reference_w, meter_w=one.meter_w)
-            for one in found.steps
+            ComparedStep(trial=step.number, reference_w=step.reference_w, meter_w=step.meter_w)
+            for step in comparison.steps
         ],
-        **_figures(found),
+        **_figures(comparison),
     )
 
 
-def _figures(found: Compared) -> dict[str, Any]:
-    if isinstance(found.line, Missing):
-        return {"withheld": found.line.reason}
-    line: Line = found.line
+def _figures(comparison: Compared) -> dict[str, Any]:
+    if isinstance(comparison.line, Missing):
+        return {"withheld": comparison.line.reason}
+    line: Line = comparison.line
     return {
         "gain": _bounded(line.gain),
         "offset_w": _bounded(line.offset_w),
-        "delay_s": _of_delay(found.delay),
-        "averaging_s": found.delay.averaging_s if found.delay else None,
+        "delay_s": _of_delay(comparison.delay),
+        "averaging_s": comparison.delay.averaging_s if comparison.delay else None,
         "low_w": line.low_w,
         "high_w": line.high_w,
         "difference_w": _bounded(line.difference_w),
         "left_w": line.left_w,
         "bulge_w": line.bulge_w,
         "legs_w": _bounded(line.legs_w),
-        "within_w": [list(one) for one in line.within],
+        "within_w": [list(span_w) for span_w in line.within],
         "withheld": line.withheld,
     }
 
@@ -144,31 +146,35 @@ Courses = Mapping[tuple[str, str], Mapping[float, float]]
 def _courses(result: Result, trials: Sequence[Trial], host: str) -> Courses:
     """What all channels of power of a host read, from the first trial to the last: each trial's samples reach
     into those beside it. Raises StoreError."""
-    found: dict[tuple[str, str], dict[float, float]] = {}
+    courses: dict[tuple[str, str], dict[float, float]] = {}
     for trial in trials:
-        for one in read_courses(result.path / "trials" / f"{trial.number:05d}" / "samples.parquet", {}):
-            if one.host == host and one.unit == "W":
-                known = ((time_s, value) for time_s, value in one.points if value is not None)
-                found.setdefault((one.source, one.name), {}).update(known)
-    return found
+        for course in read_courses(result.path / "trials" / f"{trial.number:05d}" / "samples.parquet", {}):
+            if course.host == host and course.unit == "W":
+                points = ((time_s, value) for time_s, value in course.points if value is not None)
+                courses.setdefault((course.source, course.name), {}).update(points)
+    return courses
 
 
 def _total(courses: Courses, meter: _Meter) -> list[tuple[float, float]]:
     """The sum of a meter's channels, wherever all were read at once, in the order of time."""
-    own = [courses[meter.source, name] for name in meter.names]
-    times = sorted(set(own[0]).intersection(*own[1:]))
-    return [(time_s, math.fsum(one[time_s] for one in own)) for time_s in times]
+    channel_courses = [courses[meter.source, name] for name in meter.names]
+    times = sorted(set(channel_courses[0]).intersection(*channel_courses[1:]))
+    return [(time_s, math.fsum(course[time_s] for course in channel_courses)) for time_s in times]
 
 
 def _meters(trials: Sequence[Trial], pair: Pair, read: Collection[tuple[str, str]]) -> tuple[_Meter, _Meter]:
     """What of the two sources can be compared: of one scope, else of one side. Raises InvalidInput."""
-    known: dict[tuple[str, str], PowerResult] = {}
+    read_channels: dict[tuple[str, str], PowerResult] = {}
     for trial in trials:
         end = _end(trial, pair.host)
-        every = end.power if end else ()
-        known |= {key: one for one in every if (key := (one.source, one.channel)) in read}
-    own, other = (list(_of_source(known.values(), name, pair.host)) for name in (pair.meter, pair.reference))
-    return min(product(own, other), key=lambda two: _unlike(*two))
+        end_channels = end.power if end else ()
+        read_channels |= {
+            key: channel for channel in end_channels if (key := (channel.source, channel.channel)) in read
+        }
+    meters, references = (
+        list(_of_source(read_channels.values(), name, pair.host)) for name in (pair.meter, pair.reference)
+    )
+    return min(product(meters, references), key=lambda two: _unlike(*two))
 
 
 def _unlike(meter: _Meter, reference: _Meter) -> tuple[bool, bool, int]:
@@ -178,15 +184,17 @@ def _unlike(meter: _Meter, reference: _Meter) -> tuple[bool, bool, int]:
 
 def _of_source(power: Iterable[PowerResult], name: str, host: str) -> Iterator[_Meter]:
     source, _, scope = name.partition(":")
-    every = [one for one in power if one.source == source]
-    told = [one for one in every if one.scope.partition(":")[0] in SIDES]
-    scopes = list(dict.fromkeys(one.scope.partition(":")[0] for one in told))
+    source_channels = [channel for channel in power if channel.source == source]
+    sided_channels = [channel for channel in source_channels if channel.scope.partition(":")[0] in SIDES]
+    scopes = list(dict.fromkeys(channel.scope.partition(":")[0] for channel in sided_channels))
     if scope and scope not in scopes:
-        there = f"there are {', '.join(scopes)}" if scopes else "it has none that can be compared"
-        raise InvalidInput(f"{name}: {source} of {host} has no {scope}; {there}")
+        available = f"there are {', '.join(scopes)}" if scopes else "it has none that can be compared"
+        raise InvalidInput(f"{name}: {source} of {host} has no {scope}; {available}")
     if not scopes:
         raise InvalidInput(f"{name}: no source {source} of {host} has watts that can be compared")
-    for each in [scope] if scope else scopes:
-        own = [one for one in told if one.scope.partition(":")[0] == each]
-        whole = [one for one in own if ":" not in one.scope]
-        yield _Meter(source, each, tuple(whole[:1] or own))
+    for chosen_scope in [scope] if scope else scopes:
+        scope_channels = [
+            channel for channel in sided_channels if channel.scope.partition(":")[0] == chosen_scope
+        ]
+        total_channels = [channel for channel in scope_channels if ":" not in channel.scope]
+        yield _Meter(source, chosen_scope, tuple(total_channels[:1] or scope_channels))

@@ -36,7 +36,7 @@ class Given:
     @property
     def named(self) -> list[str]:
         """Those that were given, as they are written."""
-        every = {
+        option_values = {
             "--omit": self.omit,
             "--tail": self.tail,
             "--timezone": self.timezone,
@@ -46,7 +46,7 @@ class Given:
             "--sender": self.sender,
             "--receiver": self.receiver,
         }
-        return [name for name, value in every.items() if value is not None]
+        return [name for name, value in option_values.items() if value is not None]
 
 
 def is_captures(path: Path) -> bool:
@@ -61,19 +61,21 @@ def is_captures(path: Path) -> bool:
     return begins_capture(beginning) or not is_table(beginning, RECOGNISED)
 
 
-def import_captures(path: Path, called: str, given: Given, results: Path, *, as_json: bool) -> None:
+def import_captures(path: Path, called: str, given_options: Given, results: Path, *, as_json: bool) -> None:
     """Store what is in a folder as a result. Raises InvalidInput, one line; StoreError."""
     from linewatt.cli.output import print_json, put, say
     from linewatt.features.importing.captures.whole import manifest_of, read_folder
     from linewatt.foreign import one_line
     from linewatt.store.write import ImportedTrial, write_imported
 
-    options = options_of(given)
-    whole = read_folder(path, given.skip, options)
-    manifest = manifest_of(whole, called, one_line(path.resolve().name), options)
-    trials = [ImportedTrial(one.trial, one.series, one.texts) for one in whole.trials]
-    stored = write_imported(results, manifest, trials, whole.originals, named_s=time.time())
-    failed = sum(one.trial.status == "failed" for one in trials)
+    options = options_of(given_options)
+    imported = read_folder(path, given_options.skip, options)
+    manifest = manifest_of(imported, called, one_line(path.resolve().name), options)
+    trials = [
+        ImportedTrial(made_trial.trial, made_trial.series, made_trial.texts) for made_trial in imported.trials
+    ]
+    stored = write_imported(results, manifest, trials, imported.originals, named_s=time.time())
+    failed = sum(trial.trial.status == "failed" for trial in trials)
     if as_json:
         print_json(
             {
@@ -83,51 +85,55 @@ def import_captures(path: Path, called: str, given: Given, results: Path, *, as_
                 "kind": "captures",
                 "trials": len(trials),
                 "trials_failed": failed,
-                "files": len(whole.found),
-                "formats": whole.formats,
-                "hosts": list(whole.host_names),
-                "notes": list(whole.notes),
+                "files": len(imported.found),
+                "formats": imported.formats,
+                "hosts": list(imported.host_names),
+                "notes": list(imported.notes),
             }
         )
         return
-    for note in whole.notes:
+    for note in imported.notes:
         say(note)
-    say(f"{_files(whole)} stored as {_count(len(trials), 'trial')} of {', '.join(whole.host_names)}")
+    say(f"{_files(imported)} stored as {_count(len(trials), 'trial')} of {', '.join(imported.host_names)}")
     if failed:
         say(f"{_count(failed, 'trial')} failed; show says why")
     put(stored.name)
 
 
-def _files(whole: Whole) -> str:
-    return ", ".join(f"{_count(number, 'file')} of {name}" for name, number in whole.formats.items())
+def _files(imported: Whole) -> str:
+    return ", ".join(f"{_count(number, 'file')} of {name}" for name, number in imported.formats.items())
 
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def options_of(given: Given) -> Options:
+def options_of(given_options: Given) -> Options:
     """Raises InvalidInput."""
     from linewatt.campaign.entries.fields import HOST_NAME
     from linewatt.features.importing.captures.options import Options
     from linewatt.features.importing.captures.stamps import zone_of
 
-    for name, seconds in (("--omit", given.omit), ("--tail", given.tail)):
+    for name, seconds in (("--omit", given_options.omit), ("--tail", given_options.tail)):
         if seconds is not None and not 0 <= seconds <= MOST_S:
             raise InvalidInput(f"{name} {seconds:g}: give seconds from 0 to {MOST_S:g}")
-    network = given.network or "bare"
-    names = (("--network", network), ("--sender", given.sender), ("--receiver", given.receiver))
+    network = given_options.network or "bare"
+    names = (
+        ("--network", network),
+        ("--sender", given_options.sender),
+        ("--receiver", given_options.receiver),
+    )
     for option, value in names:
         if value is not None and not re.fullmatch(HOST_NAME, value, re.ASCII):
             raise InvalidInput(f"{option} {value!r}: use letters, digits, dots, underscores and dashes")
     return Options(
-        omit_s=given.omit or 0.0,
-        tail_s=given.tail or 0.0,
-        zone=None if given.timezone is None else zone_of(given.timezone),
-        hosts=dict(_host_of(one) for one in given.host),
+        omit_s=given_options.omit or 0.0,
+        tail_s=given_options.tail or 0.0,
+        zone=None if given_options.timezone is None else zone_of(given_options.timezone),
+        hosts=dict(_host_of(host_option) for host_option in given_options.host),
         network=network,
-        sender=given.sender,
-        receiver=given.receiver,
+        sender=given_options.sender,
+        receiver=given_options.receiver,
     )
 
 

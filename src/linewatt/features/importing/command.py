@@ -111,16 +111,16 @@ def import_command(  # noqa: PLR0913  each is an option
     """
     from linewatt.store.bundle.layout import is_bundle
 
-    given = Given(omit, tail, timezone, host, skip, network, sender, receiver)
+    given_options = Given(omit, tail, timezone, host, skip, network, sender, receiver)
     path = Path(table)
     if table != "-" and not path.is_dir() and is_bundle(path):
-        _refuse(given, "a bundle")
+        _refuse(given_options, "a bundle")
         _import_bundle(path, name, results, as_json=as_json)
         return
     if table != "-" and is_captures(path):
-        import_captures(path, _name(name, str(path.resolve())), given, results, as_json=as_json)
+        import_captures(path, _name(name, str(path.resolve())), given_options, results, as_json=as_json)
         return
-    _refuse(given, "a table")
+    _refuse(given_options, "a table")
     _import_table(table, name, results, as_json=as_json)
 
 
@@ -150,12 +150,12 @@ def _import_table(table: str, name: str | None, results: Path, *, as_json: bool)
             }
         )
     else:
-        made = (
+        stored_words = (
             f"{len(imported.trials)} trials of {len(imported.hosts)} hosts"
             if kind.trials
             else "published, no trials"
         )
-        say(f"{len(raw.rows)} rows of {kind.name} stored as {made}")
+        say(f"{len(raw.rows)} rows of {kind.name} stored as {stored_words}")
         put(path.name)
 
 
@@ -166,24 +166,24 @@ def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bo
 
     if name is not None:
         raise InvalidInput(f"--name {name}: the result of a bundle keeps its id")
-    found = unpack(bundle, results)
-    contents = found.contents
+    unpacked = unpack(bundle, results)
+    contents = unpacked.contents
     if as_json:
         print_json(
             {
                 "schema_version": SCHEMA_VERSION,
                 "id": contents.id,
-                "path": str(found.path),
+                "path": str(unpacked.path),
                 "kind": "bundle",
                 "files": len(contents.files),
                 "bytes": contents.total_bytes,
-                "was_there": found.was_there,
+                "was_there": unpacked.was_there,
             }
         )
         return
     done = (
         "is there already, and is the same"
-        if found.was_there
+        if unpacked.was_there
         else f"{len(contents.files)} files, as they were"
     )
     say(f"{contents.id}: {done}")
@@ -191,7 +191,7 @@ def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bo
 
 
 def _stored(
-    results: Path, called: str, source: str, data: bytes, now_s: float, kind: Kind, found: Imported
+    results: Path, called: str, source: str, data: bytes, now_s: float, kind: Kind, imported: Imported
 ) -> Path:
     """The result that a table becomes: its trials, if it has any, and the table itself."""
     from linewatt.store.write import ImportedTrial, imported_manifest, write_imported
@@ -199,26 +199,26 @@ def _stored(
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     of_kind = None if kind.trials else kind.name
     manifest = imported_manifest(
-        called, Path(source).name, text, now_s, found.trials, found.hosts, found.factors, of_kind
+        called, Path(source).name, text, now_s, imported.trials, imported.hosts, imported.factors, of_kind
     )
-    return write_imported(results, manifest, map(ImportedTrial, found.trials))
+    return write_imported(results, manifest, map(ImportedTrial, imported.trials))
 
 
-def _refuse(given: Given, what: str) -> None:
+def _refuse(given_options: Given, what: str) -> None:
     """Raises InvalidInput for options that are of other things to import."""
-    if given.named:
+    if given_options.named:
         raise InvalidInput(
-            f"{', '.join(given.named)}: {what} is imported, and these are of files measured by hand"
+            f"{', '.join(given_options.named)}: {what} is imported, and these are of files measured by hand"
         )
 
 
-def _name(wanted: str | None, table: str) -> str:
+def _name(chosen_name: str | None, table: str) -> str:
     """The result's name: what is asked for, else made of the file's. Raises InvalidInput."""
     from linewatt.campaign.entries.fields import HOST_NAME
 
-    if wanted is not None:
-        if not re.fullmatch(HOST_NAME, wanted, re.ASCII):
-            raise InvalidInput(f"--name {wanted!r}: use letters, digits, dots, underscores and dashes")
-        return wanted
+    if chosen_name is not None:
+        if not re.fullmatch(HOST_NAME, chosen_name, re.ASCII):
+            raise InvalidInput(f"--name {chosen_name!r}: use letters, digits, dots, underscores and dashes")
+        return chosen_name
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(table).stem, flags=re.ASCII).strip("-._")[:63]
     return plain or "imported"

@@ -52,38 +52,44 @@ class Compared:
 
 def differences(a: Path, b: Path, matching: Matching) -> list[Compared]:
     """What the profiles of two results (or of one) say of cases that match. Raises StoreError."""
-    of_a = {one.case: one for one in store.profiles(a)}
-    of_b = of_a if a == b else {one.case: one for one in store.profiles(b)}
-    found: list[Compared] = []
+    of_a = {profile.case: profile for profile in store.profiles(a)}
+    of_b = of_a if a == b else {profile.case: profile for profile in store.profiles(b)}
+    comparisons: list[Compared] = []
     for match in matching.matches:
         if isinstance(match.base, Case) and isinstance(match.other, Case):
-            own, other = of_a.get(match.base), of_b.get(match.other)
-            if own is not None and other is not None:
-                found += _of_cases(match.base, match.other, dict(match.hosts), own, other)
-    return found
+            a_profile, b_profile = of_a.get(match.base), of_b.get(match.other)
+            if a_profile is not None and b_profile is not None:
+                comparisons += _of_cases(match.base, match.other, dict(match.hosts), a_profile, b_profile)
+    return comparisons
 
 
 def _of_cases(
     base: Case, against: Case, hosts: Mapping[str, str], a: Profile, b: Profile
 ) -> Iterator[Compared]:
-    there: Mapping[str, HostProfile] = {host.host: host for host in b.hosts}
-    for own in a.hosts:
-        stands_for = hosts.get(own.host, own.host)
-        other = there.get(stands_for)
-        if other is None:
+    b_hosts: Mapping[str, HostProfile] = {host.host: host for host in b.hosts}
+    for host in a.hosts:
+        stands_for = hosts.get(host.host, host.host)
+        b_host = b_hosts.get(stands_for)
+        if b_host is None:
             continue
-        whys = [f"{side}: {one.reason}" for side, one in (("A", own), ("B", other)) if one.reason is not None]
+        whys = [
+            f"{side}: {profile.reason}"
+            for side, profile in (("A", host), ("B", b_host))
+            if profile.reason is not None
+        ]
         if whys:
-            yield Compared(base, against, "host", own.role, None, "; ".join(whys))
+            yield Compared(base, against, "host", host.role, None, "; ".join(whys))
             continue
-        notes = (*_named(own, "A"), *_named(other, "B"))
+        notes = (*_named(host, "A"), *_named(b_host, "B"))
         for place in PLACES:
-            if own.cpus.get(place) and other.cpus.get(place):
-                made = difference(place_profile(own, place), place_profile(other, place))
-                yield Compared(base, against, place, own.role, made, made.reason or "", notes)
-            elif own.cpus.get(place) or other.cpus.get(place):
-                reason = f"its CPUs are there for other things: {_places(own)} in A, {_places(other)} in B"
-                yield Compared(base, against, place, own.role, None, reason)
+            if host.cpus.get(place) and b_host.cpus.get(place):
+                place_difference = difference(place_profile(host, place), place_profile(b_host, place))
+                yield Compared(
+                    base, against, place, host.role, place_difference, place_difference.reason or "", notes
+                )
+            elif host.cpus.get(place) or b_host.cpus.get(place):
+                reason = f"its CPUs are there for other things: {_places(host)} in A, {_places(b_host)} in B"
+                yield Compared(base, against, place, host.role, None, reason)
 
 
 def _named(host: HostProfile, side: str) -> Iterator[Note]:
@@ -95,22 +101,24 @@ def _places(host: HostProfile) -> str:
     return ", ".join(host.cpus)
 
 
-def tables_of(one: Compared) -> list[Table]:
+def tables_of(comparison: Compared) -> list[Table]:
     """The functions that gained and lost most, and kinds of work."""
-    if one.difference is None or one.difference.reason is not None:
+    if comparison.difference is None or comparison.difference.reason is not None:
         return []
-    a, b = one.difference.a, one.difference.b
+    a, b = comparison.difference.a, comparison.difference.b
     same = place_words(a) == place_words(b)
-    title = f"{_title(one)}: {place_words(b)}{'' if same else f' against {place_words(a)}'}"
-    changes = _most(one.difference.functions)
+    title = f"{_title(comparison)}: {place_words(b)}{'' if same else f' against {place_words(a)}'}"
+    changes = _most(comparison.difference.functions)
     return [
-        _table(f"{title}: functions", "Function", changes, one.difference, named=True),
-        _table(f"{title}: kinds of work", "Work", one.difference.work, one.difference, named=False),
+        _table(f"{title}: functions", "Function", changes, comparison.difference, named=True),
+        _table(
+            f"{title}: kinds of work", "Work", comparison.difference.work, comparison.difference, named=False
+        ),
     ]
 
 
-def _title(one: Compared) -> str:
-    return f"{one.base.test}, {one.base.instances} inst."
+def _title(comparison: Compared) -> str:
+    return f"{comparison.base.test}, {comparison.base.instances} inst."
 
 
 def _most(changes: Sequence[Change]) -> list[Change]:
@@ -120,7 +128,9 @@ def _most(changes: Sequence[Change]) -> list[Change]:
     return [*changes[:MOST_ROWS], *changes[-MOST_ROWS:]]
 
 
-def _table(title: str, what: str, changes: Sequence[Change], found: Difference, *, named: bool) -> Table:
+def _table(
+    title: str, what: str, changes: Sequence[Change], profile_difference: Difference, *, named: bool
+) -> Table:
     more = (Head("Work", kind="text"), Head("In", kind="text")) if named else ()
     return Table(
         title=title,
@@ -133,33 +143,37 @@ def _table(title: str, what: str, changes: Sequence[Change], found: Difference, 
             Head("Verdict", kind="text"),
             *more,
         ),
-        groups=(RowGroup("", tuple(_row(one, named=named) for one in changes)),),
+        groups=(RowGroup("", tuple(_row(change, named=named) for change in changes)),),
         notes=(
-            Note("remark", f"of {found.a.busy:,} busy samples in A and {found.b.busy:,} in B; {ONE_TRIAL}"),
+            Note(
+                "remark",
+                f"of {profile_difference.a.busy:,} busy samples in A and "
+                f"{profile_difference.b.busy:,} in B; {ONE_TRIAL}",
+            ),
         ),
     )
 
 
-def _row(one: Change, *, named: bool) -> Row:
-    more = (Cell(one.work), Cell(one.binary)) if named else ()
+def _row(change: Change, *, named: bool) -> Row:
+    more = (Cell(change.work), Cell(change.binary)) if named else ()
     return Row(
-        (Cell(one.name),),
+        (Cell(change.name),),
         (
-            Cell(_percent(one.a_ratio)),
-            Cell(_percent(one.b_ratio)),
-            Cell(_points(one.gain), si=one.gain),
-            Cell(f"{_points(one.gain - one.half_width)} to {_points(one.gain + one.half_width)}"),
-            Cell(verdict(one), strong=one.certain),
+            Cell(_percent(change.a_ratio)),
+            Cell(_percent(change.b_ratio)),
+            Cell(_points(change.gain), si=change.gain),
+            Cell(f"{_points(change.gain - change.half_width)} to {_points(change.gain + change.half_width)}"),
+            Cell(verdict(change), strong=change.certain),
             *more,
         ),
     )
 
 
-def verdict(one: Change) -> str:
+def verdict(change: Change) -> str:
     """``gained``, ``lost``, or that it may be chance."""
-    if not one.certain:
+    if not change.certain:
         return "may be chance"
-    return "gained" if one.gain > 0 else "lost"
+    return "gained" if change.gain > 0 else "lost"
 
 
 def _percent(ratio: float) -> str:
@@ -170,95 +184,117 @@ def _points(ratio: float) -> str:
     return f"{percent_from_ratio(ratio):+.1f}".replace("-", "−")
 
 
-def show(found: Sequence[Compared], a: str, b: str, width: int | None) -> RenderableType:
+def show(comparisons: Sequence[Compared], a: str, b: str, width: int | None) -> RenderableType:
     """All of it for a terminal."""
     parts: list[RenderableType] = [Text(one_line(f"A and B: {a}"))]
     if a != b:
         parts = [Text(one_line(f"A: {a}")), Text(one_line(f"B: {b}"))]
-    for one in found:
-        if one.difference is None or one.difference.reason is not None:
-            parts.append(Text(one_line(f"{MISSING} {_title(one)}, {one.role}, {one.place}: {one.reason}")))
+    for compared in comparisons:
+        if compared.difference is None or compared.difference.reason is not None:
+            parts.append(
+                Text(
+                    one_line(
+                        f"{MISSING} {_title(compared)}, {compared.role}, {compared.place}: {compared.reason}"
+                    )
+                )
+            )
             continue
-        parts.append(Text(one_line(sentence(one.difference)), style="bold"))
-        parts += [render(table, width) for table in tables_of(one)]
-    notes = dict.fromkeys(note.sentence for one in found for note in one.notes)
+        parts.append(Text(one_line(sentence(compared.difference)), style="bold"))
+        parts += [render(table, width) for table in tables_of(compared)]
+    notes = dict.fromkeys(note.sentence for compared in comparisons for note in compared.notes)
     parts.append(Group(*(Text(one_line(note)) for note in notes)))
-    return Group(*(part for each in parts for part in (each, Text())))
+    return Group(*(part for block in parts for part in (block, Text())))
 
 
-def section(found: Sequence[Compared]) -> Section:
+def section(comparisons: Sequence[Compared]) -> Section:
     """What a page has of them."""
-    there = [one for one in found[:MOST_SHOWN] if one.difference is not None and not one.difference.reason]
+    with_difference = [
+        compared
+        for compared in comparisons[:MOST_SHOWN]
+        if compared.difference is not None and not compared.difference.reason
+    ]
     absent = tuple(
-        Note("absence", one.reason, f"{_title(one)}, {one.role}, {one.place}")
-        for one in found[:MOST_SHOWN]
-        if one not in there
+        Note("absence", compared.reason, f"{_title(compared)}, {compared.role}, {compared.place}")
+        for compared in comparisons[:MOST_SHOWN]
+        if compared not in with_difference
     )
-    notes = tuple(dict.fromkeys(note for one in there for note in one.notes))
-    more = len(found) - MOST_SHOWN
+    notes = tuple(dict.fromkeys(note for compared in with_difference for note in compared.notes))
+    more = len(comparisons) - MOST_SHOWN
     return Section(
         "Profiles",
         "profiles",
-        tuple(table for one in there for table in tables_of(one)),
+        tuple(table for compared in with_difference for table in tables_of(compared)),
         notes=(Lines("Compared", absent),) * bool(absent)
         + (Lines("How each was taken", notes),) * bool(notes),
         intro=(
             "Which functions gained and lost CPU time: shares of busy samples that perf took in one more "
             "trial a case, which is part of no figure above.",
-            *(f"{_title(one)}: {sentence(one.difference)}." for one in there if one.difference),
+            *(
+                f"{_title(compared)}: {sentence(compared.difference)}."
+                for compared in with_difference
+                if compared.difference
+            ),
             *((f"{more} more are in linewatt compare --profile.",) if more > 0 else ()),
         ),
     )
 
 
-def sentence(found: Difference) -> str:
+def sentence(profile_difference: Difference) -> str:
     """What gained most, and whether that is sure."""
-    where = place_words(found.b)
-    most = found.most_gained
-    if most is None:
+    where = place_words(profile_difference.b)
+    most_gained = profile_difference.most_gained
+    if most_gained is None:
         return f"{where}: no function surely gained"
-    span = f"{_points(most.gain - most.half_width)} to {_points(most.gain + most.half_width)}"
+    span = (
+        f"{_points(most_gained.gain - most_gained.half_width)} to "
+        f"{_points(most_gained.gain + most_gained.half_width)}"
+    )
     return (
-        f"{where}: {most.name} gained most, {_percent(most.a_ratio)} % in A, {_percent(most.b_ratio)} % in B "
-        f"({_points(most.gain)} points, 95 % CI {span})"
+        f"{where}: {most_gained.name} gained most, {_percent(most_gained.a_ratio)} % in A, "
+        f"{_percent(most_gained.b_ratio)} % in B "
+        f"({_points(most_gained.gain)} points, 95 % CI {span})"
     )
 
 
-def document(found: Sequence[Compared], a: str, b: str) -> dict[str, Any]:
+def document(comparisons: Sequence[Compared], a: str, b: str) -> dict[str, Any]:
     """``compare --profile --json``."""
     return {
         "schema_version": SCHEMA_VERSION,
         "a": a,
         "b": b,
-        "compared": [_document(one) for one in found],
+        "compared": [_document(compared) for compared in comparisons],
     }
 
 
-def _document(one: Compared) -> dict[str, Any]:
-    made = one.difference
+def _document(comparison: Compared) -> dict[str, Any]:
+    profile_difference = comparison.difference
     return {
-        **case_keys(one.base),
-        "role": one.role,
-        "place": one.place,
-        "reason": one.reason or None,
-        "a_busy_samples": made.a.busy if made else None,
-        "b_busy_samples": made.b.busy if made else None,
-        "most_gained": made.most_gained.name if made and made.most_gained else None,
-        "functions": [_change(change) for change in made.functions] if made else [],
-        "work": [_change(change) for change in made.work] if made else [],
+        **case_keys(comparison.base),
+        "role": comparison.role,
+        "place": comparison.place,
+        "reason": comparison.reason or None,
+        "a_busy_samples": profile_difference.a.busy if profile_difference else None,
+        "b_busy_samples": profile_difference.b.busy if profile_difference else None,
+        "most_gained": profile_difference.most_gained.name
+        if profile_difference and profile_difference.most_gained
+        else None,
+        "functions": [_change(change) for change in profile_difference.functions]
+        if profile_difference
+        else [],
+        "work": [_change(change) for change in profile_difference.work] if profile_difference else [],
     }
 
 
-def _change(one: Change) -> dict[str, Any]:
+def _change(change: Change) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "binary": one.binary,
-        "work": one.work,
-        "a_ratio": one.a_ratio,
-        "b_ratio": one.b_ratio,
-        "gain_ratio": one.gain,
-        "half_width_95_ratio": one.half_width,
-        "verdict": verdict(one),
+        "name": change.name,
+        "binary": change.binary,
+        "work": change.work,
+        "a_ratio": change.a_ratio,
+        "b_ratio": change.b_ratio,
+        "gain_ratio": change.gain,
+        "half_width_95_ratio": change.half_width,
+        "verdict": verdict(change),
     }
 
 

@@ -76,17 +76,17 @@ def balance(book: Ledger, duration_s: float, lost: Sequence[str] = ()) -> Balanc
     sides = [check for check in checks if check.key in ("get_done", "put_done")]
     lacking = next((check.words for check in sides if check.verdict is None), None)
     off = [check for check in checks if check.verdict == "off"]
-    unexplained, told = _unexplained(book, checks)
+    unexplained, drop_words = _unexplained(book, checks)
     if off:
         words = f"does not balance: {'; '.join(check.words for check in off)}"
-        return Balance(tuple(checks), "off", words, unexplained, told)
+        return Balance(tuple(checks), "off", words, unexplained, drop_words)
     if lacking is not None or not verdicts:
         why = lacking or "nothing was counted at both ends"
-        return Balance(tuple(checks), None, f"cannot be told: {why}", unexplained, told)
+        return Balance(tuple(checks), None, f"cannot be told: {why}", unexplained, drop_words)
     explained = [check for check in checks if check.verdict == "explained"]
     verdict: Verdict = "explained" if explained else "balanced"
     words = "balances" if not explained else f"balances, with {'; '.join(c.words for c in explained)}"
-    return Balance(tuple(checks), verdict, words, unexplained, told)
+    return Balance(tuple(checks), verdict, words, unexplained, drop_words)
 
 
 def _bytes(book: Ledger, lost: Sequence[str]) -> Iterator[Check]:
@@ -95,31 +95,39 @@ def _bytes(book: Ledger, lost: Sequence[str]) -> Iterator[Check]:
     for way, title in (("get", "Received"), ("put", "Sent")):
         clients, server = (book.value(f"{way}_done_bytes", side) for side in (CLIENTS, SERVER))
         name = f"{title}: clients' done, server's complete"
-        apart = server - clients
-        if apart.value is None:
+        difference = server - clients
+        if difference.value is None:
             yield Check(f"{way}_done", name, None, None, f"{title.lower()} bytes: {_reason(clients, server)}")
         else:
-            yield Check(f"{way}_done", name, *_done(book, way, title, apart.value, lost))
+            yield Check(f"{way}_done", name, *_done(book, way, title, difference.value, lost))
 
 
 def _done(
-    book: Ledger, way: str, title: str, apart: float, lost: Sequence[str]
+    book: Ledger, way: str, title: str, difference_bytes: float, lost: Sequence[str]
 ) -> tuple[Verdict, float, str]:
     """A transfer that was whole for one end alone makes a difference; it must be one of those that failed."""
-    if apart == 0:
+    if difference_bytes == 0:
         return "balanced", 0.0, f"{title.lower()}: both ends have the same bytes"
-    who = "server" if apart > 0 else "clients"
-    amount = f"{title.lower()}: the {who} counted {abs(apart):,.0f} B more as done"
-    vain = book.value(f"{way}_vain_bytes", CLIENTS if apart > 0 else SERVER).value or 0.0
+    who = "server" if difference_bytes > 0 else "clients"
+    amount = f"{title.lower()}: the {who} counted {abs(difference_bytes):,.0f} B more as done"
+    vain = book.value(f"{way}_vain_bytes", CLIENTS if difference_bytes > 0 else SERVER).value or 0.0
     cut = sum(book.value(key, CLIENTS).value or 0.0 for key in (f"{way}s_failed", "unfinished"))
     broken = book.value(f"{way}s_failed", SERVER).value or 0.0
-    others = cut if apart > 0 else broken
-    if others and abs(apart) <= vain:
-        end = "clients" if apart > 0 else "server"
-        return "explained", apart, f"{amount}, in transfers that the {end} hold for failed or unfinished"
-    if lost and apart > 0:
-        return "explained", apart, f"{amount}, as {', '.join(lost)} could not report the last of what it did"
-    return "off", apart, f"{amount}: off by {abs(apart):,.0f} B"
+    others = cut if difference_bytes > 0 else broken
+    if others and abs(difference_bytes) <= vain:
+        end = "clients" if difference_bytes > 0 else "server"
+        return (
+            "explained",
+            difference_bytes,
+            f"{amount}, in transfers that the {end} hold for failed or unfinished",
+        )
+    if lost and difference_bytes > 0:
+        return (
+            "explained",
+            difference_bytes,
+            f"{amount}, as {', '.join(lost)} could not report the last of what it did",
+        )
+    return "off", difference_bytes, f"{amount}: off by {abs(difference_bytes):,.0f} B"
 
 
 def _nics(book: Ledger, duration_s: float) -> Iterator[Check]:
@@ -129,13 +137,13 @@ def _nics(book: Ledger, duration_s: float) -> Iterator[Check]:
                 continue
             name = f"{title}: {who}, payload with its overhead"
             counted = book.value(f"{way}_bytes", column)
-            payload, most = _bounds(book, way, column, duration_s)
-            if counted.value is None or payload.value is None or most is None:
+            payload, upper_bytes = _bounds(book, way, column, duration_s)
+            if counted.value is None or payload.value is None or upper_bytes is None:
                 yield Check(f"{way}_{column}", name, None, None, f"{who}: {_reason(counted, payload)}")
             else:
                 held = _held(book) if way == "put" else 0.0
-                within = _within(f"{who}, {way}s", counted.value, payload.value, held, most)
-                yield Check(f"{way}_{column}", name, *within)
+                outcome = _within(f"{who}, {way}s", counted.value, payload.value, held, upper_bytes)
+                yield Check(f"{way}_{column}", name, *outcome)
 
 
 def _held(book: Ledger) -> float:
@@ -145,37 +153,47 @@ def _held(book: Ledger) -> float:
 
 
 def _within(
-    what: str, counted: float, payload: float, held: float, most: float
+    what: str, counted: float, payload: float, held: float, upper_bytes: float
 ) -> tuple[Verdict, float, str]:
-    apart = counted - payload
-    ratio = f"{100 * apart / payload:+.2f} % of the payload" if payload else f"{apart:,.0f} B"
-    if apart < -held:
-        return "off", apart, f"{what}: {-apart:,.0f} B less than the payload: off by {-apart - held:,.0f} B"
-    if apart < 0:
+    overhead_bytes = counted - payload
+    ratio = (
+        f"{100 * overhead_bytes / payload:+.2f} % of the payload" if payload else f"{overhead_bytes:,.0f} B"
+    )
+    if overhead_bytes < -held:
+        return (
+            "off",
+            overhead_bytes,
+            f"{what}: {-overhead_bytes:,.0f} B less than the payload: off by {-overhead_bytes - held:,.0f} B",
+        )
+    if overhead_bytes < 0:
         return (
             "balanced",
-            apart,
+            overhead_bytes,
             f"{what}: {ratio}: sockets of puts that were cut may have held up to {held:,.0f} B",
         )
-    if counted > most:
-        over = counted - most
-        return "off", apart, f"{what}: {ratio}, {over:,.0f} B above what protocols need: off by {over:,.0f} B"
-    return "balanced", apart, f"{what}: {ratio}, as protocols need"
+    if counted > upper_bytes:
+        over = counted - upper_bytes
+        return (
+            "off",
+            overhead_bytes,
+            f"{what}: {ratio}, {over:,.0f} B above what protocols need: off by {over:,.0f} B",
+        )
+    return "balanced", overhead_bytes, f"{what}: {ratio}, as protocols need"
 
 
 def _bounds(book: Ledger, way: str, column: str, duration_s: float) -> tuple[Figure, float | None]:
     """The least and the most that the NICs of one end count for one direction, B."""
     back = "put" if way == "get" else "get"
-    payload, other = book.value(f"{way}_bytes", CLIENTS), book.value(f"{back}_bytes", CLIENTS)
+    payload, back_payload = book.value(f"{way}_bytes", CLIENTS), book.value(f"{back}_bytes", CLIENTS)
     also = [book.value(f"{way}_bytes", SERVER).value, book.value(f"{back}_bytes", SERVER).value]
     hosts = len(book.ends.clients) if column == CLIENT_NICS else 1
     load = _load_bytes(book, way, column)
     if payload.value is None and load > 0:
-        payload = other = Figure(0.0)
+        payload = back_payload = Figure(0.0)
     if payload.value is None:
         return payload, None
     forth = max(payload.value, also[0] or 0.0)
-    acknowledged = max(other.value or 0.0, also[1] or 0.0)
+    acknowledged = max(back_payload.value or 0.0, also[1] or 0.0)
     again = sum(book.value("retransmits", side).value or 0.0 for side in (CLIENTS, SERVER))
     counts = ("gets_done", "puts_done", "gets_failed", "puts_failed", "unfinished", "logins", "logins_failed")
     events = sum(book.value(key, CLIENTS).value or 0.0 for key in counts)
@@ -185,7 +203,7 @@ def _bounds(book: Ledger, way: str, column: str, duration_s: float) -> tuple[Fig
     packets = book.value(key, column).value if load else None
     if packets is not None:  # datagrams may be small: their headers are known by their number alone
         segments = max(segments, packets)
-    most = (
+    upper_bytes = (
         forth
         + load
         + segments * HEADER_BYTES
@@ -194,7 +212,7 @@ def _bounds(book: Ledger, way: str, column: str, duration_s: float) -> tuple[Fig
         + cut * SOCKET_BYTES
         + hosts * duration_s * BACKGROUND_BPS / 8
     )
-    return Figure(payload.value + load), most
+    return Figure(payload.value + load), upper_bytes
 
 
 def _load_bytes(book: Ledger, way: str, column: str) -> float:
@@ -239,12 +257,12 @@ def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str
     A few may be of others on the interface: those count that TCP had to send again. Where NICs cannot be
     compared, it is all that had to be sent again and that no counter recorded.
     """
-    known = book.dropped
-    if known is None:
+    counted_drops = book.dropped
+    if counted_drops is None:
         return None, "drops: no counter of them was read"
     again, counts = _sent_again(book)
     lacks = book.dropped_lacks
-    counts += f"{'at least ' if lacks else ''}{known:,} drops counted at the ends"
+    counts += f"{'at least ' if lacks else ''}{counted_drops:,} drops counted at the ends"
     between = [check for check in checks if check.key.endswith("_packets") and check.verdict is not None]
     missing = round(sum(max(0.0, check.difference or 0.0) for check in between))
     if len(between) == 2 and missing <= FEW_PACKETS:
@@ -253,13 +271,13 @@ def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str
         return missing, f"{missing:,} unexplained drops, sent and not received: {counts}; {_LOOK}"
     if again is None:
         return None, "lost segments: no counter of those sent again was read"
-    rest = max(0, again - known)
-    rest = min(rest, missing) if len(between) == 2 else rest
-    if rest == 0:
+    unexplained = max(0, again - counted_drops)
+    unexplained = min(unexplained, missing) if len(between) == 2 else unexplained
+    if unexplained == 0:
         return 0, f"no unexplained drops: {counts}"
     if lacks:
         return None, f"drops are not all counted: {lacks}"
-    return rest, f"{rest:,} unexplained drops: {counts}; {_LOOK}"
+    return unexplained, f"{unexplained:,} unexplained drops: {counts}; {_LOOK}"
 
 
 _LOOK = "the rest was lost between them: look at the counters of switches and links"
@@ -277,7 +295,7 @@ def _sent_again(book: Ledger) -> tuple[int | None, str]:
 
 def _both(book: Ledger, key: str) -> Figure:
     """Over the ends that there are."""
-    sides = [side for side, there in ((CLIENTS, book.ends.clients), (SERVER, book.ends.server)) if there]
+    sides = [side for side, hosts in ((CLIENTS, book.ends.clients), (SERVER, book.ends.server)) if hosts]
     figures = [book.value(key, side) for side in sides]
     total = Figure(0.0)
     for figure in figures:
@@ -287,4 +305,4 @@ def _both(book: Ledger, key: str) -> Figure:
 
 def _reason(*figures: Figure) -> str | None:
     """Why one of the figures is missing."""
-    return next((one.reason or "not known" for one in figures if one.value is None), None)
+    return next((figure.reason or "not known" for figure in figures if figure.value is None), None)

@@ -55,9 +55,9 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
         return
     if not factors.of_hosts(name):
         raise InvalidInput(_line(result, f"{name}={level} is of tests, and a soak sets it in none"))
-    own = campaign.settings.get(name)
-    if own is not None and own != level:
-        text = f"{name}={level}, and settings have {own}; take {name} out of settings"
+    existing = campaign.settings.get(name)
+    if existing is not None and existing != level:
+        text = f"{name}={level}, and settings have {existing}; take {name} out of settings"
         raise InvalidInput(_line(result, text))
     for spec in campaign.hosts.values() if name == NAME and level != ALL else ():
         if not factors.at_host([(name, level)], spec.name, campaign.server_host):
@@ -65,8 +65,8 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
         if spec.lab is not None and spec.cpus:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))
         if spec.cpus and len(switched_off(level, spec.cpus)) == len(spec.cpus):
-            own = format_cpulist(spec.cpus)
-            text = f"{name}={level} leaves none of the CPUs {own} online that belong to {spec.name}"
+            existing = format_cpulist(spec.cpus)
+            text = f"{name}={level} leaves none of the CPUs {existing} online that belong to {spec.name}"
             raise InvalidInput(_line(result, text))
         if off := switched_off(level, {*(spec.app_cpus or ()), *(spec.irq_cpus or ())}):
             text = f"{name}={level} switches CPU {off[0]} off, and {spec.name} names it"

@@ -23,47 +23,47 @@ from linewatt.model import FTP
 from linewatt.store import read
 
 
-def resolved(campaign: Campaign, results: Path, known: Mapping[str, Any] | None = None) -> Campaign:
+def resolved(campaign: Campaign, results: Path, stored_best: Mapping[str, Any] | None = None) -> Campaign:
     """The campaign with the best setting of the experiment that it names, if it names one.
 
-    ``known``: what a result has stored of it, which is taken as it was. Raises InvalidInput: there is no such
-    experiment, or none of its settings is told to be the best.
+    ``stored_best``: what a result has stored of it, which is taken as it was. Raises InvalidInput: there is
+    no such experiment, or none of its settings is told to be the best.
     """
-    asked = best_of_in(campaign)
-    if asked is None:
+    best_of = best_of_in(campaign)
+    if best_of is None:
         return campaign
-    if known is not None:
-        return with_best(campaign, TypeAdapter(BestOf).validate_python(known))
+    if stored_best is not None:
+        return with_best(campaign, TypeAdapter(BestOf).validate_python(stored_best))
     try:
-        path = _path(results, asked.result)
+        path = _path(results, best_of.result)
         with read.readable(path):
             result = read.load(path)
             trials = result.trials
     except StoreError as error:
         raise InvalidInput(f"{campaign.path}: best_of: {error}") from error
     written = result.manifest.asked
-    levels = {name: tuple(own) for name, own in written.factors.items()}
+    levels = {name: tuple(factor_levels) for name, factor_levels in written.factors.items()}
     groups = effects(trials, levels, written.design or "one-at-a-time")
-    group, found = _throughput(groups, result.id)
-    setting, words = _best(group, found, result.id)
+    group, throughput_effects = _throughput(groups, result.id)
+    setting, words = _best(group, throughput_effects, result.id)
     _same_load(campaign, group, result.id)
     by_hand = tuple(name for name, _ in setting if name in (written.written.get("labels") or ()))
-    doubts = tuple(best_doubts(group.base, found.best))
+    doubts = tuple(best_doubts(group.base, throughput_effects.best))
     notes = (*doubts, *_notes(campaign, result, setting, by_hand), *_apart(campaign, result, setting))
     return with_best(campaign, BestOf(result.id, setting, words, notes, by_hand))
 
 
-def _path(results: Path, wanted: str) -> Path:
+def _path(results: Path, result_name: str) -> Path:
     """Where the experiment is; ``last`` is the newest one, whatever ran since: its soak, too.
 
     Raises StoreError.
     """
-    if wanted != "last" or not (newest := read.newest_first(results)):
-        return read.find(results, wanted)
-    found = next((path for path in newest if read.load_manifest(path).asked.factors), None)
-    if found is None:
+    if result_name != "last" or not (newest := read.newest_first(results)):
+        return read.find(results, result_name)
+    experiment_path = next((path for path in newest if read.load_manifest(path).asked.factors), None)
+    if experiment_path is None:
         raise StoreError(f"last: no result below {results} is an experiment: none varies a factor")
-    return found
+    return experiment_path
 
 
 def _throughput(groups: tuple[GroupEffects, ...], result: str) -> tuple[GroupEffects, ResponseEffects]:
@@ -73,18 +73,20 @@ def _throughput(groups: tuple[GroupEffects, ...], result: str) -> tuple[GroupEff
     if len(groups) > 1:
         cases = f"{len(groups)} kinds of cases, each with a best setting of its own"
         raise InvalidInput(f"best_of: {result} has {cases}; name an experiment on one")
-    found = next((one for one in groups[0].responses if one.response == THROUGHPUT), None)
-    if found is None:
+    throughput_effects = next(
+        (response for response in groups[0].responses if response.response == THROUGHPUT), None
+    )
+    if throughput_effects is None:
         raise InvalidInput(f"best_of: {result}: none of its trials has a throughput to compare")
-    return groups[0], found
+    return groups[0], throughput_effects
 
 
-def _best(group: GroupEffects, found: ResponseEffects, result: str) -> tuple[Setting, str]:
+def _best(group: GroupEffects, response_effects: ResponseEffects, result: str) -> tuple[Setting, str]:
     """The setting with the most throughput, the base too where all others are slower; and in words how sure.
 
     Raises InvalidInput where it is not told from the others.
     """
-    best = found.best
+    best = response_effects.best
     if best.setting is not None:
         return best.setting, f"throughput {best.words}"
     if best.compared and best.worse == best.others:
@@ -103,9 +105,9 @@ def _notes(
     yield from (f"{name}={level} is set by hand" for name, level in setting if name in by_hand)
     if not result.complete:
         yield f"{result.id} is not complete: its best setting is that of the trials there are"
-    own = [one for one in result.trials if one.case.factors == setting]
-    if failed := [one.reason or "no reason" for one in own if one.status == "failed"]:
-        yield f"{len(failed)} of its {len(own)} trials failed: {failed[0]}"
+    setting_trials = [trial for trial in result.trials if trial.case.factors == setting]
+    if failed := [trial.reason or "no reason" for trial in setting_trials if trial.status == "failed"]:
+        yield f"{len(failed)} of its {len(setting_trials)} trials failed: {failed[0]}"
     yield from _doubts(result, setting)
 
 
@@ -113,13 +115,13 @@ def _doubts(result: read.Result, setting: Setting) -> Iterator[str]:
     """What makes the throughput of the best setting doubtful, and that of what it was compared with."""
     findings = gather(result.trials, summarise(result.trials))
     codes: dict[Setting, set[str]] = {}
-    for case in dict.fromkeys(one.case for one in result.trials if one.case.factors):
+    for case in dict.fromkeys(trial.case for trial in result.trials if trial.case.factors):
         codes.setdefault(case.factors, set()).update(findings.doubts(case, "throughput"))
     where = f"linewatt show {result.id} has why"
     best = codes.pop(setting, set())
     if best:
         yield f"its throughput is doubtful: {', '.join(sorted(best))}; {where}"
-    if others := [one - best for one in codes.values() if one - best]:
+    if others := [case_codes - best for case_codes in codes.values() if case_codes - best]:
         named = ", ".join(sorted(set().union(*others)))
         yield f"throughput of {len(others)} of {len(codes)} other settings is doubtful: {named}; {where}"
 
@@ -136,22 +138,24 @@ def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:
 
 def _apart(campaign: Campaign, result: read.Result, setting: Setting) -> Iterator[str]:
     """What separates the soak from the experiment, as far as that is known before hosts are touched."""
-    asked = result.manifest.asked
-    then = _kept(asked.settings, asked.written.get("sysctl") or {}, asked.families, setting)
-    families = campaign.families if asked.families else None
+    experiment = result.manifest.asked
+    then = _kept(experiment.settings, experiment.written.get("sysctl") or {}, experiment.families, setting)
+    families = campaign.families if experiment.families else None
     now = _kept(campaign.settings, campaign.sysctl, families, setting)
     yield from _differing("the soak differs", then, now)
     yield from _of_hosts(campaign, result)
-    test = next((one.case.test for one in result.trials if one.case.factors), None)
-    if campaign.tests and test not in {FTP, *(one.test for one in campaign.tests)}:
+    test = next((trial.case.test for trial in result.trials if trial.case.factors), None)
+    if campaign.tests and test not in {FTP, *(test.test for test in campaign.tests)}:
         yield f"the experiment is of {test}, which is none of the soak's tests"
     own_users = users_in(campaign)
     if own_users is not None and campaign.tests:
         yield "the experiment had one kind of load, and this soak has users and tests at once"
-    users = asked.written.get("users")
+    users = experiment.written.get("users")
     if own_users is not None and users:
         stored = TypeAdapter(Users).validate_python(users)
-        before, after = (dict(described(applied(one, setting), ())) for one in (stored, own_users))
+        before, after = (
+            dict(described(applied(side_users, setting), ())) for side_users in (stored, own_users)
+        )
         yield from _differing("users differ", before, after)
 
 
@@ -172,21 +176,23 @@ def _kept(
 def _of_hosts(campaign: Campaign, result: read.Result) -> Iterator[str]:
     """Which hosts are others, and the kernels of the experiment unless its factors say what they are."""
     hosts = result.manifest.hosts
-    stood = {f"{name} ({one.said.get('address')}, {one.data})" for name, one in hosts.items()}
-    stand = {f"{name} ({one.address}, {one.data})" for name, one in campaign.hosts.items()}
+    stood = {f"{name} ({host.said.get('address')}, {host.data})" for name, host in hosts.items()}
+    stand = {f"{name} ({host.address}, {host.data})" for name, host in campaign.hosts.items()}
     if stood != stand:
-        before, after = (", ".join(sorted(one)) or "none other" for one in (stood - stand, stand - stood))
+        before, after = (
+            ", ".join(sorted(host_names)) or "none other" for host_names in (stood - stand, stand - stood)
+        )
         yield f"the soak differs in hosts from the experiment: {before} then, {after} now"
     labels = result.manifest.asked.written.get("labels") or {}
-    if any(one.get("fact") == "kernel.release" for one in labels.values()):
+    if any(label.get("fact") == "kernel.release" for label in labels.values()):
         return
-    kernels = {name: one.facts.get("kernel", {}).get("release") for name, one in sorted(hosts.items())}
-    if known := ", ".join(f"{name} {release}" for name, release in kernels.items() if release):
-        yield f"kernels in the experiment: {known}; those of the soak are not known before it runs"
+    kernels = {name: host.facts.get("kernel", {}).get("release") for name, host in sorted(hosts.items())}
+    if kernel_words := ", ".join(f"{name} {release}" for name, release in kernels.items() if release):
+        yield f"kernels in the experiment: {kernel_words}; those of the soak are not known before it runs"
 
 
 def _differing(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted({*then, *now}):
         if then.get(name) != now.get(name):
-            told = " then, ".join(str(one.get(name, "not set")) for one in (then, now))
-            yield f"{what} in {name} from the experiment: {told} now"
+            then_now = " then, ".join(str(settings.get(name, "not set")) for settings in (then, now))
+            yield f"{what} in {name} from the experiment: {then_now} now"

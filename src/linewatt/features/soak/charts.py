@@ -43,7 +43,7 @@ _RETRANSMITS = "nstat.TcpRetransSegs"
 def figures(soak: Soak) -> tuple[Figure, ...]:
     """All charts that there are readings for."""
     drawn = (soak_diagram(soak), _rate(soak), _cpu(soak), _power(soak), _drops(soak), _users(soak))
-    return tuple(one for one in drawn if one is not None)
+    return tuple(figure for figure in drawn if figure is not None)
 
 
 def _rate(soak: Soak) -> Figure | None:
@@ -52,9 +52,9 @@ def _rate(soak: Soak) -> Figure | None:
         "Sent": soak.load_rate("clients|users.sent_bytes", scale=8.0),
         soak.load: soak.load_rate(*(f"{side}|load.received_bytes" for side in _SIDES), scale=8.0),
     }
-    known = [value for cells in series.values() for value in cells if value is not None]
+    known_bps = [value for cells in series.values() for value in cells if value is not None]
     unit, scale = (
-        ("Gbps", BPS_PER_GBPS) if max(known, default=0.0) >= BPS_PER_GBPS else ("Mbps", BPS_PER_MBPS)
+        ("Gbps", BPS_PER_GBPS) if max(known_bps, default=0.0) >= BPS_PER_GBPS else ("Mbps", BPS_PER_MBPS)
     )
     scaled = {name: _scaled(cells, 1 / scale) for name, cells in series.items()}
     captions = {
@@ -68,10 +68,10 @@ def _rate(soak: Soak) -> Figure | None:
 def _cpu(soak: Soak) -> Figure | None:
     series, captions = {}, {}
     for side, title in _SIDES.items():
-        known = cpus_used(soak, side)
-        if known is not None:
-            series[title] = known.cores
-            captions[title] = f"mean {format_significant(_mean(known.cores))} of {known.cpus} CPUs"
+        cpu_use = cpus_used(soak, side)
+        if cpu_use is not None:
+            series[title] = cpu_use.cores
+            captions[title] = f"mean {format_significant(_mean(cpu_use.cores))} of {cpu_use.cpus} CPUs"
     return _figure(soak, "cpu", "CPU used over time", "CPU used (cores)", series, captions)
 
 
@@ -79,15 +79,19 @@ def _power(soak: Soak) -> Figure | None:
     """Of each side the system's power of its hosts together, in the scopes that the summary has."""
     chosen: dict[str, dict[str, None]] = {}
     provenances = []
-    for one in soak.power:
-        if one.total is None:
+    for host_power in soak.power:
+        if host_power.total is None:
             continue
-        provenances.append(one.total.provenance)
-        side = soak.roles.side(one.host)
+        provenances.append(host_power.total.provenance)
+        side = soak.roles.side(host_power.host)
         for name in soak.scan.tracks:
             parts = name.split("|")
-            whole = "whole" if one.total.channels and _is_whole(soak, one.host, one.total) else "part"
-            if parts[:5] == [side, "power", one.total.source, one.total.scope, whole]:
+            extent = (
+                "whole"
+                if host_power.total.channels and _is_whole(soak, host_power.host, host_power.total)
+                else "part"
+            )
+            if parts[:5] == [side, "power", host_power.total.source, host_power.total.scope, extent]:
                 chosen.setdefault(side, {})[name] = None
     series = {_SIDES[side]: soak.level(*names) for side, names in chosen.items()}
     captions = {name: f"mean {_mean(cells):,.1f} W" for name, cells in series.items()}
@@ -98,11 +102,11 @@ def _power(soak: Soak) -> Figure | None:
 
 def _is_whole(soak: Soak, host: str, total: Any) -> bool:
     return any(
-        one.host == host
-        and one.source == total.source
-        and one.channel in total.channels
-        and ":" not in one.scope
-        for one in soak.series
+        series_info.host == host
+        and series_info.source == total.source
+        and series_info.channel in total.channels
+        and ":" not in series_info.scope
+        for series_info in soak.series
     )
 
 
@@ -131,17 +135,21 @@ def _users(soak: Soak) -> Figure | None:
 
 
 def _figure(
-    soak: Soak, name: str, title: str, axis: str, series: Mapping[str, Cells], said: Mapping[str, str]
+    soak: Soak, name: str, title: str, axis: str, series: Mapping[str, Cells], captions: Mapping[str, str]
 ) -> Figure | None:
-    there = {each: cells for each, cells in series.items() if any(value is not None for value in cells)}
-    if not there:
+    shown_series = {
+        label: cells for label, cells in series.items() if any(value is not None for value in cells)
+    }
+    if not shown_series:
         return None
     return Figure(
         name=name,
         title=title,
         caption=_BAND.format(slice=format_seconds(soak.scan.cell_s)) + _dotted(soak),
-        description="; ".join(f"{each}: {words}" for each, words in said.items() if each in there),
-        spec=_spec(soak, axis, there),
+        description="; ".join(
+            f"{label}: {words}" for label, words in captions.items() if label in shown_series
+        ),
+        spec=_spec(soak, axis, shown_series),
         wide=True,
         over_time=True,
     )
@@ -260,7 +268,7 @@ def _marks(soak: Soak, unit_s: float, x: Spec, px_per_unit: float) -> list[Spec]
 
 def _event_times_s(soak: Soak) -> list[float]:
     """When something happened while loads ran; what was before that is in the list of events alone."""
-    times = (one.time_s for one in soak.events if one.kind != "first-failure")
+    times = (event.time_s for event in soak.events if event.kind != "first-failure")
     return [time_s for time_s in times if time_s >= soak.scan.start_s]
 
 
@@ -274,8 +282,8 @@ def _scaled(cells: Cells, factor: float) -> Cells:
 
 
 def _mean(cells: Cells) -> float:
-    known = [value for value in cells if value is not None]
-    return sum(known) / len(known) if known else 0.0
+    known_values = [value for value in cells if value is not None]
+    return sum(known_values) / len(known_values) if known_values else 0.0
 
 
 def _peak(cells: Cells) -> float:

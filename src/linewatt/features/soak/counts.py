@@ -72,14 +72,16 @@ class UserTotals:
         self._running.pop(host, None)
 
     def _is_new(self, action: str, failure: str) -> bool:
-        known = (action, failure) in self._said
+        was_seen = (action, failure) in self._said
         self._said.add((action, failure))
-        return not known
+        return not was_seen
 
     def _keep(self, host: str, before_s: float, time_s: float, values: Mapping[str, float]) -> None:
-        known = self._channels.get(host, {})
+        host_channels = self._channels.get(host, {})
         for name, value in values.items():
-            if value and name not in known:  # a kind of failure that is new: there was none until then
+            if (
+                value and name not in host_channels
+            ):  # a kind of failure that is new: there was none until then
                 self._sample(host, Sample(before_s, name, 0.0), "counter")
             self._sample(host, Sample(time_s, name, float(value)), "counter")
 

@@ -22,11 +22,11 @@ def cpus_used(soak: Soak, side: str, host: str | None = None) -> CpusUsed | None
     In a slice in which some CPUs were not read, the others stand for them.
     """
     hosts = [name for name in soak.scan.tracks if name.startswith(f"{side}|idle|")]
-    known = [soak.scan.tracks[name] for name in hosts if host in (None, name.split("|", 2)[2])]
-    if not known:
+    idle_tracks = [soak.scan.tracks[name] for name in hosts if host in (None, name.split("|", 2)[2])]
+    if not idle_tracks:
         return None
-    count = sum(one.series for one in known)
-    idle, seconds = sum(one.spread for one in known), sum(one.seconds for one in known)
+    count = sum(track.series for track in idle_tracks)
+    idle, seconds = sum(track.spread for track in idle_tracks), sum(track.seconds for track in idle_tracks)
     cores = [
         max(0.0, count * (1 - float(value / read_s))) if read_s > 0 else None
         for value, read_s in zip(idle, seconds, strict=True)  # type: ignore[arg-type]

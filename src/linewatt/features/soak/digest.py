@@ -117,8 +117,10 @@ class Soak:
         names += [f"{part.path.name}/{name}" for part in self.parts for name in store.users_gone(part)]
         names += [name for name in self.gone if "/" not in name]
         summed = {part.number: store.summed(part) for part in self.parts}
-        chunks = [one for one in self.missing if not one.is_of(summed[one.part])]
-        lacking = [*names, *(f"part {one.part}, {one.numbers}" for one in chunks)]
+        chunks = [
+            missing_span for missing_span in self.missing if not missing_span.is_of(summed[missing_span.part])
+        ]
+        lacking = [*names, *(f"part {chunk.part}, {chunk.numbers}" for chunk in chunks)]
         return f"what users moved is not on record of {first_of(lacking, 1)}" if lacking else None
 
     @property
@@ -138,19 +140,27 @@ class Soak:
     def load_spans(self) -> tuple[tuple[float, float], ...]:
         """From when to when loads counted, part by part, Unix seconds."""
         spans = []
-        names = {one.number for one in self.series if one.source in ("users", *SOAKING)}
+        names = {
+            series_info.number for series_info in self.series if series_info.source in ("users", *SOAKING)
+        }
         for part in self.parts:
-            own = [
-                one for (at, number), one in self.scan.totals.items() if at == part.number and number in names
+            part_totals = [
+                total
+                for (at, number), total in self.scan.totals.items()
+                if at == part.number and number in names
             ]
-            if own:
-                spans.append((min(one.first_s for one in own), max(one.last_s for one in own)))
+            if part_totals:
+                spans.append(
+                    (min(total.first_s for total in part_totals), max(total.last_s for total in part_totals))
+                )
         return tuple(spans)
 
     @property
     def load(self) -> str:
         """The name of the load beside the users, or that one would have."""
-        return next((one.source for one in self.series if one.source in SOAKING), SOAKING[0])
+        return next(
+            (series_info.source for series_info in self.series if series_info.source in SOAKING), SOAKING[0]
+        )
 
     @property
     def load_s(self) -> float:
@@ -164,13 +174,13 @@ class Soak:
     def _totals(self, parts: Sequence[Part]) -> tuple[Total, ...]:
         numbers = {part.number for part in parts}
         by_number: dict[int, list[Counted]] = {}
-        for (part, number), one in self.scan.totals.items():
+        for (part, number), total in self.scan.totals.items():
             if part in numbers:
-                by_number.setdefault(number, []).append(one)
+                by_number.setdefault(number, []).append(total)
         return tuple(
-            _total(one, by_number.get(one.number, []))
-            for one in self.series
-            if one.kind == "counter" and one.unit != "J"
+            _total(series_info, by_number.get(series_info.number, []))
+            for series_info in self.series
+            if series_info.kind == "counter" and series_info.unit != "J"
         )
 
     @cached_property
@@ -182,14 +192,18 @@ class Soak:
         """Of the parts whose start and end are there: elsewhere the ends were first or last read at different
         moments."""
         cut = {part.number: "was cut off" for part in self.parts if part.why not in _ENDED}
-        lacking = {one.part: "lacks its first or last chunk" for one in self.missing if one.is_edge}
+        lacking = {
+            missing_span.part: "lacks its first or last chunk"
+            for missing_span in self.missing
+            if missing_span.is_edge
+        }
         left_out = lacking | cut
-        whole = [part for part in self.parts if part.number not in left_out]
-        if not whole:
+        whole_parts = [part for part in self.parts if part.number not in left_out]
+        if not whole_parts:
             why = f"it {next(iter(left_out.values()))}, when its ends were read at different moments"
             return Balance((), None, f"cannot be told: {why}", None, f"drops: {why}")
-        ran_s = sum(part.ended_s - part.started_s for part in whole)
-        whole_balance = balance(ledger(self._totals(whole), self.roles.ends), ran_s, self.lost_clients)
+        ran_s = sum(part.ended_s - part.started_s for part in whole_parts)
+        whole_balance = balance(ledger(self._totals(whole_parts), self.roles.ends), ran_s, self.lost_clients)
         left_out_parts = [f"part {number} {why} and is left out" for number, why in sorted(left_out.items())]
         return replace(whole_balance, words="; ".join([whole_balance.words, *left_out_parts]))
 
@@ -197,8 +211,10 @@ class Soak:
     def lost_clients(self) -> tuple[str, ...]:
         """Clients whose users were silent for a while."""
         gaps = (gap.host for gap in self.scan.gaps if gap.source == "users")
-        told = (one.host for one in self.events if one.kind == "client-lost" and one.host is not None)
-        return tuple(sorted({*gaps, *told} & set(self.roles.ends.clients)))
+        reported_lost = (
+            event.host for event in self.events if event.kind == "client-lost" and event.host is not None
+        )
+        return tuple(sorted({*gaps, *reported_lost} & set(self.roles.ends.clients)))
 
     def rate(self, *tracks: str, scale: float = 1.0, inside: bool = True) -> Cells:
         """The sum of tracks a second in each cell; None where one of their sources has no readings.
@@ -206,24 +222,27 @@ class Soak:
         ``inside``: also None where loads did not run all of the cell.
         """
         scan = self.scan
-        known = [scan.tracks[name] for name in tracks if name in scan.tracks]
-        if not known:
+        known_tracks = [scan.tracks[name] for name in tracks if name in scan.tracks]
+        if not known_tracks:
             return []
-        total = sum(one.spread for one in known)
-        covered, expected = sum(one.covered for one in known), sum(one.expected for one in known)
+        total = sum(known_track.spread for known_track in known_tracks)
+        covered, expected = (
+            sum(known_track.covered for known_track in known_tracks),
+            sum(known_track.expected for known_track in known_tracks),
+        )
         cells = [
-            float(value) * scale / scan.cell_s if there and there >= all_of else None
-            for value, there, all_of in zip(total, covered, expected, strict=True)  # type: ignore[arg-type]
+            float(value) * scale / scan.cell_s if covered_sources and covered_sources >= all_of else None
+            for value, covered_sources, all_of in zip(total, covered, expected, strict=True)  # type: ignore[arg-type]
         ]
         return [value if not inside or self._is_load(at) else None for at, value in enumerate(cells)]
 
     def level(self, *tracks: str) -> Cells:
         """The sum over all series of tracks of their mean in each cell; None where there is no reading."""
-        known = [self.scan.tracks[name] for name in tracks if name in self.scan.tracks]
-        cells: Cells = [None] * (self.scan.cells if known else 0)
-        for one in known:
-            for at in one.seconds.nonzero()[0]:
-                mean = float(one.spread[at] / one.seconds[at]) * one.series
+        known_tracks = [self.scan.tracks[name] for name in tracks if name in self.scan.tracks]
+        cells: Cells = [None] * (self.scan.cells if known_tracks else 0)
+        for known_track in known_tracks:
+            for at in known_track.seconds.nonzero()[0]:
+                mean = float(known_track.spread[at] / known_track.seconds[at]) * known_track.series
                 cells[at] = mean + (cells[at] or 0.0)
         return cells
 
@@ -255,17 +274,23 @@ class Soak:
 
     def mean_of(self, *channels: str) -> float | None:
         """What counters with these names counted on all hosts, a second of the time in which loads ran."""
-        known = [one.value for one in self.totals if one.channel in channels and one.value is not None]
-        return sum(known) / self.load_s if known and self.load_s > 0 else None
+        counts = [
+            total.value for total in self.totals if total.channel in channels and total.value is not None
+        ]
+        return sum(counts) / self.load_s if counts and self.load_s > 0 else None
 
     @property
     def load_asked_bps(self) -> float | None:
         """The rate of the load beside the users, all that runs at once; ``None``: unlimited, or not the same
         all the time."""
         campaign = self.result.manifest.asked
-        rates = {_rate_of(one) for one in campaign.tests}
-        asked = rates.pop() if len(rates) == 1 and not campaign.written.get("groups") else None
-        return None if asked is None else asked * (len(campaign.pairs) if campaign.concurrent_pairs else 1)
+        rates = {_rate_of(test) for test in campaign.tests}
+        asked_bps = rates.pop() if len(rates) == 1 and not campaign.written.get("groups") else None
+        return (
+            None
+            if asked_bps is None
+            else asked_bps * (len(campaign.pairs) if campaign.concurrent_pairs else 1)
+        )
 
     @cached_property
     def rates(self) -> figures.Rates | None:
@@ -302,11 +327,11 @@ class Soak:
         names = {name.partition("|")[2] for name in _PAYLOAD}
         hosts = set(self.roles.ends.clients) if self.roles.has_users else None
         return tuple(
-            one.value
-            for one in self.totals
-            if one.value is not None
-            and one.channel in names
-            and (hosts is None or one.host in hosts or one.channel.startswith("load."))
+            total.value
+            for total in self.totals
+            if total.value is not None
+            and total.channel in names
+            and (hosts is None or total.host in hosts or total.channel.startswith("load."))
         )
 
     @cached_property
@@ -321,23 +346,35 @@ class Soak:
 
     @cached_property
     def power(self) -> tuple[HostPower, ...]:
-        hosts = dict.fromkeys(one.host for one in self.series if one.unit in ("W", "J"))
+        hosts = dict.fromkeys(
+            series_info.host for series_info in self.series if series_info.unit in ("W", "J")
+        )
         return tuple(self._host_power(host) for host in hosts)
 
     def _host_power(self, host: str) -> HostPower:
         results: list[PowerResult] = []
         read_s: dict[tuple[str, str], float] = {}
-        for one in self.series:
-            if one.host != host or one.unit not in ("W", "J"):
+        for series_info in self.series:
+            if series_info.host != host or series_info.unit not in ("W", "J"):
                 continue
-            counted = [each for (_, number), each in self.scan.totals.items() if number == one.number]
-            lasted_s = sum(each.seconds for each in counted)
-            mean_w = sum(each.weighted for each in counted) / lasted_s if lasted_s > 0 else None
-            why = None if mean_w is not None else one.reason or "not read"
+            counted = [
+                total for (_, number), total in self.scan.totals.items() if number == series_info.number
+            ]
+            lasted_s = sum(total.seconds for total in counted)
+            mean_w = sum(total.weighted for total in counted) / lasted_s if lasted_s > 0 else None
+            why = None if mean_w is not None else series_info.reason or "not read"
             results.append(
-                PowerResult(one.source, one.channel, one.scope, one.provenance, "", mean_w, reason=why)
+                PowerResult(
+                    series_info.source,
+                    series_info.channel,
+                    series_info.scope,
+                    series_info.provenance,
+                    "",
+                    mean_w,
+                    reason=why,
+                )
             )
-            read_s[one.source, one.channel] = lasted_s
+            read_s[series_info.source, series_info.channel] = lasted_s
         total = power.system(results)
         if isinstance(total, Missing):
             return HostPower(host, None, total.reason, self._covered(max(read_s.values())))
@@ -362,15 +399,15 @@ class Soak:
     @cached_property
     def client_cpu(self) -> tuple[float | None, dict[str, float]]:
         """CPU seconds of the clients' processes for each Gbit, and client → part of the time saturated."""
-        used = [one for one in self.totals if one.channel == "users.cpu_s" and one.value is not None]
+        used = [total for total in self.totals if total.channel == "users.cpu_s" and total.value is not None]
         shares = {}
-        for one in used:
-            share = figures.saturated_share(self.rate(f"cpu|{one.host}"))
+        for cpu_total in used:
+            share = figures.saturated_share(self.rate(f"cpu|{cpu_total.host}"))
             if share is not None and share > figures.SATURATED_TIME:
-                shares[one.host] = share
-        seconds = sum(one.value or 0.0 for one in used)
-        own = self.ledger
-        moved = sum(own.value(key, CLIENTS).value or 0.0 for key in ("get_bytes", "put_bytes"))
+                shares[cpu_total.host] = share
+        seconds = sum(cpu_total.value or 0.0 for cpu_total in used)
+        book = self.ledger
+        moved = sum(book.value(key, CLIENTS).value or 0.0 for key in ("get_bytes", "put_bytes"))
         return (figures.per_gbit(seconds, moved) if used else None), shares
 
     @cached_property
@@ -378,8 +415,8 @@ class Soak:
         """The ledger by slices of time of one round length, at most :data:`MOST_INTERVALS`."""
         scan = self.scan
         span_s = max(part.ended_s for part in self.parts) - scan.start_s
-        wanted = max(scan.cell_s, 0.9 * scan.slowest_s, span_s / MOST_INTERVALS)
-        length_s = next((each for each in _NICE_S if each >= wanted - 1e-9), wanted)
+        wanted_s = max(scan.cell_s, 0.9 * scan.slowest_s, span_s / MOST_INTERVALS)
+        length_s = next((nice_s for nice_s in _NICE_S if nice_s >= wanted_s - 1e-9), wanted_s)
         cells = max(1, math.ceil(length_s / scan.cell_s - 1e-9))
         ends = Ends((CLIENTS,), SERVER if self.roles.ends.server else None)
         slices = []
@@ -392,13 +429,13 @@ class Soak:
         return tuple(slices)
 
     def _between(self, first: int, end: int) -> Iterator[Total]:
-        counters = {one.channel for one in self.series if one.kind == "counter"}
+        counters = {series_info.channel for series_info in self.series if series_info.kind == "counter"}
         for name, cells in self.scan.tracks.items():
             side, _, channel = name.partition("|")
             if side in (CLIENTS, SERVER) and channel in counters:
-                there = cells.covered[first:end].any()
-                value = float(cells.whole[first:end].sum()) if there else None
-                yield Total(side, "", channel, value, 0, None if there else "no reading")
+                is_covered = cells.covered[first:end].any()
+                value = float(cells.whole[first:end].sum()) if is_covered else None
+                yield Total(side, "", channel, value, 0, None if is_covered else "no reading")
 
 
 _ENDED = ("done", "interrupted")
@@ -436,19 +473,19 @@ def digest(result: Result) -> Soak:
     with Chunks(parts) as chunks, ThreadPoolExecutor(1) as reader:
         scanned = reader.submit(_scan, chunks, campaign.users, campaign.soak)
         damaged: dict[Path, str] = {}
-        tallies = (one for part in parts for one in store.users(part, damaged))
+        tallies = (tally for part in parts for tally in store.users(part, damaged))
         users = users_done(tallies, damaged) if campaign.users else None
-        series, found, scan = scanned.result()
+        series, host_roles, scan = scanned.result()
         missing = chunks.missing(_LATE_CELLS * scan.cell_s)
         damaged |= chunks.damaged
-    events = tuple(one for part in parts for one in store.events(part, damaged))
+    events = tuple(event for part in parts for event in store.events(part, damaged))
     gone = tuple(_gone(result.path, parts))
     return Soak(
         result,
         campaign.soak,
         parts,
         tuple(series),
-        found,
+        host_roles,
         scan,
         damaged,
         events,
@@ -468,7 +505,9 @@ def _gone(result: Path, parts: Sequence[Part]) -> Iterator[str]:
 def _scan(chunks: Chunks, users: Users | None, times: SoakTimes) -> tuple[list[SeriesInfo], Roles, Scan]:
     series = chunks.series()
     host_roles = roles(users, series)
-    named = {one.number: track(one, host_roles.side(one.host)) for one in series}
+    named = {
+        series_info.number: track(series_info, host_roles.side(series_info.host)) for series_info in series
+    }
     tracks = {number: name for number, name in named.items() if name is not None}
     return series, host_roles, chunks.scan(series, tracks, times.interval_s)
 
@@ -489,8 +528,15 @@ def _group(group: UserGroup, totals: Sequence[Total]) -> GroupTotals:
     )
 
 
-def _total(one: SeriesInfo, own: Sequence[Counted]) -> Total:
-    if not own:
-        return Total(one.host, one.source, one.channel, None, 0, one.reason or "not read")
-    value, resets = sum(each.increase for each in own), sum(each.resets for each in own)
-    return Total(one.host, one.source, one.channel, value, resets)
+def _total(series_info: SeriesInfo, counts: Sequence[Counted]) -> Total:
+    if not counts:
+        return Total(
+            series_info.host,
+            series_info.source,
+            series_info.channel,
+            None,
+            0,
+            series_info.reason or "not read",
+        )
+    value, resets = sum(counted.increase for counted in counts), sum(counted.resets for counted in counts)
+    return Total(series_info.host, series_info.source, series_info.channel, value, resets)

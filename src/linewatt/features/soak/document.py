@@ -41,8 +41,8 @@ SCHEMA_VERSION = 1
 
 def as_json(soak: Soak) -> dict[str, Any]:
     """The document of ``show --json`` for a soak."""
-    found = soak.rates
-    dropped, every = soak.ledger.dropped, packets(soak).value
+    rates = soak.rates
+    dropped, packet_count = soak.ledger.dropped, packets(soak).value
     lacks = soak.ledger.dropped_lacks
     return {
         "schema_version": SCHEMA_VERSION,
@@ -57,35 +57,37 @@ def as_json(soak: Soak) -> dict[str, Any]:
         "load_s": soak.load_s,
         "slice_s": soak.scan.cell_s,
         "parts": [
-            {"number": one.number, "started_s": one.started_s, "ended_s": one.ended_s, "why": one.why}
-            for one in soak.parts
+            {"number": part.number, "started_s": part.started_s, "ended_s": part.ended_s, "why": part.why}
+            for part in soak.parts
         ],
         "summary": {
             "rate_mean_bps": soak.mean_bps,
-            "rate_peak_bps": found.peak_bps if found else None,
-            "rate_percentiles_bps": found.percentiles_bps if found else None,
+            "rate_peak_bps": rates.peak_bps if rates else None,
+            "rate_percentiles_bps": rates.percentiles_bps if rates else None,
             "transfers_count": transfers(soak).value if soak.roles.has_users else None,
-            "packets_count": every,
+            "packets_count": packet_count,
             "dropped_count": dropped,
-            "dropped_ratio": dropped / every if dropped is not None and every and not lacks else None,
+            "dropped_ratio": dropped / packet_count
+            if dropped is not None and packet_count and not lacks
+            else None,
             **({"dropped_lacks": lacks} if lacks else {}),
             "total_bytes": soak.moved_bytes,
         },
-        "stalls": [_stall(soak, one) for one in soak.stalls],
+        "stalls": [_stall(soak, stall) for stall in soak.stalls],
         "drift": None if isinstance(soak.drift, Missing) else asdict(soak.drift),
         "users": _users(soak),
-        "groups": [_group(one) for one in soak.groups],
-        "power": [_power(soak, one) for one in soak.power],
+        "groups": [_group(group) for group in soak.groups],
+        "power": [_power(soak, host_power) for host_power in soak.power],
         "ledger": _ledger(soak.ledger),
-        "ledger_by_interval": [_interval(one) for one in soak.intervals],
+        "ledger_by_interval": [_interval(interval) for interval in soak.intervals],
         "balance": asdict(soak.balance),
-        "gaps": [asdict(one) for one in soak.scan.gaps],
-        "missing": [asdict(one) for one in soak.missing],
+        "gaps": [asdict(gap) for gap in soak.scan.gaps],
+        "missing": [asdict(missing_span) for missing_span in soak.missing],
         "gone": list(soak.gone),
         "damaged": {str(path.relative_to(soak.result.path)): why for path, why in soak.damaged.items()},
-        "events": [one.as_written() for one in soak.events],
+        "events": [event.as_written() for event in soak.events],
         "flags_count": len(findings(soak).every),
-        "flags": [asdict(one) for one in flags(soak)],
+        "flags": [asdict(flag) for flag in flags(soak)],
     }
 
 
@@ -97,12 +99,12 @@ def _best(soak: Soak) -> dict[str, Any]:
     return {"best_of": {**best.as_written(), "setting": dict(best.setting)}}
 
 
-def _stall(soak: Soak, one: figures.Stall) -> dict[str, Any]:
+def _stall(soak: Soak, stall: figures.Stall) -> dict[str, Any]:
     scan = soak.scan
     return {
-        "start_s": scan.start_s + one.first * scan.cell_s,
-        "end_s": scan.start_s + one.end * scan.cell_s,
-        "least_bps": one.least_bps,
+        "start_s": scan.start_s + stall.first * scan.cell_s,
+        "end_s": scan.start_s + stall.end * scan.cell_s,
+        "least_bps": stall.least_bps,
     }
 
 
@@ -116,7 +118,7 @@ def _users(soak: Soak) -> dict[str, Any] | None:
         "sustained_at_bps": soak.sustained_bps,
         "sustained_count": None if soak.users_lack else soak.sustained_users,
         **({"sustained_reason": soak.users_lack} if soak.users_lack else {}),
-        "times": {name: asdict(one) for name, one in done.times.items()},
+        "times": {name: asdict(time) for name, time in done.times.items()},
         "times_reason": done.reason,
         "first_lines": done.first_lines,
         "client_cpu_s_per_gbit": per_gbit,
@@ -124,27 +126,29 @@ def _users(soak: Soak) -> dict[str, Any] | None:
     }
 
 
-def _group(one: GroupTotals) -> dict[str, Any]:
-    counted = {name: getattr(one, name) for name in ("got_bytes", "put_bytes", "transfers", "failed")}
+def _group(group_totals: GroupTotals) -> dict[str, Any]:
+    counted = {
+        name: getattr(group_totals, name) for name in ("got_bytes", "put_bytes", "transfers", "failed")
+    }
     return {
-        "name": one.name,
-        "clients": one.clients,
+        "name": group_totals.name,
+        "clients": group_totals.clients,
         **{name: figure.value for name, figure in counted.items()},
         "reasons": {name: figure.reason for name, figure in counted.items() if figure.reason},
     }
 
 
-def _power(soak: Soak, one: HostPower) -> dict[str, Any]:
-    used = energy_j(soak, one)
+def _power(soak: Soak, host_power: HostPower) -> dict[str, Any]:
+    used = energy_j(soak, host_power)
     return {
-        "host": one.host,
-        "power_w": one.total.power_w if one.total else None,
-        "scope": one.total.scope if one.total else None,
-        "provenance": one.total.provenance if one.total else None,
+        "host": host_power.host,
+        "power_w": host_power.total.power_w if host_power.total else None,
+        "scope": host_power.total.scope if host_power.total else None,
+        "provenance": host_power.total.provenance if host_power.total else None,
         "energy_j": used,
         "energy_j_per_gb": None if used is None else figures.j_per_gb(used, soak.total_bytes),
-        "covered_ratio": one.covered,
-        "reason": one.reason,
+        "covered_ratio": host_power.covered,
+        "reason": host_power.reason,
     }
 
 
@@ -159,18 +163,18 @@ def _line(line: Line) -> dict[str, Any]:
         "section": line.section,
         "title": line.title,
         "is_drop": line.is_drop,
-        **{f"{column}_{unit}": one.value for column, one in line.figures.items()},
-        "resets": {column: one.resets for column, one in line.figures.items() if one.resets},
-        "reasons": {column: one.reason for column, one in line.figures.items() if one.reason},
+        **{f"{column}_{unit}": figure.value for column, figure in line.figures.items()},
+        "resets": {column: figure.resets for column, figure in line.figures.items() if figure.resets},
+        "reasons": {column: figure.reason for column, figure in line.figures.items() if figure.reason},
     }
 
 
-def _interval(one: Interval) -> dict[str, Any]:
+def _interval(interval: Interval) -> dict[str, Any]:
     values = {
         line.key: {column: figure.value for column, figure in line.figures.items()}
-        for line in one.ledger.lines
+        for line in interval.ledger.lines
     }
-    return {"start_s": one.start_s, "end_s": one.end_s, "values": values}
+    return {"start_s": interval.start_s, "end_s": interval.end_s, "values": values}
 
 
 def schema() -> Schema:

@@ -104,20 +104,22 @@ def rates(cells: Sequence[float | None], mean_bps: float | None = None) -> Rates
     """
     import numpy as np
 
-    known = [(value, at) for at, value in enumerate(cells) if value is not None]
-    if not known:
+    rated_cells = [(value, at) for at, value in enumerate(cells) if value is not None]
+    if not rated_cells:
         return None
-    values = np.array([value for value, _ in known])
+    values = np.array([value for value, _ in rated_cells])
     peak = int(values.argmax())
     hidden = mean_bps is not None and mean_bps > values[peak]
     percentiles = np.percentile(values, POINTS)
     return Rates(
         mean_bps=float(values.mean()),
         peak_bps=mean_bps if hidden and mean_bps is not None else float(values[peak]),
-        peak_at=None if hidden else known[peak][1],
+        peak_at=None if hidden else rated_cells[peak][1],
         least_bps=float(values.min()),
-        percentiles_bps={f"p{point:g}": float(each) for point, each in zip(POINTS, percentiles, strict=True)},
-        cells=len(known),
+        percentiles_bps={
+            f"p{point:g}": float(percentile) for point, percentile in zip(POINTS, percentiles, strict=True)
+        },
+        cells=len(rated_cells),
     )
 
 
@@ -151,24 +153,24 @@ def drift(cells: Sequence[float | None], cell_s: float) -> Drift | Missing:
     multiplied by (1 + r) / (1 − r), r their correlation (S. Yue, C. Y. Wang, Water Resources Management 18
     (2004) 201–218).
     """
-    known = [(at, value) for at, value in enumerate(cells) if value is not None]
-    if not known:
+    rated_cells = [(at, value) for at, value in enumerate(cells) if value is not None]
+    if not rated_cells:
         return Missing("no slice of time has a rate")
-    span_s = (known[-1][0] + 1 - known[0][0]) * cell_s
+    span_s = (rated_cells[-1][0] + 1 - rated_cells[0][0]) * cell_s
     if span_s < LEAST_DRIFT_S:
         return Missing(f"less than {format_seconds(LEAST_DRIFT_S)} of readings")
-    if len(known) < FEWEST_FOR_DRIFT:
+    if len(rated_cells) < FEWEST_FOR_DRIFT:
         return Missing(f"fewer than {FEWEST_FOR_DRIFT} slices of time have a rate")
-    size = -(-len(known) // MOST_FOR_DRIFT)
-    found = _slope(known, size, cell_s)
-    while found.alike > ALIKE and len(known) // (2 * size) >= FEWEST_FOR_DRIFT:
+    size = -(-len(rated_cells) // MOST_FOR_DRIFT)
+    trend = _slope(rated_cells, size, cell_s)
+    while trend.alike > ALIKE and len(rated_cells) // (2 * size) >= FEWEST_FOR_DRIFT:
         size *= 2
-        found = _slope(known, size, cell_s)
-    if found.middle <= 0:
+        trend = _slope(rated_cells, size, cell_s)
+    if trend.middle <= 0:
         return Missing("the median of the rate is 0")
-    scale, wider = DAY_S / found.middle, math.sqrt((1 + found.alike) / (1 - found.alike))
-    low, high = (found.slope + wider * (end - found.slope) for end in (found.low, found.high))
-    return Drift(found.slope * scale, low * scale, high * scale, found.slope * span_s / found.middle)
+    scale, wider = DAY_S / trend.middle, math.sqrt((1 + trend.alike) / (1 - trend.alike))
+    low, high = (trend.slope + wider * (end - trend.slope) for end in (trend.low, trend.high))
+    return Drift(trend.slope * scale, low * scale, high * scale, trend.slope * span_s / trend.middle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,15 +185,15 @@ class _Slope:
     alike: float
 
 
-def _slope(known: Sequence[tuple[int, float]], size: int, cell_s: float) -> _Slope:
+def _slope(rated_cells: Sequence[tuple[int, float]], size: int, cell_s: float) -> _Slope:
     """Of slices of ``size`` cells."""
     import numpy as np
     from scipy.stats import theilslopes
 
-    parts = [known[start : start + size] for start in range(0, len(known), size)]
+    parts = [rated_cells[start : start + size] for start in range(0, len(rated_cells), size)]
     times_s = np.array([np.mean([at for at, _ in part]) * cell_s for part in parts])
     values = np.array([np.mean([value for _, value in part]) for part in parts])
-    slope, level, low, high = (float(each) for each in theilslopes(values, times_s, 0.95))
+    slope, level, low, high = (float(number) for number in theilslopes(values, times_s, 0.95))
     line, step = values - level - slope * times_s, _about_step(values)
     is_step = float(step @ step) < STEP_SHARE * float(line @ line)
     alike = _alike(step, 3) if is_step else _alike(line, 2)
@@ -210,25 +212,25 @@ def _about_step(values: Array) -> Array:
     return np.concatenate([values[:at] - values[:at].mean(), values[at:] - values[at:].mean()])
 
 
-def _alike(rest: Array, parameters: int) -> float:
+def _alike(residuals: Array, parameters: int) -> float:
     """The correlation of neighbours, without what fitting so many parameters takes from it.
 
     F. H. C. Marriott, J. A. Pope, Biometrika 41 (1954) 390-402.
     """
-    squares = float(rest @ rest)
-    seen = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
-    return seen + parameters * (1 + 3 * max(0.0, seen)) / len(rest)
+    squares = float(residuals @ residuals)
+    seen = float(residuals[1:] @ residuals[:-1]) / squares if squares else 0.0
+    return seen + parameters * (1 + 3 * max(0.0, seen)) / len(residuals)
 
 
-def downsample(cells: Sequence[float | None], most: int = 1000) -> list[Point]:
-    """At most ``most`` points, each least, mean and greatest of as many cells."""
-    size = max(1, -(-len(cells) // most))
+def downsample(cells: Sequence[float | None], max_points: int = 1000) -> list[Point]:
+    """At most ``max_points`` points, each least, mean and greatest of as many cells."""
+    size = max(1, -(-len(cells) // max_points))
     points = []
     for first in range(0, len(cells), size):
-        known = [value for value in cells[first : first + size] if value is not None]
+        values = [value for value in cells[first : first + size] if value is not None]
         end = min(first + size, len(cells))
-        if known:
-            points.append(Point(first, end, min(known), math.fsum(known) / len(known), max(known)))
+        if values:
+            points.append(Point(first, end, min(values), math.fsum(values) / len(values), max(values)))
         else:
             points.append(Point(first, end, None, None, None))
     return points
@@ -236,8 +238,8 @@ def downsample(cells: Sequence[float | None], most: int = 1000) -> list[Point]:
 
 def saturated_share(cores: Sequence[float | None]) -> float | None:
     """The part of the known time that a client's process used :data:`SATURATED` of a core or more."""
-    known = [value for value in cores if value is not None]
-    return sum(value >= SATURATED for value in known) / len(known) if known else None
+    used_cores = [value for value in cores if value is not None]
+    return sum(value >= SATURATED for value in used_cores) / len(used_cores) if used_cores else None
 
 
 def per_gbit(cpu_s: float, total_bytes: float) -> float | None:

@@ -56,7 +56,9 @@ def first_screen(soak: Soak) -> Screen:
         else f"{format_rate(soak.mean_bps, 4)} of payload, mean over {format_seconds(soak.load_s)} of load"
     )
     lab = ["Lab: simulated hosts on one machine; no measure of hardware"] if soak.is_lab else []
-    unmeasured = sources(one.total.provenance for one in soak.power if one.total is not None)
+    unmeasured = sources(
+        host_power.total.provenance for host_power in soak.power if host_power.total is not None
+    )
     lab += [f"Watts are {unmeasured}"] if unmeasured else []
     lab += [] if soak.complete else [f"Unfinished: 'linewatt resume {name}' continues it"]
     blocks = (
@@ -87,25 +89,25 @@ _MOST_MARKS = 40
 
 def _rate(soak: Soak) -> Iterator[Entry]:
     """Mean, least and most slice in a line, then the rate over time as a line of marks, then percentiles."""
-    found, cell_s = soak.rates, soak.scan.cell_s
+    rates, cell_s = soak.rates, soak.scan.cell_s
     if soak.mean_bps is None:
         yield (Line("", prose=f"not known: {UNREAD}"),)
         return
     mean = f"{format_rate(soak.mean_bps, 4)} mean"
-    if found is None:
+    if rates is None:
         yield (Line("", (mean,), "no slice of time has readings all through"),)
         return
-    hidden = "" if found.peak_at is not None else ", the most in time without readings"
-    ends = (f"{format_rate(found.least_bps, 4)} least", f"{format_rate(found.peak_bps, 4)} most")
-    of = f"of {plural(found.cells, 'slice')} of {format_seconds(cell_s)}{hidden}"
+    hidden = "" if rates.peak_at is not None else ", the most in time without readings"
+    ends = (f"{format_rate(rates.least_bps, 4)} least", f"{format_rate(rates.peak_bps, 4)} most")
+    of = f"of {plural(rates.cells, 'slice')} of {format_seconds(cell_s)}{hidden}"
     yield (Line("", (mean, *ends), of),)
     points = figures.downsample(soak.payload, _MOST_MARKS)
-    top = max((one.mean for one in points if one.mean is not None), default=0.0)
+    top = max((point.mean for point in points if point.mean is not None), default=0.0)
     if top > 0:
-        marks = curve([one.mean for one in points], top)
-        each = format_seconds((points[0].end - points[0].first) * cell_s)
-        yield (Line("", (marks,), f"from 0 to {format_rate(top, 4)}, {each} a mark", drawn=True),)
-    shown = [f"{point} {format_rate(value)}" for point, value in found.percentiles_bps.items()]
+        marks = curve([point.mean for point in points], top)
+        mark_span = format_seconds((points[0].end - points[0].first) * cell_s)
+        yield (Line("", (marks,), f"from 0 to {format_rate(top, 4)}, {mark_span} a mark", drawn=True),)
+    shown = [f"{point} {format_rate(value)}" for point, value in rates.percentiles_bps.items()]
     yield (Line("", prose=f"slices: {', '.join(shown)}"),)
 
 
@@ -114,22 +116,22 @@ def _steadiness(soak: Soak) -> str:
     if soak.rates is None:
         return "stalls and drift not known"
     stalls = plural(len(soak.stalls), "stall") if soak.stalls else "no stall"
-    said = [f"{stalls} in the time that was read" if soak.has_gaps else stalls]
+    parts = [f"{stalls} in the time that was read" if soak.has_gaps else stalls]
     drift = soak.drift
     if isinstance(drift, Missing):
-        said.append(f"drift not known: {drift}")
+        parts.append(f"drift not known: {drift}")
     elif drift.is_sure:
-        said.append(f"drift {format_change(drift.per_day, 2)} a day")
+        parts.append(f"drift {format_change(drift.per_day, 2)} a day")
     else:
-        said.append("no drift shown")
-    return " · ".join(said)
+        parts.append("no drift shown")
+    return " · ".join(parts)
 
 
 def _ledger(soak: Soak) -> Iterator[Entry]:
-    every, dropped = packets(soak), soak.ledger.dropped
+    packet_count, dropped = packets(soak), soak.ledger.dropped
     moved = ["bytes not read" if soak.moved_bytes is None else f"{bytes_text(soak.moved_bytes)} in all"]
     moved += [_counted(transfers(soak).value, "transfers", " done")] if soak.roles.has_users else []
-    yield (Line("moved", tuple(moved), _counted(every.value, "packets")),)
+    yield (Line("moved", tuple(moved), _counted(packet_count.value, "packets")),)
     share = dropped_note(soak)
     counted = f"{dropped_text(soak.ledger)} packets" if dropped is not None else "not counted"
     lost = Line("dropped", (counted,))
@@ -144,12 +146,14 @@ def _ledger(soak: Soak) -> Iterator[Entry]:
         if unexplained
         else ("none unexplained" if unexplained == 0 else short,)
     )
-    yield tuple(replace(lost, prose="; ".join(filter(None, (share, one)))) for one in dict.fromkeys(words))
+    yield tuple(
+        replace(lost, prose="; ".join(filter(None, (share, phrase)))) for phrase in dict.fromkeys(words)
+    )
     if soak.events:
-        told = [one for one in soak.events if one.kind != "first-failure"]
-        if told:
-            more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-            yield (Line("events", prose=f"{event_line(told[0])}{more}"),)
+        shown_events = [event for event in soak.events if event.kind != "first-failure"]
+        if shown_events:
+            more = f" (and {len(shown_events) - 1} more)" if len(shown_events) > 1 else ""
+            yield (Line("events", prose=f"{event_line(shown_events[0])}{more}"),)
 
 
 def _counted(value: float | None, what: str, done: str = "") -> str:
@@ -164,32 +168,36 @@ def _facts(facts: list[Fact]) -> Iterator[Entry]:
 
 def _cost(soak: Soak) -> Iterator[Entry]:
     server = soak.roles.ends.server
-    for one in sorted(soak.power, key=lambda one: one.host != server):
-        about = f"{'server ' if one.host == server else ''}{one.host}"
-        if one.total is None:
-            yield (Line(about, prose=one.reason or "no power"),)
+    for host_power in sorted(soak.power, key=lambda host_power: host_power.host != server):
+        about = f"{'server ' if host_power.host == server else ''}{host_power.host}"
+        if host_power.total is None:
+            yield (Line(about, prose=host_power.reason or "no power"),)
             continue
-        yield (Line(about, tuple(_watts(soak, one)), _covered(one)),)
+        yield (Line(about, tuple(_watts(soak, host_power)), _covered(host_power)),)
     if not soak.power:
         why = "no source of power was named" if soak.series else "nothing of it was read"
         yield (Line("watts", prose=why),)
 
 
-def _watts(soak: Soak, one: HostPower) -> Iterator[str]:
-    if one.total is None:
+def _watts(soak: Soak, host_power: HostPower) -> Iterator[str]:
+    if host_power.total is None:
         return
-    behind = f" {sure}" if (sure := mark(one.total.provenance)) else ""
-    yield f"{one.total.power_w:,.1f} W{behind}"
-    per = figures.j_per_gb(energy_j(soak, one) or 0.0, soak.total_bytes)
+    behind = f" {sure}" if (sure := mark(host_power.total.provenance)) else ""
+    yield f"{host_power.total.power_w:,.1f} W{behind}"
+    per = figures.j_per_gb(energy_j(soak, host_power) or 0.0, soak.total_bytes)
     if per is not None:
         yield f"{J_PER_GB.text(per)} {J_PER_GB.name}{behind}"
 
 
-def _covered(one: HostPower) -> str:
-    if one.total is None:
+def _covered(host_power: HostPower) -> str:
+    if host_power.total is None:
         return ""
-    scope = SCOPE_WORDS.get(one.total.scope, one.total.scope)
-    return scope if one.covered > 0.99 else f"{scope}, read in {format_percent(one.covered, 0)} of the time"
+    scope = SCOPE_WORDS.get(host_power.total.scope, host_power.total.scope)
+    return (
+        scope
+        if host_power.covered > 0.99
+        else f"{scope}, read in {format_percent(host_power.covered, 0)} of the time"
+    )
 
 
 _FIGURES: tuple[tuple[str, Figure], ...] = (("rate", "throughput"), ("CPU", "cpu"), ("watts", "power"))
@@ -198,28 +206,28 @@ _FIGURES: tuple[tuple[str, Figure], ...] = (("rate", "throughput"), ("CPU", "cpu
 def _trust(soak: Soak) -> str:
     """Of rate, CPU and watts whether a finding speaks against them; of the ledger it says so itself."""
     numbered = list(enumerate(findings(soak).every, start=1))
-    watts = [one.total.provenance for one in soak.power if one.total is not None]
+    watts = [host_power.total.provenance for host_power in soak.power if host_power.total is not None]
     rate, cpu = soak.mean_bps, soak.client_cpu[0]
-    known = {"throughput": rate is not None, "cpu": cpu is not None, "power": bool(watts)}
+    is_known = {"throughput": rate is not None, "cpu": cpu is not None, "power": bool(watts)}
     fine = {"power": sources(watts)}
     alike: dict[str, list[str]] = {}
     for word, group in _FIGURES:
-        doubts = [f"{number}" for number, one in numbered if group in one.kind.figures]
-        if known[group]:
-            said = f"doubtful ({', '.join(doubts)})" if doubts else fine.get(group) or "no doubt found"
-            alike.setdefault(said, []).append(word)
-    told = [f"{', '.join(words)}: {said}" for said, words in alike.items()]
-    return " · ".join([*told, "one soak is one run: its rate has no CI"])
+        doubts = [f"{number}" for number, finding in numbered if group in finding.kind.figures]
+        if is_known[group]:
+            verdict = f"doubtful ({', '.join(doubts)})" if doubts else fine.get(group) or "no doubt found"
+            alike.setdefault(verdict, []).append(word)
+    verdicts = [f"{', '.join(words)}: {verdict}" for verdict, words in alike.items()]
+    return " · ".join([*verdicts, "one soak is one run: its rate has no CI"])
 
 
 def _doubts(soak: Soak) -> Iterator[Entry]:
-    for number, one in enumerate(findings(soak).every, start=1):
-        seen, advice = one.sightings[0], one.advice[0]
-        more = f" (and {len(one.sightings) - 1} more)" if len(one.sightings) > 1 else ""
-        said = (
-            f"{one.kind.title}: {seen.where}: {seen.evidence}{more}; do: {advice}",
-            f"{one.kind.title} ({seen.where}); do: {advice}",
-            f"{one.kind.title} ({seen.where})",
+    for number, finding in enumerate(findings(soak).every, start=1):
+        seen, advice = finding.sightings[0], finding.advice[0]
+        more = f" (and {len(finding.sightings) - 1} more)" if len(finding.sightings) > 1 else ""
+        forms = (
+            f"{finding.kind.title}: {seen.where}: {seen.evidence}{more}; do: {advice}",
+            f"{finding.kind.title} ({seen.where}); do: {advice}",
+            f"{finding.kind.title} ({seen.where})",
         )
-        style = "" if one.kind.rank == "note" else "yellow"
-        yield tuple(Line(f"({number})", prose=words, style=style) for words in said)
+        style = "" if finding.kind.rank == "note" else "yellow"
+        yield tuple(Line(f"({number})", prose=words, style=style) for words in forms)

@@ -65,7 +65,10 @@ def _damaged(soak: Soak) -> Iterator[Flag]:
 
 def _missing(soak: Soak) -> Iterator[Flag]:
     if soak.missing or soak.gone:
-        named = [f"part {one.part}, {one.numbers}, {_time(one)}" for one in soak.missing]
+        named = [
+            f"part {missing_span.part}, {missing_span.numbers}, {_time(missing_span)}"
+            for missing_span in soak.missing
+        ]
         named += soak.gone
         yield Flag(
             "chunk-missing",
@@ -76,10 +79,10 @@ def _missing(soak: Soak) -> Iterator[Flag]:
         )
 
 
-def _time(one: MissingChunks) -> str:
+def _time(missing: MissingChunks) -> str:
     """The time that is not there: how much, unless the part's end is only known by what is there."""
-    took_s = one.end_s - one.start_s
-    start = when(one.start_s)
+    took_s = missing.end_s - missing.start_s
+    start = when(missing.start_s)
     return f"{format_seconds(took_s)} from {start}" if took_s > 0 else f"after {start}"
 
 
@@ -109,13 +112,13 @@ def _disagrees(soak: Soak) -> Iterator[Flag]:
     rates = soak.rates
     if rates is None or rates.cells < FEWEST_CELLS or soak.load_s <= 0:
         return
-    apart = rate_disagrees(soak.total_bytes * 8, soak.load_s, rates.mean_bps)
-    if apart is not None:
+    disagreement = rate_disagrees(soak.total_bytes * 8, soak.load_s, rates.mean_bps)
+    if disagreement is not None:
         yield Flag(
             "total-disagrees-with-rate",
             "the summary",
-            f"the mean of the rates is {format_rate(apart.stated_bps, 4)}, the total in "
-            f"{format_seconds(soak.load_s)} makes {format_rate(apart.mean_bps, 4)}",
+            f"the mean of the rates is {format_rate(disagreement.stated_bps, 4)}, the total in "
+            f"{format_seconds(soak.load_s)} makes {format_rate(disagreement.mean_bps, 4)}",
             "look at gaps: what was counted in them is in the total and in no rate",
         )
 
@@ -140,7 +143,11 @@ def _interrupted(soak: Soak) -> Iterator[Flag]:
 
 def _silent(soak: Soak) -> Iterator[Flag]:
     slack_s = soak.scan.slowest_s
-    gaps = [gap for gap in soak.scan.gaps if not any(one.holds(gap, slack_s) for one in soak.missing)]
+    gaps = [
+        gap
+        for gap in soak.scan.gaps
+        if not any(missing_span.holds(gap, slack_s) for missing_span in soak.missing)
+    ]
     if gaps:
         longest = sorted(gaps, key=lambda gap: gap.start_s - gap.end_s)
         named = [
@@ -156,7 +163,7 @@ def _silent(soak: Soak) -> Iterator[Flag]:
 
 
 def _resets(soak: Soak) -> Iterator[Flag]:
-    reset = [f"{one.host} {one.channel}" for one in soak.totals if one.resets]
+    reset = [f"{total.host} {total.channel}" for total in soak.totals if total.resets]
     if reset:
         yield Flag(
             "counter-reset",
@@ -180,9 +187,9 @@ def _stalls(soak: Soak) -> Iterator[Flag]:
     if soak.stalls:
         scan = soak.scan
         named = [
-            f"{when(scan.start_s + one.first * scan.cell_s)} for "
-            f"{format_seconds((one.end - one.first) * scan.cell_s)}"
-            for one in soak.stalls
+            f"{when(scan.start_s + stall.first * scan.cell_s)} for "
+            f"{format_seconds((stall.end - stall.first) * scan.cell_s)}"
+            for stall in soak.stalls
         ]
         yield Flag(
             "stalls",
@@ -197,8 +204,8 @@ def _drifts(soak: Soak) -> Iterator[Flag]:
     drift = soak.drift
     if not isinstance(drift, Missing) and drift.matters:
         went = "rises" if drift.per_day > 0 else "falls"
-        known = (drift.per_day, drift.low_per_day, drift.high_per_day, drift.over_all)
-        change, low, high, over_all = (format_change(ratio, 2) for ratio in known)
+        ratios = (drift.per_day, drift.low_per_day, drift.high_per_day, drift.over_all)
+        change, low, high, over_all = (format_change(ratio, 2) for ratio in ratios)
         yield Flag(
             "rate-drifts",
             "the load",
@@ -208,11 +215,11 @@ def _drifts(soak: Soak) -> Iterator[Flag]:
 
 
 def _power(soak: Soak) -> Iterator[Flag]:
-    for one in soak.power:
-        if one.total is not None and one.covered < _COVERED:
+    for host_power in soak.power:
+        if host_power.total is not None and host_power.covered < _COVERED:
             yield Flag(
                 "power-incomplete",
-                one.host,
-                f"its power was read in {format_percent(one.covered, 0)} of the time",
+                host_power.host,
+                f"its power was read in {format_percent(host_power.covered, 0)} of the time",
                 "its energy takes the mean of that time for all of it",
             )

@@ -113,8 +113,8 @@ DOCUMENT_KEYS: Keys = {
 
 def job_of(campaign: Campaign) -> Job:
     """The job of a soak's campaign."""
-    found = {one.name: one.read(campaign) for one in ASKED if one.is_job}
-    parameters = {name: value for name, value in found.items() if value is not None}
+    values = {question.name: question.read(campaign) for question in ASKED if question.is_job}
+    parameters = {name: value for name, value in values.items() if value is not None}
     return Job(parameters, _server_name(campaign), tuple(dict.fromkeys(_hosts(campaign))))
 
 
@@ -163,8 +163,8 @@ def _arrival_rate(campaign: Campaign) -> float | None:
 
 def _options(campaign: Campaign) -> list[str] | None:
     """As they are written in vsftpd.conf; ``None`` where all are as they would be."""
-    found = _of("users", "server", "options")(campaign) or ()
-    return [f"{name}={value}" for name, value in found] or None
+    options = _of("users", "server", "options")(campaign) or ()
+    return [f"{name}={value}" for name, value in options] or None
 
 
 def _rate_text(rate_hz: float) -> str:
@@ -193,7 +193,7 @@ def _of_load(load: str) -> Iterator[Asked]:
         return campaign.written.get("tests") if (campaign.load or DEFAULT) == load else None
 
     yield Asked(load, f"tests of {load}", "job", tests, _test_text)
-    yield Asked(f"{load}_pairs", f"pairs of {load}", "job", own(lambda one: len(one.pairs)))
+    yield Asked(f"{load}_pairs", f"pairs of {load}", "job", own(lambda campaign: len(campaign.pairs)))
     yield Asked(f"{load}_directions", "directions", "job", own(_of("directions")), _plain)
     yield Asked(f"{load}_families", "families", "job", own(_of("families")), _plain)
     yield Asked(f"{load}_concurrent", "pairs at once", "job", own(_of("concurrent_pairs")))
@@ -201,8 +201,8 @@ def _of_load(load: str) -> Iterator[Asked]:
 
 
 def _test_text(tests: Sequence[Mapping[str, Any]]) -> str:
-    said = (" ".join(_named(name, value) for name, value in one.items()) for one in tests)
-    return "; ".join(said) or "none"
+    texts = (" ".join(_named(name, value) for name, value in test.items()) for test in tests)
+    return "; ".join(texts) or "none"
 
 
 def _named(name: str, value: Any) -> str:
@@ -255,7 +255,7 @@ ASKED: tuple[Asked, ...] = (
     Asked("server_folder", "folder of the server", "server", _of("users", "server", "folder")),
     Asked("server_logins", "logins the server allows", "server", _of("users", "server", "max_clients")),
     Asked("server_options", "options of vsftpd", "job", _options, ", ".join),
-    *(asked for load in SOAKING for asked in _of_load(load)),
+    *(question for load in SOAKING for question in _of_load(load)),
     Asked(
         "sustained_at_bps",
         "rate from which a user is sustained",

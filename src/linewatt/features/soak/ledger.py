@@ -45,15 +45,15 @@ class Figure:
         """The sum, or of it what is known."""
         return self.least if self.value is None else self.value
 
-    def __add__(self, other: Figure) -> Figure:
-        if self.value is None or other.value is None:
-            return Figure(None, self.reason or other.reason)
-        return Figure(self.value + other.value, None, self.resets + other.resets)
+    def __add__(self, addend: Figure) -> Figure:
+        if self.value is None or addend.value is None:
+            return Figure(None, self.reason or addend.reason)
+        return Figure(self.value + addend.value, None, self.resets + addend.resets)
 
-    def __sub__(self, other: Figure) -> Figure:
-        if self.value is None or other.value is None:
-            return Figure(None, self.reason or other.reason)
-        return Figure(self.value - other.value, None, self.resets + other.resets)
+    def __sub__(self, subtrahend: Figure) -> Figure:
+        if self.value is None or subtrahend.value is None:
+            return Figure(None, self.reason or subtrahend.reason)
+        return Figure(self.value - subtrahend.value, None, self.resets + subtrahend.resets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Line:
     @property
     def total(self) -> float:
         """Over both ends, of what is known."""
-        return sum(one.known for one in self.figures.values() if one.known is not None)
+        return sum(figure.known for figure in self.figures.values() if figure.known is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Ledger:
     def dropped(self) -> int | None:
         """Packets dropped or overrun at either end, of every cause; None where nothing was read, and the
         least where ``dropped_lacks`` says what was not."""
-        if all(one.known is None for column in COLUMNS for one in self._drops(column)):
+        if all(drop.known is None for column in COLUMNS for drop in self._drops(column)):
             return None
         twice = sum(self._twice(column) for column in COLUMNS)
         return round(sum(line.total for line in self.lines if line.is_drop) - twice)
@@ -129,8 +129,8 @@ class Ledger:
     def dropped_lacks(self) -> str | None:
         """Why drops of an end are not all counted: nothing counts them there, or not on each of its hosts."""
         for drops in map(self._drops, COLUMNS):
-            lacking = [one for one in drops if one.value is None]
-            partly = [one for one in lacking if one.least is not None]
+            lacking = [drop for drop in drops if drop.value is None]
+            partly = [drop for drop in lacking if drop.least is not None]
             if partly or (lacking and len(lacking) == len(drops)):
                 return (partly or lacking)[0].reason
         return None
@@ -154,10 +154,10 @@ class Book:
             SERVER: () if ends.server is None else (ends.server,),
         }
         self._totals: dict[tuple[str, str], list[Total]] = {}
-        for one in totals:
-            if not is_counted(one.source, one.channel):
+        for total in totals:
+            if not is_counted(total.source, total.channel):
                 continue
-            self._totals.setdefault((one.host, one.channel), []).append(one)
+            self._totals.setdefault((total.host, total.channel), []).append(total)
         self.channels = sorted({channel for _, channel in self._totals})
 
     def sum(self, side: str, *channels: str) -> Figure:
@@ -173,14 +173,14 @@ class Book:
             return Figure(None, f"no reading of {channels[0]}")
         lacking = [first for first in totals if first.value is None]
         silent = [host for host in hosts if not any((host, name) in self._totals for name in channels)]
-        known = [first.value for first in totals if first.value is not None]
-        least = sum(known) if known else None
+        values = [first.value for first in totals if first.value is not None]
+        lower_bound = sum(values) if values else None
         if lacking:
             first = lacking[0]
             why = f"{first.host}: {first.channel}: {first.reason or 'not read'}"
-            return Figure(None, why, least=least)
+            return Figure(None, why, least=lower_bound)
         if silent:
-            return Figure(None, f"{silent[0]}: no reading of {channels[0]}", least=least)
+            return Figure(None, f"{silent[0]}: no reading of {channels[0]}", least=lower_bound)
         return Figure(
             sum(first.value or 0.0 for first in totals), None, sum(first.resets for first in totals)
         )
@@ -191,11 +191,15 @@ class Book:
         if figure.value is not None or not self.hosts[side]:
             return figure
         hosts = self.hosts[side]
-        totals = [one for host in hosts for name in channels for one in self._totals.get((host, name), ())]
-        known = [one for one in totals if one.value is not None]
-        if len(known) < len(totals):
+        totals = [
+            total for host in hosts for name in channels for total in self._totals.get((host, name), ())
+        ]
+        read_totals = [total for total in totals if total.value is not None]
+        if len(read_totals) < len(totals):
             return figure
-        return Figure(sum(one.value or 0.0 for one in known), None, sum(one.resets for one in known))
+        return Figure(
+            sum(total.value or 0.0 for total in read_totals), None, sum(total.resets for total in read_totals)
+        )
 
     def has(self, side: str, prefix: str) -> bool:
         """Whether any host of the side has a channel of that beginning."""
@@ -216,10 +220,10 @@ def _bytes(book: Book) -> list[Line]:
         ("get", "Received", "received", "sent"),
         ("put", "Sent", "sent", "received"),
     ):
-        every = book.sum(CLIENTS, f"users.{client}_bytes")
+        all_bytes = book.sum(CLIENTS, f"users.{client}_bytes")
         done = book.sum(CLIENTS, f"users.done_{client}_bytes")
         complete = book.sum(SERVER, f"server.{server}_bytes")
-        rest = book.sum(SERVER, f"server.incomplete_{server}_bytes")
+        incomplete_bytes = book.sum(SERVER, f"server.incomplete_{server}_bytes")
         tx, rx = ("tx", "rx") if way == "get" else ("rx", "tx")
         lines += [
             Line("Bytes", f"{way}_done_bytes", f"{title}, done", "B", {CLIENTS: done, SERVER: complete}),
@@ -228,7 +232,7 @@ def _bytes(book: Book) -> list[Line]:
                 f"{way}_vain_bytes",
                 f"{title}, incomplete",
                 "B",
-                {CLIENTS: every - done, SERVER: rest},
+                {CLIENTS: all_bytes - done, SERVER: incomplete_bytes},
             ),
             Line(
                 "Bytes",
@@ -236,8 +240,8 @@ def _bytes(book: Book) -> list[Line]:
                 f"{title}, in all",
                 "B",
                 {
-                    CLIENTS: every,
-                    SERVER: complete + rest,
+                    CLIENTS: all_bytes,
+                    SERVER: complete + incomplete_bytes,
                     CLIENT_NICS: book.sum(CLIENTS, f"nic.{rx}_bytes"),
                     SERVER_NICS: book.sum(SERVER, f"nic.{tx}_bytes"),
                 },
@@ -364,7 +368,7 @@ def _drops(book: Book) -> list[Line]:
     lines = []
     for cause in CAUSES:
         figures = _ends(book, *cause.channels)
-        if any(one.known is not None for one in figures.values()):
+        if any(figure.known is not None for figure in figures.values()):
             is_drop = cause.is_drop and cause.is_packets
             lines.append(Line("Drops", cause.key, cause.title, "count", figures, is_drop))
     return lines

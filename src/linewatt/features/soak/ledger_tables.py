@@ -32,7 +32,9 @@ def ledger_table(book: Ledger, *, zeros: bool = True) -> Table:
     """
     lines = [line for line in book.lines if zeros or line.section != "Drops" or line.total]
     columns = [name for name in COLUMNS if zeros or any(name in line.figures for line in lines)]
-    reasons = dict.fromkeys(one.reason for line in lines for one in line.figures.values() if one.reason)
+    reasons = dict.fromkeys(
+        figure.reason for line in lines for figure in line.figures.values() if figure.reason
+    )
     return Table(
         title="Everything that was counted",
         keys=(Head("What", kind="text"),),
@@ -41,11 +43,11 @@ def ledger_table(book: Ledger, *, zeros: bool = True) -> Table:
             RowGroup(
                 f"{section} (B)" if section == "Bytes" else section,
                 tuple(
-                    Row(texts(one.title), tuple(_cell(one.figures.get(name)) for name in columns))
-                    for one in own
+                    Row(texts(line.title), tuple(_cell(line.figures.get(name)) for name in columns))
+                    for line in section_lines
                 ),
             )
-            for section, own in groupby(lines, key=lambda line: line.section)
+            for section, section_lines in groupby(lines, key=lambda line: line.section)
         ),
         notes=tuple(Note("absence", reason) for reason in reasons),
         group_title="Ledger",
@@ -76,17 +78,17 @@ def interval_table(soak: Soak) -> Table:
 def groups_table(soak: Soak) -> Table:
     """What each group of clients moved; of what was not read why."""
     groups, rows, lacks = soak.groups, [], []
-    for one in groups:
+    for group in groups:
         counted = (
-            ("Received", one.got_bytes, bytes_text),
-            ("Sent", one.put_bytes, bytes_text),
-            ("Rate, mean", soak.rate_of(one), format_rate),
-            ("Transfers", one.transfers, number_text),
-            ("Failed", one.failed, number_text),
+            ("Received", group.got_bytes, bytes_text),
+            ("Sent", group.put_bytes, bytes_text),
+            ("Rate, mean", soak.rate_of(group), format_rate),
+            ("Transfers", group.transfers, number_text),
+            ("Failed", group.failed, number_text),
         )
         cells = (Cell(text(figure.value), reason=figure.reason) for _, figure, text in counted)
-        rows.append(Row(texts(one.name), (Cell(f"{one.clients}"), *cells)))
-        lacks += [Lack(title, figure.reason, "", one.name) for title, figure, _ in counted if figure.reason]
+        rows.append(Row(texts(group.name), (Cell(f"{group.clients}"), *cells)))
+        lacks += [Lack(title, figure.reason, "", group.name) for title, figure, _ in counted if figure.reason]
     heads = tuple(map(Head, ("Clients", "Received", "Sent", "Rate, mean", "Transfers", "Failed")))
     return Table(
         "Groups of clients",
@@ -99,7 +101,9 @@ def groups_table(soak: Soak) -> Table:
 
 def facts_table(title: str, facts: Sequence[Fact], notes: tuple[Note, ...] = ()) -> Table:
     """What, its value, and what a reader must know beside it."""
-    rows = tuple(Row(texts(one.title), (Cell(one.value, mark=one.mark), Cell(one.note))) for one in facts)
+    rows = tuple(
+        Row(texts(fact.title), (Cell(fact.value, mark=fact.mark), Cell(fact.note))) for fact in facts
+    )
     heads = (Head("Value", kind="text"), Head("Note", kind="prose"))
     return Table(title, (Head("What", kind="text"),), heads, (RowGroup("", rows),), notes)
 
@@ -132,8 +136,8 @@ def _received(book: Ledger) -> float | None:
 
 def _retransmits(book: Ledger) -> float | None:
     """Of both ends, or what is known of the clients."""
-    both = book.value("retransmits", CLIENTS) + book.value("retransmits", SERVER)
-    return book.value("retransmits", CLIENTS).value if both.value is None else both.value
+    both_ends = book.value("retransmits", CLIENTS) + book.value("retransmits", SERVER)
+    return book.value("retransmits", CLIENTS).value if both_ends.value is None else both_ends.value
 
 
 _NICS = (SERVER_NICS, CLIENT_NICS)
@@ -171,8 +175,8 @@ def event_line(event: Event) -> str:
 def part_lines(soak: Soak) -> list[str]:
     """One line a part: from when to when, and how it ended."""
     return [
-        f"part {one.number}: {stamp(one.started_s)} to {stamp(one.ended_s)}, {one.why or _KILLED}"
-        for one in soak.parts
+        f"part {part.number}: {stamp(part.started_s)} to {stamp(part.ended_s)}, {part.why or _KILLED}"
+        for part in soak.parts
     ]
 
 

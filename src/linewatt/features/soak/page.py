@@ -62,7 +62,9 @@ def render(soak: Soak, pages: Environment | None = None) -> str:
 
 def summary_tables(soak: Soak) -> list[Table]:
     """What a soak did as a whole, and by group of clients where there are several."""
-    marks = legend_notes(legend(one.total.provenance for one in soak.power if one.total is not None))
+    marks = legend_notes(
+        legend(host_power.total.provenance for host_power in soak.power if host_power.total is not None)
+    )
     facts = facts_table("In detail", [*summary(soak), *details(soak)], marks)
     return [facts, groups_table(soak)] if len(soak.groups) > 1 else [facts]
 
@@ -71,9 +73,11 @@ def _figures(soak: Soak) -> list[Figure]:
     """With what they show in words below each."""
     return [
         replace(
-            one, caption=f"{one.caption} {one.description}." if one.description else one.caption, wide=True
+            figure,
+            caption=f"{figure.caption} {figure.description}." if figure.description else figure.caption,
+            wide=True,
         )
-        for one in figures(soak)
+        for figure in figures(soak)
     ]
 
 

@@ -47,8 +47,8 @@ class SoakPlan:
         """All that hosts show while a round runs, or none does."""
         if round_ is None or self.segments is None:
             return self.changes
-        own = round_.hosts
-        others = (change for change in self.changes if change.host not in own)
+        round_hosts = round_.hosts
+        others = (change for change in self.changes if change.host not in round_hosts)
         return (*self.segments.changes_in(round_), *others)
 
 

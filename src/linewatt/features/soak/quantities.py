@@ -70,8 +70,11 @@ def _of_users(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     yield "failed_ratio", _failed(soak, done)
     if soak.sustained_bps is not None:
         yield SUSTAINED, _sustained(soak)
-    each, _ = soak.client_cpu
-    yield CLIENT_CPU.name, Quantity(each, None if each is not None else "no client's CPU was read")
+    cpu_s_per_gbit, _ = soak.client_cpu
+    yield (
+        CLIENT_CPU.name,
+        Quantity(cpu_s_per_gbit, None if cpu_s_per_gbit is not None else "no client's CPU was read"),
+    )
     times = soak.users.times if soak.users is not None else {}
     lacking = soak.users.reason if soak.users is not None else None
     for name in ("get.first_byte", "get.total", "put.first_byte", "put.total"):
@@ -86,8 +89,8 @@ def _failed(soak: Soak, done: Figure) -> Quantity:
     failed = soak.ledger.value("gets_failed", CLIENTS) + soak.ledger.value("puts_failed", CLIENTS)
     if failed.value is None or done.value is None:
         return Quantity(None, failed.reason or done.reason)
-    every = failed.value + done.value
-    return Quantity(failed.value / every) if every else Quantity(None, "no transfer ended")
+    ended_count = failed.value + done.value
+    return Quantity(failed.value / ended_count) if ended_count else Quantity(None, "no transfer ended")
 
 
 def _sustained(soak: Soak) -> Quantity:
@@ -101,20 +104,20 @@ def _sustained(soak: Soak) -> Quantity:
 
 def _server_cores(soak: Soak) -> Quantity:
     """All CPUs of the server, over the slices in which loads ran all the time."""
-    known = cpus_used(soak, SERVER)
-    if known is None:
+    cpu_use = cpus_used(soak, SERVER)
+    if cpu_use is None:
         return Quantity(None, "no reading of mpstat")
     used = [
         cores
-        for cores, rate in zip(known.cores, soak.payload, strict=False)
+        for cores, rate in zip(cpu_use.cores, soak.payload, strict=False)
         if cores is not None and rate is not None
     ]
     return Quantity(fmean(used)) if used else Quantity(None, "no reading of mpstat while loads ran")
 
 
 def _energy(soak: Soak) -> Iterator[tuple[str, Quantity]]:
-    server = [one for one in soak.power if one.host == soak.roles.ends.server]
-    others = [one for one in soak.power if one.host in soak.roles.ends.clients]
+    server = [host_power for host_power in soak.power if host_power.host == soak.roles.ends.server]
+    others = [host_power for host_power in soak.power if host_power.host in soak.roles.ends.clients]
     for name, hosts, needed in (
         ("server", server, 1),
         ("clients", others, len(soak.roles.ends.clients)),
@@ -125,18 +128,20 @@ def _energy(soak: Soak) -> Iterator[tuple[str, Quantity]]:
 
 def _energy_of(soak: Soak, hosts: list[HostPower], needed: int) -> Quantity:
     """Of all hosts of a side together, where each has watts of one scope."""
-    known = [one.total for one in hosts if one.total is not None]
-    if len(known) < needed:
-        reasons = [f"{one.host}: {one.reason}" for one in hosts if one.total is None]
-        return Quantity(None, reasons[0] if reasons else f"{len(known)} of {needed} hosts have watts")
-    scopes = dict.fromkeys(one.scope for one in known)
+    totals = [host.total for host in hosts if host.total is not None]
+    if len(totals) < needed:
+        reasons = [f"{host.host}: {host.reason}" for host in hosts if host.total is None]
+        return Quantity(None, reasons[0] if reasons else f"{len(totals)} of {needed} hosts have watts")
+    scopes = dict.fromkeys(total.scope for total in totals)
     if len(scopes) > 1:
-        words = ", ".join(power.SCOPE_WORDS.get(one, one) for one in scopes)
+        words = ", ".join(power.SCOPE_WORDS.get(scope, scope) for scope in scopes)
         return Quantity(None, f"watts of several scopes: {words}")
-    used = sum(energy_j(soak, one) or 0.0 for one in hosts)
-    each = figures.j_per_gb(used, soak.total_bytes)
-    worst = power.least_sure(one.provenance for one in known)
-    return Quantity(each, None if each is not None else "nothing was moved", known[0].scope, worst)
+    used = sum(energy_j(soak, host) or 0.0 for host in hosts)
+    energy_j_per_gb = figures.j_per_gb(used, soak.total_bytes)
+    worst = power.least_sure(total.provenance for total in totals)
+    return Quantity(
+        energy_j_per_gb, None if energy_j_per_gb is not None else "nothing was moved", totals[0].scope, worst
+    )
 
 
 def followed_run(result: Result, response: Response) -> SoakRun:

@@ -108,7 +108,7 @@ class Recorder:
     async def _store(self) -> None:
         if self._part is None:  # it never began
             return
-        series = [one async for one in self._sensed()]
+        series = [sensed async for sensed in self._sensed()]
         series += [*self._served(), *self._extra]
         counted, tally = self.users.taken()
         events_, self._events, self._extra = self._events, [], []
@@ -133,8 +133,8 @@ class Recorder:
                     self._problems.add(key)
                     self.happened("warning", feed.host, f"{feed.source}: {problem}")
             if reading.channels:
-                kept = list(thinned(reading.samples(), reading.channels))
-                yield Series(feed.host, feed.source, reading.channels, kept)
+                samples = list(thinned(reading.samples(), reading.channels))
+                yield Series(feed.host, feed.source, reading.channels, samples)
 
     def _served(self) -> list[Series]:
         if self.server is None:

@@ -95,8 +95,8 @@ class SoakRun(Run[events.SoakEnded]):
 
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
         planned = self._plan = plan_soak(self._campaign, sites)
-        every = (None, *planned.rounds)
-        return planned.rounds, (change for round_ in every for change in planned.changes_in(round_))
+        rounds = (None, *planned.rounds)
+        return planned.rounds, (change for round_ in rounds for change in planned.changes_in(round_))
 
     def _planned(self) -> Mapping[str, Any]:
         return {"plan": as_dict(self._first_plan), "order": None, "seed": None, "trials_planned": 0}
@@ -180,8 +180,8 @@ class SoakRun(Run[events.SoakEnded]):
         self._began_s, self._until_s = now_s(), now_s() + left_s
         self._observers.soak_runs(self._ends)
         every_s = self._plan.soak.interval_s
-        beside = [recorder.run(every_s), recorder.watch_server(every_s), self._watch_hosts(), self._tick()]
-        await _until_done(self._loads(settings), beside)
+        side_work = [recorder.run(every_s), recorder.watch_server(every_s), self._watch_hosts(), self._tick()]
+        await _until_done(self._loads(settings), side_work)
 
     async def _loads(self, settings: Settings) -> None:
         segments = Segments(self._session, self._plan, settings, self._recorder.add, self._happened)
@@ -205,7 +205,7 @@ class SoakRun(Run[events.SoakEnded]):
         """The server, or else clients, or receivers."""
         users = self._plan.users
         if users is None:
-            return {trial.case.receiver for one in self._plan.rounds for trial in one.trials}
+            return {trial.case.receiver for round_ in self._plan.rounds for trial in round_.trials}
         return {users.server_host} if users.server_host is not None else set(users.clients)
 
     @property
@@ -213,8 +213,8 @@ class SoakRun(Run[events.SoakEnded]):
         """The server and its clients, or else both ends of each pair; where the load runs there changes."""
         users = self._plan.users
         if users is None:
-            every = (end for one in self._plan.rounds for trial in one.trials for end in trial.case.ends)
-            return tuple(events.Placed(host, role) for host, role in dict.fromkeys(every))
+            ends = (end for round_ in self._plan.rounds for trial in round_.trials for end in trial.case.ends)
+            return tuple(events.Placed(host, role) for host, role in dict.fromkeys(ends))
         server = () if users.server_host is None else (events.Placed(users.server_host, "receiver"),)
         return (*server, *(events.Placed(host, "sender") for host in users.clients))
 
@@ -346,7 +346,7 @@ def _ran_s(result: Path) -> float:
 
 async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
     """Wait for all; what one raises ends the others, and nothing of them goes on."""
-    tasks = [asyncio.ensure_future(one) for one in work]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -355,15 +355,15 @@ async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _until_done(main: Awaitable[None], beside: Sequence[Awaitable[None]]) -> None:
+async def _until_done(main: Awaitable[None], side_work: Sequence[Awaitable[None]]) -> None:
     """Wait for ``main``; what one beside it raises ends it too. Nothing goes on after it."""
     first = asyncio.ensure_future(main)
-    others = [asyncio.ensure_future(one) for one in beside]
+    others = [asyncio.ensure_future(awaitable) for awaitable in side_work]
     try:
         done, _ = await asyncio.wait({first, *others}, return_when=asyncio.FIRST_COMPLETED)
-        for one in done:
-            one.result()
+        for task in done:
+            task.result()
     finally:
-        for one in (first, *others):
-            one.cancel()
+        for task in (first, *others):
+            task.cancel()
         await asyncio.gather(first, *others, return_exceptions=True)

@@ -55,22 +55,24 @@ class Totals:
 
     def series(self, ends: Mapping[str, Sequence[tuple[float, LoadEnd]]]) -> list[Series]:
         """The totals of hosts after another segment; ``ends``: host → (its start, what it counted)."""
-        return [Series(host, self.source, CHANNELS, self._samples(host, own)) for host, own in ends.items()]
+        return [Series(host, self.source, CHANNELS, self._samples(host, end)) for host, end in ends.items()]
 
     def _samples(self, host: str, ends: Sequence[tuple[float, LoadEnd]]) -> list[Sample]:
         total = self.by_host.setdefault(host, Counter())
         parts: list[tuple[float, str, int]] = []
         for start_s, end in ends:
             way = "sent" if end.is_sender else "received"
-            for one in end.intervals:
+            for interval in end.intervals:
                 counted = {
-                    f"load.{way}_bytes": one.transferred_bytes,
-                    "load.retransmits": one.retransmits,
-                    "load.packets": None if end.is_sender else one.packets,
-                    "load.lost_packets": one.lost_packets,
+                    f"load.{way}_bytes": interval.transferred_bytes,
+                    "load.retransmits": interval.retransmits,
+                    "load.packets": None if end.is_sender else interval.packets,
+                    "load.lost_packets": interval.lost_packets,
                 }
                 parts += [
-                    (start_s + one.end_s, name, count) for name, count in counted.items() if count is not None
+                    (start_s + interval.end_s, name, count)
+                    for name, count in counted.items()
+                    if count is not None
                 ]
         first_s = min((start_s for start_s, _ in ends), default=0.0)
         samples = [Sample(first_s, name, float(total[name])) for name in {name for _, name, _ in parts}]
@@ -82,9 +84,9 @@ class Totals:
     def _grown(self, host: str, name: str, count: int) -> int:
         """By how much a total grows; ``count`` is less than 0 where datagrams came late."""
         owed = self.owed.setdefault(host, Counter())
-        left = count - owed[name]
-        owed[name] = max(0, -left)
-        return max(0, left)
+        growth = count - owed[name]
+        owed[name] = max(0, -growth)
+        return max(0, growth)
 
 
 class Segments:
@@ -105,7 +107,7 @@ class Segments:
 
     async def run(self, until_s: float) -> None:
         """Raises what is none of a segment's business; a segment that fails is told, and the next begins."""
-        rounds, number, said, pause_s = self._planned.rounds, 0, [""], PAUSE_S
+        rounds, number, last_failures, pause_s = self._planned.rounds, 0, [""], PAUSE_S
         while rounds and (left_s := until_s - now_s()) >= LEAST_S:
             round_ = rounds[number % len(rounds)]
             number += 1
@@ -114,9 +116,9 @@ class Segments:
                 failures = await self._segment(round_, min(left_s, segment_s(self._planned.soak)))
             except (ChangeError, HostError) as error:
                 failures = [str(error)]
-            for failure in failures if failures != said else ():
+            for failure in failures if failures != last_failures else ():
                 self._say("segment-failed", "", f"segment {number}: {failure}")
-            said = failures
+            last_failures = failures
             if failures:
                 await asyncio.sleep(min(pause_s, max(0.0, until_s - now_s())))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S) if failures else PAUSE_S
@@ -144,11 +146,11 @@ class Segments:
         ends: dict[str, list[tuple[float, LoadEnd]]] = {}
         failures = [] if run.failure is None else [run.failure]
         for output in run.outputs:
-            for host, found in _ends(output, run, self._session.load):
-                if isinstance(found, Missing):
-                    failures += [found.reason] if run.failure is None else []
+            for host, end in _ends(output, run, self._session.load):
+                if isinstance(end, Missing):
+                    failures += [end.reason] if run.failure is None else []
                 else:
-                    ends.setdefault(host, []).append(found)
+                    ends.setdefault(host, []).append(end)
         self._keep(self._totals.series(ends))
         return failures
 

@@ -35,28 +35,34 @@ class Roles:
 def roles(users: Users | None, series: Sequence[SeriesInfo]) -> Roles:
     """From the users of the campaign; without any every host that ran a load is an end."""
     if users is None:
-        hosts = dict.fromkeys(one.host for one in series if one.source in SOAKING)
+        hosts = dict.fromkeys(series_info.host for series_info in series if series_info.source in SOAKING)
         return Roles(Ends(tuple(hosts), None), (), has_users=False)
     return Roles(Ends(users.clients, users.server.host), tuple(users.groups), has_users=True)
 
 
-def track(one: SeriesInfo, side: str) -> str | None:
+def track(series_info: SeriesInfo, side: str) -> str | None:
     """The name of the track that a series belongs to; None where nobody asks for it."""
-    if one.channel == "users.cpu_s":
-        return f"cpu|{one.host}"
-    if one.channel == "users.running":
+    if series_info.channel == "users.cpu_s":
+        return f"cpu|{series_info.host}"
+    if series_info.channel == "users.running":
         return f"{side}|users.running"
-    if one.source == "mpstat":
-        return f"{side}|idle|{one.host}" if _IDLE.fullmatch(one.channel) else None
-    if one.unit in ("W", "J"):
-        return _power_track(one, side)
-    if one.kind != "counter" or not is_counted(one.source, one.channel):
+    if series_info.source == "mpstat":
+        return f"{side}|idle|{series_info.host}" if _IDLE.fullmatch(series_info.channel) else None
+    if series_info.unit in ("W", "J"):
+        return _power_track(series_info, side)
+    if series_info.kind != "counter" or not is_counted(series_info.source, series_info.channel):
         return None
-    return f"{side}|{one.channel}" if one.source in _OF_LOADS or one.channel in NEEDED else None
+    return (
+        f"{side}|{series_info.channel}"
+        if series_info.source in _OF_LOADS or series_info.channel in NEEDED
+        else None
+    )
 
 
-def _power_track(one: SeriesInfo, side: str) -> str | None:
-    base, _, part = one.scope.partition(":")
+def _power_track(series_info: SeriesInfo, side: str) -> str | None:
+    base, _, part = series_info.scope.partition(":")
     if base not in (*SYSTEM_SCOPES, *CPU_SCOPES):
         return None
-    return f"{side}|power|{one.source}|{base}|{'part' if part else 'whole'}|{one.unit}|{one.provenance}"
+    part_or_whole = "part" if part else "whole"
+    source = f"{series_info.source}|{base}|{part_or_whole}|{series_info.unit}|{series_info.provenance}"
+    return f"{side}|power|{source}"

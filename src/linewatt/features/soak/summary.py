@@ -43,10 +43,10 @@ def packets(soak: Soak) -> Figure:
     """Packets both ways, as the server's NICs counted them; the clients' where there is none."""
     book = soak.ledger
     for column in (SERVER_NICS, CLIENT_NICS):
-        found = book.value("to_clients_packets", column) + book.value("to_server_packets", column)
-        if found.value is not None:
-            return found
-    return found
+        both_ways = book.value("to_clients_packets", column) + book.value("to_server_packets", column)
+        if both_ways.value is not None:
+            return both_ways
+    return both_ways
 
 
 def transfers(soak: Soak) -> Figure:
@@ -55,24 +55,24 @@ def transfers(soak: Soak) -> Figure:
     return book.value("gets_done", CLIENTS) + book.value("puts_done", CLIENTS)
 
 
-def energy_j(soak: Soak, one: HostPower) -> float | None:
+def energy_j(soak: Soak, host_power: HostPower) -> float | None:
     """A host's energy over the time that loads ran: its mean power, that of the whole soak, times that."""
-    return None if one.total is None else one.total.power_w * soak.load_s
+    return None if host_power.total is None else host_power.total.power_w * soak.load_s
 
 
 def summary(soak: Soak) -> list[Fact]:
     """Rate, transfers, packets, dropped, total data: the lines that studies print."""
-    found, book = soak.rates, soak.ledger
+    rates, book = soak.rates, soak.ledger
     total = soak.moved_bytes
-    every = packets(soak)
+    packet_count = packets(soak)
     counts = [Fact("File transfers", number_text(transfers(soak).value))] if soak.roles.has_users else []
     return [
         Fact(
             "Rate, mean", format_rate(soak.mean_bps, 4), f"payload over {format_seconds(soak.load_s)} of load"
         ),
-        Fact("Rate, peak", format_rate(found.peak_bps if found else None, 4), _slice(soak)),
+        Fact("Rate, peak", format_rate(rates.peak_bps if rates else None, 4), _slice(soak)),
         *counts,
-        Fact("Packets", number_text(every.value), every.reason or "both ways, as NICs counted"),
+        Fact("Packets", number_text(packet_count.value), packet_count.reason or "both ways, as NICs counted"),
         Fact("Dropped or overrun", dropped_text(book), dropped_note(soak)),
         Fact("Total data", MISSING, UNREAD)
         if total is None
@@ -88,10 +88,10 @@ def dropped_text(book: Ledger) -> str:
 
 def dropped_note(soak: Soak) -> str:
     """The part of the packets that was dropped, or what keeps it from being known."""
-    every, dropped, lacks = packets(soak).value, soak.ledger.dropped, soak.ledger.dropped_lacks
+    packet_count, dropped, lacks = packets(soak).value, soak.ledger.dropped, soak.ledger.dropped_lacks
     if dropped is not None and lacks:
         return f"at least: {lacks}"
-    return of_packets(dropped / every) if dropped is not None and every else ""
+    return of_packets(dropped / packet_count) if dropped is not None and packet_count else ""
 
 
 def of_packets(ratio: float) -> str:
@@ -118,12 +118,12 @@ def best_facts(soak: Soak) -> Iterator[Fact]:
 
 
 def _rates(soak: Soak) -> Iterator[Fact]:
-    found, drift = soak.rates, soak.drift
-    if found is not None:
-        shown = ", ".join(f"{name} {format_rate(value)}" for name, value in found.percentiles_bps.items())
+    rates, drift = soak.rates, soak.drift
+    if rates is not None:
+        shown = ", ".join(f"{name} {format_rate(value)}" for name, value in rates.percentiles_bps.items())
         yield Fact("Rate, percentiles", shown, f"of slices of {format_seconds(soak.scan.cell_s)}")
     if not isinstance(drift, Missing):
-        low, high = (format_change(each, 2) for each in (drift.low_per_day, drift.high_per_day))
+        low, high = (format_change(day_ratio, 2) for day_ratio in (drift.low_per_day, drift.high_per_day))
         change = f"{format_change(drift.per_day, 2)} a day"
         yield Fact("Slow drift", change, f"95 % CI {low.removesuffix(' %')} to {high} (Theil–Sen)")
 
@@ -140,9 +140,11 @@ def users_facts(soak: Soak) -> Iterator[Fact]:
             f"{'≥ ' if lack else ''}{sustained} of {soak.users_planned or len(done.bytes_by_user)}",
             f"at {format_rate(soak.sustained_bps)} or more each, on average{f'; {lack}' if lack else ''}",
         )
-    for name, one in done.times.items():
-        points = ", ".join(f"{_point(at)} {format_seconds(value)}" for at, value in one.percentiles_s.items())
-        yield Fact(TITLES[name], points, f"of {one.count:,}; longest {format_seconds(one.max_s)}")
+    for name, time in done.times.items():
+        points = ", ".join(
+            f"{_point(at)} {format_seconds(value)}" for at, value in time.percentiles_s.items()
+        )
+        yield Fact(TITLES[name], points, f"of {time.count:,}; longest {format_seconds(time.max_s)}")
     if done.reason:
         yield Fact("Times of transfers", MISSING, done.reason)
 
@@ -153,22 +155,22 @@ def _point(name: str) -> str:
 
 def cpu_facts(soak: Soak) -> Iterator[Fact]:
     """What the clients' processes used."""
-    each, saturated = soak.client_cpu
-    if each is not None:
+    cpu_s_per_gbit, saturated = soak.client_cpu
+    if cpu_s_per_gbit is not None:
         note = f"saturated: {', '.join(saturated)}" if saturated else "no client was saturated"
-        yield Fact("Client CPU", f"{format_significant(each)} CPU-s/Gbit", note)
+        yield Fact("Client CPU", f"{format_significant(cpu_s_per_gbit)} CPU-s/Gbit", note)
 
 
 def _energy(soak: Soak) -> Iterator[Fact]:
     """Of each host where they are few, else of the server and of all others together."""
-    server = [one for one in soak.power if one.host == soak.roles.ends.server]
-    others = [one for one in soak.power if one not in server]
+    server = [host_power for host_power in soak.power if host_power.host == soak.roles.ends.server]
+    others = [host_power for host_power in soak.power if host_power not in server]
     if len(others) <= _MOST_HOSTS:
         yield from _of_hosts(soak, [*server, *others])
         return
     yield from _of_hosts(soak, server)
     alike: dict[tuple[str, Provenance], list[float]] = {}
-    for total in (one.total for one in others if one.total is not None):
+    for total in (host_power.total for host_power in others if host_power.total is not None):
         alike.setdefault((total.scope, total.provenance), []).append(total.power_w)
     for (scope, provenance), watts in alike.items():
         together = f"{len(watts)} of {len(others)} hosts together"
@@ -177,16 +179,16 @@ def _energy(soak: Soak) -> Iterator[Fact]:
 
 
 def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
-    for one in hosts:
-        if one.total is None:
-            yield Fact(f"Power, {one.host}", MISSING, one.reason or "")
+    for host in hosts:
+        if host.total is None:
+            yield Fact(f"Power, {host.host}", MISSING, host.reason or "")
             continue
-        used = energy_j(soak, one) or 0.0
+        used = energy_j(soak, host) or 0.0
         per = figures.j_per_gb(used, soak.total_bytes)
-        scope = SCOPE_WORDS.get(one.total.scope, one.total.scope)
-        covered = "" if one.covered > 0.99 else f", read in {format_percent(one.covered, 0)} of the time"
-        sure = mark(one.total.provenance)
-        yield Fact(f"Power, {one.host}", f"{one.total.power_w:,.1f} W", f"mean, {scope}{covered}", sure)
+        scope = SCOPE_WORDS.get(host.total.scope, host.total.scope)
+        covered = "" if host.covered > 0.99 else f", read in {format_percent(host.covered, 0)} of the time"
+        sure = mark(host.total.provenance)
+        yield Fact(f"Power, {host.host}", f"{host.total.power_w:,.1f} W", f"mean, {scope}{covered}", sure)
         if per is not None:
             value = f"{J_PER_GB.text(per)} {J_PER_GB.name}"
-            yield Fact(f"Energy per GB, {one.host}", value, f"{used / 3.6e6:,.3g} kWh while loads ran", sure)
+            yield Fact(f"Energy per GB, {host.host}", value, f"{used / 3.6e6:,.3g} kWh while loads ran", sure)

@@ -40,7 +40,7 @@ def show(soak: Soak, width: int | None = None) -> RenderableType:
         *_events(soak),
         *_findings(soak),
     ]
-    return Group(*(part for each in parts for part in (each, Text())))
+    return Group(*(part for block in parts for part in (block, Text())))
 
 
 def state(soak: Soak) -> str:
@@ -71,12 +71,16 @@ def _groups(soak: Soak, width: int | None) -> Iterator[RenderableType]:
 
 
 def _ledger(soak: Soak, width: int | None) -> RenderableType:
-    found = soak.balance
-    balance = f"The ledger {found.words}" if found.verdict else f"Whether the ledger balances {found.words}"
+    ledger_balance = soak.balance
+    balance = (
+        f"The ledger {ledger_balance.words}"
+        if ledger_balance.verdict
+        else f"Whether the ledger balances {ledger_balance.words}"
+    )
     return Group(
         render(ledger_table(soak.ledger, zeros=False), width),
-        Text(one_line(balance), style="bold red" if found.verdict == "off" else "bold"),
-        Text(one_line(found.unexplained_words)),
+        Text(one_line(balance), style="bold red" if ledger_balance.verdict == "off" else "bold"),
+        Text(one_line(ledger_balance.unexplained_words)),
     )
 
 
@@ -87,21 +91,21 @@ def _failures(soak: Soak) -> Iterator[RenderableType]:
 
 
 def _events(soak: Soak) -> Iterator[RenderableType]:
-    events = [one for one in soak.events if one.kind != "first-failure"]
+    events = [event for event in soak.events if event.kind != "first-failure"]
     if events:
         more = len(events) - _MOST_EVENTS
-        lines = [event_line(one) for one in events[:_MOST_EVENTS]]
-        left = [f"and {more} more, which --json has"] if more > 0 else []
-        yield titled("Events", lines + left)
+        lines = [event_line(event) for event in events[:_MOST_EVENTS]]
+        omitted_lines = [f"and {more} more, which --json has"] if more > 0 else []
+        yield titled("Events", lines + omitted_lines)
 
 
 def _findings(soak: Soak) -> Iterator[RenderableType]:
-    found = findings(soak)
-    if found.every:
-        yield Text(f"Findings: {found.counted()}", style="bold")
-    for one in found.every:
-        lines = [f"{one.code} ({seen.where}): {seen.evidence}" for seen in one.sightings]
+    soak_findings = findings(soak)
+    if soak_findings.every:
+        yield Text(f"Findings: {soak_findings.counted()}", style="bold")
+    for finding in soak_findings.every:
+        lines = [f"{finding.code} ({seen.where}): {seen.evidence}" for seen in finding.sightings]
         yield Group(
             *(Text(one_line(line), style="yellow") for line in lines),
-            *(Padding(Text(one_line(advice)), (0, 0, 0, 2)) for advice in one.advice),
+            *(Padding(Text(one_line(advice)), (0, 0, 0, 2)) for advice in finding.advice),
         )

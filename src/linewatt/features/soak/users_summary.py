@@ -57,7 +57,7 @@ def users_done(tallies: Iterable[tuple[Path, UsersTally]], damaged: dict[Path, s
         except ParseError as error:
             damaged[path] = str(error)
     if done.reason is None:
-        done.times = {name: one.summary() for name, one in times.items() if one.count}
+        done.times = {name: time.summary() for name, time in times.items() if time.count}
     return done
 
 

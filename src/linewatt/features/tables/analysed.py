@@ -62,8 +62,8 @@ def trials_of(table: Table) -> AnalysedTable:
             "throughput_bps": "a throughput (throughput_mbps, throughput_gbps …)",
         }
         raise InvalidInput(f"the table lacks {' and '.join(words[name] for name in lacking)}")
-    known = {*inputs.RECOGNISED, *(column.name for column in COLUMNS), *EXTRA}
-    agree = [name for name in groups.group_columns(table, known) if name not in ("mtu", "test")]
+    known_columns = {*inputs.RECOGNISED, *(column.name for column in COLUMNS), *EXTRA}
+    agree = [name for name in groups.group_columns(table, known_columns) if name not in ("mtu", "test")]
     warnings: list[TableWarning] = []
     trials: list[Trial] = []
     fans: dict[Case, float] = {}
@@ -117,11 +117,11 @@ def _trial(
 def _numbered(trials: Sequence[Trial]) -> list[Trial]:
     """Rows of one case as its repetitions."""
     counts: dict[Case, int] = {}
-    made = []
-    for one in trials:
-        counts[one.case] = counts.get(one.case, 0) + 1
-        made.append(replace(one, repetition=counts[one.case]))
-    return made
+    numbered = []
+    for trial in trials:
+        counts[trial.case] = counts.get(trial.case, 0) + 1
+        numbered.append(replace(trial, repetition=counts[trial.case]))
+    return numbered
 
 
 def _line_goodput_bps(case: Case, read: Mapping[str, float]) -> float | None:

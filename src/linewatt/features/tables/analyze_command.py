@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 
 
 def analyze(
-    wanted: TableOrId,
+    table_or_id: TableOrId,
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
@@ -34,25 +34,25 @@ def analyze(
     from linewatt.analysis.cases.analyse import document
     from linewatt.cli.output import print_json, print_rich
 
-    if is_table(wanted):
-        found = _of_table(wanted)
+    if is_table(table_or_id):
+        analyses = _of_table(table_or_id)
     else:
-        with stored_result(results, wanted) as result:
-            found = _of_stored(result)
+        with stored_result(results, table_or_id) as result:
+            analyses = _of_stored(result)
     if as_json:
-        print_json(document(found, SCHEMA_VERSION))
+        print_json(document(analyses, SCHEMA_VERSION))
     else:
-        print_rich(lambda _: _rendered(found))
+        print_rich(lambda _: _rendered(analyses))
 
 
-def _of_table(wanted: str) -> list[Analysis]:
+def _of_table(table_name: str) -> list[Analysis]:
     from linewatt.analysis.cases.analyse import analyse
     from linewatt.analysis.cases.summary import summarise
     from linewatt.cli.output import say
     from linewatt.features.tables.analysed import FAN, case_words
     from linewatt.report.series import series_of
 
-    _, read, lines = trials_of_table(wanted)
+    _, read, lines = trials_of_table(table_name)
     for line in lines:
         say(f"warning: {line}")
     return [
@@ -60,9 +60,9 @@ def _of_table(wanted: str) -> list[Analysis]:
             case_words(series.summaries[0].case),
             series.summaries,
             {
-                one.case.instances: {FAN: read.fan_rpm[one.case]}
-                for one in series.summaries
-                if one.case in read.fan_rpm
+                summary.case.instances: {FAN: read.fan_rpm[summary.case]}
+                for summary in series.summaries
+                if summary.case in read.fan_rpm
             },
         )
         for series in series_of(summarise(read.trials))
@@ -75,21 +75,21 @@ def _of_stored(result: Result) -> list[Analysis]:
 
     if result.is_soak:
         raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
-    found = [
+    analyses = [
         analyse(series.title, series.summaries) for group in digest(result).groups for series in group.series
     ]
-    if not found:
+    if not analyses:
         raise InvalidInput(f"{result.id}: no case at full or at a fixed rate is stored")
-    return found
+    return analyses
 
 
-def _rendered(found: list[Analysis]) -> RenderableType:
+def _rendered(analyses: list[Analysis]) -> RenderableType:
     from rich.console import Group
 
-    return Group(*(line for one in found for line in _lines(one)))
+    return Group(*(line for analysis in analyses for line in _lines(analysis)))
 
 
-def _lines(one: Analysis) -> Iterator[RenderableType]:
+def _lines(analysis: Analysis) -> Iterator[RenderableType]:
     """A line a case with its regime, the knee, and the findings."""
     from rich.text import Text
 
@@ -98,16 +98,16 @@ def _lines(one: Analysis) -> Iterator[RenderableType]:
     from linewatt.report.series import plural
     from linewatt.units import format_rate
 
-    yield Text(one_line(one.title), style="bold")
-    for summary, row in zip(one.summaries, one.regimes, strict=True):
+    yield Text(one_line(analysis.title), style="bold")
+    for summary, row in zip(analysis.summaries, analysis.regimes, strict=True):
         rate = format_rate(summary.throughput_bps.mean if summary.throughput_bps else None, 4)
         of_users = "users: no series of instances"
         regime = of_users if summary.case.of_users else f"{row.regime:<9}  {one_line(row.why)}"
         yield Text(f"{summary.case.instances:>6}  {rate:>11}  {regime}")
-    yield Text(one_line(knee_words(one.knee)))
-    for found in one.findings:
-        style = "" if found.rank == "note" else "yellow"
-        count = plural(found.instances, "instance")
-        yield Text(one_line(f"{found.rank}: {count}: {found.message} [{found.kind}]"), style=style)
-        yield from (Text(f"    {one_line(said)}") for said in found.evidence)
+    yield Text(one_line(knee_words(analysis.knee)))
+    for finding in analysis.findings:
+        style = "" if finding.rank == "note" else "yellow"
+        count = plural(finding.instances, "instance")
+        yield Text(one_line(f"{finding.rank}: {count}: {finding.message} [{finding.kind}]"), style=style)
+        yield from (Text(f"    {one_line(sentence)}") for sentence in finding.evidence)
     yield Text()

@@ -30,7 +30,7 @@ _IDLE = "idle"
 def parts_of(name: str, figures: Sequence[str]) -> tuple[str, str]:
     """``app_usr`` → (``app``, ``usr``) where other figures begin alike; else ("", name)."""
     head, _, tail = name.partition("_")
-    alike = sum(one.partition("_")[0] == head for one in figures)
+    alike = sum(figure.partition("_")[0] == head for figure in figures)
     return (head, tail) if tail and alike > 1 else ("", name)
 
 
@@ -65,26 +65,26 @@ class _Test:
         """Bars in a panel each; none where there is nothing to draw."""
         if not rows:
             return
-        every = len(self.found.rows) <= MOST_ROWS and len(rows) <= MOST_BARS
+        is_complete = len(self.found.rows) <= MOST_ROWS and len(rows) <= MOST_BARS
         rows = rows[:MOST_BARS]
         looks = {row["part"]: specs.SHARE_COLOURS.get(row["part"], specs.RECEIVER) for row in rows}
         pairs = list(dict.fromkeys(row["pair"] for row in rows))
         yield Figure(
             name=f"{what}-{self.name or 'all'}".replace(" ", "-"),
             title=f"{self.name}: {what}" if self.name else what,
-            caption=caption if every else f"{caption} Only the first are drawn; the table has all.",
+            caption=caption if is_complete else f"{caption} Only the first are drawn; the table has all.",
             description="; ".join(f"{row['pair']} {row['bar']} {row['text']}" for row in rows),
             spec=specs.grouped_bars(rows, pairs, axis, "part", looks),
         )
 
 
-def of_means(found: Means) -> tuple[Figure, ...]:
+def of_means(means: Means) -> tuple[Figure, ...]:
     """Of each test its throughput, the CPU it cost, and a chart of the published means."""
     by_test: dict[str, list[MeanRow]] = {}
-    for row in found.rows[:MOST_ROWS]:
+    for row in means.rows[:MOST_ROWS]:
         by_test.setdefault(row.names.get("test", ""), []).append(row)
-    tests = [_Test(name, rows, found) for name, rows in by_test.items()]
-    return tuple(one for test in tests for one in (*_throughput(test), *_cost(test), *_means(test)))
+    tests = [_Test(name, rows, means) for name, rows in by_test.items()]
+    return tuple(figure for test in tests for figure in (*_throughput(test), *_cost(test), *_means(test)))
 
 
 def _means(test: _Test) -> Iterator[Figure]:
@@ -95,18 +95,18 @@ def _means(test: _Test) -> Iterator[Figure]:
 
 
 def _mean_bars(test: _Test, row: MeanRow) -> Iterator[Row]:
-    for name, one in row.means.items():
+    for name, mean in row.means.items():
         group, title = parts_of(name, test.found.figures)
-        if one is None or title == _IDLE or not (one.value or one.sd):
+        if mean is None or title == _IDLE or not (mean.value or mean.sd):
             continue
         words = (test.label(row), f"{group} CPU" if group else "")
-        whiskers = {} if one.sd is None else {"low": one.value - one.sd, "high": one.value + one.sd}
+        whiskers = {} if mean.sd is None else {"low": mean.value - mean.sd, "high": mean.value + mean.sd}
         yield {
             "kind": "mean",
             "pair": ", ".join(part for part in words if part) or test.name,
             "bar": " ".join(part for part in (test.beside(row), title) if part),
-            "value": one.value,
-            "text": f"{one.text} ± {one.sd_text}" if one.sd_text else one.text,
+            "value": mean.value,
+            "text": f"{mean.text} ± {mean.sd_text}" if mean.sd_text else mean.text,
             "part": title,
             **whiskers,
         }
@@ -136,19 +136,19 @@ def _cost(test: _Test) -> Iterator[Figure]:
             return
 
 
-def of_components(found: Components) -> tuple[Figure, ...]:
+def of_components(components: Components) -> tuple[Figure, ...]:
     """The parts end to end."""
-    parts = Breakdown("", found.parts)
+    parts = Breakdown("", components.parts)
     spec = component_spec(parts)
-    if spec is None or len(found.parts) > MOST_PARTS:
+    if spec is None or len(components.parts) > MOST_PARTS:
         return ()
-    caption = component_caption(parts).replace("the system", f"{found.total_w:g} W", 1)
+    caption = component_caption(parts).replace("the system", f"{components.total_w:g} W", 1)
     return (Figure("components", "Where the watts go", caption, component_words(parts), spec),)
 
 
-def of_readings(found: PacketPower) -> tuple[Figure, ...]:
+def of_readings(packet_power: PacketPower) -> tuple[Figure, ...]:
     """Watts over rate, a line a packet size; then what a packet costs over its size."""
-    rows = _by_size(found)
+    rows = _by_size(packet_power)
     last = {row["size"]: row for row in rows}
     ends = [end | {"kind": "end", "text": f"{size:g} B"} for size, end in last.items()]
     end_values = (f"{end['text']}: {end['value']:.1f} W at {end['x']:g} Gbps" for end in ends)
@@ -159,14 +159,14 @@ def of_readings(found: PacketPower) -> tuple[Figure, ...]:
         description="; ".join(end_values),
         spec=_curves([*rows, *ends], "Rate of each port (Gbps)", "Power (W)"),
     )
-    return (watts,) if found.model is None else (watts, _packet_cost(found.model))
+    return (watts,) if packet_power.model is None else (watts, _packet_cost(packet_power.model))
 
 
-def _by_size(found: PacketPower) -> list[Row]:
+def _by_size(packet_power: PacketPower) -> list[Row]:
     """The mean of the readings at each size and rate, by size, then rate."""
     by: dict[tuple[float, float], list[float]] = {}
-    for one in found.readings:
-        by.setdefault((one.size_bytes, one.rate_bps), []).append(one.power_w)
+    for reading in packet_power.readings:
+        by.setdefault((reading.size_bytes, reading.rate_bps), []).append(reading.power_w)
     return [
         {"kind": "mean", "size": size, "x": rate / 1e9, "value": fmean(watts)}
         for (size, rate), watts in sorted(by.items())
@@ -175,7 +175,7 @@ def _by_size(found: PacketPower) -> list[Row]:
 
 def _packet_cost(model: PacketEnergy) -> Figure:
     rows: list[Row] = [
-        {"kind": "mean", "size": 0, "x": one.size_bytes, "value": one.packet_j * 1e9} for one in model.fits
+        {"kind": "mean", "size": 0, "x": fit.size_bytes, "value": fit.packet_j * 1e9} for fit in model.fits
     ]
     words = f"{model.bit_j * 1e12:.3g} pJ/bit, {model.packet_j * 1e9:.3g} nJ/packet"
     return Figure(

@@ -76,42 +76,46 @@ def compared(sides: Sequence[Sequence[Path]], *, plain: bool) -> MeansComparison
         )
     if not plain:
         raise InvalidInput(f"{paths[0].name}: of published means only --json and --csv may be asked for")
-    base, other = (load(path) for path in paths)
-    return MeansComparison(compare_means(means_of(base), means_of(other)), base.id, other.id)
+    base, new = (load(path) for path in paths)
+    return MeansComparison(compare_means(means_of(base), means_of(new)), base.id, new.id)
 
 
-def show(found: MeansCompared, a: str, b: str, width: int | None) -> RenderableType:
+def show(means_compared: MeansCompared, a: str, b: str, width: int | None) -> RenderableType:
     """The answer, then every figure of both tables."""
-    differs = (f"{name}: A {one}, B {other}" for name, (one, other) in found.apart.items())
-    lines = [f"A {a}", f"B {b}", *differs, answer(found)]
-    return Group(*(Text(one_line(line)) for line in lines), Text(), render(_table(found), width))
+    differs = (
+        f"{name}: A {value_a}, B {value_b}" for name, (value_a, value_b) in means_compared.apart.items()
+    )
+    lines = [f"A {a}", f"B {b}", *differs, answer(means_compared)]
+    return Group(*(Text(one_line(line)) for line in lines), Text(), render(_table(means_compared), width))
 
 
-def answer(found: MeansCompared) -> str:
+def answer(means_compared: MeansCompared) -> str:
     """How many figures differ, and which."""
-    kinds = [one.kind for one in found.changes]
+    kinds = [change.kind for change in means_compared.changes]
     counts = ", ".join(f"{kinds.count(kind)} {words}" for kind, words in _WORDS.items() if kind in kinds)
     return f"{plural(len(kinds), 'published mean')}: {counts or 'nothing that both tables have'}."
 
 
-def _table(found: MeansCompared) -> Table:
-    names = list(found.changes[0].names) if found.changes else []
+def _table(means_compared: MeansCompared) -> Table:
+    names = list(means_compared.changes[0].names) if means_compared.changes else []
     sides = (Head("A", show_sd=True), Head("B", show_sd=True))
     heads = (*sides, Head("B − A"), Head("95 % CI"), Head("Verdict", kind="text"))
     keys = tuple(Head(name, kind="text") for name in (*names, "figure"))
-    rows = tuple(_row(one) for one in found.changes if one.a.value or one.b.value)
-    return Table("Published means, A and B", keys, heads, (RowGroup("", rows),), tuple(_notes(found)))
+    rows = tuple(_row(change) for change in means_compared.changes if change.a.value or change.b.value)
+    return Table(
+        "Published means, A and B", keys, heads, (RowGroup("", rows),), tuple(_notes(means_compared))
+    )
 
 
-def _row(one: MeanChange) -> Row:
-    known = one.low is not None and one.high is not None
-    ci = f"{_signed(one.low or 0.0)} to {_signed(one.high or 0.0)}" if known else MISSING
+def _row(change: MeanChange) -> Row:
+    has_interval = change.low is not None and change.high is not None
+    ci = f"{_signed(change.low or 0.0)} to {_signed(change.high or 0.0)}" if has_interval else MISSING
     return Row(
-        texts(*one.names.values(), one.figure),
+        texts(*change.names.values(), change.figure),
         (
-            Cell(one.a.text, sd=one.a.sd_text or None),
-            Cell(one.b.text, sd=one.b.sd_text or None),
-            *texts(_signed(one.difference), ci, _WORDS[one.kind]),
+            Cell(change.a.text, sd=change.a.sd_text or None),
+            Cell(change.b.text, sd=change.b.sd_text or None),
+            *texts(_signed(change.difference), ci, _WORDS[change.kind]),
         ),
     )
 
@@ -120,53 +124,55 @@ def _signed(value: float) -> str:
     return f"{'+' if value > 0 else '−' if value < 0 else ''}{_SHORT(abs(value))}"
 
 
-def _notes(found: MeansCompared) -> Iterator[Note]:
-    zeros = sum(not (one.a.value or one.b.value) for one in found.changes)
-    if found.changes:
-        counts = f"p below {ALPHA:g} among all {len(found.changes)} (Holm), and from 1 % of A on"
+def _notes(means_compared: MeansCompared) -> Iterator[Note]:
+    zeros = sum(not (change.a.value or change.b.value) for change in means_compared.changes)
+    if means_compared.changes:
+        counts = f"p below {ALPHA:g} among all {len(means_compared.changes)} (Holm), and from 1 % of A on"
         yield Note("remark", f"Welch's t of published means and SDs; a difference counts with {counts}.")
     if zeros:
         yield Note("remark", f"{plural(zeros, 'mean')} that are 0 in both tables are not listed.")
-    for reason in dict.fromkeys(one.reason for one in found.changes if one.reason):
-        count = sum(one.reason == reason for one in found.changes)
+    for reason in dict.fromkeys(change.reason for change in means_compared.changes if change.reason):
+        count = sum(change.reason == reason for change in means_compared.changes)
         yield Note("absence", f"95 % CI, verdict of {plural(count, 'mean')}: {reason}")
-    if found.alone:
-        yield Note("absence", f"in one table only: {first_of(list(found.alone), _MOST_ALONE)}")
+    if means_compared.alone:
+        yield Note("absence", f"in one table only: {first_of(list(means_compared.alone), _MOST_ALONE)}")
 
 
-def document(found: MeansCompared, a: str, b: str) -> dict[str, Any]:
+def document(means_compared: MeansCompared, a: str, b: str) -> dict[str, Any]:
     """The document of ``compare --json``."""
     return {
         "schema_version": SCHEMA_VERSION,
         "a": a,
         "b": b,
         "provenance": "published",
-        "answer": answer(found),
-        "differs": {name: {"a": one, "b": other} for name, (one, other) in found.apart.items()},
-        "changes": rows(found),
-        "alone": list(found.alone),
+        "answer": answer(means_compared),
+        "differs": {
+            name: {"a": value_a, "b": value_b} for name, (value_a, value_b) in means_compared.apart.items()
+        },
+        "changes": rows(means_compared),
+        "alone": list(means_compared.alone),
     }
 
 
-def rows(found: MeansCompared) -> list[dict[str, Any]]:
+def rows(means_compared: MeansCompared) -> list[dict[str, Any]]:
     """A row a figure."""
     return [
         {
-            **one.names,
-            "figure": one.figure,
-            "a_mean": one.a.value,
-            "a_sd": one.a.sd,
-            "b_mean": one.b.value,
-            "b_sd": one.b.sd,
-            "difference": one.difference,
-            "difference_low": one.low,
-            "difference_high": one.high,
-            "p": one.p,
-            "p_holm": one.p_holm,
-            "kind": one.kind,
-            "reason": one.reason or None,
+            **change.names,
+            "figure": change.figure,
+            "a_mean": change.a.value,
+            "a_sd": change.a.sd,
+            "b_mean": change.b.value,
+            "b_sd": change.b.sd,
+            "difference": change.difference,
+            "difference_low": change.low,
+            "difference_high": change.high,
+            "p": change.p,
+            "p_holm": change.p_holm,
+            "kind": change.kind,
+            "reason": change.reason or None,
         }
-        for one in found.changes
+        for change in means_compared.changes
     ]
 
 

@@ -134,15 +134,15 @@ class _Plan:
         self, table: Table, readings: Sequence[dict[str, float]], warnings: list[TableWarning]
     ) -> None:
         """Add the figures of each row's reference to its readings."""
-        known = {*inputs.RECOGNISED, *(column.name for column in COLUMNS)}
-        agree = groups.group_columns(table, known)
+        known_columns = {*inputs.RECOGNISED, *(column.name for column in COLUMNS)}
+        agree = groups.group_columns(table, known_columns)
         references = groups.find_references(table.rows, [read.get("instances") for read in readings], agree)
-        for row, read, found in zip(table.rows, readings, references, strict=True):
-            if isinstance(found, int):
-                why = f"its reference, row {table.rows[found].number}, lacks a usable figure"
-                self._add_reference(read, readings[found])
+        for row, read, reference in zip(table.rows, readings, references, strict=True):
+            if isinstance(reference, int):
+                why = f"its reference, row {table.rows[reference].number}, lacks a usable figure"
+                self._add_reference(read, readings[reference])
             else:
-                why = found.why if found else ""
+                why = reference.why if reference else ""
             lacking = [column.name for column in self.columns if _lacks_reference(column, read)]
             self._warn(row, "instances", why, lacking, warnings)
 

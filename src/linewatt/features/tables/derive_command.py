@@ -68,13 +68,13 @@ def derive_command(
         _print_table(derived)
 
 
-def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
+def _quantities(raw: Table, table_warnings: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
     """A table with a row a quantity: a soak's summary."""
     from linewatt.cli.output import print_csv, print_json, say
     from linewatt.features.tables.quantities import published
 
     summary = published(raw)
-    for line in folded([*found, *summary.warnings]):
+    for line in folded([*table_warnings, *summary.warnings]):
         say(f"warning: {line}")
     if as_json:
         flags = [asdict(flag) for flag in summary.flags]
@@ -87,14 +87,14 @@ def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv:
         _show_quantities(summary)
 
 
-def _show_quantities(found: Published) -> None:
+def _show_quantities(published: Published) -> None:
     """The summary as studies print it, and the flags."""
     from linewatt.cli.output import put
     from linewatt.features.tables.quantity_facts import quantity_facts
 
-    for title, value in quantity_facts(found):
+    for title, value in quantity_facts(published):
         put(f"{title:<20}{value}")
-    for flag in found.flags:
+    for flag in published.flags:
         put(f"\n{flag.code} ({flag.where}): {flag.evidence}\n  {flag.advice}")
 
 
@@ -161,9 +161,9 @@ def _print_table(derived: DerivedTable) -> None:
     from linewatt.report.printing.text_table import render, split, text_columns
 
     def shown(width: int | None) -> RenderableType:
-        whole = _table(derived, (), [*derived.table.columns, *derived.added])
-        if len(split(text_columns(whole), width)) == 1:
-            return render(whole, width)
+        full_table = _table(derived, (), [*derived.table.columns, *derived.added])
+        if len(split(text_columns(full_table), width)) == 1:
+            return render(full_table, width)
         say("the terminal is too narrow for all columns of the table; --csv and --json print them")
         return render(_table(derived, naming_columns(derived), derived.added), width)
 

@@ -59,16 +59,18 @@ def of_result(result: Result) -> list[Fitted]:
     """
     if result.imported_kind == PACKET_POWER:
         return [from_table(result, lambda raw, source: Fitted(source, packet_energy_fit(raw, source)))]
-    every = end_energies(result.trials, result.idle)
-    ends = sorted((one for one in every if one.fit.rows or one.has_meter), key=lambda one: not one.fit.rows)
-    if not any(one.fit.rows for one in ends):
-        why = next((one.fit.figures[BIT.key].reason for one in (*ends, *every)), "it has no UDP trials")
+    all_ends = end_energies(result.trials, result.idle)
+    ends = sorted(
+        (end for end in all_ends if end.fit.rows or end.has_meter), key=lambda end: not end.fit.rows
+    )
+    if not any(end.fit.rows for end in ends):
+        why = next((end.fit.figures[BIT.key].reason for end in (*ends, *all_ends)), "it has no UDP trials")
         raise InvalidInput(f"{result.id}: no end has both traffic and watts: {why}")
-    names = case_names([one.case for one in ends])
+    names = case_names([end.case for end in ends])
     findings = gather(result.trials, (), meter_flags(result.meters, result.idle, result.trials))
     return [
-        Fitted(f"{one.role} {one.host} · {names[one.case]}", one.fit, one, _doubts(one, findings))
-        for one in ends
+        Fitted(f"{end.role} {end.host} · {names[end.case]}", end.fit, end, _doubts(end, findings))
+        for end in ends
     ]
 
 
@@ -76,25 +78,25 @@ def _doubts(end: EndEnergy, findings: Findings) -> dict[str, str]:
     """Findings on the watts of an end by code: in how many of its rows, and the first that was seen."""
     hosts, rows = end.case.hosts, set(end.trials)
     sightings_by_code: dict[str, list[Sighting]] = {}
-    for one in findings.every:
-        if one.doubts_on(end.host, hosts, "power"):
-            about = (seen for seen in one.sightings if seen.is_of(end.host, hosts))
-            own = [seen for seen in about if rows & set(seen.trials) or not seen.trials]
-            if own:
-                sightings_by_code.setdefault(one.code, []).extend(own)
+    for finding in findings.every:
+        if finding.doubts_on(end.host, hosts, "power"):
+            about = (seen for seen in finding.sightings if seen.is_of(end.host, hosts))
+            sightings = [seen for seen in about if rows & set(seen.trials) or not seen.trials]
+            if sightings:
+                sightings_by_code.setdefault(finding.code, []).extend(sightings)
     doubts = {}
-    for code, own in sightings_by_code.items():
-        trials = rows & {number for seen in own for number in seen.trials}
+    for code, sightings in sightings_by_code.items():
+        trials = rows & {number for seen in sightings for number in seen.trials}
         count = f" in {len(trials)} of {plural(len(rows), 'trial')}" if trials else ""
-        doubts[code] = f"Watts are doubtful, {code}{count}: {own[0].where}: {own[0].evidence}"
+        doubts[code] = f"Watts are doubtful, {code}{count}: {sightings[0].where}: {sightings[0].evidence}"
     return doubts
 
 
-def warnings(one: Fitted) -> tuple[str, ...]:
+def warnings(fitted: Fitted) -> tuple[str, ...]:
     """What a reader must know first: watts that nobody measured or that findings doubt, why figures are
     withheld, what makes the others doubtful."""
-    fit = one.fit
-    kinds = words([one.provenance])
+    fit = fitted.fit
+    kinds = words([fitted.provenance])
     unmeasured = (f"Watts are {kinds}, not measured",) if kinds else ()
     alike: dict[str, list[str]] = {}
     for kind in SHOWN:
@@ -102,22 +104,22 @@ def warnings(one: Fitted) -> tuple[str, ...]:
         if reason is not None:
             alike.setdefault(reason, []).append(kind.title)
     withheld = (f"{', '.join(titles)} withheld: {reason}" for reason, titles in alike.items())
-    return (*unmeasured, *one.doubts.values(), *withheld, *fit.warnings)
+    return (*unmeasured, *fitted.doubts.values(), *withheld, *fit.warnings)
 
 
-def document(found: Sequence[Fitted]) -> dict[str, Any]:
+def document(all_fitted: Sequence[Fitted]) -> dict[str, Any]:
     """As JSON: the first fit's figures on top, and every fit below ``fits``."""
-    fits = [{"title": one.title, **_document(one)} for one in found]
+    fits = [{"title": fitted.title, **_document(fitted)} for fitted in all_fitted]
     return {"schema_version": SCHEMA_VERSION, **fits[0], "fits": fits}
 
 
-def _document(one: Fitted) -> dict[str, Any]:
-    fit, end = one.fit, one.end
+def _document(fitted: Fitted) -> dict[str, Any]:
+    fit, end = fitted.fit, fitted.end
     return {
         **_values(fit.figures),
         "ci": _intervals(fit.figures),
         "ci_level": 0.95,
-        "warnings": list(warnings(one)),
+        "warnings": list(warnings(fitted)),
         "reasons": {kind.key: why for kind in SHOWN if (why := fit.figures[kind.key].reason)},
         "method": fit.method,
         "rows": fit.rows,
@@ -136,7 +138,7 @@ def _of_end(end: EndEnergy) -> dict[str, Any]:
     return {
         "host": end.host,
         "role": end.role,
-        "case": {name: one for name, one in end.case.parameters.items() if name not in _VARIED},
+        "case": {name: value for name, value in end.case.parameters.items() if name not in _VARIED},
         "provenance": end.provenance,
         "scope": end.scope,
         "source": end.source,
@@ -152,7 +154,7 @@ def _of_drift(drift: IdleDrift) -> dict[str, Any]:
 
 def _values(figures: Mapping[str, Figure]) -> dict[str, float | None]:
     return {
-        kind.key: None if (one := figures[kind.key]).value is None else one.value * kind.scale
+        kind.key: None if (figure := figures[kind.key]).value is None else figure.value * kind.scale
         for kind in SHOWN
     }
 
@@ -165,7 +167,7 @@ def _intervals(figures: Mapping[str, Figure]) -> dict[str, list[float] | None]:
     return intervals
 
 
-def rendered(found: Sequence[Fitted], width: int | None) -> RenderableType:
+def rendered(all_fitted: Sequence[Fitted], width: int | None) -> RenderableType:
     """What a terminal shows: of each fit what must be known first, the figures, and how well they fit."""
     from rich.console import Group
     from rich.text import Text
@@ -174,27 +176,27 @@ def rendered(found: Sequence[Fitted], width: int | None) -> RenderableType:
     from linewatt.report.printing.text_table import render
 
     def lines() -> Iterator[RenderableType]:
-        for one in found:
-            yield Text(one_line(one.title), style="bold")
-            yield from (Text(one_line(f"! {said}"), style="yellow") for said in warnings(one))
-            yield render(table(one), width)
+        for fitted in all_fitted:
+            yield Text(one_line(fitted.title), style="bold")
+            yield from (Text(one_line(f"! {warning}"), style="yellow") for warning in warnings(fitted))
+            yield render(table(fitted), width)
 
     return Group(*lines())
 
 
-def table(one: Fitted) -> Table:
+def table(fitted: Fitted) -> Table:
     """The figures, and below them how well the model fits."""
-    fit = one.fit
+    fit = fitted.fit
     heads = [Head("Value"), Head("95 % CI"), *([Head("By one least squares")] if fit.one_fit else [])]
-    rows = tuple(_row(kind, one) for kind in SHOWN)
-    notes = tuple(Note("remark", said) for said in (*_quality(fit), *_about(one.end)))
+    rows = tuple(_row(kind, fitted) for kind in SHOWN)
+    notes = tuple(Note("remark", sentence) for sentence in (*_quality(fit), *_about(fitted.end)))
     key = Head("Figure", kind="text")
     return Table("", (key,), tuple(heads), (RowGroup("", rows),), notes)
 
 
-def _row(kind: Kind, one: Fitted) -> Row:
+def _row(kind: Kind, fitted: Fitted) -> Row:
     """Value and CI, to two digits of how far that reaches; then what one least squares says."""
-    figure, one_fit = one.fit.figures[kind.key], one.fit.one_fit
+    figure, one_fit = fitted.fit.figures[kind.key], fitted.fit.one_fit
     value, low, high = figure.value, figure.low, figure.high
     if value is None or low is None or high is None:
         lost = Cell("withheld", reason=figure.reason)
@@ -203,10 +205,14 @@ def _row(kind: Kind, one: Fitted) -> Row:
     reach = (high - low) / 2 * scale
     digits = 3 if reach <= 0 else 1 - math.floor(math.log10(reach))
     decimals = max(0, min(digits, MOST_DIGITS - 1 - math.floor(math.log10(abs(value) * scale or 1.0))))
-    beside = one_fit[kind.key].value if one_fit else None
-    numbers = [f"{each * scale:,.{decimals}f}" for each in (value, low, high, beside) if each is not None]
+    one_fit_value = one_fit[kind.key].value if one_fit else None
+    numbers = [
+        f"{number * scale:,.{decimals}f}"
+        for number in (value, low, high, one_fit_value)
+        if number is not None
+    ]
     cells = (
-        Cell(numbers[0], si=value, mark=mark(one.provenance), doubts=tuple(one.doubts)),
+        Cell(numbers[0], si=value, mark=mark(fitted.provenance), doubts=tuple(fitted.doubts)),
         Cell(f"{numbers[1]} to {numbers[2]}"),
     )
     return Row((Cell(f"{kind.title}, {unit}"),), (*cells, *map(Cell, numbers[3:])))
@@ -218,7 +224,9 @@ def _quality(fit: EnergyFit) -> Iterator[str]:
     states = f", {plural(fit.sizes, 'packet size')}, {plural(len(fit.points), 'state')}; {fit.method}"
     yield f"{rows}{states if fit.points else ''}."
     if fit.residual_sd_w is not None and fit.largest_residual_w is not None and fit.r2 is not None:
-        sd, largest = (format_significant(one, 2) for one in (fit.residual_sd_w, fit.largest_residual_w))
+        sd, largest = (
+            format_significant(residual_w, 2) for residual_w in (fit.residual_sd_w, fit.largest_residual_w)
+        )
         yield (
             f"Residuals of one least squares over all rows: SD {sd} W, largest {largest} W; traffic "
             f"explains {_part(fit.r2)} of how power varies (R²)."

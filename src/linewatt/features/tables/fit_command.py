@@ -43,25 +43,25 @@ def energy_command(
     from linewatt.cli.output import print_json, print_rich
     from linewatt.features.tables.energy_report import document, rendered
 
-    found = _of_table(wanted) if is_table(wanted) else _of_result(results, wanted)
+    all_fitted = _of_table(wanted) if is_table(wanted) else _of_result(results, wanted)
     if as_json:
-        print_json(document(found))
+        print_json(document(all_fitted))
     else:
-        print_rich(lambda width: rendered(found, width))
+        print_rich(lambda width: rendered(all_fitted, width))
 
 
-def _of_table(wanted: str) -> list[Fitted]:
+def _of_table(table_name: str) -> list[Fitted]:
     from linewatt.delimited import read_table
     from linewatt.features.tables.energy_report import Fitted
     from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
 
-    source, data = read_bytes(wanted)
+    source, data = read_bytes(table_name)
     table, _ = read_table(data, source, known=PACKET_POWER_COLUMNS)
     return [Fitted(source, packet_energy_fit(table, source))]
 
 
-def _of_result(results: Path, wanted: str) -> list[Fitted]:
+def _of_result(results: Path, result_id: str) -> list[Fitted]:
     from linewatt.features.tables.energy_report import of_result
 
-    with stored_result(results, wanted) as result:
+    with stored_result(results, result_id) as result:
         return of_result(result)

@@ -138,10 +138,10 @@ def _case(read: Reader, implied: Direction | None) -> Case:
     if case.sender == case.receiver:
         read.fail("sender", f"{case.sender} cannot be the receiver as well")
     directions: dict[str, Direction] = {"forward": "forward", "reverse": "reverse"}
-    given = read.optional("direction", lambda cell: one_of(cell, directions), None)
-    if given and implied and given != implied:
-        read.fail("direction", f"{given} is not what role {quoted(read.row.cells['role'])} says")
-    return replace(case, direction=given or implied or "forward")
+    direction = read.optional("direction", lambda cell: one_of(cell, directions), None)
+    if direction and implied and direction != implied:
+        read.fail("direction", f"{direction} is not what role {quoted(read.row.cells['role'])} says")
+    return replace(case, direction=direction or implied or "forward")
 
 
 def _end(read: Reader, host: str, role: Role) -> EndResult:
@@ -171,7 +171,7 @@ def _shares(read: Reader, part: str) -> CpuShares | None:
     total = sum(ratios.values())
     if total > ratio_from_percent(_MOST_PERCENT):
         read.fail(filled[0], f"the five shares add up to {100 * total:.2f} %, which is more than one CPU has")
-    other = max(0.0, 1 - total)
+    other_ratio = max(0.0, 1 - total)
     return CpuShares(
         cpus=(),
         unnumbered=1,
@@ -180,7 +180,7 @@ def _shares(read: Reader, part: str) -> CpuShares | None:
         irq_ratio=ratios["irq"],
         soft_ratio=ratios["soft"],
         idle_ratio=ratios["idle"],
-        other_ratio=other,
+        other_ratio=other_ratio,
     )
 
 
@@ -189,12 +189,12 @@ def _power(read: Reader) -> PowerResult | None:
     if "power_w" not in read.row.cells:
         return None
     power_w = read.optional("power_w", inputs.positive, None)
-    scopes, known = same_words(*SYSTEM_SCOPES), same_words(*get_args(Provenance))
+    scopes, provenances = same_words(*SYSTEM_SCOPES), same_words(*get_args(Provenance))
     return PowerResult(
         source=SOURCE,
         channel="power_w",
         scope=read.optional("power_scope", lambda cell: one_of(cell, scopes), "system"),
-        provenance=read.optional("power_provenance", lambda cell: one_of(cell, known), "measured"),
+        provenance=read.optional("power_provenance", lambda cell: one_of(cell, provenances), "measured"),
         method="as the imported table has it",
         power_w=power_w,
         idle_w=read.optional("idle_w", inputs.positive, None),
@@ -207,7 +207,7 @@ def _kernel_varies(lines: list[_Line]) -> bool:
     kernels: dict[str, set[str | None]] = {}
     for line in lines:
         kernels.setdefault(line.end.host, set()).add(line.kernel)
-    return any(len(found) > 1 for found in kernels.values())
+    return any(len(host_kernels) > 1 for host_kernels in kernels.values())
 
 
 def _with_kernel(line: _Line) -> _Line:
@@ -228,17 +228,17 @@ def _trials(lines: list[_Line], source: str, imported_s: float) -> tuple[Trial, 
     """One trial for the two rows that are of the same case and repetition, or for the one that is there."""
     ends: dict[tuple[Case, int], dict[Role, _Line]] = {}
     for line in lines:
-        both = ends.setdefault((line.case, line.repetition), {})
-        if line.role in both:
-            first = _place(both[line.role].row)
+        trial_ends = ends.setdefault((line.case, line.repetition), {})
+        if line.role in trial_ends:
+            first = _place(trial_ends[line.role].row)
             raise InvalidInput(
                 f"{source}: {_place(line.row)}, column role: {first} is the {line.role} "
                 "of the same trial; number the runs of a case in a column repetition"
             )
-        both[line.role] = line
+        trial_ends[line.role] = line
     return tuple(
-        _trial(number, case, repetition, both, imported_s)
-        for number, ((case, repetition), both) in enumerate(ends.items(), start=1)
+        _trial(number, case, repetition, trial_ends, imported_s)
+        for number, ((case, repetition), trial_ends) in enumerate(ends.items(), start=1)
     )
 
 
@@ -315,11 +315,11 @@ def _test(cell: str) -> TestName:
     return test
 
 
-def one_of(cell: str, known: Mapping[str, T]) -> T:
+def one_of(cell: str, meanings: Mapping[str, T]) -> T:
     """What a word stands for. Raises BadCell."""
-    if cell not in known:
-        raise BadCell(f"{_shown(cell)} is none of {', '.join(known)}")
-    return known[cell]
+    if cell not in meanings:
+        raise BadCell(f"{_shown(cell)} is none of {', '.join(meanings)}")
+    return meanings[cell]
 
 
 def _name(cell: str) -> str:

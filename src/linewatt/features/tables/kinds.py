@@ -112,13 +112,17 @@ def _series(table: Table, source: str, imported_s: float) -> Imported:
             f"{source}: a row has no instances or no throughput, or other cells than the header"
         )
     levels: dict[str, tuple[str, ...]] = {}
-    for name, level in (pair for one in read.trials for pair in one.case.factors):
+    for name, level in (pair for trial in read.trials for pair in trial.case.factors):
         levels[name] = tuple(dict.fromkeys((*levels.get(name, ()), level)))
-    factors = {name: own for name, own in levels.items() if len(own) > 1}
-    trials = tuple(_imported_trial(_with_factors(one, factors), imported_s) for one in read.trials)
-    same = {name: own[0] for name, own in levels.items() if len(own) == 1 and own[0]}
+    factors = {name: factor_levels for name, factor_levels in levels.items() if len(factor_levels) > 1}
+    trials = tuple(_imported_trial(_with_factors(trial, factors), imported_s) for trial in read.trials)
+    same = {
+        name: factor_levels[0]
+        for name, factor_levels in levels.items()
+        if len(factor_levels) == 1 and factor_levels[0]
+    }
     facts = {"facts": {"table": same}} if same else {}
-    hosts = {host: facts for one in trials for host in reversed(one.case.hosts)}
+    hosts = {host: facts for trial in trials for host in reversed(trial.case.hosts)}
     used = {name for source_of in inputs.resolve(table.columns).values() for name in source_of.columns}
     taken = {*used, *levels, *analysed.EXTRA, "test"} - {"fan_rpm"}
     return Imported(trials, hosts, factors, tuple(name for name in table.columns if name not in taken))
@@ -126,8 +130,8 @@ def _series(table: Table, source: str, imported_s: float) -> Imported:
 
 def _with_factors(trial: Trial, factors: Collection[str]) -> Trial:
     """Of what the table says of a row, that which varies; by name, as in campaigns."""
-    kept = tuple(sorted((name, level) for name, level in trial.case.factors if name in factors))
-    case = replace(trial.case, factors=kept)
+    varying_factors = tuple(sorted((name, level) for name, level in trial.case.factors if name in factors))
+    case = replace(trial.case, factors=varying_factors)
     return replace(trial, case=case, case_key=case.key)
 
 
@@ -145,16 +149,16 @@ def _imported_trial(trial: Trial, at_s: float) -> Trial:
 
 
 def _imported_end(end: EndResult) -> EndResult:
-    watts = tuple(replace(one, source=SOURCE) for one in end.power)
+    watts = tuple(replace(power, source=SOURCE) for power in end.power)
     return replace(end, power=watts, reasons=dict.fromkeys(end.reasons, NOT_SAID))
 
 
 def _refuse(table: Table, source: str, warnings: Iterable[TableWarning]) -> None:
     """An empty cell is what the table does not say; any other that was not read is wrong."""
     cells = {row.number: row.cells for row in table.rows}
-    for one in warnings:
-        if one.row is not None and (one.column is None or cells[one.row].get(one.column)):
-            raise InvalidInput(f"{source}: {one}")
+    for warning in warnings:
+        if warning.row is not None and (warning.column is None or cells[warning.row].get(warning.column)):
+            raise InvalidInput(f"{source}: {warning}")
 
 
 def _soak(table: Table, source: str) -> tuple[str, ...]:

@@ -67,38 +67,42 @@ class MeansCompared:
     @property
     def tested(self) -> bool:
         """Whether every difference could be."""
-        return bool(self.changes) and all(one.kind != "untested" for one in self.changes)
+        return bool(self.changes) and all(change.kind != "untested" for change in self.changes)
 
 
 def compare_means(a: Means, b: Means) -> MeansCompared:
     """Rows that agree in what both tables name, but for what does not vary in either and differs."""
-    apart = dict(_apart(a, b))
-    keys = [name for name in a.names if name in b.names and name not in apart]
-    left, right = _by_key(a, keys), _by_key(b, keys)
-    both = [key for key in left if key in right]
+    differing = dict(_apart(a, b))
+    keys = [name for name in a.names if name in b.names and name not in differing]
+    rows_a, rows_b = _by_key(a, keys), _by_key(b, keys)
+    shared_keys = [key for key in rows_a if key in rows_b]
     figures = [name for name in a.figures if name in b.figures]
-    pairs = ((key, name, left[key].means[name], right[key].means[name]) for key in both for name in figures)
+    pairs = (
+        (key, name, rows_a[key].means[name], rows_b[key].means[name])
+        for key in shared_keys
+        for name in figures
+    )
     changes = [
-        _change(dict(zip(keys, key, strict=True)), name, (left[key], one), (right[key], other))
-        for key, name, one, other in pairs
-        if one is not None and other is not None
+        _change(dict(zip(keys, key, strict=True)), name, (rows_a[key], mean_a), (rows_b[key], mean_b))
+        for key, name, mean_a, mean_b in pairs
+        if mean_a is not None and mean_b is not None
     ]
     alone = (
         *(f"{name}: {', '.join(key)} stands twice, its first row counts" for name, key in _twice(a, b, keys)),
-        *(f"A: {', '.join(key)}" for key in left if key not in right),
-        *(f"B: {', '.join(key)}" for key in right if key not in left),
+        *(f"A: {', '.join(key)}" for key in rows_a if key not in rows_b),
+        *(f"B: {', '.join(key)}" for key in rows_b if key not in rows_a),
         *(f"A: {name}" for name in a.figures if name not in b.figures),
         *(f"B: {name}" for name in b.figures if name not in a.figures),
     )
-    return MeansCompared(tuple(_among_all(changes)), apart, alone)
+    return MeansCompared(tuple(_among_all(changes)), differing, alone)
 
 
 def _apart(a: Means, b: Means) -> Iterator[tuple[str, tuple[str, str]]]:
     for name in a.names:
         if name in b.names:
-            one, other = ({row.names[name] for row in side.rows} for side in (a, b))
-            if len(one) == len(other) == 1 and one != other:
-                yield name, (one.pop(), other.pop())
+            values_a, values_b = ({row.names[name] for row in side.rows} for side in (a, b))
+            if len(values_a) == len(values_b) == 1 and values_a != values_b:
+                yield name, (values_a.pop(), values_b.pop())
 
 
 def _twice(a: Means, b: Means, keys: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -117,18 +121,18 @@ def _by_key(side: Means, keys: Sequence[str]) -> dict[tuple[str, ...], MeanRow]:
 def _change(
     names: Mapping[str, str], figure: str, a: tuple[MeanRow, Mean], b: tuple[MeanRow, Mean]
 ) -> MeanChange:
-    (row_a, one), (row_b, other) = a, b
-    plain = MeanChange(names, figure, one, other)
+    (row_a, mean_a), (row_b, mean_b) = a, b
+    plain = MeanChange(names, figure, mean_a, mean_b)
     runs = [n for n in (row_a.runs, row_b.runs) if n is not None]
     if len(runs) < 2:
         return replace(plain, reason=NO_RUNS)
     if min(runs) < 2:
         return replace(plain, reason=ONE_RUN)
-    if one.sd == other.sd == plain.difference == 0:
+    if mean_a.sd == mean_b.sd == plain.difference == 0:
         return replace(plain, low=0.0, high=0.0, p=1.0)
-    if one.sd is None or other.sd is None or not (one.sd or other.sd):
+    if mean_a.sd is None or mean_b.sd is None or not (mean_a.sd or mean_b.sd):
         return replace(plain, reason=NO_SD)
-    low, high, p = _welch(plain.difference, (one.sd, runs[0]), (other.sd, runs[1]))
+    low, high, p = _welch(plain.difference, (mean_a.sd, runs[0]), (mean_b.sd, runs[1]))
     return replace(plain, low=low, high=high, p=p)
 
 
@@ -136,12 +140,14 @@ def _welch(difference: float, a: tuple[float, int], b: tuple[float, int]) -> tup
     """The CI of a difference of means, and its p on both sides."""
     errors = [sd * sd / n for sd, n in (a, b)]
     error = math.sqrt(sum(errors))
-    degrees = sum(errors) ** 2 / sum(one * one / (n - 1) for one, (_, n) in zip(errors, (a, b), strict=True))
+    degrees = sum(errors) ** 2 / sum(
+        error * error / (n - 1) for error, (_, n) in zip(errors, (a, b), strict=True)
+    )
     reach = error * critical_t(1 - LEVEL, degrees)
     return difference - reach, difference + reach, two_sided_p(difference / error, degrees)
 
 
 def _among_all(changes: Sequence[MeanChange]) -> Iterator[MeanChange]:
-    adjusted = iter(holm([one.p for one in changes if one.p is not None]))
-    for one in changes:
-        yield one if one.p is None else replace(one, p_holm=next(adjusted))
+    adjusted = iter(holm([change.p for change in changes if change.p is not None]))
+    for change in changes:
+        yield change if change.p is None else replace(change, p_holm=next(adjusted))

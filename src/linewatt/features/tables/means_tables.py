@@ -18,74 +18,78 @@ _EMPTY = "the cell is empty in the imported table"
 _NOT_DERIVED = Note("absence", "derived: does not apply to that row, or the table does not say enough")
 
 
-def over_words(found: Means) -> str:
+def over_words(means: Means) -> str:
     """Over how many runs the means are."""
-    known = sorted({row.runs for row in found.rows if row.runs is not None})
-    if len(known) == 0 or any(row.runs is None for row in found.rows):
+    run_counts = sorted({row.runs for row in means.rows if row.runs is not None})
+    if len(run_counts) == 0 or any(row.runs is None for row in means.rows):
         return "how many runs is not in the table"
-    return f"over {plural(known[0], 'run')}" if len(known) == 1 else f"over {known[0]} to {known[-1]} runs"
+    return (
+        f"over {plural(run_counts[0], 'run')}"
+        if len(run_counts) == 1
+        else f"over {run_counts[0]} to {run_counts[-1]} runs"
+    )
 
 
-def answer(found: Means) -> str:
+def answer(means: Means) -> str:
     """What the table holds, in a sentence."""
-    rows, figures = plural(len(found.rows), "row"), plural(len(found.figures), "figure")
-    return f"{rows} of {figures}, mean ± SD as published; {over_words(found)}."
+    rows, figures = plural(len(means.rows), "row"), plural(len(means.figures), "figure")
+    return f"{rows} of {figures}, mean ± SD as published; {over_words(means)}."
 
 
-def tables(found: Means) -> tuple[Table, ...]:
+def tables(means: Means) -> tuple[Table, ...]:
     """The means, and what follows from them, if anything does."""
-    return (_means(found), *([_follows(found)] if found.derived or found.printed else []))
+    return (_means(means), *([_follows(means)] if means.derived or means.printed else []))
 
 
-def data_rows(found: Means) -> list[dict[str, Any]]:
+def data_rows(means: Means) -> list[dict[str, Any]]:
     """A row each, for programs."""
     return [
         {
             **row.names,
             "runs": row.runs,
-            **{f"{name}_mean": None if one is None else one.value for name, one in row.means.items()},
-            **{f"{name}_sd": None if one is None else one.sd for name, one in row.means.items()},
-            **{name: row.derived[name] for name in found.derived},
+            **{f"{name}_mean": None if mean is None else mean.value for name, mean in row.means.items()},
+            **{f"{name}_sd": None if mean is None else mean.sd for name, mean in row.means.items()},
+            **{name: row.derived[name] for name in means.derived},
             **row.printed,
         }
-        for row in found.rows
+        for row in means.rows
     ]
 
 
-def _names(found: Means) -> tuple[list[str], str]:
+def _names(means: Means) -> tuple[list[str], str]:
     """The columns that tell rows apart, and what is the same in all, in words."""
-    same = [name for name in found.names if len({row.names[name] for row in found.rows}) == 1]
-    shared = ", ".join(f"{name} {found.rows[0].names[name]}" for name in same)
-    return [name for name in found.names if name not in same] or list(found.names), shared
+    same = [name for name in means.names if len({row.names[name] for row in means.rows}) == 1]
+    shared = ", ".join(f"{name} {means.rows[0].names[name]}" for name in same)
+    return [name for name in means.names if name not in same] or list(means.names), shared
 
 
 def _keys(row: MeanRow, names: Sequence[str]) -> tuple[Cell, ...]:
     return texts(*(row.names[name] for name in names))
 
 
-def _means(found: Means) -> Table:
-    names, same = _names(found)
+def _means(means: Means) -> Table:
+    names, same = _names(means)
     lacks = [
-        Lack(name, _EMPTY, "", " ".join(row.names[one] for one in names))
-        for row in found.rows
-        for name in found.figures
+        Lack(name, _EMPTY, "", " ".join(row.names[key_name] for key_name in names))
+        for row in means.rows
+        for name in means.figures
         if row.means[name] is None
     ]
-    spread = f"± is the published SD; {over_words(found)}: no interval and no test is made of it."
+    spread = f"± is the published SD; {over_words(means)}: no interval and no test is made of it."
     return Table(
         f"Published mean ± SD{f': {same}' if same else ''}",
         tuple(Head(name, kind="text") for name in names),
-        tuple(_head(name, found.figures) for name in found.figures),
+        tuple(_head(name, means.figures) for name in means.figures),
         (
             RowGroup(
                 "",
                 tuple(
-                    Row(_keys(row, names), tuple(_mean(row.means[name]) for name in found.figures))
-                    for row in found.rows
+                    Row(_keys(row, names), tuple(_mean(row.means[name]) for name in means.figures))
+                    for row in means.rows
                 ),
             ),
         ),
-        (Note("remark", spread), *absences(lacks, len(found.rows) * len(found.figures))),
+        (Note("remark", spread), *absences(lacks, len(means.rows) * len(means.figures))),
     )
 
 
@@ -94,21 +98,21 @@ def _head(name: str, figures: Sequence[str]) -> Head:
     return Head(title, lines=f"{group}\n{title}" if group else "", group=group, show_sd=True)
 
 
-def _mean(one: Mean | None) -> Cell:
-    if one is None:
+def _mean(mean: Mean | None) -> Cell:
+    if mean is None:
         return Cell(MISSING, reason=_EMPTY)
-    return Cell(one.text, sd=one.sd_text or None)
+    return Cell(mean.text, sd=mean.sd_text or None)
 
 
-def _follows(found: Means) -> Table:
+def _follows(means: Means) -> Table:
     """What follows from the means, beside what else the table prints."""
-    names, _ = _names(found)
+    names, _ = _names(means)
     heads = (
-        *(Head(name, "as printed", kind="text", lines=name.replace("_", "\n", 1)) for name in found.printed),
-        *(Head(name, "derived") for name in found.derived),
+        *(Head(name, "as printed", kind="text", lines=name.replace("_", "\n", 1)) for name in means.printed),
+        *(Head(name, "derived") for name in means.derived),
     )
-    rows = tuple(Row(_keys(row, names), _following(found, row)) for row in found.rows)
-    lacking = any(None in (row.derived[name] for name in found.derived) for row in found.rows)
+    rows = tuple(Row(_keys(row, names), _following(means, row)) for row in means.rows)
+    lacking = any(None in (row.derived[name] for name in means.derived) for row in means.rows)
     return Table(
         "What follows from the means",
         tuple(Head(name, kind="text") for name in names),
@@ -118,9 +122,9 @@ def _follows(found: Means) -> Table:
     )
 
 
-def _following(found: Means, row: MeanRow) -> tuple[Cell, ...]:
-    derived = (row.derived[name] for name in found.derived)
+def _following(means: Means, row: MeanRow) -> tuple[Cell, ...]:
+    derived = (row.derived[name] for name in means.derived)
     return (
-        *texts(*(row.printed[name] or MISSING for name in found.printed)),
+        *texts(*(row.printed[name] or MISSING for name in means.printed)),
         *(Cell(MISSING if value is None else _FOUR(value)) for value in derived),
     )

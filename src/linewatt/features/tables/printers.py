@@ -30,7 +30,7 @@ def show(view: View, width: int | None = None) -> RenderableType:
     parts: list[RenderableType] = [Group(*head), Text(one_line(view.answer), style="bold")]
     parts += [render(table, width) for table in view.tables]
     parts += [Group(*(Text(one_line(note)) for note in view.notes))] if view.notes else []
-    return Group(*(part for each in parts for part in (each, Text())))
+    return Group(*(part for renderable in parts for part in (renderable, Text())))
 
 
 def render_page(view: View, pages: Environment | None = None) -> str:
@@ -77,7 +77,7 @@ def schema() -> Schema:
     return one_of(
         *(
             record({**keys, "imported_kind": {"const": kind}, **more}, "A published table.")
-            for kind, found in view_schemas().items()
-            for more in found
+            for kind, schemas in view_schemas().items()
+            for more in schemas
         )
     )

@@ -96,7 +96,7 @@ class Components:
     @property
     def total_w(self) -> float:
         """W of all of them."""
-        return sum(one.power_w for one in self.parts)
+        return sum(part.power_w for part in self.parts)
 
 
 def with_sd(columns: Collection[str]) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, so
             f"{source}: ports and header_bytes vary; import each combination as a table of its own"
         )
     ports, header = boxes.pop()
-    readings = tuple(one for _, _, one in read)
+    readings = tuple(reading for _, _, reading in read)
     energy = packet_energy(readings, ports, header)
     model, reason = (None, energy.reason) if isinstance(energy, Missing) else (energy, None)
     return PacketPower(readings, model, reason, _unread(table, PACKET_POWER_COLUMNS), ports, header)
@@ -183,31 +183,31 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
     step_w = _step_w(power.readings)
     rows = [
         energy_design.Row(
-            power.ports * one.rate_bps,
-            power.ports * one.rate_bps / 8 / (one.size_bytes + power.header_bytes),
-            one.power_w,
+            power.ports * reading.rate_bps,
+            power.ports * reading.rate_bps / 8 / (reading.size_bytes + power.header_bytes),
+            reading.power_w,
             name,
             (step_w or 0.0) / 2,
         )
-        for one, name in zip(power.readings, names, strict=True)
+        for reading, name in zip(power.readings, names, strict=True)
     ]
     published = power.model if power.reason is None else Missing(power.reason)
-    made = energy_fit(rows, step_w, published)
-    made = made.warned(*_units_doubt(power.readings, made))
+    fit = energy_fit(rows, step_w, published)
+    fit = fit.warned(*_units_doubt(power.readings, fit))
     if not unread:
-        return made
+        return fit
     more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
     cut = f"{len(unread)} of {len(table.rows)} rows left out, and more may be missing: {unread[0]}{more}"
-    return replace(made, warnings=(cut, *made.warnings))
+    return replace(fit, warnings=(cut, *fit.warnings))
 
 
-def _units_doubt(readings: Sequence[Reading], made: EnergyFit) -> Iterator[str]:
+def _units_doubt(readings: Sequence[Reading], fit: EnergyFit) -> Iterator[str]:
     """Where a column seems to be in another unit than its name says."""
-    most_bps = max(one.rate_bps for one in readings)
+    most_bps = max(reading.rate_bps for reading in readings)
     if most_bps > MOST_PORT_BPS:
         yield f"{format_rate(most_bps)} on one port is more than any has: is rate_gbps in Mbit/s?"
-    least_w = min(one.power_w for one in readings)
-    base_w = made.figures[BASE.key].value
+    least_w = min(reading.power_w for reading in readings)
+    base_w = fit.figures[BASE.key].value
     if (least_w if base_w is None else base_w) < LEAST_DEVICE_W:
         what = "power without traffic" if base_w is not None else "the least power"
         yield f"{what} is below {LEAST_DEVICE_W:g} W: is power_w in kW, or without idle?"
@@ -215,18 +215,18 @@ def _units_doubt(readings: Sequence[Reading], made: EnergyFit) -> Iterator[str]:
 
 def _step_w(readings: Sequence[Reading]) -> float | None:
     """The largest step of which all differences of the watts are multiples; None where all are the same."""
-    watts = [round(one.power_w * 1e6) for one in readings]
-    return math.gcd(*(one - watts[0] for one in watts)) / 1e6 or None
+    watts = [round(reading.power_w * 1e6) for reading in readings]
+    return math.gcd(*(power_uw - watts[0] for power_uw in watts)) / 1e6 or None
 
 
 def components(table: Table, source: str) -> Components:
     """Read a table of parts. Raises InvalidInput."""
-    known: Mapping[str, Provenance] = same_words(*get_args(Provenance))
+    provenances: Mapping[str, Provenance] = same_words(*get_args(Provenance))
     parts = []
     for row in table.rows:
         read = Reader(aligned(row, source), source)
         watts = read.cell("power_w", _positive)
-        provenance = read.cell("provenance", lambda cell: one_of(cell, known))
+        provenance = read.cell("provenance", lambda cell: one_of(cell, provenances))
         parts.append(Part(read.cell("component", _named), "other", watts, provenance))
     return Components(tuple(parts), _unread(table, COMPONENT_COLUMNS))
 

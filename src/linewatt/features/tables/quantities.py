@@ -90,19 +90,21 @@ class Published:
     @property
     def flags(self) -> tuple[Flag, ...]:
         """A total that disagrees with the rate."""
-        apart = self.disagreement
-        if apart is None:
+        disagreement = self.disagreement
+        if disagreement is None:
             return ()
-        would = apart.stated_bps * (self.duration_s or 0.0)
-        is_peak = apart.stated_bps > apart.mean_bps
+        would = disagreement.stated_bps * (self.duration_s or 0.0)
+        is_peak = disagreement.stated_bps > disagreement.mean_bps
         taken = "take the rate for a peak" if is_peak else "the rate is no peak: take it as stated"
         return (
             Flag(
                 "total-disagrees-with-rate",
                 "transfer_rate",
-                f"{units.format_rate(apart.stated_bps)} for {units.format_seconds(self.duration_s)} would be "
+                f"{units.format_rate(disagreement.stated_bps)} for "
+                f"{units.format_seconds(self.duration_s)} would be "
                 f"{would / 1e15:.3f} Pbit, the total is {(self.total_bits or 0.0) / 1e15:.3f} Pbit: "
-                f"the mean was {units.format_rate(apart.mean_bps)} ({100 * (apart.ratio - 1):+.1f} % apart)",
+                f"the mean was {units.format_rate(disagreement.mean_bps)} "
+                f"({100 * (disagreement.ratio - 1):+.1f} % apart)",
                 f"{taken}, and the total over the time for the mean; say both",
             ),
         )
@@ -126,9 +128,9 @@ def published(table: Table) -> Published:
     scale = units.rate_unit_bps(unit)
     rate_bps = _value(rate, {} if scale is None else {unit: scale}, warnings)
     duration_s, total_bits = value("duration", _SECONDS), value("data_transferred", _BITS)
-    apart = None
+    disagreement = None
     if rate_bps is not None and total_bits is not None and duration_s is not None and duration_s > 0:
-        apart = rate_disagrees(total_bits, duration_s, rate_bps)
+        disagreement = rate_disagrees(total_bits, duration_s, rate_bps)
     return Published(
         duration_s,
         rate_bps,
@@ -136,7 +138,7 @@ def published(table: Table) -> Published:
         value("packets"),
         value("dropped_or_overrun_packets"),
         total_bits,
-        apart,
+        disagreement,
         tuple(warnings),
         value("clients"),
         value("client_groups"),

@@ -28,9 +28,13 @@ TableOrId = Annotated[
 ]
 
 
-def is_table(wanted: str) -> bool:
+def is_table(table_or_id: str) -> bool:
     """Whether a word names a table, not a stored result."""
-    return wanted == "-" or wanted.lower().endswith((".csv", ".tsv", ".txt")) or Path(wanted).is_file()
+    return (
+        table_or_id == "-"
+        or table_or_id.lower().endswith((".csv", ".tsv", ".txt"))
+        or Path(table_or_id).is_file()
+    )
 
 
 def read_bytes(table: str) -> tuple[str, bytes]:
@@ -52,19 +56,19 @@ def read_bytes(table: str) -> tuple[str, bytes]:
 
 
 @contextmanager
-def stored_result(results: Path, wanted: str) -> Iterator[Result]:
+def stored_result(results: Path, result_id: str) -> Iterator[Result]:
     """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
     from linewatt.store import read
 
     try:
-        path = read.find(results, wanted)
+        path = read.find(results, result_id)
     except StoreError as error:
         raise InvalidInput(f"no table, and {error}") from None
     with read.readable(path):
         yield read.load(path)
 
 
-def trials_of_table(wanted: str, *, figures: bool = False) -> tuple[str, AnalysedTable, list[str]]:
+def trials_of_table(table_name: str, *, figures: bool = False) -> tuple[str, AnalysedTable, list[str]]:
     """How messages name a table, its rows as trials, what of it could not be read. Raises InvalidInput.
 
     ``figures``: also for a number of which nothing can be made.
@@ -74,7 +78,7 @@ def trials_of_table(wanted: str, *, figures: bool = False) -> tuple[str, Analyse
     from linewatt.features.tables.inputs import RECOGNISED
     from linewatt.features.tables.published import refuse_no_figures
 
-    source, data = read_bytes(wanted)
+    source, data = read_bytes(table_name)
     table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))
     if figures:
         refuse_no_figures(table, source)

@@ -101,13 +101,13 @@ def _means(result: Result, raw: RawTable, source: str) -> View:
 
 
 def _components(result: Result, raw: RawTable, source: str) -> View:
-    found = published.components(raw, source)
-    largest = max(found.parts, key=lambda part: part.power_w)
-    shares = {part: 100 * part.power_w / found.total_w for part in found.parts}
-    kinds = sources([part.provenance for part in found.parts])
+    components = published.components(raw, source)
+    largest = max(components.parts, key=lambda part: part.power_w)
+    shares = {part: 100 * part.power_w / components.total_w for part in components.parts}
+    kinds = sources([part.provenance for part in components.parts])
     word = sources([largest.provenance])
     answer = (
-        f"{plural(len(found.parts), 'part')}, {found.total_w:g} W in the sum of all rows"
+        f"{plural(len(components.parts), 'part')}, {components.total_w:g} W in the sum of all rows"
         f"{f' ({kinds})' if kinds else ''}, most the {largest.name} with {largest.power_w:g} W "
         f"({shares[largest]:.0f} %{f', {word}' if word else ''})."
     )
@@ -115,7 +115,9 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
         Row(texts(part.name), texts(f"{part.power_w:g}", f"{share:.1f}", part.provenance))
         for part, share in shares.items()
     ]
-    total = Row(texts("Sum"), (Cell(f"{found.total_w:g}", strong=True), *texts("100.0", kinds or "measured")))
+    total = Row(
+        texts("Sum"), (Cell(f"{components.total_w:g}", strong=True), *texts("100.0", kinds or "measured"))
+    )
     note = "Sum of all rows: each is taken for a part of its own, and a row that holds others counts twice."
     heads = (Head("Power", "W"), Head("Share", "%"), Head("From", kind="text"))
     table = _table("Where the watts go", Head("Part", kind="text"), heads, [*shown, total], [note])
@@ -123,8 +125,8 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
         {"component": part.name, "power_w": part.power_w, "provenance": part.provenance, "share_pct": share}
         for part, share in shares.items()
     ]
-    document = {"power_w": found.total_w, "parts": rows}
-    return View(result, answer, (table,), charts.of_components(found), document, rows)
+    document = {"power_w": components.total_w, "parts": rows}
+    return View(result, answer, (table,), charts.of_components(components), document, rows)
 
 
 def _packet_power(result: Result, raw: RawTable, source: str) -> View:
@@ -160,14 +162,14 @@ def _reach(reach_j: float | None, scale: float) -> str:
 def _size_rows(model: PacketEnergy) -> list[dict[str, Any]]:
     return [
         {
-            "packet_size_bytes": one.size_bytes,
-            "readings": one.readings,
-            "slope_w_per_gbps": one.slope_j_per_bit * 1e9,
-            "base_w": one.base_w,
-            "packet_nj": one.packet_j * 1e9,
-            "model_nj": model.at(one.size_bytes) * 1e9,
+            "packet_size_bytes": fit.size_bytes,
+            "readings": fit.readings,
+            "slope_w_per_gbps": fit.slope_j_per_bit * 1e9,
+            "base_w": fit.base_w,
+            "packet_nj": fit.packet_j * 1e9,
+            "model_nj": model.at(fit.size_bytes) * 1e9,
         }
-        for one in model.fits
+        for fit in model.fits
     ]
 
 
@@ -202,13 +204,13 @@ def _soak(result: Result, raw: RawTable, source: str) -> View:
     others = [row.cells for row in raw.rows if row.aligned and row.cells["quantity"] not in _TOLD]
     rows = [Row(texts(title), texts(value)) for title, value in facts]
     rows += [Row(texts(row["quantity"]), texts(f"{row['value']} {row['unit']}")) for row in others]
-    notes = [Note("doubt", f"{one.evidence}; {one.advice}", one.code) for one in summary.flags]
-    known = {title: value for title, value in facts if value != MISSING}
-    lacking = ", ".join(title for title, _ in facts if title not in known)
+    notes = [Note("doubt", f"{flag.evidence}; {flag.advice}", flag.code) for flag in summary.flags]
+    facts_by_title = {title: value for title, value in facts if value != MISSING}
+    lacking = ", ".join(title for title, _ in facts if title not in facts_by_title)
     notes += [Note("absence", f"{lacking}: the table does not say enough")] if lacking else []
     heads = (Head("Value", kind="text"),)
     table = _table("Summary", Head("What", kind="text"), heads, rows, notes)
-    answer = _soak_answer(known)
+    answer = _soak_answer(facts_by_title)
     document = {"summary": summary.figures, "flags": [asdict(flag) for flag in summary.flags]}
     data = [{"quantity": name, "value": value} for name, value in summary.figures.items()]
     diagram = published_diagram(summary)
@@ -216,13 +218,20 @@ def _soak(result: Result, raw: RawTable, source: str) -> View:
     return View(result, answer, (table,), drawn, document, data, (), summary.mean_bps, len(summary.flags))
 
 
-def _soak_answer(known: Mapping[str, str]) -> str:
+def _soak_answer(facts_by_title: Mapping[str, str]) -> str:
     """What is known of rate, duration, total and transfers, by the titles of their facts."""
     rates = (("Rate, mean", "on average"), ("Rate, as stated", "as stated"))
-    rate = next((f"{known[title]} {words}" for title, words in rates if title in known), "")
-    over = f"{'over' if rate else 'A soak of'} {known['Duration']}" if "Duration" in known else ""
-    count = known.get("File transfers")
-    moved = [known.get("Total data"), count and f"{count} {'transfer' if count == '1' else 'transfers'}"]
+    rate = next((f"{facts_by_title[title]} {words}" for title, words in rates if title in facts_by_title), "")
+    over = (
+        f"{'over' if rate else 'A soak of'} {facts_by_title['Duration']}"
+        if "Duration" in facts_by_title
+        else ""
+    )
+    count = facts_by_title.get("File transfers")
+    moved = [
+        facts_by_title.get("Total data"),
+        count and f"{count} {'transfer' if count == '1' else 'transfers'}",
+    ]
     parts = (" ".join(filter(None, (rate, over))), " in ".join(filter(None, moved)))
     summary = ": ".join(filter(None, parts))
     return f"{summary or 'No rate, duration, total or number of transfers is in the table'}."
@@ -231,7 +240,7 @@ def _soak_answer(known: Mapping[str, str]) -> str:
 def _table(
     title: str, key: Head, heads: tuple[Head, ...], rows: Sequence[Row], notes: Sequence[Note | str]
 ) -> Table:
-    as_notes = (Note("remark", one) if isinstance(one, str) else one for one in notes)
+    as_notes = (Note("remark", note) if isinstance(note, str) else note for note in notes)
     return Table(title, (key,), heads, (RowGroup("", tuple(rows)),), tuple(as_notes))
 
 

@@ -106,8 +106,8 @@ def _vsftpd_field(bounds: tuple[int, int] | None) -> Any:
     if bounds is None:
         switch = Annotated[bool, BeforeValidator(_switch, json_schema_input_type=bool | Literal["on", "off"])]
         return (switch | None, Field(default=None, description="`on` or `off`."))
-    least, most = bounds
-    return (int | None, Field(default=None, ge=least, le=most, description="Bytes, or how many."))
+    lowest, highest = bounds
+    return (int | None, Field(default=None, ge=lowest, le=highest, description="Bytes, or how many."))
 
 
 VsftpdEntry: Any = create_model(
@@ -260,19 +260,19 @@ def named_hosts(entry: UsersEntry | None) -> set[str]:
     """Hosts that take part as the server or as clients."""
     if entry is None:
         return set()
-    own = {entry.server} if isinstance(entry.server, str) else set()
-    return own | {name for group in groups_of(entry) for name in group.clients}
+    server_hosts = {entry.server} if isinstance(entry.server, str) else set()
+    return server_hosts | {name for group in groups_of(entry) for name in group.clients}
 
 
 _OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients", "vsftpd")
 
 
-def check_users(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+def check_users(users: UsersEntry, host_names: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
     """What contradicts itself in users, whatever they are for."""
     if (users.clients is None) == (users.groups is None):
         yield ("users",), "needs one of clients and groups: the hosts on which users run"
         return
-    yield from _check_names(users, known)
+    yield from _check_names(users, host_names)
     clients = sum(len(group.clients) for group in groups_of(users))
     if users.users < clients:
         yield ("users", "users"), f"{users.users} cannot be on {clients} clients; name at least one for each"
@@ -282,14 +282,14 @@ def check_users(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[Key
         yield ("users", "get", "paths"), "are of a server that is there already; give files and size"
 
 
-def _check_names(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
-    if isinstance(users.server, str) and users.server not in known:
-        yield ("users", "server"), f"there is no host {users.server}; {suggest(users.server, known)}"
-    every = Counter(name for group in groups_of(users) for name in group.clients)
-    for name, times in every.items():
+def _check_names(users: UsersEntry, host_names: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+    if isinstance(users.server, str) and users.server not in host_names:
+        yield ("users", "server"), f"there is no host {users.server}; {suggest(users.server, host_names)}"
+    client_counts = Counter(name for group in groups_of(users) for name in group.clients)
+    for name, times in client_counts.items():
         at: KeyPath = ("users", "clients" if users.groups is None else "groups")
-        if name not in known:
-            yield at, f"there is no host {name}; {suggest(name, known)}"
+        if name not in host_names:
+            yield at, f"there is no host {name}; {suggest(name, host_names)}"
         elif name == users.server:
             yield at, f"{name} is the server; users run on other hosts"
         elif times > 1:
@@ -302,7 +302,11 @@ def _check_other(users: UsersEntry, server: ServerEntry) -> Iterator[tuple[KeyPa
         anonymous = parse_url(server.url).is_anonymous
     except InvalidInput as error:
         yield ("users", "server", "url"), str(error)
-    named = [one for one in (server.password_env, server.password_file) if one is not None]
+    named = [
+        password_source
+        for password_source in (server.password_env, server.password_file)
+        if password_source is not None
+    ]
     if len(named) > 1 or not (named or anonymous):
         yield ("users", "server"), "needs one of password_env and password_file"
     if users.get_share > 0 and not users.get.paths:

@@ -24,7 +24,7 @@ _OF_TESTS = (
 
 
 def check_experiment(
-    entry: CampaignFile, users: UsersEntry, known: Collection[str]
+    entry: CampaignFile, users: UsersEntry, host_names: Collection[str]
 ) -> Iterator[tuple[KeyPath, str]]:
     """Users as the load of trials."""
     if not entry.factors:
@@ -34,7 +34,7 @@ def check_experiment(
     yield from _of_tests(entry)
     if entry.networks != (BARE,):
         yield ("networks",), "an experiment on users has bare interfaces; take it out"
-    yield from check_users(users, known)
+    yield from check_users(users, host_names)
     if isinstance(users.server, ServerEntry):
         yield ("users", "server"), "an experiment measures the server, too; name the host of one"
     yield from _check_levels(entry, users)
@@ -67,8 +67,10 @@ def _check_levels(entry: CampaignFile, users: UsersEntry) -> Iterator[tuple[KeyP
 def _beginnings(entry: CampaignFile, users: UsersEntry) -> Iterator[tuple[str, float]]:
     """Every start with every spread that is run: a fraction has each two levels of two factors together."""
     design = entry.design if entry.design == "one-at-a-time" else "full"
-    own = {name: each for name, each in levels_of(entry).items() if name in (START, SPREAD)}
-    for setting in settings(own, design):
+    start_levels = {
+        name: factor_levels for name, factor_levels in levels_of(entry).items() if name in (START, SPREAD)
+    }
+    for setting in settings(start_levels, design):
         with suppress(LinewattError):  # told by check_factors
             levels = {name: value_of(name, level) for name, level in setting}
             yield levels.get(START, users.start), levels.get(SPREAD, users.spread)

@@ -101,7 +101,7 @@ _FACTORS = {
 }
 NAMES = (
     *(f"{PREFIX}{name}" for name in _FACTORS),
-    *(f"{PREFIX}{_VSFTPD}{one}" for one in server_vsftpd.OPTIONS),
+    *(f"{PREFIX}{_VSFTPD}{option}" for option in server_vsftpd.OPTIONS),
 )
 
 
@@ -113,12 +113,12 @@ def is_of_users(name: str) -> bool:
 @cache
 def value_of(name: str, text: str) -> Any:
     """What a level is. Raises InvalidInput: no such factor, no such level."""
-    own = name.removeprefix(PREFIX)
-    if own.startswith(_VSFTPD):
-        return server_vsftpd.option(own.removeprefix(_VSFTPD), text)
-    factor = _FACTORS.get(own)
+    short_name = name.removeprefix(PREFIX)
+    if short_name.startswith(_VSFTPD):
+        return server_vsftpd.option(short_name.removeprefix(_VSFTPD), text)
+    factor = _FACTORS.get(short_name)
     if factor is None:
-        raise InvalidInput(f"users have no {own!r} to vary; {suggest(name, NAMES)}")
+        raise InvalidInput(f"users have no {short_name!r} to vary; {suggest(name, NAMES)}")
     why = ""
     for written in (_as_written(text), text):
         try:
@@ -147,25 +147,27 @@ def applied(users: Users, setting: Iterable[tuple[str, str]]) -> Users:
     for name, level in setting:
         if not is_of_users(name):
             continue
-        own, value = name.removeprefix(PREFIX), value_of(name, level)
-        if own.startswith(_VSFTPD):
-            users = _with_option(users, own.removeprefix(_VSFTPD), value)
+        short_name, value = name.removeprefix(PREFIX), value_of(name, level)
+        if short_name.startswith(_VSFTPD):
+            users = _with_option(users, short_name.removeprefix(_VSFTPD), value)
         else:
-            users = _FACTORS[own].put(users, value)
+            users = _FACTORS[short_name].put(users, value)
     return users
 
 
 def described(users: Users, varied: Collection[str]) -> Setting:
     """What of users makes trials of theirs the same, but for what ``varied`` factors say; sorted."""
-    told = {*varied, f"{PREFIX}file_size"}
+    excluded = {*varied, f"{PREFIX}file_size"}
     if f"{PREFIX}file_size" in varied:
-        told |= {f"{PREFIX}get.size", f"{PREFIX}put.size"}
-    own = {name: factor.of(users) for name, factor in _FACTORS.items()}
-    own |= {"clients": str(len(users.clients)), "seed": str(users.seed)}
+        excluded |= {f"{PREFIX}get.size", f"{PREFIX}put.size"}
+    values_by_name = {name: factor.of(users) for name, factor in _FACTORS.items()}
+    values_by_name |= {"clients": str(len(users.clients)), "seed": str(users.seed)}
     if isinstance(users.server, OwnServer):
-        own |= {f"{_VSFTPD}{name}": value for name, value in users.server.options}
-        own["folder"] = users.server.folder
-    return tuple(sorted((name, value) for name, value in own.items() if f"{PREFIX}{name}" not in told))
+        values_by_name |= {f"{_VSFTPD}{name}": value for name, value in users.server.options}
+        values_by_name["folder"] = users.server.folder
+    return tuple(
+        sorted((name, value) for name, value in values_by_name.items() if f"{PREFIX}{name}" not in excluded)
+    )
 
 
 def _with_option(users: Users, name: str, value: str) -> Users:

@@ -126,9 +126,9 @@ class Fleet:
                 seat.secret = secrets.token_hex(16)
             self._master.order("job", **self._orders())
             begun = (self._seated(seat) for seat in self._seats.values())
-            for one in await asyncio.gather(*begun, return_exceptions=True):
-                if isinstance(one, BaseException):
-                    raise one
+            for outcome in await asyncio.gather(*begun, return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
         except BaseException:  # Ctrl-C too
             await self._finish()
             raise
@@ -213,10 +213,10 @@ class Fleet:
         host = self._hosts[seat.name]
         if seat.line is None or seat.line[0] is not host:
             seat.line = (host, await host.forward(self._port))
-        kept = await host.run(["bash", "-c", KEEP_PRIVATE, "linewatt"], stdin=seat.secret)
-        if kept.status:
-            raise HostError(f"{seat.name}: no file for its users: {kept.stderr.strip()}; make room in /tmp")
-        seat.secret_file = kept.stdout.strip()
+        done = await host.run(["bash", "-c", KEEP_PRIVATE, "linewatt"], stdin=seat.secret)
+        if done.status:
+            raise HostError(f"{seat.name}: no file for its users: {done.stderr.strip()}; make room in /tmp")
+        seat.secret_file = done.stdout.strip()
         client = seat.client
         argv = worker_command(client.python, client.python_path, seat.line[1], seat.name, seat.secret_file)
         seat.process = await host.start(argv)
@@ -301,8 +301,8 @@ class Fleet:
         state = self._state
 
         def missing() -> list[str]:
-            there = [seat for seat in self._seats.values() if seat.lost is None]
-            return [seat.name for seat in there if not seat.is_final]
+            seats = [seat for seat in self._seats.values() if seat.lost is None]
+            return [seat.name for seat in seats if not seat.is_final]
 
         def is_so() -> bool:
             return not missing() or (state.master_ended and not heeds)

@@ -37,8 +37,8 @@ _IDLE_MARGIN_S = 600.0
 
 def users_of_trial(users: Users, planned: PlannedTrial) -> Users:
     """The users of one trial: with the levels of its setting, and choices of its repetition's own."""
-    own = applied(users, planned.case.factors)
-    return replace(own, seed=seed_of_repetition(own.seed, planned.repetition))
+    trial_users = applied(users, planned.case.factors)
+    return replace(trial_users, seed=seed_of_repetition(trial_users.seed, planned.repetition))
 
 
 async def addresses(users: Users, session: Session, family: Family) -> dict[str, str]:
@@ -53,8 +53,8 @@ async def addresses(users: Users, session: Session, family: Family) -> dict[str,
             return session.data_address(users.server_host, family)
         return await _of_interface(session.hosts[users.server_host], group.server, family)
 
-    found = await asyncio.gather(*map(of, users.groups))
-    return {group.name: address for group, address in zip(users.groups, found, strict=True)}
+    group_addresses = await asyncio.gather(*map(of, users.groups))
+    return {group.name: address for group, address in zip(users.groups, group_addresses, strict=True)}
 
 
 async def _of_interface(host: Host, interface: str, family: Family) -> str:
@@ -78,12 +78,12 @@ def counter_feeds(campaign: Campaign) -> list[SensorFeed]:
     users = users_in(campaign)
     if users is None or users.server_host is None:
         return []
-    host, own = users.server_host, campaign.hosts[users.server_host].data
+    host, data_interface = users.server_host, campaign.hosts[users.server_host].data
     named = dict.fromkeys(group.server for group in users.groups if group.server is not None)
     return [
         SensorFeed(host, SENSORS[sensor], campaign.sensors[sensor], f"{sensor}:{name}", interface=name)
         for name in named
-        if name != own and not is_ip(name)
+        if name != data_interface and not is_ip(name)
         for sensor in COUNTERS
         if sensor in campaign.sensors
     ]
@@ -140,8 +140,10 @@ def job_of(users: Users, server: Server, address: str, duration_s: float) -> Use
 
 async def environments(users: Users, session: Session) -> dict[str, prepare.Environment]:
     """Client → where its Python is. Raises HostError for one that is not prepared."""
-    found = await asyncio.gather(*(_python(session.hosts[name], users) for name in users.clients))
-    return dict(zip(users.clients, found, strict=True))
+    client_environments = await asyncio.gather(
+        *(_python(session.hosts[name], users) for name in users.clients)
+    )
+    return dict(zip(users.clients, client_environments, strict=True))
 
 
 async def clients_of(
@@ -151,12 +153,12 @@ async def clients_of(
 
     Raises HostError for one that is not prepared.
     """
-    found = await environments(users, session)
+    environment_by_client = await environments(users, session)
     return [
         Client(
             name,
-            found[name].python,
-            found[name].python_path,
+            environment_by_client[name].python,
+            environment_by_client[name].python_path,
             server.target_for(reached_by[group]),
             saturates=not session.specs[name].shares_cpus_with,
         )
@@ -167,7 +169,7 @@ async def clients_of(
 def in_turn(groups: Sequence[Group]) -> list[tuple[str, str]]:
     """(group, client): the first client of each group, then the second of each …"""
     columns = zip_longest(*([(group.name, name) for name in group.clients] for group in groups))
-    return [one for column in columns for one in column if one is not None]
+    return [group_client for column in columns for group_client in column if group_client is not None]
 
 
 async def _python(host: Host, users: Users) -> prepare.Environment:

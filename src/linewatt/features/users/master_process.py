@@ -58,10 +58,10 @@ class MasterProcess:
             self._server = await asyncio.start_unix_server(self._call, control)
         except OSError as error:
             raise HostError(f"users: no socket at {control}: {error}; set TMPDIR to a short path") from error
-        here = await connect(HostSpec("controller", "local", ""))
+        controller = await connect(HostSpec("controller", "local", ""))
         source = str(Path(linewatt.__file__).parents[1])
         argv = master_command(sys.executable, source, users, str(control))
-        self._process = await here.start(argv, on_line=self._take)
+        self._process = await controller.start(argv, on_line=self._take)
         called = asyncio.create_task(self._called.wait())
         ended = asyncio.create_task(self.ended())
         try:

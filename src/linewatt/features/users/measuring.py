@@ -70,37 +70,39 @@ def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
     transfers = 0.0
     failures: Counter[str] = Counter()
     for host in clients:
-        parts = [(one, _share(one, window)) for one in run.users if one.host == host]
-        covered_s = sum(share * (one.end_s - one.start_s) for one, share in parts)
+        parts = [(report, _share(report, window)) for report in run.users if report.host == host]
+        covered_s = sum(share * (report.end_s - report.start_s) for report, share in parts)
         if covered_s < COVERAGE_NEEDED * window.seconds:
             raise ParseError(
                 f"{host}: its users told what they did in {covered_s:.1f} s of the window's "
                 f"{window.seconds:.1f} s"
             )
-        payload = sum(share * (one.received_bytes + one.sent_bytes) for one, share in parts)
+        payload = sum(share * (report.received_bytes + report.sent_bytes) for report, share in parts)
         rates_bps[host] = 8 * payload / window.seconds
-        transfers += sum(share * (one.gets + one.puts) for one, share in parts)
-        cores[host] = sum(share * one.cpu_s for one, share in parts) / window.seconds
-        for one, share in parts:
-            failures.update(dict(one.failures) if share > 0 else {})
+        transfers += sum(share * (report.gets + report.puts) for report, share in parts)
+        cores[host] = sum(share * report.cpu_s for report, share in parts) / window.seconds
+        for report, share in parts:
+            failures.update(dict(report.failures) if share > 0 else {})
     logins = sum(count for kind, count in failures.items() if kind.startswith("login "))
     return Done(rates_bps, cores, transfers, failures, RETRY_LAST_S * logins / window.seconds, window.seconds)
 
 
-def _share(one: UsersReport, window: Window) -> float:
-    length_s = one.end_s - one.start_s
-    return overlap_s(one.start_s, one.end_s, window) / length_s if length_s > 0 else 0.0
+def _share(users_report: UsersReport, window: Window) -> float:
+    length_s = users_report.end_s - users_report.start_s
+    return overlap_s(users_report.start_s, users_report.end_s, window) / length_s if length_s > 0 else 0.0
 
 
 def users_rates(reports: Sequence[UsersReport], window: Window) -> list[float]:
     """What all users moved both ways, in equal intervals of the window, none shorter than a report, bit/s."""
-    longest_s = max((one.end_s - one.start_s for one in reports), default=0.0)
+    longest_s = max((report.end_s - report.start_s for report in reports), default=0.0)
     count = int(window.seconds // longest_s) if longest_s > 0 else 0
     each_s = window.seconds / max(1, count)
     rates = []
     for number in range(count):
         part = Window(window.start_s + number * each_s, window.start_s + (number + 1) * each_s)
-        payload = sum(_share(one, part) * (one.received_bytes + one.sent_bytes) for one in reports)
+        payload = sum(
+            _share(report, part) * (report.received_bytes + report.sent_bytes) for report in reports
+        )
         rates.append(8 * payload / each_s)
     return rates
 
@@ -145,16 +147,16 @@ def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
 def users_series(run: TrialRun) -> Iterator[Series]:
     """What the users of each client moved, report by report, as samples of its host."""
     name = f"{SOURCE}.throughput_bps"
-    for host in dict.fromkeys(one.host for one in run.users):
+    for host in dict.fromkeys(report.host for report in run.users):
         samples = [
             Sample(
-                one.end_s,
+                report.end_s,
                 name,
-                8 * (one.received_bytes + one.sent_bytes) / (one.end_s - one.start_s),
-                one.end_s - one.start_s,
+                8 * (report.received_bytes + report.sent_bytes) / (report.end_s - report.start_s),
+                report.end_s - report.start_s,
             )
-            for one in run.users
-            if one.host == host and one.end_s > one.start_s
+            for report in run.users
+            if report.host == host and report.end_s > report.start_s
         ]
         yield Series(host, SOURCE, {name: Channel(name, "bit/s", "mean", "host")}, samples)
 

@@ -70,10 +70,10 @@ class Prepared:
 
 async def environment(host: Host) -> Environment:
     """The prepared environment of a client, by one short command. Raises HostError where there is none."""
-    found = await _look(host)
-    if found.whole is None:
+    client_state = await _look(host)
+    if client_state.whole is None:
         raise HostError(f"{host.spec.name}: no users' environment of this linewatt; {_ADVICE}")
-    return _environment(*found.whole)
+    return _environment(*client_state.whole)
 
 
 async def given(host: Host, python: str) -> Environment:
@@ -84,10 +84,10 @@ async def given(host: Host, python: str) -> Environment:
     env = await _given(host, python)
     if env is not None:
         return env
-    found = await _look(host)
-    if found.code is None:
+    client_state = await _look(host)
+    if client_state.code is None:
         raise HostError(f"{host.spec.name}: {python} has no linewatt of this version; {_ADVICE}")
-    return Environment(python, found.code)
+    return Environment(python, client_state.code)
 
 
 _ADVICE = "run: linewatt prepare FILE"
@@ -109,20 +109,20 @@ async def _given(host: Host, python: str) -> Environment | None:
     if done.status:
         raise HostError(f"{name}: {python} cannot be used: {last_line(done.stderr)}; correct users.python")
     with contained(f"{name}: what {python} says"):
-        version, *rest = done.stdout.splitlines()
+        version, *more_lines = done.stdout.splitlines()
         is_old = tuple(map(int, version.split())) < LEAST_PYTHON
-        packages = rest[0] if rest or not is_old else ""
+        packages = more_lines[0] if more_lines or not is_old else ""
     if is_old:
         raise HostError(
             f"{name}: {python} is {'.'.join(version.split())}; users need Python {_LEAST} or newer"
         )
     lacking = {"locust": "locust", "hdrh": "hdrhistogram"}
-    if missing := [lacking.get(one, one) for one in packages.split()]:
+    if missing := [lacking.get(package, package) for package in packages.split()]:
         raise HostError(
             f"{name}: {python} has no {' and no '.join(missing)}; install linewatt[users] there, "
             "or take users.python out and run: linewatt prepare FILE"
         )
-    return Environment(python, None) if rest[1:] == [code_digest()] else None
+    return Environment(python, None) if more_lines[1:] == [code_digest()] else None
 
 
 _LEAST = ".".join(map(str, LEAST_PYTHON))
@@ -195,64 +195,70 @@ class Parcels:
 
 async def _ours(host: Host, parcels: Parcels) -> Prepared:
     began_s = time.monotonic()
-    found = await _look(host)
+    client_state = await _look(host)
     outcome: Outcome = "there"
-    if found.whole is None:
-        found, outcome = await _installed(host, found, parcels)
-    if found.whole is None:
+    if client_state.whole is None:
+        client_state, outcome = await _installed(host, client_state, parcels)
+    if client_state.whole is None:
         raise HostError("the users' environment is not there although it was made; run it again")
-    size_bytes = await _size(host, found.whole)
+    size_bytes = await _size(host, client_state.whole)
     return Prepared(
         host.spec.name,
         outcome,
         time.monotonic() - began_s,
-        _environment(*found.whole),
+        _environment(*client_state.whole),
         size_bytes=size_bytes,
     )
 
 
-async def _installed(host: Host, found: Found, parcels: Parcels) -> tuple[Found, Outcome]:
+async def _installed(host: Host, client_state: Found, parcels: Parcels) -> tuple[Found, Outcome]:
     """Make what is missing, unless somebody else just did. Raises HostError, InvalidInput."""
-    env, python, wanted = found.env, "", {}
+    env, python, pieces_by_folder = client_state.env, "", {}
     if env is None:
         chosen = choose(scripts.found_pythons(await host.run(scripts.pythons(), timeout_s=LOOK_LIMIT_S)))
         python = chosen.path
-        env = f"{found.base}/users-env-{pins_digest()}-{chosen.tag}-{found.machine}"
-        wanted[env] = parcels.env(chosen.tag, found.machine)
-    folder = f"{found.base}/users-code-{code_digest()}"
-    if found.code is None:
-        wanted[folder] = parcels.code()
+        env = f"{client_state.base}/users-env-{pins_digest()}-{chosen.tag}-{client_state.machine}"
+        pieces_by_folder[env] = parcels.env(chosen.tag, client_state.machine)
+    folder = f"{client_state.base}/users-code-{code_digest()}"
+    if client_state.code is None:
+        pieces_by_folder[folder] = parcels.code()
     sources = ["--no-index", "--find-links", "wheels"] if parcels.wheelhouse else []
-    return await _built(host, found.base, scripts.build(folder, env, python, sources), wanted)
+    return await _built(
+        host, client_state.base, scripts.build(folder, env, python, sources), pieces_by_folder
+    )
 
 
 def choose(pythons: Sequence[Python]) -> Python:
     """The first that can make an environment. Raises HostError saying what there is instead."""
-    new = [one for one in pythons if one.version >= LEAST_PYTHON]
-    for one in new:
-        if one.makes_venvs:
-            return one
+    new = [python for python in pythons if python.version >= LEAST_PYTHON]
+    for python in new:
+        if python.makes_venvs:
+            return python
     if new:
         name = f"python{new[0].version[0]}.{new[0].version[1]}"
         raise HostError(
             f"{new[0].path} has no ensurepip, which venv needs; install {name}-venv (Debian, Ubuntu)"
         )
-    there = ", ".join(f"{one.path} {one.version[0]}.{one.version[1]}" for one in pythons) or "none"
-    raise HostError(f"users need Python {_LEAST} or newer, there is {there}; install one")
+    available = (
+        ", ".join(f"{python.path} {python.version[0]}.{python.version[1]}" for python in pythons) or "none"
+    )
+    raise HostError(f"users need Python {_LEAST} or newer, there is {available}; install one")
 
 
 async def _built(
-    host: Host, base: str, command: Sequence[str], wanted: Mapping[str, Sequence[str]]
+    host: Host, base: str, command: Sequence[str], pieces_by_folder: Mapping[str, Sequence[str]]
 ) -> tuple[Found, Outcome]:
     async with _alone(host, base, command) as process:
         now = await _look(host)
-        if not {now.env, now.code}.isdisjoint(wanted):
-            wanted = {
-                folder: pieces for folder, pieces in wanted.items() if folder not in (now.env, now.code)
+        if not {now.env, now.code}.isdisjoint(pieces_by_folder):
+            pieces_by_folder = {
+                folder: pieces
+                for folder, pieces in pieces_by_folder.items()
+                if folder not in (now.env, now.code)
             }
-        if not wanted:
+        if not pieces_by_folder:
             return now, "there"
-        await _send(host, wanted)
+        await _send(host, pieces_by_folder)
         process.release()
         ended = await process.wait(BUILD_LIMIT_S, "its users' environment to be made")
         if ended.status:
@@ -275,9 +281,9 @@ async def _alone(host: Host, base: str, command: Sequence[str]) -> AsyncIterator
             await process.stop()
 
 
-async def _send(host: Host, wanted: Mapping[str, Sequence[str]]) -> None:
-    await _said(host, scripts.clear([*wanted]), "")
-    for folder, pieces in wanted.items():
+async def _send(host: Host, pieces_by_folder: Mapping[str, Sequence[str]]) -> None:
+    await _said(host, scripts.clear([*pieces_by_folder]), "")
+    for folder, pieces in pieces_by_folder.items():
         for piece in pieces:
             await _said(host, scripts.append(f"{folder}/sent.tar"), piece)
 
@@ -316,22 +322,22 @@ async def _code_beside(host: Host, python: str, parcels: Parcels) -> Prepared:
     outcome: Outcome = "there"
     env = await _given(host, python)
     if env is None:
-        found = await _look(host)
-        folder = f"{found.base}/users-code-{code_digest()}"
-        if found.code is None:
+        client_state = await _look(host)
+        folder = f"{client_state.base}/users-code-{code_digest()}"
+        if client_state.code is None:
             command = scripts.build(folder, "", python)
-            found, outcome = await _built(host, found.base, command, {folder: parcels.code()})
+            client_state, outcome = await _built(host, client_state.base, command, {folder: parcels.code()})
         env = Environment(python, folder)
     return Prepared(host.spec.name, outcome, time.monotonic() - began_s, env)
 
 
 async def _remove(host: Host) -> Prepared:
     began_s = time.monotonic()
-    found = await _look(host)
-    there = await host.run(["test", "-d", found.base], timeout_s=LOOK_LIMIT_S)
+    client_state = await _look(host)
+    folder_test = await host.run(["test", "-d", client_state.base], timeout_s=LOOK_LIMIT_S)
     removed: list[tuple[int, str]] = []
-    if there.status == 0:
-        async with _alone(host, found.base, scripts.remove(found.base)) as process:
+    if folder_test.status == 0:
+        async with _alone(host, client_state.base, scripts.remove(client_state.base)) as process:
             process.release()
             ended = await process.wait(BUILD_LIMIT_S, "its users' environment to be removed")
         if ended.status:

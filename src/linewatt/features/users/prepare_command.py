@@ -72,35 +72,39 @@ def prepare_command(
             put(line)
     for line in problems(done):
         say(line)
-    if any(one.outcome == "failed" for one in done):
+    if any(prepared.outcome == "failed" for prepared in done):
         raise typer.Exit(1)
 
 
 def document(campaign: str, done: Sequence[Prepared]) -> dict[str, Any]:
-    return {"schema_version": SCHEMA_VERSION, "campaign": campaign, "hosts": [asdict(one) for one in done]}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "campaign": campaign,
+        "hosts": [asdict(prepared) for prepared in done],
+    }
 
 
 def lines(done: Sequence[Prepared]) -> Iterator[str]:
     """One for each host that is as was asked for."""
-    for one in done:
-        if one.outcome == "failed":
+    for prepared in done:
+        if prepared.outcome == "failed":
             continue
-        outcome = [_WORDS[one.outcome]]
-        if one.environment is not None:
-            outcome.append(one.environment.python)
-        outcome += one.removed
-        if one.size_bytes is not None:
-            outcome.append(f"{one.size_bytes / 1e6:.0f} MB")
-        outcome.append(f"{one.took_s:.1f} s")
-        yield f"{one.host}: {', '.join(outcome)}"
+        outcome = [_WORDS[prepared.outcome]]
+        if prepared.environment is not None:
+            outcome.append(prepared.environment.python)
+        outcome += prepared.removed
+        if prepared.size_bytes is not None:
+            outcome.append(f"{prepared.size_bytes / 1e6:.0f} MB")
+        outcome.append(f"{prepared.took_s:.1f} s")
+        yield f"{prepared.host}: {', '.join(outcome)}"
 
 
 def problems(done: Sequence[Prepared]) -> Iterator[str]:
     """What failed; said once where several hosts failed alike."""
     alike: dict[str, list[str]] = {}
-    for one in done:
-        if one.problem is not None:
-            alike.setdefault(one.problem, []).append(one.host)
+    for prepared in done:
+        if prepared.problem is not None:
+            alike.setdefault(prepared.problem, []).append(prepared.host)
     for problem, hosts in alike.items():
         shown = hosts if len(hosts) <= 4 else [*hosts[:3], f"{len(hosts) - 3} more"]
         yield f"{', '.join(shown)}: {problem}"

@@ -39,10 +39,10 @@ def code() -> Mapping[str, bytes]:
     """The users' code: path below the folder that goes on ``PYTHONPATH`` → content."""
     package = resources.files("linewatt")
     in_packages = (
-        f"{folder}/{one.name}"
+        f"{folder}/{module_file.name}"
         for folder in _PACKAGES
-        for one in package.joinpath(folder).iterdir()
-        if one.name.endswith(".py")
+        for module_file in package.joinpath(folder).iterdir()
+        if module_file.name.endswith(".py")
     )
     names = [*_CODE, *sorted(in_packages)]
     return {f"linewatt/{name}": package.joinpath(name).read_bytes() for name in names}
@@ -50,10 +50,10 @@ def code() -> Mapping[str, bytes]:
 
 def digest(files: Mapping[str, bytes]) -> str:
     """What tells files with other names or contents apart: 16 hexadecimal digits."""
-    whole = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name in sorted(files):
-        whole.update(name.encode() + b"\0" + hashlib.sha256(files[name]).digest())
-    return whole.hexdigest()[:16]
+        hasher.update(name.encode() + b"\0" + hashlib.sha256(files[name]).digest())
+    return hasher.hexdigest()[:16]
 
 
 @functools.cache
@@ -104,15 +104,15 @@ class Wheelhouse:
 
         Raises InvalidInput naming every pin without one.
         """
-        wanted = pins(requirements_path().read_text(encoding="utf-8"))
+        version_by_name = pins(requirements_path().read_text(encoding="utf-8"))
         fitting = [
             path
             for path in self._wheels
-            if _is_pinned(path.stem, wanted) and fits(path.stem, python, machine)
+            if _is_pinned(path.stem, version_by_name) and fits(path.stem, python, machine)
         ]
-        missing = sorted(wanted.keys() - {_normal(path.stem.split("-")[0]) for path in fitting})
+        missing = sorted(version_by_name.keys() - {_normal(path.stem.split("-")[0]) for path in fitting})
         if missing:
-            names = ", ".join(f"{name}=={wanted[name]}" for name in missing)
+            names = ", ".join(f"{name}=={version_by_name[name]}" for name in missing)
             raise InvalidInput(
                 f"{self.folder} has no wheel for {spoken(python)} on {machine} of {names}; "
                 f"fill it with: {download_command(python)}"
@@ -124,9 +124,9 @@ class Wheelhouse:
                 raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _is_pinned(stem: str, wanted: Mapping[str, str]) -> bool:
-    name, _, rest = stem.partition("-")
-    return wanted.get(_normal(name)) == rest.partition("-")[0]
+def _is_pinned(stem: str, version_by_name: Mapping[str, str]) -> bool:
+    name, _, version_tags = stem.partition("-")
+    return version_by_name.get(_normal(name)) == version_tags.partition("-")[0]
 
 
 def fits(stem: str, python: str, machine: str) -> bool:
@@ -138,12 +138,18 @@ def fits(stem: str, python: str, machine: str) -> bool:
     if len(parts) not in (5, 6):
         return False
     pythons, abis, platforms = (part.split(".") for part in parts[-3:])
-    if not any(one == "any" or (one.endswith(f"_{machine}") and "linux" in one) for one in platforms):
+    if not any(
+        platform == "any" or (platform.endswith(f"_{machine}") and "linux" in platform)
+        for platform in platforms
+    ):
         return False
     if "none" in abis:
         return "py3" in pythons or python in pythons
     if "abi3" in abis:
-        return any(re.fullmatch(r"cp3\d+", one) and int(one[3:]) <= int(python[3:]) for one in pythons)
+        return any(
+            re.fullmatch(r"cp3\d+", python_tag) and int(python_tag[3:]) <= int(python[3:])
+            for python_tag in pythons
+        )
     return python in pythons and python in abis
 
 

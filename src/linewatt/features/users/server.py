@@ -56,7 +56,7 @@ class ServerCounts:
         ]
 
 
-_COUNTED = tuple(one.name for one in fields(ServerCounts) if one.name not in ("read_s", "reason"))
+_COUNTED = tuple(field.name for field in fields(ServerCounts) if field.name not in ("read_s", "reason"))
 LOGGED = tuple(name for name in _COUNTED if name != "starts")
 """what a log has, by name"""
 CHANNELS: dict[str, Channel] = {

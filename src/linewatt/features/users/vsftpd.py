@@ -171,12 +171,12 @@ class VsftpdServer:
     async def _start(self) -> tuple[_Place, Process]:
         settings = self._settings
         words = [settings.folder, str(settings.port)]
-        said = await self._script(ground.LOOK, *words, what="look at what there is for a vsftpd")
-        found = ground.ground(self._name, said.stdout, settings.folder, settings.port)
-        ground.check_room(self._name, found, sum(settings.get_sizes), settings.put_bytes)
-        folder = f"{found.folder.rstrip('/')}/{PREFIX}{secrets.token_hex(6)}"
+        look_result = await self._script(ground.LOOK, *words, what="look at what there is for a vsftpd")
+        server_ground = ground.ground(self._name, look_result.stdout, settings.folder, settings.port)
+        ground.check_room(self._name, server_ground, sum(settings.get_sizes), settings.put_bytes)
+        folder = f"{server_ground.folder.rstrip('/')}/{PREFIX}{secrets.token_hex(6)}"
         self._log = FollowedLog(f"{folder}/server.log")
-        self._place = place = _Place(found, folder, self._log)
+        self._place = place = _Place(server_ground, folder, self._log)
         await self._undoable.to([self._present(place)], [self._name])
         await self._furnish(place)
         process = await self._launch(place)
@@ -286,8 +286,8 @@ class VsftpdServer:
 
     async def _started_again(self, place: _Place) -> Process | None:
         try:
-            there = await self._host.run(["test", "-f", place.conf], root=True)
-            if there.status != 0:  # in memory, and the host was started anew
+            conf_test = await self._host.run(["test", "-f", place.conf], root=True)
+            if conf_test.status != 0:  # in memory, and the host was started anew
                 for changes in ([], [self._present(place)]):
                     await self._undoable.to(changes, [self._name])
                 await self._furnish(place)
@@ -382,15 +382,15 @@ class VsftpdServer:
         argv = ["bash", "-c", text, "linewatt", *words]
         done = await self._host.run(argv, stdin=stdin, timeout_s=limit_s, root=True)
         if done.status != 0:
-            said = "; ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-2:])
-            raise HostError(f"{self._name}: cannot {what}: {said[:200] or f'status {done.status}'}")
+            error_words = "; ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-2:])
+            raise HostError(f"{self._name}: cannot {what}: {error_words[:200] or f'status {done.status}'}")
         return done
 
 
 def _why(ended: Ended) -> str:
     """In vsftpd's own words, where it has any; what the shell around it says are none."""
-    said = [line.partition("OOPS:")[2].strip() for line in ended.stderr.splitlines() if "OOPS:" in line]
-    if said:
-        return f"and said: {said[-1][:200]}"
+    complaints = [line.partition("OOPS:")[2].strip() for line in ended.stderr.splitlines() if "OOPS:" in line]
+    if complaints:
+        return f"and said: {complaints[-1][:200]}"
     status = ended.status
     return f"by signal {status - 128}" if status is not None and status > 128 else f"with status {status}"

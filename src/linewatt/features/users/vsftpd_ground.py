@@ -124,12 +124,12 @@ class Ground:
     in_memory: bool
 
 
-def ground(host: str, said: str, folder: str, port: int) -> Ground:
+def ground(host: str, look_output: str, folder: str, port: int) -> Ground:
     """From what :data:`LOOK` said. Raises HostError: one line that says what is missing and what to do."""
     values_by_key: dict[str, list[str]] = {}
-    for line in said.splitlines():
-        name, _, rest = line.partition(" ")
-        values_by_key.setdefault(name, []).append(rest.strip())
+    for line in look_output.splitlines():
+        name, _, value_text = line.partition(" ")
+        values_by_key.setdefault(name, []).append(value_text.strip())
     for wrong in _missing(values_by_key, folder, port):
         raise HostError(f"{host}: {wrong}")
     with contained(f"{host}: what it says of {folder}"):
@@ -142,17 +142,20 @@ def ground(host: str, said: str, folder: str, port: int) -> Ground:
         )
 
 
-def _missing(found: dict[str, list[str]], folder: str, port: int) -> Iterator[str]:
-    if found.get("uid") != ["0"]:
+def _missing(values_by_key: dict[str, list[str]], folder: str, port: int) -> Iterator[str]:
+    if values_by_key.get("uid") != ["0"]:
         yield "vsftpd is started by root; set sudo for this host, or log in as root"
-    if not found.get("program", [""])[0]:
+    if not values_by_key.get("program", [""])[0]:
         yield "no vsftpd; install it (apt-get or dnf install vsftpd), its service is not needed"
-    if "user" not in found:
+    if "user" not in values_by_key:
         yield "there is neither a user ftp nor nobody for vsftpd to run as; create one (useradd -r ftp)"
-    if "disk" not in found:
+    if "disk" not in values_by_key:
         yield f"{folder} is no directory there; choose another with users.folder"
-    if "listener" in found:
-        yield f"port {port} is taken by {holder(found['listener'][0])}; stop it or choose another users.port"
+    if "listener" in values_by_key:
+        yield (
+            f"port {port} is taken by {holder(values_by_key['listener'][0])}; stop it or choose "
+            f"another users.port"
+        )
 
 
 def holder(listener: str) -> str:
@@ -161,14 +164,15 @@ def holder(listener: str) -> str:
     return f"{match[1]} (process {match[2]})" if match else "another program"
 
 
-def check_room(host: str, found: Ground, get_bytes: int, put_bytes: int) -> None:
+def check_room(host: str, server_ground: Ground, get_bytes: int, put_bytes: int) -> None:
     """Raises HostError if the files to get and the most that users put at once do not fit."""
     needed = get_bytes + put_bytes + 2 * LOG_AHEAD_BYTES
-    if needed <= found.free_bytes:
+    if needed <= server_ground.free_bytes:
         return
-    memory = " (it is memory)" if found.in_memory else ""
+    memory = " (it is memory)" if server_ground.in_memory else ""
     raise HostError(
-        f"{host}: {found.folder}{memory} has {found.free_bytes / 1e9:.2f} GB free, and users need "
+        f"{host}: {server_ground.folder}{memory} has {server_ground.free_bytes / 1e9:.2f} GB free, "
+        f"and users need "
         f"{needed / 1e9:.2f} GB ({get_bytes / 1e9:.2f} to get, up to {put_bytes / 1e9:.2f} put at once); "
         "take smaller files or fewer users, or another users.folder"
     )

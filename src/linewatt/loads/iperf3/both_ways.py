@@ -43,28 +43,28 @@ def _goes_both_ways(document: Mapping[str, Any]) -> bool:
 def _way(document: Mapping[str, Any], *, back: bool) -> dict[str, Any]:
     start, end = document["start"], document.get("end") or {}
     sends = ("connecting_to" in start) != back
-    asked = {**start["test_start"], "bidir": 0, "reverse": int(back), WAY: way_suffix(back)}
+    test_start = {**start["test_start"], "bidir": 0, "reverse": int(back), WAY: way_suffix(back)}
     intervals = [
-        {"streams": [one for one in interval["streams"] if bool(one["sender"]) == sends]}
+        {"streams": [stream for stream in interval["streams"] if bool(stream["sender"]) == sends]}
         for interval in document["intervals"]
     ]
-    sockets = {one.get("socket") for interval in intervals for one in interval["streams"]}
+    sockets = {stream.get("socket") for interval in intervals for stream in interval["streams"]}
     connected = start.get("connected") or []
-    of_way = [one for one in connected if one.get("socket") in sockets] or connected
-    found = {
+    of_way = [connection for connection in connected if connection.get("socket") in sockets] or connected
+    way_document = {
         **document,
-        "start": {**start, "test_start": asked, "connected": of_way},
+        "start": {**start, "test_start": test_start, "connected": of_way},
         "intervals": intervals,
         "end": _end_of(end, sends=sends, back=back),
     }
     theirs = document.get("server_output_json")
     if isinstance(theirs, dict) and "start" in theirs and "intervals" in theirs and _goes_both_ways(theirs):
-        found["server_output_json"] = _way(theirs, back=back)
-    return found
+        way_document["server_output_json"] = _way(theirs, back=back)
+    return way_document
 
 
 def _end_of(end: Mapping[str, Any], *, sends: bool, back: bool) -> dict[str, Any]:
-    streams = [one for one in end.get("streams", ()) if _sends(one) == sends]
+    streams = [stream for stream in end.get("streams", ()) if _sends(stream) == sends]
     sums = {
         name: end[f"{name}{_BACK if back else ''}"]
         for name in _SUMS
@@ -76,5 +76,5 @@ def _end_of(end: Mapping[str, Any], *, sends: bool, back: bool) -> dict[str, Any
 
 def _sends(stream: Mapping[str, Any]) -> bool:
     """Whether this end sent a stream: said of what it counted of it, whichever that is."""
-    counted = next((one for one in stream.values() if isinstance(one, dict)), {})
+    counted = next((part for part in stream.values() if isinstance(part, dict)), {})
     return bool(counted.get("sender"))

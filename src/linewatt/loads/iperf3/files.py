@@ -39,19 +39,19 @@ MOST_TESTS = 1000
 def ends_of(file: str, text: str, documents: tuple[Any, ...]) -> tuple[ToldEnd, ...] | None:
     """The tests of a file of iperf3; ``None``: it is none. Raises ParseError, InvalidInput."""
     documents = tuple(_each_once(_joined(documents) if _is_stream(documents) else documents))
-    if not documents or not all(_is_test(one) for one in documents):
+    if not documents or not all(_is_test(document) for document in documents):
         return None
     if len(documents) > MOST_TESTS:
         raise InvalidInput(f"more than {MOST_TESTS} tests in one file; import it in parts")
-    begun = tuple(one for one in documents if not _never_began(one))
-    by_server = bool(begun) and all("connecting_to" not in one["start"] for one in begun)
+    begun = tuple(document for document in documents if not _never_began(document))
+    by_server = bool(begun) and all("connecting_to" not in document["start"] for document in begun)
     return tuple(_ends(file, text, begun if by_server else documents))
 
 
 def _is_stream(documents: tuple[Any, ...]) -> bool:
     """Whether ``--json-stream`` wrote them: a line an event."""
     return bool(documents) and all(
-        isinstance(one, dict) and {"event", "data"} == one.keys() for one in documents
+        isinstance(document, dict) and {"event", "data"} == document.keys() for document in documents
     )
 
 
@@ -61,7 +61,7 @@ def _joined(events: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
     Raises ParseError for events without a test that they are of.
     """
     test: dict[str, Any] | None = None
-    for event, data in ((str(one["event"]), one["data"]) for one in events):
+    for event, data in ((str(event["event"]), event["data"]) for event in events):
         if event == "start":
             if test is not None:
                 yield test
@@ -81,10 +81,10 @@ def _joined(events: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
 def _each_once(documents: Iterable[Any]) -> Iterator[Any]:
     """Without a test that is the same as the one before: a client may write its last one twice."""
     before: Any = None
-    for one in documents:
-        if one != before:
-            yield one
-        before = one
+    for document in documents:
+        if document != before:
+            yield document
+        before = document
 
 
 def _is_test(document: object) -> bool:
@@ -101,9 +101,9 @@ def _ends(file: str, text: str, documents: tuple[Any, ...]) -> Iterator[ToldEnd]
     for number, document in enumerate(documents, start=1):
         which = "its JSON" if len(documents) == 1 else f"test {number} of it"
         with contained(which):
-            own = text if len(documents) == 1 else json.dumps(document, indent=1)
-            for one in each_way(document):
-                yield _end(file, one, own)
+            test_text = text if len(documents) == 1 else json.dumps(document, indent=1)
+            for way in each_way(document):
+                yield _end(file, way, test_text)
 
 
 def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
@@ -112,9 +112,9 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
     if _never_began(document):
         if failure is None:
             raise FileRefused("iperf3 was ended before its test began")
-        said = one_line(str(failure))[:200]
-        raise FileRefused(f"iperf3 says {said!r}, and no test began")
-    asked = _asked(start)
+        failure_line = one_line(str(failure))[:200]
+        raise FileRefused(f"iperf3 says {failure_line!r}, and no test began")
+    test_params = _asked(start)
     is_client = "connecting_to" in start
     begun_s, resolution_s = _begun(start["timestamp"])
     system = str(start.get("system_info", "")).split()
@@ -126,14 +126,14 @@ def _end(file: str, document: dict[str, Any], text: str) -> ToldEnd:
         program=str(start["version"])[:60] if "version" in start else None,
         is_client=is_client,
         peer=address(peer.get("host", "")),
-        addresses=frozenset(address(one["local_host"]) for one in start.get("connected", ())),
+        addresses=frozenset(address(socket["local_host"]) for socket in start.get("connected", ())),
         port=_server_port(start, is_client),
         key=f"{start['cookie']!s:.64}{start['test_start'].get(WAY, '')}",
         connection=_connection(start, is_client=is_client),
-        begun_s=begun_s + asked.omit_s,
+        begun_s=begun_s + test_params.omit_s,
         late_s=resolution_s + SETUP_S,
-        asked=asked,
-        own=nothing(asked, is_client) if failure is not None else load_end(document),
+        asked=test_params,
+        own=nothing(test_params, is_client) if failure is not None else load_end(document),
         other=Missing("the test failed") if failure is not None else other_end(document),
         told=_told(document, is_client=is_client),
         text=text,
@@ -157,8 +157,8 @@ def _connection(start: Mapping[str, Any], *, is_client: bool) -> str:
     names = ("local_host", "local_port", "remote_host", "remote_port")
     if any(name not in first for name in names):
         return ""
-    own = [first[name] for name in names]
-    return connection(*own) if is_client else connection(*own[2:], *own[:2])
+    endpoints = [first[name] for name in names]
+    return connection(*endpoints) if is_client else connection(*endpoints[2:], *endpoints[:2])
 
 
 def _told(document: Mapping[str, Any], *, is_client: bool) -> str:
@@ -169,9 +169,9 @@ def _told(document: Mapping[str, Any], *, is_client: bool) -> str:
     return f"end.{'sum_sent' if is_sender else 'sum_received'}, one count of the whole test"
 
 
-def nothing(asked: Asked, is_client: bool) -> LoadEnd:
+def nothing(test_params: Asked, is_client: bool) -> LoadEnd:
     """An end of a test that failed."""
-    return LoadEnd(is_client != asked.is_reverse, "", (), asked.seconds or 0.0, None)
+    return LoadEnd(is_client != test_params.is_reverse, "", (), test_params.seconds or 0.0, None)
 
 
 def _begun(stamp: Mapping[str, Any]) -> tuple[float, float]:
@@ -190,35 +190,35 @@ def _server_port(start: Mapping[str, Any], is_client: bool) -> int:
 
 
 def _asked(start: Mapping[str, Any]) -> Asked:
-    asked = start["test_start"]
-    protocol = str(asked["protocol"])
+    test_start = start["test_start"]
+    protocol = str(test_start["protocol"])
     if protocol not in ("TCP", "UDP"):
         raise InvalidInput(f"is of {one_line(protocol)[:20]}; of iperf3, tests of TCP and UDP are read")
-    streams = int(_within(asked["num_streams"], 1, MAX_STREAMS, "streams"))
-    rate = asked.get("target_bitrate", start.get("target_bitrate"))
-    by_size = bool(asked.get("bytes") or asked.get("blocks"))
+    streams = int(_within(test_start["num_streams"], 1, MAX_STREAMS, "streams"))
+    rate = test_start.get("target_bitrate", start.get("target_bitrate"))
+    by_size = bool(test_start.get("bytes") or test_start.get("blocks"))
     family = _family(start)
     return Asked(
         load=NAME,
-        test="tcp" if protocol == "TCP" else udp_test(int(asked["blksize"]), family),
+        test="tcp" if protocol == "TCP" else udp_test(int(test_start["blksize"]), family),
         family=family,
         streams=streams,
-        is_reverse=bool(asked["reverse"]),
+        is_reverse=bool(test_start["reverse"]),
         rate_bps=_within(rate, 1, MOST_BPS, "bit/s") * streams if rate else None,
-        omit_s=_within(asked.get("omit", 0), 0, MAX_DURATION_S, "seconds of omit"),
-        seconds=None if by_size else _within(asked["duration"], 0, MAX_DURATION_S, "seconds"),
-        options=tuple(_options(protocol, start, asked)),
-        factors=tuple(_factors(asked, by_size=by_size)),
+        omit_s=_within(test_start.get("omit", 0), 0, MAX_DURATION_S, "seconds of omit"),
+        seconds=None if by_size else _within(test_start["duration"], 0, MAX_DURATION_S, "seconds"),
+        options=tuple(_options(protocol, start, test_start)),
+        factors=tuple(_factors(test_start, by_size=by_size)),
         is_rate_told=rate is not None,
     )
 
 
-def _within(value: Any, least: float, most: float, what: str) -> float:
+def _within(value: Any, lowest: float, highest: float, what: str) -> float:
     """A number as iperf3 can have it. Raises ParseError."""
-    found = float(value)
-    if not least <= found <= most:
-        raise ParseError(f"iperf3 runs {least:g} to {most:g} {what}, not {found:g}")
-    return found
+    number = float(value)
+    if not lowest <= number <= highest:
+        raise ParseError(f"iperf3 runs {lowest:g} to {highest:g} {what}, not {number:g}")
+    return number
 
 
 def _family(start: Mapping[str, Any]) -> Family:
@@ -227,12 +227,14 @@ def _family(start: Mapping[str, Any]) -> Family:
     return "ipv6" if ":" in address and not address.startswith("::ffff:") else "ipv4"
 
 
-def _options(protocol: str, start: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _options(
+    protocol: str, start: Mapping[str, Any], test_start: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
     """Options that campaigns have, too, as far as iperf3 says that they were used."""
     if start.get("sock_bufsize"):
         yield "iperf3.window", size_text(int(start["sock_bufsize"]))
-    if protocol == "TCP" and int(asked["blksize"]) != DEFAULT_BLOCK_BYTES:
-        yield "iperf3.length", size_text(int(asked["blksize"]))
+    if protocol == "TCP" and int(test_start["blksize"]) != DEFAULT_BLOCK_BYTES:
+        yield "iperf3.length", size_text(int(test_start["blksize"]))
     if "tcp_mss" in start:
         yield "iperf3.mss", str(int(start["tcp_mss"]))
 
@@ -244,16 +246,19 @@ def size_text(count: int) -> str:
     return str(count)
 
 
-def _factors(asked: Mapping[str, Any], *, by_size: bool) -> Iterator[tuple[str, str]]:
+def _factors(test_start: Mapping[str, Any], *, by_size: bool) -> Iterator[tuple[str, str]]:
     """What makes it another case than any of a campaign."""
     if by_size:
-        yield "until", f"{asked['bytes']} bytes" if asked.get("bytes") else f"{asked['blocks']} blocks"
-    if asked.get(WAY):
+        yield (
+            "until",
+            f"{test_start['bytes']} bytes" if test_start.get("bytes") else f"{test_start['blocks']} blocks",
+        )
+    if test_start.get(WAY):
         yield BOTH_WAYS
-    if asked.get("tos"):
-        yield "tos", str(int(asked["tos"]))
-    if asked.get("fqrate"):
-        yield "fq-rate", str(int(asked["fqrate"]))
+    if test_start.get("tos"):
+        yield "tos", str(int(test_start["tos"]))
+    if test_start.get("fqrate"):
+        yield "fq-rate", str(int(test_start["fqrate"]))
     for name in ("gso", "gro"):  # --gsro: datagrams that the kernel cuts and joins, which changes their cost
-        if asked.get(name):
+        if test_start.get(name):
             yield name, "on"

@@ -63,20 +63,20 @@ def mean_row(value: Estimate, from_si: Callable[[float], float]) -> Row:
 T = TypeVar("T")
 
 
-def few(items: Sequence[T], size: Callable[[T], float], most: int = 20, each_way: int = 5) -> Sequence[T]:
-    """Of more than ``most`` items the largest and the smallest, in their order."""
-    if len(items) <= most:
+def few(items: Sequence[T], size: Callable[[T], float], limit: int = 20, each_way: int = 5) -> Sequence[T]:
+    """Of more than ``limit`` items the largest and the smallest, in their order."""
+    if len(items) <= limit:
         return items
     ordered = sorted(range(len(items)), key=lambda at: size(items[at]))
-    kept = {*ordered[:each_way], *ordered[-each_way:]}
-    return [item for at, item in enumerate(items) if at in kept]
+    shown_indices = {*ordered[:each_way], *ordered[-each_way:]}
+    return [item for at, item in enumerate(items) if at in shown_indices]
 
 
-def few_words(shown: Sequence[T], every: Sequence[T], noun: str) -> str:
+def few_words(shown: Sequence[T], all_items: Sequence[T], noun: str) -> str:
     """What a caption says of items that are left out; nothing where none is."""
     half = len(shown) // 2
-    kept = f" Drawn are the {half} highest and the {half} lowest of {len(every)} {noun}"
-    return f"{kept}; the tables have all." if len(shown) < len(every) else ""
+    drawn_words = f" Drawn are the {half} highest and the {half} lowest of {len(all_items)} {noun}"
+    return f"{drawn_words}; the tables have all." if len(shown) < len(all_items) else ""
 
 
 LETTER_PX, _ROW_PX = 6.6, 15

@@ -78,8 +78,8 @@ def _drawable(value: Any) -> Any:
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, dict):
-        return {key: _drawable(one) for key, one in value.items()}
-    return [_drawable(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _drawable(member) for key, member in value.items()}
+    return [_drawable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def drawn(figures: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
@@ -107,7 +107,7 @@ def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
 def _slim(svg: str) -> str:
     """``svg`` without what nobody sees: empty grounds, decimals beyond hundredths of a pixel, defaults."""
 
-    def tag(found: re.Match[str]) -> str:
-        return _AS_IT_IS.sub("", _BEYOND_PIXELS.sub(r"\1", found[0]))
+    def tag(tag_match: re.Match[str]) -> str:
+        return _AS_IT_IS.sub("", _BEYOND_PIXELS.sub(r"\1", tag_match[0]))
 
     return _TAG.sub(tag, _UNSEEN.sub("", svg))

@@ -30,25 +30,31 @@ def interactive(figure: Figure) -> Spec:
 
 
 def _told(view: Spec, above: Mapping[str, Any], *, over_time: bool) -> Spec:
-    made = dict(view)
-    own = {**above, **view.get("encoding", {})}
+    chart = dict(view)
+    encoding = {**above, **view.get("encoding", {})}
     for part in _PARTS:
         if part in view:
-            inherited = own if part == "layer" else above
-            made[part] = [one for each in view[part] for one in _parts(each, inherited, over_time=over_time)]
+            inherited = encoding if part == "layer" else above
+            chart[part] = [
+                part for subview in view[part] for part in _parts(subview, inherited, over_time=over_time)
+            ]
     if "spec" in view:
-        made["spec"] = _told(view["spec"], _facets(view), over_time=over_time)
-    if _mark(view) in _MARKS and (fields := _fields(own)):
-        made["encoding"] = {**view.get("encoding", {}), "tooltip": fields}
-    return made
+        chart["spec"] = _told(view["spec"], _facets(view), over_time=over_time)
+    if _mark(view) in _MARKS and (fields := _fields(encoding)):
+        chart["encoding"] = {**view.get("encoding", {}), "tooltip": fields}
+    return chart
 
 
 def _parts(view: Spec, above: Mapping[str, Any], *, over_time: bool) -> Iterator[Spec]:
     """A part of a chart; behind a line over time the points that a reader points at."""
     yield _told(view, above, over_time=over_time)
-    own = {**above, **view.get("encoding", {})}
-    if over_time and _mark(view) == "line" and (fields := _fields(own)):
-        shown = {name: one for name, one in view.get("encoding", {}).items() if name in ("x", "y", "color")}
+    encoding = {**above, **view.get("encoding", {})}
+    if over_time and _mark(view) == "line" and (fields := _fields(encoding)):
+        shown = {
+            name: channel_spec
+            for name, channel_spec in view.get("encoding", {}).items()
+            if name in ("x", "y", "color")
+        }
         points = {"mark": _UNSEEN, "encoding": {**shown, "tooltip": fields}}
         yield points | ({"transform": view["transform"]} if "transform" in view else {})
 
@@ -66,32 +72,41 @@ def _facets(view: Spec) -> dict[str, Any]:
 
 def _fields(encoding: Mapping[str, Any]) -> list[Spec]:
     """What a tooltip tells: each field once, numbers in four digits; nothing of what is only in a panel."""
-    made: dict[str, Spec] = {}
-    own = False
+    tooltips: dict[str, Spec] = {}
+    outside_panels = False
     for channel in _CHANNELS:
-        one = encoding.get(channel)
-        if not isinstance(one, Mapping) or "field" not in one or one["field"] in made:
+        channel_spec = encoding.get(channel)
+        if (
+            not isinstance(channel_spec, Mapping)
+            or "field" not in channel_spec
+            or channel_spec["field"] in tooltips
+        ):
             continue
-        if _is_place(channel, one, encoding):
+        if _is_place(channel, channel_spec, encoding):
             continue
-        own = own or channel not in _PANELS
-        kind = one.get("type", "nominal")
+        outside_panels = outside_panels or channel not in _PANELS
+        kind = channel_spec.get("type", "nominal")
         number = {"format": _NUMBER} if kind == "quantitative" else {}
-        made[one["field"]] = {"field": one["field"], "type": kind, "title": _title(one), **number}
-    return list(made.values()) if own else []
+        tooltips[channel_spec["field"]] = {
+            "field": channel_spec["field"],
+            "type": kind,
+            "title": _title(channel_spec),
+            **number,
+        }
+    return list(tooltips.values()) if outside_panels else []
 
 
-def _is_place(channel: str, one: Mapping[str, Any], encoding: Mapping[str, Any]) -> bool:
+def _is_place(channel: str, channel_spec: Mapping[str, Any], encoding: Mapping[str, Any]) -> bool:
     """Whether its numbers say where a mark is and nothing else: an end of a bar, or what words stand for."""
     ends = encoding.get(f"{channel}2", {})
-    return "field" in ends or "[datum.value]" in (one.get("axis") or {}).get("labelExpr", "")
+    return "field" in ends or "[datum.value]" in (channel_spec.get("axis") or {}).get("labelExpr", "")
 
 
-def _title(one: Mapping[str, Any]) -> str:
-    title = one.get("title")
+def _title(channel_spec: Mapping[str, Any]) -> str:
+    title = channel_spec.get("title")
     if isinstance(title, Sequence) and not isinstance(title, str):
         title = " ".join(map(str, title))
-    return str(title) if title else _NAMES.get(one["field"], str(one["field"]).capitalize())
+    return str(title) if title else _NAMES.get(channel_spec["field"], str(channel_spec["field"]).capitalize())
 
 
 def _spans(value: Any) -> Iterator[list[float]]:
@@ -100,9 +115,9 @@ def _spans(value: Any) -> Iterator[list[float]]:
         domain = value.get("encoding", {}).get("x", {}).get("scale", {}).get("domain")
         if domain:
             yield list(domain)
-        for name, one in value.items():
-            if name != "data" and isinstance(one, Mapping | list):
-                yield from _spans(one)
+        for name, part in value.items():
+            if name != "data" and isinstance(part, Mapping | list):
+                yield from _spans(part)
     elif isinstance(value, list):
-        for one in value:
-            yield from _spans(one)
+        for part in value:
+            yield from _spans(part)

@@ -30,7 +30,7 @@ def diagram(links: Sequence[Link], between: str, server: str, rate: str, note: s
     drawn = list(links)[:MOST_LINKS]
     more = f" {len(links) - len(drawn)} more groups are not drawn." if len(drawn) < len(links) else ""
     links_text = "; ".join(
-        " – ".join(part for part in (one.clients, one.port, one.rate) if part) for one in links
+        " – ".join(part for part in (link.clients, link.port, link.rate) if part) for link in links
     )
     return Figure(
         name="diagram",
@@ -45,13 +45,13 @@ def diagram(links: Sequence[Link], between: str, server: str, rate: str, note: s
 def _rows(links: Sequence[Link], between: str, server: str, rate: str) -> list[Row]:
     rows: list[Row] = []
     count = len(links)
-    for at, one in enumerate(links):
+    for at, link in enumerate(links):
         y = count - at - 0.5
-        rows.append(_box(_LEFT, y - _HALF, y + _HALF, one.clients))
+        rows.append(_box(_LEFT, y - _HALF, y + _HALF, link.clients))
         rows.append({"kind": "wire", "x": _LEFT[1], "x2": _SWITCH[0], "y": y})
         rows.append({"kind": "wire", "x": _SWITCH[1], "x2": _SERVER[0], "y": y})
-        rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y + 0.22, "text": one.port})
-        rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y - 0.26, "text": one.rate})
+        rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y + 0.22, "text": link.port})
+        rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y - 0.26, "text": link.rate})
     rows.append(_box(_SWITCH, 0.1, count - 0.1, between))
     rows.append(_box(_SERVER, 0.1, count - 0.1, [server, *filter(None, rate.split(", "))]))
     return rows

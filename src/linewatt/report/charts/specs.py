@@ -49,11 +49,11 @@ _GRID = "var(--chart-grid, #deddda)"
 _SHORT_LABEL = 26
 
 
-def only(**wanted: Any) -> list[Spec]:
+def only(**values_by_field: Any) -> list[Spec]:
     """The transform that leaves rows with these values, of several any."""
     return [
         {"filter": {"field": field, "oneOf": list(value) if isinstance(value, tuple) else [value]}}
-        for field, value in wanted.items()
+        for field, value in values_by_field.items()
     ]
 
 
@@ -103,8 +103,8 @@ def room(labels: Iterable[str], times: int = 1) -> Spec:
     ``times``: on a phone labels are larger than the chart was laid out with (style.css).
     """
     longest = max(map(len, labels), default=0)
-    left = 8 + min(longest, 45) + (times - 1) * longest
-    return {"padding": {"left": left, "top": 5, "right": 24, "bottom": 5}}
+    left_px = 8 + min(longest, 45) + (times - 1) * longest
+    return {"padding": {"left": left_px, "top": 5, "right": 24, "bottom": 5}}
 
 
 def line_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
@@ -132,8 +132,8 @@ def pair_layers(field: str, names: Sequence[str]) -> list[Spec]:
         | {"transform": [*only(**{field: name}), *layer["transform"]]}
         # only where points are drawn: given a shape, Vega-Lite draws error bars' lower ends as points too
         | ({"encoding": shapes} if layer["mark"]["type"] == "point" else {})
-        for name, beside in zip(names, ((-4, -7), (4, 7)), strict=False)
-        for layer in line_layers(*beside)
+        for name, offsets_px in zip(names, ((-4, -7), (4, 7)), strict=False)
+        for layer in line_layers(*offsets_px)
     ]
 
 
@@ -178,15 +178,15 @@ def reference_layers() -> list[Spec]:
     rule = {"type": "rule", "strokeDash": [10, 4], "strokeWidth": 1.4}
     dots = {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1.8}
     name = {"type": "text", "baseline": "bottom", "dy": -3, "fontStyle": "italic"}
-    most: Spec = {"transform": only(kind="reference")}
+    spec: Spec = {"transform": only(kind="reference")}
     across = {"x": {"value": 0}, "x2": {"value": "width"}}
     names: list[Spec] = [
-        most | {"mark": name | {"align": "left"}, "encoding": {"x": {"value": 4}, "text": {"field": "text"}}},
+        spec | {"mark": name | {"align": "left"}, "encoding": {"x": {"value": 4}, "text": {"field": "text"}}},
         {"transform": only(kind="offered", end=True), "mark": name | {"align": "right", "text": "offered"}},
     ]
     halo = {"stroke": GROUND, "strokeWidth": 4}
     return [
-        most | {"mark": rule, "encoding": muted | across},
+        spec | {"mark": rule, "encoding": muted | across},
         {"transform": only(kind="offered"), "mark": dots, "encoding": muted},
         *(
             layer | {"mark": layer["mark"] | look, "encoding": layer.get("encoding", {}) | muted}
@@ -251,8 +251,8 @@ def bars(rows: Sequence[Row], titles: Mapping[str, str], encoding: Spec) -> Spec
         *error_bars("x"),
         text_behind(),
     ]
-    beside = "yOffset" in encoding
-    height = {"step": 22 if beside else 34, "for": "offset" if beside else "position"}
+    is_grouped = "yOffset" in encoding
+    height = {"step": 22 if is_grouped else 34, "for": "offset" if is_grouped else "position"}
     shown: list[Spec] = []
     for name, title in titles.items():
         panel_rows = [row for row in rows if row["panel"] == name]

@@ -45,26 +45,29 @@ from linewatt.report.printing.export import (
 SCHEMA_VERSION = 1
 
 
-def as_document(found: Comparison, verdict: Finding) -> dict[str, Any]:
+def as_document(comparison: Comparison, verdict: Finding) -> dict[str, Any]:
     """The document of ``compare --json``; values of a response are in the unit that its name ends with."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "base": _side(found.base),
-        "other": _side(found.other),
-        "by": found.options.by,
-        "levels": list(found.levels),
-        "hosts": None if found.hosts is None else list(found.hosts),
-        "caveats": lab_words(found),
-        "factor_ratio": found.options.matters,
-        "matched": list(found.words),
-        "comparisons": [_row(row) for row in found.rows],
-        "overall": [_overall(row) for row in found.overall],
-        "flags": [_flags(pair) for pair in found.pairs if pair.base_flags or pair.other_flags],
+        "base": _side(comparison.base),
+        "other": _side(comparison.other),
+        "by": comparison.options.by,
+        "levels": list(comparison.levels),
+        "hosts": None if comparison.hosts is None else list(comparison.hosts),
+        "caveats": lab_words(comparison),
+        "factor_ratio": comparison.options.matters,
+        "matched": list(comparison.words),
+        "comparisons": [_row(row) for row in comparison.rows],
+        "overall": [_overall(row) for row in comparison.overall],
+        "flags": [_flags(pair) for pair in comparison.pairs if pair.base_flags or pair.other_flags],
         "remarks": [
-            {**_case(pair.match), "remarks": list(pair.remarks)} for pair in found.pairs if pair.remarks
+            {**_case(pair.match), "remarks": list(pair.remarks)} for pair in comparison.pairs if pair.remarks
         ],
-        "left_over": [{"side": one.side, "why": one.why, **keyed_case(one.case)} for one in found.left_over],
-        "differences": [asdict(one) for one in found.differences],
+        "left_over": [
+            {"side": unmatched.side, "why": unmatched.why, **keyed_case(unmatched.case)}
+            for unmatched in comparison.left_over
+        ],
+        "differences": [asdict(difference) for difference in comparison.differences],
         "exit_code": verdict.exit_code,
         "finding": verdict.words or None,
     }
@@ -87,14 +90,14 @@ def _single_run(id_: str, created_s: float | None, run: SingleRun) -> dict[str, 
 
 def _case(match: Match) -> dict[str, Any]:
     levels = {"base_level": match.base_level or None, "level": match.level or None}
-    base, other = match.base, match.other
+    base, compared = match.base, match.other
     if not isinstance(base, Case):
-        keys = {"case_key": base.key, "test": base.test, "other_case_key": other.key}
+        keys = {"case_key": base.key, "test": base.test, "other_case_key": compared.key}
         return keys | base.document() | levels
-    if not isinstance(other, Case):
+    if not isinstance(compared, Case):
         raise TypeError("a case is compared with a task")
-    ends = {"other_sender": other.sender, "other_receiver": other.receiver}
-    return {**keyed_case(base), "other_case_key": other.key, **ends, **levels}
+    ends = {"other_sender": compared.sender, "other_receiver": compared.receiver}
+    return {**keyed_case(base), "other_case_key": compared.key, **ends, **levels}
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -125,7 +128,9 @@ def _overall(row: Row) -> dict[str, Any]:
 
 def _flags(pair: Pair) -> dict[str, Any]:
     def counted(flags: Sequence[FlagCount]) -> list[dict[str, Any]]:
-        return [{"code": one.code, "trials": one.trials, "evidence": one.example.evidence} for one in flags]
+        return [
+            {"code": flag.code, "trials": flag.trials, "evidence": flag.example.evidence} for flag in flags
+        ]
 
     return {**_case(pair.match), "base": counted(pair.base_flags), "other": counted(pair.other_flags)}
 
@@ -182,11 +187,11 @@ def _side_schema() -> Schema:
 def _matched(more: Keys, *, without: Collection[str] = ()) -> Schema:
     """Of what :func:`_case` begins: two cases, or two tasks of a kind."""
     levels = {"base_level": maybe(TEXT), "level": maybe(TEXT)}
-    other = {"other_case_key": TEXT, "other_sender": TEXT, "other_receiver": TEXT}
-    cases = {**keyed_case_schema(), **other, **levels}
-    kept = {name: schema for name, schema in cases.items() if name not in without}
+    compared_schema = {"other_case_key": TEXT, "other_sender": TEXT, "other_receiver": TEXT}
+    cases = {**keyed_case_schema(), **compared_schema, **levels}
+    case_properties = {name: schema for name, schema in cases.items() if name not in without}
     return one_of(
-        record({**kept, **more}),
+        record({**case_properties, **more}),
         *(
             record(
                 {
@@ -217,9 +222,9 @@ def _row_schema() -> Keys:
     }
 
 
-def csv_rows(found: Comparison) -> list[dict[str, Any]]:
+def csv_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Rows of ``compare --csv``: one a case and response."""
-    flags = {pair.match: pair for pair in found.pairs}
+    flags = {pair.match: pair for pair in comparison.pairs}
     return [
         _row(row)
         | {
@@ -227,10 +232,10 @@ def csv_rows(found: Comparison) -> list[dict[str, Any]]:
             if not isinstance(row.match.base, Case)
             else " ".join(f"{name}={level}" for name, level in row.match.base.factors) or None,
             "also_different": ", ".join(row.besides) or None,
-            "base_flags": " ".join(one.code for one in flags[row.match].base_flags),
-            "other_flags": " ".join(one.code for one in flags[row.match].other_flags),
+            "base_flags": " ".join(flag.code for flag in flags[row.match].base_flags),
+            "other_flags": " ".join(flag.code for flag in flags[row.match].other_flags),
         }
-        for row in found.rows
+        for row in comparison.rows
     ]
 
 

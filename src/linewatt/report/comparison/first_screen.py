@@ -19,31 +19,35 @@ from linewatt.report.series import plural
 from linewatt.units import first_of
 
 
-def first_screen(found: Comparison, verdict: Finding) -> Screen:
+def first_screen(comparison: Comparison, verdict: Finding) -> Screen:
     """The tally of each response, what else differs, and the largest changes."""
-    shown = tables(found)
+    shown = tables(comparison)
     outcome = f"{ENDS[verdict.exit_code]}: {verdict.words}" if verdict.words else ""
-    tallies = list(_tallies(found))
+    tallies = list(_tallies(comparison))
     first = (outcome or (tallies[0] if tallies else "Nothing was compared")).rstrip(".")
-    run = found.base.single_run
-    doubt = "" if run is None or _has_verdicts(found) else one_run(run.kind.name)
-    *sides, turn = heading(found) if not found.levels else [*heading(found), ""]
-    entries = tuple((Line("", prose=one),) for one in tallies)
+    run = comparison.base.single_run
+    doubt = "" if run is None or _has_verdicts(comparison) else one_run(run.kind.name)
+    *sides, turn = heading(comparison) if not comparison.levels else [*heading(comparison), ""]
+    entries = tuple((Line("", prose=words),) for words in tallies)
     colour = COLOURS[verdict.exit_code] if verdict.words else ""
     blocks = (
         Block("Verdict", entries, outcome, rest="response", least=2, style=f"bold {colour}".strip()),
-        Block("What differs", tuple(_differs(found)), _surely(found), rest="difference"),
-        Block("Largest changes", tuple(_changes(shown)), _changes_words(found), rest="comparison", least=2),
-        Block("Without a verdict", tuple((Line("", prose=one),) for one in _open(found)), rest="reason"),
+        Block("What differs", tuple(_differs(comparison)), _surely(comparison), rest="difference"),
+        Block(
+            "Largest changes", tuple(_changes(shown)), _changes_words(comparison), rest="comparison", least=2
+        ),
+        Block(
+            "Without a verdict", tuple((Line("", prose=words),) for words in _open(comparison)), rest="reason"
+        ),
     )
     return Screen(
-        " against ".join(reversed(side_names(found))),
+        " against ".join(reversed(side_names(comparison))),
         tuple(line for line in sides if line),
-        tuple(line for line in (*lab_words(found), turn, doubt) if line),
+        tuple(line for line in (*lab_words(comparison), turn, doubt) if line),
         f"{first}. {tallies[0] if outcome and tallies else ''}".strip(),
         "",
         blocks,
-        (_command(found),),
+        (_command(comparison),),
         "compare --full",
         lists=(replace(blocks[0], remark=""), *blocks[1:]),
     )
@@ -58,57 +62,61 @@ def one_run(name: str) -> str:
     return f"One {name} is one run: name several per side, compare A1,A2,A3,A4 B1,B2,B3,B4"
 
 
-def _has_verdicts(found: Comparison) -> bool:
-    return any(row.verdict.change is not None for row in found.rows)
+def _has_verdicts(comparison: Comparison) -> bool:
+    return any(row.verdict.change is not None for row in comparison.rows)
 
 
-def _tallies(found: Comparison) -> Iterator[str]:
+def _tallies(comparison: Comparison) -> Iterator[str]:
     """Verdicts counted by response; responses whose counts are alike together."""
     alike: dict[str, list[str]] = {}
-    for one in found.responses:
-        alike.setdefault(tally([*found.of(one)]), []).append(one.title)
+    for response in comparison.responses:
+        alike.setdefault(tally([*comparison.of(response)]), []).append(response.title)
     for counted, titles in alike.items():
-        each = " each" if len(titles) > 1 else ""
-        yield f"{first_of(titles, MOST_NAMED, between=', ')}: {counted}{each}"
+        suffix = " each" if len(titles) > 1 else ""
+        yield f"{first_of(titles, MOST_NAMED, between=', ')}: {counted}{suffix}"
 
 
-def _command(found: Comparison) -> str:
-    sides = [found.base] if found.levels else [found.base, found.other]
+def _command(comparison: Comparison) -> str:
+    sides = [comparison.base] if comparison.levels else [comparison.base, comparison.other]
     names = " ".join(",".join(one_line(run.id) for run in side.runs) for side in sides)
-    if found.hosts is not None:
-        return f"linewatt compare {' '.join(f'{names}:{one_line(host)}' for host in found.hosts)} --full"
-    by = f" --by {found.options.by}" if found.options.by else ""
+    if comparison.hosts is not None:
+        return f"linewatt compare {' '.join(f'{names}:{one_line(host)}' for host in comparison.hosts)} --full"
+    by = f" --by {comparison.options.by}" if comparison.options.by else ""
     return f"linewatt compare {names}{by} --full"
 
 
-def _surely(found: Comparison) -> str:
-    if found.differences or found.levels or not found.pairs:
+def _surely(comparison: Comparison) -> str:
+    if comparison.differences or comparison.levels or not comparison.pairs:
         return ""
     return "nothing else that is on record of the hosts"
 
 
-def _differs(found: Comparison) -> Iterator[Entry]:
+def _differs(comparison: Comparison) -> Iterator[Entry]:
     """What differs as asked, then what else matters, then how much more there is."""
-    expected = [one for one in found.differences if one.expected]
-    matter = [one for one in found.differences if one.rank is not None and not one.expected]
-    others = len(found.differences) - len(matter) - len(expected)
+    expected = [difference for difference in comparison.differences if difference.expected]
+    matter = [
+        difference
+        for difference in comparison.differences
+        if difference.rank is not None and not difference.expected
+    ]
+    others = len(comparison.differences) - len(matter) - len(expected)
     for line in difference_lines(expected):
-        yield (Line("", prose=f"{line} (with {found.options.by})"),)
+        yield (Line("", prose=f"{line} (with {comparison.options.by})"),)
     for line in difference_lines(matter):
         yield (Line("", prose=line),)
     if others:
         yield (Line("", prose=f"and {plural(others, 'difference')} of less weight: compare --json"),)
 
 
-def _changes_words(found: Comparison) -> str:
-    base, other = side_names(found)
-    if not _has_verdicts(found):
+def _changes_words(comparison: Comparison) -> str:
+    base, compared = side_names(comparison)
+    if not _has_verdicts(comparison):
         return (
-            f"{other} against {base}, none beyond doubt"
-            if found.base.single_run is not None
+            f"{compared} against {base}, none beyond doubt"
+            if comparison.base.single_run is not None
             else "none can be told"
         )
-    return f"{other} against {base} (95 % CI), those that count first"
+    return f"{compared} against {base} (95 % CI), those that count first"
 
 
 def _changes(shown: tuple[ResponseTable, ...]) -> Iterator[Entry]:
@@ -117,9 +125,11 @@ def _changes(shown: tuple[ResponseTable, ...]) -> Iterator[Entry]:
     for table in shown:
         for line in table.lines:
             if line.row.verdict.change is not None or single_ratio(line.row) is not None:
-                own = (line.row.match, line.row.pairs, line.row.response if table.of_task else None)
-                cases.setdefault(own, []).append((line, table))
-    for lines in sorted(cases.values(), key=lambda own: max(_size(line) for line, _ in own), reverse=True):
+                case_key = (line.row.match, line.row.pairs, line.row.response if table.of_task else None)
+                cases.setdefault(case_key, []).append((line, table))
+    for lines in sorted(
+        cases.values(), key=lambda case_lines: max(_size(line) for line, _ in case_lines), reverse=True
+    ):
         yield _change(lines)
 
 
@@ -131,17 +141,20 @@ def _size(line: Told) -> tuple[bool, bool, float]:
 
 def _change(lines: list[tuple[Told, ResponseTable]]) -> Entry:
     """The first response that counts, and the others that do; else the first, and why it does not."""
-    told = [one for one in lines if one[0].told]
-    line, table = (told or lines)[0]
+    changed = [line for line in lines if line[0].told]
+    line, table = (changed or lines)[0]
     test = "" if table.of_task else f"{table.title.rpartition(', ')[2]}, "
     about = line.case if table.of_task else f"{test}{line.case}"
     alone = single_ratio(line.row)
     if line.row.verdict.change is None and alone is not None:
         return (Line(about, (f"{alone:.3f} × as much",), "no verdict"),)
     figures = (response_words(line.row.response), *_figures(line.row))
-    if not told:
+    if not changed:
         return (Line(about, figures, line.row.verdict.words.partition(":")[0].partition(",")[0]),)
-    also = [f"{response_words(one.row.response)} {_figures(one.row)[0]}" for one, _ in told[1:]]
+    also = [
+        f"{response_words(changed_line.row.response)} {_figures(changed_line.row)[0]}"
+        for changed_line, _ in changed[1:]
+    ]
     word = _word(line.row)
     return Line(about, figures, f"{word}; also {', '.join(also)}" if also else word), Line(
         about, figures, word
@@ -159,16 +172,16 @@ def _word(row: Row) -> str:
     return row.response.more if grew else row.response.less
 
 
-def _open(found: Comparison) -> Iterator[str]:
+def _open(comparison: Comparison) -> Iterator[str]:
     """What has no verdict, by reasons that are alike, and what had no partner."""
     counts: dict[str, int] = {}
-    for row in found.rows:
+    for row in comparison.rows:
         if row.verdict.change is None:
             counts[row.verdict.words] = counts.get(row.verdict.words, 0) + 1
     for words, count in counts.items():
         yield f"{plural(count, 'comparison')}: {words}"
     sides: dict[tuple[str, str], int] = {}
-    for one in found.left_over:
-        sides[one.side, one.why] = sides.get((one.side, one.why), 0) + 1
+    for unmatched in comparison.left_over:
+        sides[unmatched.side, unmatched.why] = sides.get((unmatched.side, unmatched.why), 0) + 1
     for (side, why), count in sides.items():
         yield f"{plural(count, 'case')} only in {side}: {why}"

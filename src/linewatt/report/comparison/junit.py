@@ -22,33 +22,35 @@ UNMATCHED = "Unmatched"
 _NO_SIGN_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(found: Comparison, verdict: Finding, fail_on: Sequence[str]) -> str:
+def render(comparison: Comparison, verdict: Finding, fail_on: Sequence[str]) -> str:
     """The document. Nothing was timed for it, so that it has no times."""
     groups = asked_for(fail_on)
-    tests = [_test(table, line, groups) for table in tables(found) for line in table.lines]
-    tests += _unmatched(found)
+    tests = [_test(table, line, groups) for table in tables(comparison) for line in table.lines]
+    tests += _unmatched(comparison)
     if not tests:
         tests = [_skipped(_case("Comparison", "anything"), verdict.words or "nothing was compared")]
-    title = f"linewatt compare {found.base.id}" + ("" if found.levels else f" {found.other.id}")
+    title = f"linewatt compare {comparison.base.id}" + (
+        "" if comparison.levels else f" {comparison.other.id}"
+    )
     counts = {
         "tests": str(len(tests)),
-        "failures": str(sum(one.find("failure") is not None for one in tests)),
+        "failures": str(sum(test.find("failure") is not None for test in tests)),
         "errors": "0",
     }
     root = ET.Element("testsuites", {"name": "linewatt compare", **counts})
-    skipped = str(sum(one.find("skipped") is not None for one in tests))
+    skipped = str(sum(test.find("skipped") is not None for test in tests))
     suite = ET.SubElement(root, "testsuite", {"name": _clean(title), **counts, "skipped": skipped})
     properties = ET.SubElement(suite, "properties")
     for name, value in (
-        ("base", found.base.id),
-        ("other", found.other.id),
-        ("by", found.options.by or ""),
+        ("base", comparison.base.id),
+        ("other", comparison.other.id),
+        ("by", comparison.options.by or ""),
         ("fail-on", ",".join(fail_on) or "nothing"),
         ("exit-code", str(verdict.exit_code)),
     ):
         ET.SubElement(properties, "property", {"name": name, "value": _clean(value)})
     suite.extend(tests)
-    ET.SubElement(suite, "system-out").text = _surroundings(found, verdict)
+    ET.SubElement(suite, "system-out").text = _surroundings(comparison, verdict)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -66,11 +68,13 @@ def _test(table: ResponseTable, line: Line, groups: frozenset[str]) -> ET.Elemen
     return test
 
 
-def _unmatched(found: Comparison) -> list[ET.Element]:
-    names = names_of([one.case for one in found.left_over])
+def _unmatched(comparison: Comparison) -> list[ET.Element]:
+    names = names_of([unmatched.case for unmatched in comparison.left_over])
     return [
-        _skipped(_case(UNMATCHED, f"{name}, in {one.side}"), f"only in {one.side}: {one.why}")
-        for one, name in zip(found.left_over, names, strict=True)
+        _skipped(
+            _case(UNMATCHED, f"{name}, in {unmatched.side}"), f"only in {unmatched.side}: {unmatched.why}"
+        )
+        for unmatched, name in zip(comparison.left_over, names, strict=True)
     ]
 
 
@@ -84,11 +88,13 @@ def _skipped(test: ET.Element, why: str) -> ET.Element:
     return test
 
 
-def _surroundings(found: Comparison, verdict: Finding) -> str:
-    said = [f"{ENDS[verdict.exit_code]}: {verdict.words}"] if verdict.words else []
-    said += [*lab_words(found), *heading(found)]
-    said += difference_lines([one for one in found.differences if one.rank is not None])
-    return "\n".join(map(_clean, said))
+def _surroundings(comparison: Comparison, verdict: Finding) -> str:
+    sentences = [f"{ENDS[verdict.exit_code]}: {verdict.words}"] if verdict.words else []
+    sentences += [*lab_words(comparison), *heading(comparison)]
+    sentences += difference_lines(
+        [difference for difference in comparison.differences if difference.rank is not None]
+    )
+    return "\n".join(map(_clean, sentences))
 
 
 def _clean(text: str) -> str:

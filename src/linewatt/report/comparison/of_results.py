@@ -104,18 +104,20 @@ def matched(
 
     Raises InvalidInput.
     """
-    sides = [replace(side_of(*one), name=name) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
-    known = known_properties(case for side in sides for case in side.cases)
-    if by is not None and by not in known:
-        raise InvalidInput(f"--by {by}: must be one of {', '.join(known)}")
+    sides = [
+        replace(side_of(*result), name=name) for name, (result,) in zip(("A", "B"), loaded, strict=False)
+    ]
+    properties = known_properties(case for side in sides for case in side.cases)
+    if by is not None and by not in properties:
+        raise InvalidInput(f"--by {by}: must be one of {', '.join(properties)}")
     if isinstance(base, tuple):
         return sides[0], sides[0], match_hosts(sides[0], base)
     if len(sides) == 2 or by is None:
         return sides[0], sides[-1], match_two(sides[0], sides[-1], by)
     levels = levels_of(sides[0], by)
     if len(levels) < 2:
-        there = ", ".join(levels) or "no trial"
-        raise InvalidInput(f"--by {by}: {sides[0].id} has nothing to compare, only {there}")
+        level_names = ", ".join(levels) or "no trial"
+        raise InvalidInput(f"--by {by}: {sides[0].id} has nothing to compare, only {level_names}")
     chosen = levels[0] if base is None else level_meant(base, by, levels)
     if chosen is None:
         raise InvalidInput(f"--base {base}: {by} is one of {', '.join(levels)}")

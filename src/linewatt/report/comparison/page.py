@@ -26,22 +26,22 @@ _PANEL_PX = 420
 
 
 def render(
-    found: Comparison,
+    comparison: Comparison,
     verdict: Finding,
     section: Section | None = None,
     pages: Environment | None = None,
 ) -> str:
     """The whole page; ``section``: what a feature says of both sides; ``pages``: of a server."""
-    sections = [*_verdicts(found), *((section,) if section else ()), _differences(found)]
+    sections = [*_verdicts(comparison), *((section,) if section else ()), _differences(comparison)]
     page = (pages or pages_of_files()).get_template("comparison.html.j2")
     return page.render(
         version=__version__,
         kind="comparison",
-        name=_title(found),
+        name=_title(comparison),
         complete=True,
-        screen=first_screen(found, verdict),
+        screen=first_screen(comparison, verdict),
         sections=sections,
-        lab=bool(lab_words(found)),
+        lab=bool(lab_words(comparison)),
         elsewhere=None,
     )
 
@@ -52,50 +52,54 @@ def with_section(a: Side, b: Side, matching: Matching, by: str | None, section: 
     return render(found, finding(found, ()), section)
 
 
-def _verdicts(found: Comparison) -> Iterator[Section]:
+def _verdicts(comparison: Comparison) -> Iterator[Section]:
     """A section a response."""
-    shown = tables(found)
+    shown = tables(comparison)
     if not shown:
         yield Section("Verdicts", "verdicts-1", intro=("Nothing was compared.",))
-    for at, (one, chart) in enumerate(zip(shown, drawings(shown), strict=True)):
+    for at, (table, chart) in enumerate(zip(shown, drawings(shown), strict=True)):
         yield Section(
-            one.title,
+            table.title,
             f"verdicts-{at + 1}",
-            (one.table,),
+            (table.table,),
             () if chart is None else (chart,),
-            intro=() if at else (factor_words(found),),
+            intro=() if at else (factor_words(comparison),),
         )
 
 
-def _differences(found: Comparison) -> Section:
-    return Section("What differs", "differs", notes=tuple(listed(*one) for one in lists(found)))
+def _differences(comparison: Comparison) -> Section:
+    return Section(
+        "What differs", "differs", notes=tuple(listed(*titled_list) for titled_list in lists(comparison))
+    )
 
 
-def _title(found: Comparison) -> str:
-    if found.levels:
-        return f"{found.base.id}: {found.options.by}"
-    return f"{found.other.id} against {found.base.id}"
+def _title(comparison: Comparison) -> str:
+    if comparison.levels:
+        return f"{comparison.base.id}: {comparison.options.by}"
+    return f"{comparison.other.id} against {comparison.base.id}"
 
 
 def drawings(shown: Sequence[ResponseTable]) -> list[DrawnFigure | None]:
     """A chart for each table; ``None`` where no row has a change."""
     figures = [_figure(table) for table in shown]
-    made = iter(drawn([one for one in figures if one is not None], "comparison"))
-    return [None if one is None else next(made) for one in figures]
+    drawn_figures = iter(drawn([figure for figure in figures if figure is not None], "comparison"))
+    return [None if figure is None else next(drawn_figures) for figure in figures]
 
 
 def rows_of(table: ResponseTable) -> list[Row]:
     """Rows of the chart: changes in % or points. Of many, those that changed most, in the table's order."""
     relative = table.of_task
-    known = [
+    changed_lines = [
         line
         for line in table.lines
         if line.row.verdict.change is not None and (line.row.response.relative or not relative)
     ]
-    largest = sorted((abs(_value(line.row.verdict.change)) for line in known), reverse=True)[:MOST_ROWS]
+    largest = sorted((abs(_value(line.row.verdict.change)) for line in changed_lines), reverse=True)[
+        :MOST_ROWS
+    ]
     floor = largest[-1] if largest else 0.0
     rows: list[Row] = []
-    for line in known:
+    for line in changed_lines:
         change = line.row.verdict.change
         if change is None or abs(change.value) < floor or len(rows) == MOST_ROWS:
             continue
@@ -117,8 +121,8 @@ def _figure(table: ResponseTable) -> Figure | None:
     labels = list(dict.fromkeys(row["level"] for row in rows))
     unit = "%" if table.of_task or table.lines[0].row.response.relative else "points"
     marked = f" Watts are {table.provenance}, not measured." if table.provenance else ""
-    left = len(table.lines) - len(rows)
-    more = f" {left} further cases are in the table." if left else ""
+    further_cases = len(table.lines) - len(rows)
+    more = f" {further_cases} further cases are in the table." if further_cases else ""
     title = f"{table.title} {f'({table.provenance})' if table.provenance else ''}".rstrip()
     panel = forest.panel([title], unit, rows, labels, _PANEL_PX, first=True)
     return Figure(

@@ -34,7 +34,7 @@ class Kept:
 
     def side(self, name: str) -> Side:
         """The result called ``name``, without what is on record of its campaign and hosts."""
-        cases = {one.case: one for one in self.cases}
+        cases = {case.case: case for case in self.cases}
         return Side(
             name,
             name,
@@ -61,11 +61,13 @@ def kept(path: Path) -> Kept:
             raise StoreError(f"{path / 'trials'}: No such file or directory")
         result = load(path)
         cases = tuple(by_case(result.trials).values())
-        found = tuple(_searched(result)), tuple(_knees(result))
+        searches_and_knees = tuple(_searched(result)), tuple(_knees(result))
         kind = result_kind(result.manifest)
-        asked, hosts = result.manifest.asked, result.manifest.hosts
-        environment = digest(Side(path.name, path.name, asked, hosts, {}))
-        return Kept(result.created_s, "" if kind is None else kind.name, cases, *found, environment)
+        campaign, hosts = result.manifest.asked, result.manifest.hosts
+        environment = digest(Side(path.name, path.name, campaign, hosts, {}))
+        return Kept(
+            result.created_s, "" if kind is None else kind.name, cases, *searches_and_knees, environment
+        )
 
     return remembered(path, "cases", _shape(), made)
 
@@ -87,13 +89,13 @@ def _knees(result: Result) -> Iterator[str]:
         yield f"{name} {short_words(search)}"
 
 
-def side_of(path: Path, found: Kept) -> Side:
+def side_of(path: Path, stored_result: Kept) -> Side:
     """A result with what is on record of its campaign and hosts, and its figures where it is one run.
 
     Raises StoreError.
     """
-    side = with_surroundings(found.side(path.name), path)
-    kind = result_kind(load_manifest(path)) if found.kind else None
+    side = with_surroundings(stored_result.side(path.name), path)
+    kind = result_kind(load_manifest(path)) if stored_result.kind else None
     if kind is None:
         return side
     return replace(side, single_run=kind.single_run(load(path)))

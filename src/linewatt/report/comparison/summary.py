@@ -14,15 +14,17 @@ from linewatt.report.printing import markdown
 from linewatt.report.section import listed
 
 
-def render(found: Comparison, verdict: Finding, full: bool = False) -> str:
+def render(comparison: Comparison, verdict: Finding, full: bool = False) -> str:
     """The first screen; ``full``: every verdict and note below it."""
-    screen = first_screen(found, verdict)
-    parts = [*markdown.screen(screen, rest=screen.full)]
-    return markdown.document([*parts, *(_rest(found) if full else markdown.more(screen.more))])
+    screen = first_screen(comparison, verdict)
+    parts = [*markdown.screen(screen, rest_place=screen.full)]
+    return markdown.document([*parts, *(_rest(comparison) if full else markdown.more(screen.more))])
 
 
-def _rest(found: Comparison) -> Iterator[str]:
+def _rest(comparison: Comparison) -> Iterator[str]:
     yield from ("## Every verdict", "")
-    yield from chain.from_iterable(markdown.table(one.table) for one in tables(found))
-    yield from (markdown.plain(factor_words(found)), "")
-    yield from chain.from_iterable(markdown.lines(listed(title, every)) for title, every in lists(found))
+    yield from chain.from_iterable(markdown.table(table.table) for table in tables(comparison))
+    yield from (markdown.plain(factor_words(comparison)), "")
+    yield from chain.from_iterable(
+        markdown.lines(listed(title, entries)) for title, entries in lists(comparison)
+    )

@@ -65,17 +65,17 @@ class ResponseTable:
     @property
     def table(self) -> Table:
         """A row a verdict."""
-        base, other = self.sides
+        base, compared = self.sides
         relative = self.of_task or self.lines[0].row.response.relative
-        ratio = f"{other} {'÷' if relative else '−'} {base}"
+        ratio = f"{compared} {'÷' if relative else '−'} {base}"
         flagged = any(line.flags for line in self.lines)
         return Table(
             title=f"{', '.join(filter(None, (self.title, self.unit)))}: {self.tally}",
             keys=(Head("Quantity" if self.of_task else "Case", kind="text"),),
             heads=(
                 *(
-                    Head(f"{one}: mean ± SD (n)", lines=f"{one}: mean\n± SD (n)", show_sd=True)
-                    for one in self.sides
+                    Head(f"{side}: mean ± SD (n)", lines=f"{side}: mean\n± SD (n)", show_sd=True)
+                    for side in self.sides
                 ),
                 Head(f"{ratio} (95 % CI)", lines=f"{ratio}\n(95 % CI)"),
                 Head("p (Holm)", lines="p\n(Holm)"),
@@ -103,23 +103,25 @@ class ResponseTable:
         return TableRow((Cell(line.case),), (*cells, *([Cell(line.flags)] if flagged else [])))
 
 
-def tables(found: Comparison) -> tuple[ResponseTable, ...]:
+def tables(comparison: Comparison) -> tuple[ResponseTable, ...]:
     """A table for each response and test, in their order; what is over all pairs of hosts stands first.
 
     Of two tasks there is one table with a row a response.
     """
-    names = case_names(found)
-    flags = {pair.match: _flags_text(pair, found) for pair in found.pairs}
-    if found.base.single_run is not None:
-        return (_task_table(found, f"{found.base.single_run.kind.name}s", next(iter(names.values()))),)
+    names = case_names(comparison)
+    flags = {pair.match: _flags_text(pair, comparison) for pair in comparison.pairs}
+    if comparison.base.single_run is not None:
+        return (
+            _task_table(comparison, f"{comparison.base.single_run.kind.name}s", next(iter(names.values()))),
+        )
     groups: dict[tuple[Response, str], list[Row]] = {}
-    for row in (*found.overall, *found.rows):
-        test = "" if found.options.by == "test" else _test(row)
+    for row in (*comparison.overall, *comparison.rows):
+        test = "" if comparison.options.by == "test" else _test(row)
         groups.setdefault((row.response, test), []).append(row)
-    order = {response: at for at, response in enumerate(found.responses)}
-    tests = {key: at for at, key in enumerate(dict.fromkeys(_test(row) for row in found.rows))}
+    order = {response: at for at, response in enumerate(comparison.responses)}
+    tests = {key: at for at, key in enumerate(dict.fromkeys(_test(row) for row in comparison.rows))}
     ordered = sorted(groups, key=lambda key: (order[key[0]], tests.get(key[1], 0)))
-    return tuple(_table(found, key[0], groups[key], names, flags) for key in ordered)
+    return tuple(_table(comparison, key[0], groups[key], names, flags) for key in ordered)
 
 
 def _test(row: Row) -> str:
@@ -127,25 +129,25 @@ def _test(row: Row) -> str:
 
 
 def _table(
-    found: Comparison,
+    comparison: Comparison,
     response: Response,
     rows: Sequence[Row],
     names: dict[Match, str],
     flags: dict[Match, str],
 ) -> ResponseTable:
-    means = [each.mean for row in rows for each in (row.base, row.other) if each is not None]
+    means = [estimate.mean for row in rows for estimate in (row.base, row.other) if estimate is not None]
     unit = unit_of(response, means)
     title = _with_scopes(response.title, rows)
     tests = dict.fromkeys(test_title(_test(row)) for row in rows)
     prefix = f"{next(iter(tests))}, " if len(tests) == 1 else ""
     return _made(
-        found,
+        comparison,
         f"{response.name}-{_test(rows[0])}",
         f"{title}, {next(iter(tests))}" if len(tests) == 1 else title,
         [
             Line(row, names[row.match].removeprefix(prefix), flags[row.match], unit)
             if row.pairs == 1
-            else Line(row, _over_pairs(found, row, with_test=len(tests) > 1), "", unit)
+            else Line(row, _over_pairs(comparison, row, with_test=len(tests) > 1), "", unit)
             for row in rows
         ],
         unit.name,
@@ -166,15 +168,17 @@ def _with_scopes(title: str, rows: Sequence[Row]) -> str:
     return f"{title} ({', '.join(scopes)})" if scopes else title
 
 
-def _made(found: Comparison, name: str, title: str, lines: Sequence[Line], unit: str = "") -> ResponseTable:
+def _made(
+    comparison: Comparison, name: str, title: str, lines: Sequence[Line], unit: str = ""
+) -> ResponseTable:
     kinds = [line.row.provenance for line in lines]
     counted = tally([line.row for line in lines if line.row.pairs == 1])
     return ResponseTable(
-        name, title, side_names(found), tuple(lines), counted, sources(kinds), legend(kinds), unit
+        name, title, side_names(comparison), tuple(lines), counted, sources(kinds), legend(kinds), unit
     )
 
 
-def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
+def _over_pairs(comparison: Comparison, row: Row, *, with_test: bool) -> str:
     """``all 6 pairs of hosts, 4 instances``, with what of the case is not at its default."""
     if not isinstance(row.match.base, Case):
         return ""
@@ -186,7 +190,7 @@ def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
         label,
         plural(row.match.base.instances, "instance"),
     )
-    return ", ".join(text for text in parts if text) + level_words(found, row.match)
+    return ", ".join(text for text in parts if text) + level_words(comparison, row.match)
 
 
 def unit_of(response: Response, means: Sequence[float]) -> Unit:
@@ -221,7 +225,9 @@ def _ratio_text(row: Row) -> str:
         return MISSING if alone is None else f"{alone:.3f}"
     if row.response.relative:
         return f"{1 + change.value:.3f} ({1 + change.low:.3f} to {1 + change.high:.3f})"
-    value, low, high = (signed(one, row.response) for one in (change.value, change.low, change.high))
+    value, low, high = (
+        signed(share_change, row.response) for share_change in (change.value, change.low, change.high)
+    )
     return f"{value} ({low} to {high}) {unit_of_change(row.response)}"
 
 
@@ -230,8 +236,12 @@ def tally(rows: Sequence[Row]) -> str:
     responses = dict.fromkeys(row.response for row in rows)
     down, up = "worse", "better"
     if len(responses) == 1:
-        (one,) = responses
-        up, down = (one.more, one.less) if one.higher_is_better else (one.less, one.more)
+        (only_response,) = responses
+        up, down = (
+            (only_response.more, only_response.less)
+            if only_response.higher_is_better
+            else (only_response.less, only_response.more)
+        )
     counts = dict.fromkeys((down, up, "the same", "without a verdict"), 0)
     of_outcome = {"worse": down, "better": up, "small": "the same", "same": "the same"}
     for row in rows:
@@ -239,12 +249,12 @@ def tally(rows: Sequence[Row]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
-def _flags_text(pair: Pair, found: Comparison) -> str:
+def _flags_text(pair: Pair, comparison: Comparison) -> str:
     """``A: udp-loss 10/10; B: process-moved 1/10``: flags and in how many trials."""
-    names = (pair.match.base_level or found.base.name, pair.match.level or found.other.name)
+    names = (pair.match.base_level or comparison.base.name, pair.match.level or comparison.other.name)
     sides = zip(names, (pair.base_flags, pair.other_flags), strict=True)
-    return "; ".join(f"{name}: {', '.join(_flag(one) for one in flags)}" for name, flags in sides if flags)
+    return "; ".join(f"{name}: {', '.join(_flag(flag) for flag in flags)}" for name, flags in sides if flags)
 
 
-def _flag(one: FlagCount) -> str:
-    return f"{one.code} ×{one.trials}" if one.trials > 1 else one.code
+def _flag(flag_count: FlagCount) -> str:
+    return f"{flag_count.code} ×{flag_count.trials}" if flag_count.trials > 1 else flag_count.code

@@ -17,16 +17,16 @@ COLOURS = {0: "green", 3: "red", 4: "yellow"}
 _STYLES = {"What else differs": "yellow", "Not comparable": "yellow"}
 
 
-def show(found: Comparison, verdict: Finding, width: int | None = None) -> RenderableType:
+def show(comparison: Comparison, verdict: Finding, width: int | None = None) -> RenderableType:
     """The whole of ``linewatt compare``; ``width`` is the terminal's, ``None`` for no limit."""
-    parts: list[RenderableType] = [titled("Comparison", [*lab_words(found), *heading(found)])]
-    parts += [render(one.table, width) for one in tables(found)]
-    if found.rows:
-        parts.append(Text(factor_words(found)))
-    if not found.differences and not found.levels and found.pairs:
+    parts: list[RenderableType] = [titled("Comparison", [*lab_words(comparison), *heading(comparison)])]
+    parts += [render(table.table, width) for table in tables(comparison)]
+    if comparison.rows:
+        parts.append(Text(factor_words(comparison)))
+    if not comparison.differences and not comparison.levels and comparison.pairs:
         parts.append(Text("Nothing else that is on record of the hosts differs."))
-    parts += [titled(title, lines, style=_STYLES.get(title, "")) for title, lines in lists(found)]
+    parts += [titled(title, lines, style=_STYLES.get(title, "")) for title, lines in lists(comparison)]
     if verdict.words:
         style = COLOURS[verdict.exit_code]
         parts.append(Text(one_line(f"{ENDS[verdict.exit_code]}: {verdict.words}."), style=style))
-    return Group(*(part for each in parts for part in (each, Text())))
+    return Group(*(part for block in parts for part in (block, Text())))

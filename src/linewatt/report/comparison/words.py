@@ -22,11 +22,11 @@ from linewatt.units import first_of
 BASE_AND_LEVEL = ("base", "level")
 
 
-def case_names(found: Comparison) -> dict[Match, str]:
+def case_names(comparison: Comparison) -> dict[Match, str]:
     """``TCP, h1 → h2, 4 instances`` of each match; behind it its levels where several are compared."""
-    matches = [pair.match for pair in found.pairs]
-    named = names_of([match.base for match in matches], found.options.by if found.levels else None)
-    return {match: name + level_words(found, match) for match, name in zip(matches, named, strict=True)}
+    matches = [pair.match for pair in comparison.pairs]
+    named = names_of([match.base for match in matches], comparison.options.by if comparison.levels else None)
+    return {match: name + level_words(comparison, match) for match, name in zip(matches, named, strict=True)}
 
 
 def names_of(cases: Sequence[Case | Task], without: str | None = None) -> list[str]:
@@ -34,38 +34,40 @@ def names_of(cases: Sequence[Case | Task], without: str | None = None) -> list[s
 
     Of a case ``without`` what is compared.
     """
-    labels = case_labels(dict.fromkeys(replace(one, instances=1) for one in cases if isinstance(one, Case)))
-    return [_case_name(one, labels, without) if isinstance(one, Case) else one.title for one in cases]
+    labels = case_labels(
+        dict.fromkeys(replace(case, instances=1) for case in cases if isinstance(case, Case))
+    )
+    return [_case_name(case, labels, without) if isinstance(case, Case) else case.title for case in cases]
 
 
 def _case_name(case: Case, labels: dict[Case, str], without: str | None) -> str:
-    said = {
+    parts = {
         "test": test_title(case.test),
         "label": labels[replace(case, instances=1)],
         "instances": "" if case.of_users else plural(case.instances, "instance"),
     }
-    return ", ".join(text for name, text in said.items() if text and name != without)
+    return ", ".join(text for name, text in parts.items() if text and name != without)
 
 
-def level_words(found: Comparison, match: Match) -> str:
+def level_words(comparison: Comparison, match: Match) -> str:
     """The levels of a match, where the heads of the columns do not say them."""
-    if not match.level or side_names(found) != BASE_AND_LEVEL:
+    if not match.level or side_names(comparison) != BASE_AND_LEVEL:
         return ""
-    return f": {found.options.by} {match.level} against {match.base_level}"
+    return f": {comparison.options.by} {match.level} against {match.base_level}"
 
 
-def side_names(found: Comparison) -> tuple[str, str]:
+def side_names(comparison: Comparison) -> tuple[str, str]:
     """How the two sides are called: A and B, the two levels, or base and level where there are more."""
-    if not found.levels:
-        return found.base.name, found.other.name
-    levels = {(pair.match.base_level, pair.match.level) for pair in found.pairs}
+    if not comparison.levels:
+        return comparison.base.name, comparison.other.name
+    levels = {(pair.match.base_level, pair.match.level) for pair in comparison.pairs}
     return next(iter(levels)) if len(levels) == 1 else BASE_AND_LEVEL
 
 
-def lab_words(found: Comparison) -> list[str]:
+def lab_words(comparison: Comparison) -> list[str]:
     """What keeps a comparison from being one of hardware; nothing where its hosts are real."""
     return lab_words_of(
-        {name: host for side in (found.base, found.other) for name, host in side.hosts.items()}
+        {name: host for side in (comparison.base, comparison.other) for name, host in side.hosts.items()}
     )
 
 
@@ -73,44 +75,44 @@ def lab_words_of(hosts: Mapping[str, Host]) -> list[str]:
     """The same of hosts."""
     lab = [name for name, host in hosts.items() if host.lab]
     emulated = [name for name, host in hosts.items() if host.emulated]
-    said = [f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware"] if lab else []
+    sentences = [f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware"] if lab else []
     if emulated:
-        said.append(
+        sentences.append(
             f"QEMU without KVM translated every instruction of {hosts_words(emulated)}: ratios are of "
             "translated code, and may be others on a real processor, or the other way round"
         )
-    return said
+    return sentences
 
 
-def heading(found: Comparison) -> list[str]:
+def heading(comparison: Comparison) -> list[str]:
     """What is compared with what, and what a reader must know first."""
-    sides = [found.base] if found.levels else [found.base, found.other]
-    said = [f"{side.name}: {_run_text(one)}" for side in sides for one in side.runs]
-    said += [
+    sides = [comparison.base] if comparison.levels else [comparison.base, comparison.other]
+    sentences = [f"{side.name}: {_run_text(run)}" for side in sides for run in side.runs]
+    sentences += [
         f"{side.name}: rates of searches, in no comparison: {first_of(side.searched, _APART, between='; ')}"
         for side in sides
         if side.searched
     ]
-    said += [
+    sentences += [
         f"{side.name}: searched instances: {first_of(side.knees, _APART, between='; ')}"
         for side in sides
         if side.knees
     ]
-    if not found.levels and any(side.searched for side in sides):
-        said.append(
+    if not comparison.levels and any(side.searched for side in sides):
+        sentences.append(
             "Each rate was searched once, so that nothing is known of its spread: what differs may be chance"
         )
-    if not found.levels and any(side.knees for side in sides):
-        said.append(
+    if not comparison.levels and any(side.knees for side in sides):
+        sentences.append(
             "Knees are not compared, nor what only one side tried: the cases of instances that both tried are"
         )
-    said += found.words
-    if not found.levels:  # no two results are ever measured in turn
-        said.append(
-            f"{found.base.name} and {found.other.name} were not measured in turn: "
+    sentences += comparison.words
+    if not comparison.levels:  # no two results are ever measured in turn
+        sentences.append(
+            f"{comparison.base.name} and {comparison.other.name} were not measured in turn: "
             "what changed meanwhile is in every ratio, and no p knows of it"
         )
-    return said
+    return sentences
 
 
 def _run_text(side: Side) -> str:
@@ -118,20 +120,24 @@ def _run_text(side: Side) -> str:
     return name_and_time if run is None else f"{name_and_time}, {run.headline} [{run.task.key}]"
 
 
-def lists(found: Comparison) -> list[tuple[str, list[str]]]:
+def lists(comparison: Comparison) -> list[tuple[str, list[str]]]:
     """What is to be known beside the verdicts, under its title: none is empty."""
-    matter = [one for one in found.differences if one.rank is not None and not one.expected]
-    expected = [one for one in found.differences if one.expected]
-    others = len(found.differences) - len(matter) - len(expected)
-    more = [f"and {plural(others, 'other difference')}, which --json has"] if others else []
-    every = [
-        (f"What differs with {found.options.by}", _most(difference_lines(expected))),
-        ("What else differs", [*_most(difference_lines(matter)), *more]),
-        ("Not comparable", _refused(found)),
-        ("Unmatched", _unmatched(found)),
-        ("Notes", _remarks(found)),
+    matter = [
+        difference
+        for difference in comparison.differences
+        if difference.rank is not None and not difference.expected
     ]
-    return [(title, lines) for title, lines in every if lines]
+    expected = [difference for difference in comparison.differences if difference.expected]
+    others = len(comparison.differences) - len(matter) - len(expected)
+    more = [f"and {plural(others, 'other difference')}, which --json has"] if others else []
+    titled_lines = [
+        (f"What differs with {comparison.options.by}", _most(difference_lines(expected))),
+        ("What else differs", [*_most(difference_lines(matter)), *more]),
+        ("Not comparable", _refused(comparison)),
+        ("Unmatched", _unmatched(comparison)),
+        ("Notes", _remarks(comparison)),
+    ]
+    return [(title, lines) for title, lines in titled_lines if lines]
 
 
 _SHOWN = 40
@@ -144,36 +150,42 @@ def _most(lines: list[str]) -> list[str]:
     return [*lines[:_SHOWN], f"and {more} more of these, which --json has"] if more > 0 else lines
 
 
-def difference_lines(every: Sequence[Difference]) -> list[str]:
+def difference_lines(differences: Sequence[Difference]) -> list[str]:
     """``dut: nic.firmware 22.39 → 22.41``; what many hosts share in one line."""
     hosts: dict[tuple[str, str | None, str | None], list[str]] = {}
-    for one in every:
-        hosts.setdefault((one.fact, one.base, one.other), []).append(one.where)
+    for difference in differences:
+        hosts.setdefault((difference.fact, difference.base, difference.other), []).append(difference.where)
     return list(
         dict.fromkeys(
-            f"{one.where if len(where) <= _APART else plural(len(where), 'host')}: {one.fact} {_values(one)}"
-            for one in every
-            if (where := hosts[one.fact, one.base, one.other])
+            f"{difference.where if len(where) <= _APART else plural(len(where), 'host')}: "
+            f"{difference.fact} {_values(difference)}"
+            for difference in differences
+            if (where := hosts[difference.fact, difference.base, difference.other])
         )
     )
 
 
-def _values(one: Difference) -> str:
+def _values(difference: Difference) -> str:
     """Both values; of kernels' command lines, which are long, the words that only one has."""
-    if one.fact != "kernel.command_line" or one.base is None or one.other is None:
-        return " → ".join(one.missing if text is None else text for text in (one.base, one.other))
-    words = one.base.split(), one.other.split()
-    own, theirs = ([word for word in each if word not in rest] for each, rest in (words, words[::-1]))
-    if not own and not theirs:
+    if difference.fact != "kernel.command_line" or difference.base is None or difference.other is None:
+        return " → ".join(
+            difference.missing if text is None else text for text in (difference.base, difference.other)
+        )
+    words = difference.base.split(), difference.other.split()
+    base_only, theirs = (
+        [word for word in side_words if word not in opposite_words]
+        for side_words, opposite_words in (words, words[::-1])
+    )
+    if not base_only and not theirs:
         return "the same words in another order"
-    return f"{' '.join(own) or 'nothing'} → {' '.join(theirs) or 'nothing'} (words that only one has)"
+    return f"{' '.join(base_only) or 'nothing'} → {' '.join(theirs) or 'nothing'} (words that only one has)"
 
 
-def _refused(found: Comparison) -> list[str]:
+def _refused(comparison: Comparison) -> list[str]:
     """Reasons with the rows they refuse."""
-    names = case_names(found)
+    names = case_names(comparison)
     groups: dict[str, list[str]] = {}
-    for row in found.rows:
+    for row in comparison.rows:
         if row.outcome == "refused":
             groups.setdefault(row.verdict.words, []).append(f"{row.response.title}: {names[row.match]}")
     return [
@@ -183,31 +195,31 @@ def _refused(found: Comparison) -> list[str]:
     ]
 
 
-def _unmatched(found: Comparison) -> list[str]:
+def _unmatched(comparison: Comparison) -> list[str]:
     """Cases without a partner, side by side and reason by reason."""
-    place = f"at {found.options.by}" if found.levels else "in"
-    named = names_of([one.case for one in found.left_over])
+    place = f"at {comparison.options.by}" if comparison.levels else "in"
+    named = names_of([unmatched.case for unmatched in comparison.left_over])
     groups: dict[tuple[str, str], list[str]] = {}
-    for one, name in zip(found.left_over, named, strict=True):
-        groups.setdefault((one.side, one.why), []).append(name)
+    for unmatched, name in zip(comparison.left_over, named, strict=True):
+        groups.setdefault((unmatched.side, unmatched.why), []).append(name)
     return [f"only {place} {side} ({why}): {'; '.join(cases)}" for (side, why), cases in groups.items()]
 
 
-def _remarks(found: Comparison) -> list[str]:
+def _remarks(comparison: Comparison) -> list[str]:
     """What is to be known of single cases."""
-    names = case_names(found)
-    return [f"{names[pair.match]}: {'; '.join(pair.remarks)}" for pair in found.pairs if pair.remarks]
+    names = case_names(comparison)
+    return [f"{names[pair.match]}: {'; '.join(pair.remarks)}" for pair in comparison.pairs if pair.remarks]
 
 
-def factor_words(found: Comparison) -> str:
+def factor_words(comparison: Comparison) -> str:
     """Which change counts; of results that are one run also why one of them decides nothing."""
-    if not found.responses:
+    if not comparison.responses:
         return ""
-    matters = found.options.matters
-    limit = amount(found.responses[0], 0.01 if matters is None else matters)
-    said = (
+    matters = comparison.options.matters
+    limit = amount(comparison.responses[0], 0.01 if matters is None else matters)
+    sentence = (
         "A change counts when it is beyond chance (p after Holm over all rows of the comparison and "
         f"permutation p both below 0.05) and beyond {limit} (0.1 points of loss)."
     )
-    run = found.base.single_run
-    return said if run is None else f"{said} {advice(run.kind)}"
+    run = comparison.base.single_run
+    return sentence if run is None else f"{sentence} {advice(run.kind)}"

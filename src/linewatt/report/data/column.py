@@ -71,24 +71,24 @@ class Column:
 
 def mean_columns(key: str, meaning: str, reason: str, *, ci: bool = False) -> tuple[Column, ...]:
     """Those of a mean over trials, as :func:`linewatt.report.printing.export.mean_keys` names them."""
-    found = [
+    columns = [
         Column(f"{key}_mean", "DOUBLE", meaning, reason),
         Column(f"{key}_sd", "DOUBLE", "standard deviation over trials; NULL of one trial", reason),
         Column(f"{key}_n", "BIGINT", "how many trials have it"),
     ]
     if ci:
-        found += [
+        columns += [
             Column(f"{key}_ci95_{end}", "DOUBLE", f"{end} end of the mean's 95 % interval; NULL of one trial")
             for end in ("low", "high")
         ]
-        found.append(
+        columns.append(
             Column(
                 f"{key}_ci95_method",
                 "VARCHAR",
                 "student-t, bca-bootstrap, or Student's on a scale or cut",
             )
         )
-    return tuple(found)
+    return tuple(columns)
 
 
 def cells(row: Mapping[str, Any], columns: Sequence[Column], of: str) -> list[Cell]:
@@ -97,10 +97,10 @@ def cells(row: Mapping[str, Any], columns: Sequence[Column], of: str) -> list[Ce
     Raises StoreError for a number that no column can hold, and KeyError for a key without a column: nothing
     is left out in silence.
     """
-    unknown = row.keys() - {one.name for one in columns}
+    unknown = row.keys() - {column.name for column in columns}
     if unknown:
         raise KeyError(f"no column for {', '.join(sorted(unknown))}")
-    return [_cell(row.get(one.name), one, of) for one in columns]
+    return [_cell(row.get(column.name), column, of) for column in columns]
 
 
 def _cell(value: Any, column: Column, of: str) -> Cell:

@@ -54,7 +54,7 @@ def named(name: str) -> str:
 
 def make_table(connection: Any, name: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
     """A table with these rows; ``None`` is NULL."""
-    declared = ", ".join(f"{named(one.name)} {one.type}" for one in columns)
+    declared = ", ".join(f"{named(column.name)} {column.type}" for column in columns)
     connection.execute(f"CREATE TABLE {named(name)} ({declared})")
     if not rows:
         return

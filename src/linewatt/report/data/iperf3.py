@@ -72,7 +72,7 @@ def _about(result: Result, trial: Trial, source: str, note: str) -> dict[str, An
 def _clients(result: Result, trial: Trial) -> list[dict[str, Any]]:
     """What the clients of its instances wrote; nothing unless all of it is there. Raises StoreError."""
     files = raw.texts(trial_dir(result.path, trial.number) / RAW)
-    found = []
+    documents = []
     for instance in range(trial.case.processes):
         client = trial.case.pair_of(instance).client
         name = f"{client}/{LOAD.name}-client-{instance}.{LOAD.suffix}"
@@ -84,8 +84,8 @@ def _clients(result: Result, trial: Trial) -> list[dict[str, Any]]:
             raise StoreError(f"{result.path}: trial {trial.number}: {name}: {error}") from error
         if not _has_shape(document):
             raise StoreError(f"{result.path}: trial {trial.number}: {name}: has another shape than iperf3's")
-        found.append(document)
-    return found
+        documents.append(document)
+    return documents
 
 
 def _has_shape(document: Mapping[str, Any]) -> bool:
@@ -94,37 +94,39 @@ def _has_shape(document: Mapping[str, Any]) -> bool:
     return (
         isinstance(document.get("start"), dict)
         and isinstance(end, dict)
-        and all(isinstance(one, dict) for one in end.values() if not isinstance(one, str | list))
+        and all(isinstance(section, dict) for section in end.values() if not isinstance(section, str | list))
         and isinstance(intervals, list)
-        and all(isinstance(one, dict) for one in intervals)
-        and all(isinstance(one, dict) for every in (end, *intervals) for one in every.get("streams", ()))
+        and all(isinstance(interval, dict) for interval in intervals)
+        and all(
+            isinstance(stream, dict) for section in (end, *intervals) for stream in section.get("streams", ())
+        )
     )
 
 
 def _added_up(wrote: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    every = [_with_own_sockets(one, at) for at, one in enumerate(wrote)]
-    ends = [one["end"] for one in every]
+    documents = [_with_own_sockets(client_document, at) for at, client_document in enumerate(wrote)]
+    ends = [client_document["end"] for client_document in documents]
     return {
-        "start": _start([one["start"] for one in every]),
+        "start": _start([client_document["start"] for client_document in documents]),
         "intervals": [
             {
-                "streams": [stream for one in same for stream in one.get("streams", ())],
-                "sum": _sum([one.get("sum", {}) for one in same]),
+                "streams": [stream for interval in same for stream in interval.get("streams", ())],
+                "sum": _sum([interval.get("sum", {}) for interval in same]),
             }
-            for same in zip(*(one["intervals"] for one in every), strict=False)
+            for same in zip(*(client_document["intervals"] for client_document in documents), strict=False)
         ],
         "end": {"streams": [stream for end in ends for stream in end.get("streams", ())]} | _end(ends),
     }
 
 
 def _start(starts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    first = min(starts, key=lambda one: one.get("timestamp", {}).get("timesecs", 0))
-    tests = [one.get("test_start", {}) for one in starts]
-    streams = [one.get("num_streams") for one in tests]
-    test = {name: value for name, value in tests[0].items() if all(one.get(name) == value for one in tests)}
+    first = min(starts, key=lambda start: start.get("timestamp", {}).get("timesecs", 0))
+    tests = [start.get("test_start", {}) for start in starts]
+    streams = [test.get("num_streams") for test in tests]
+    test = {name: value for name, value in tests[0].items() if all(test.get(name) == value for test in tests)}
     if None not in streams:
         test["num_streams"] = sum(streams)
-    connected = [connection for one in starts for connection in one.get("connected", ())]
+    connected = [connection for start in starts for connection in start.get("connected", ())]
     return {
         **{
             name: first[name]
@@ -137,41 +139,43 @@ def _start(starts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _end(ends: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    combined_end: dict[str, Any] = {}
     for name in ("sum", "sum_sent", "sum_received"):
         if all(name in end for end in ends):
-            made[name] = _sum([end[name] for end in ends])
+            combined_end[name] = _sum([end[name] for end in ends])
     used = [end.get("cpu_utilization_percent", {}) for end in ends]
     if all(used):
-        made["cpu_utilization_percent"] = {
-            name: sum(one[name] for one in used) for name in used[0] if all(name in one for one in used)
+        combined_end["cpu_utilization_percent"] = {
+            name: sum(cpu_use[name] for cpu_use in used)
+            for name in used[0]
+            if all(name in cpu_use for cpu_use in used)
         }
     for name in ("sender_tcp_congestion", "receiver_tcp_congestion"):
         words = {end.get(name) for end in ends}
         if len(words) == 1 and None not in words:
-            made[name] = words.pop()
-    return made
+            combined_end[name] = words.pop()
+    return combined_end
 
 
 def _sum(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Of values that all parts have: those that add up, and those that are the same in all."""
-    shared = [name for name in parts[0] if all(name in one for one in parts)]
-    made: dict[str, Any] = {}
+    shared = [name for name in parts[0] if all(name in part for part in parts)]
+    combined: dict[str, Any] = {}
     for name in shared:
-        values = [one[name] for one in parts]
+        values = [part[name] for part in parts]
         if name in _ADDED:
-            made[name] = sum(values)
+            combined[name] = sum(values)
         elif name in _LARGEST:
-            made[name] = max(values)
+            combined[name] = max(values)
         elif name == "start":
-            made[name] = min(values)
+            combined[name] = min(values)
         elif name == _JITTER:
-            made[name] = fmean(values)
+            combined[name] = fmean(values)
         elif name in _ALIKE and len(set(values)) == 1:
-            made[name] = values[0]
-    if made.get("packets") and "lost_packets" in made:
-        made["lost_percent"] = 100 * made["lost_packets"] / made["packets"]
-    return made
+            combined[name] = values[0]
+    if combined.get("packets") and "lost_packets" in combined:
+        combined["lost_percent"] = 100 * combined["lost_packets"] / combined["packets"]
+    return combined
 
 
 def _with_own_sockets(document: Mapping[str, Any], at: int) -> dict[str, Any]:
@@ -180,10 +184,12 @@ def _with_own_sockets(document: Mapping[str, Any], at: int) -> dict[str, Any]:
     def renumbered(value: Any) -> Any:
         if isinstance(value, dict):
             return {
-                name: 1000 * at + one if name == "socket" and isinstance(one, int) else renumbered(one)
-                for name, one in value.items()
+                name: 1000 * at + member
+                if name == "socket" and isinstance(member, int)
+                else renumbered(member)
+                for name, member in value.items()
             }
-        return [renumbered(one) for one in value] if isinstance(value, list) else value
+        return [renumbered(item) for item in value] if isinstance(value, list) else value
 
     return {name: renumbered(value) for name, value in document.items()}
 
@@ -235,14 +241,15 @@ def _figures(seconds: float, bps: float | None, *, sender: bool) -> dict[str, An
 def _lost(trial: Trial) -> dict[str, Any]:
     if trial.packets is None or trial.lost_packets is None:
         return {}
-    found = {"packets": trial.packets, "lost_packets": trial.lost_packets}
-    return found | ({"lost_percent": 100 * trial.lost_packets / trial.packets} if trial.packets else {})
+    loss = {"packets": trial.packets, "lost_packets": trial.lost_packets}
+    return loss | ({"lost_percent": 100 * trial.lost_packets / trial.packets} if trial.packets else {})
 
 
 def _streams(trial: Trial, seconds: float) -> Iterator[dict[str, Any]]:
     """One of each instance, whose streams nobody told apart."""
-    for one in trial.instances:
+    for instance in trial.instances:
         yield {
-            "sender": _figures(seconds, one.offered_bps, sender=True) | {"socket": one.instance},
-            "receiver": _figures(seconds, one.throughput_bps, sender=False) | {"socket": one.instance},
+            "sender": _figures(seconds, instance.offered_bps, sender=True) | {"socket": instance.instance},
+            "receiver": _figures(seconds, instance.throughput_bps, sender=False)
+            | {"socket": instance.instance},
         }

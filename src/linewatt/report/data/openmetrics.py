@@ -112,47 +112,51 @@ def text(result: Result) -> str:
             f"--format openmetrics: {result.id} is {kind.noun(result.manifest)}, without cases; "
             "JSON has all of it"
         )
-    view, found = digest(result), _Families()
+    view, families = digest(result), _Families()
     about = {"result": result.id, "campaign": result.manifest.name or ""}
-    _add_result(found, view, about)
+    _add_result(families, view, about)
     for summary in view.summaries:
-        _add_case(found, view, about, summary)
+        _add_case(families, view, about, summary)
     for search in view.searches:
         labels = about | _case_labels(view, search.case)
         for goal in search.goals:
-            own = labels | {
+            goal_labels = labels | {
                 "goal": goal_name(goal),
                 "state": goal.state,
                 "doubtful": _word(not certain(goal)),
             }
             name, unit = name_of("searched_rate_bps")
-            found.add(name, unit, "Offered rate that a search found for its loss.", own, goal.rate_bps)
-    return found.text()
+            families.add(
+                name, unit, "Offered rate that a search found for its loss.", goal_labels, goal.rate_bps
+            )
+    return families.text()
 
 
-def _add_result(found: _Families, view: Digest, about: Mapping[str, str]) -> None:
+def _add_result(families: _Families, view: Digest, about: Mapping[str, str]) -> None:
     manifest = view.result.manifest
     more = {"version": manifest.linewatt_version or "", "imported_from": manifest.imported_from or ""}
-    found.add("linewatt_result", "", "The result; always 1.", {**about, **more}, 1.0)
+    families.add("linewatt_result", "", "The result; always 1.", {**about, **more}, 1.0)
     name, help_text = "linewatt_result_start_timestamp_seconds", "When the result was begun, Unix time."
     created_s = manifest.created_s
-    found.add(name, "seconds", help_text, about, None if created_s is None else float(created_s))
-    found.add("linewatt_result_complete", "", "1 if all is there.", about, float(view.result.complete))
+    families.add(name, "seconds", help_text, about, None if created_s is None else float(created_s))
+    families.add("linewatt_result_complete", "", "1 if all is there.", about, float(view.result.complete))
     for note in view.notes:
         labels = {**about, "code": note.code, "rank": note.rank}
-        found.add("linewatt_findings", "", "Findings of a kind; docs/findings.md.", labels, float(note.count))
+        families.add(
+            "linewatt_findings", "", "Findings of a kind; docs/findings.md.", labels, float(note.count)
+        )
 
 
-def _add_case(found: _Families, view: Digest, about: Mapping[str, str], summary: CaseSummary) -> None:
+def _add_case(families: _Families, view: Digest, about: Mapping[str, str], summary: CaseSummary) -> None:
     labels = {**about, **_case_labels(view, summary.case)}
     for status, count in (("done", summary.trials_done), ("failed", summary.trials_failed)):
-        found.add("linewatt_trials", "", "Trials of the case.", labels | {"status": status}, float(count))
+        families.add("linewatt_trials", "", "Trials of the case.", labels | {"status": status}, float(count))
     for metric in METRICS:
-        _add_metric(found, view, labels, summary, metric)
+        _add_metric(families, view, labels, summary, metric)
     for role in ENDS:
         power = summary.power(role)
         if power is not None:
-            _add_power(found, view, labels, summary.case, power)
+            _add_power(families, view, labels, summary.case, power)
 
 
 def _case_labels(view: Digest, case: Case) -> dict[str, str]:
@@ -180,23 +184,23 @@ def _case_labels(view: Digest, case: Case) -> dict[str, str]:
 
 
 def _add_metric(
-    found: _Families, view: Digest, labels: Mapping[str, str], summary: CaseSummary, metric: Metric
+    families: _Families, view: Digest, labels: Mapping[str, str], summary: CaseSummary, metric: Metric
 ) -> None:
     value = metric.value(summary)
     if value is None:
         return
-    role = metric.role or next((one for one in ENDS if one in metric.name.split("_")), None)
-    own = {**labels, **_end(summary.case, role), **_doubt(view, summary.case, metric.figure, role)}
+    role = metric.role or next((end_role for end_role in ENDS if end_role in metric.name.split("_")), None)
+    metric_labels = {**labels, **_end(summary.case, role), **_doubt(view, summary.case, metric.figure, role)}
     name, unit = name_of(metric.si_key)
     mean = value.mean if isinstance(value, Estimate) else value
     of_trials = "" if metric.of_series else ", mean over its trials"
-    found.add(name, unit, f"{_titled(metric.title)}{of_trials}.", own, float(mean))
+    families.add(name, unit, f"{_titled(metric.title)}{of_trials}.", metric_labels, float(mean))
     interval = value.interval() if metric.show_ci and isinstance(value, Estimate) else None
     if interval is not None:
         stem = name.removesuffix(unit)
         for end, bound in (("low", interval.low), ("high", interval.high)):
             words = f"{_titled(metric.title)}, {end} end of the 95 % confidence interval of its mean."
-            found.add(f"{stem}ci95_{end}_{unit}", unit, words, own, float(bound))
+            families.add(f"{stem}ci95_{end}_{unit}", unit, words, metric_labels, float(bound))
 
 
 def _titled(title: str) -> str:
@@ -214,14 +218,14 @@ def _titled(title: str) -> str:
 
 
 def _add_power(
-    found: _Families, view: Digest, labels: Mapping[str, str], case: Case, power: EndPower
+    families: _Families, view: Digest, labels: Mapping[str, str], case: Case, power: EndPower
 ) -> None:
     for metric in POWER_METRICS:
         value = power.values.get(metric.name)
         if value is None or metric.name in _TWICE:
             continue
         scopes = {"system": power.system_scope, "cpu": power.cpu_scope}.get(metric.of)
-        own = {
+        power_labels = {
             **labels,
             **_end(case, power.role),
             "scope": scopes or "",
@@ -230,16 +234,24 @@ def _add_power(
         }
         word = "CPU power" if metric.of == "cpu" else "System power"
         _add_watts(
-            found, metric.name, f"{metric.title.format(scope=word)}, mean over its trials.", own, value
+            families,
+            metric.name,
+            f"{metric.title.format(scope=word)}, mean over its trials.",
+            power_labels,
+            value,
         )
         bound = power.values.get(metric.bound)
         if bound is not None and metric.bound not in _TWICE:
-            _add_watts(found, metric.bound, f"Bound of its error, ±: {metric.title.lower()}.", own, bound)
+            _add_watts(
+                families, metric.bound, f"Bound of its error, ±: {metric.title.lower()}.", power_labels, bound
+            )
 
 
-def _add_watts(found: _Families, name: str, about: str, labels: Mapping[str, str], value: Estimate) -> None:
-    made, unit = name_of(f"system_{name}" if name == "uncertainty_w" else name)
-    found.add(made, unit, about, labels, float(value.mean))
+def _add_watts(
+    families: _Families, name: str, about: str, labels: Mapping[str, str], value: Estimate
+) -> None:
+    family_name, unit = name_of(f"system_{name}" if name == "uncertainty_w" else name)
+    families.add(family_name, unit, about, labels, float(value.mean))
 
 
 def _end(case: Case, role: Role | None) -> dict[str, str]:

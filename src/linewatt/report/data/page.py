@@ -26,28 +26,30 @@ def _view(view: View) -> str:
 def _families(columns: Sequence[Column]) -> Iterator[list[Column]]:
     """A mean with its spread, interval, provenance and bound together; every other column alone."""
     family: list[Column] = []
-    for one in columns:
+    for column in columns:
         stem = family[0].name.removesuffix("mean") if family and family[0].name.endswith("_mean") else None
-        if stem is not None and one.name.startswith(stem):
-            family.append(one)
+        if stem is not None and column.name.startswith(stem):
+            family.append(column)
             continue
         if family:
             yield family
-        family = [one]
+        family = [column]
     yield family
 
 
 def _row(family: Sequence[Column]) -> str:
     first, *others = family
-    names = ", ".join(f"`{one.name}`" for one in family)
-    types = ", ".join(dict.fromkeys(one.type for one in family))
+    names = ", ".join(f"`{column.name}`" for column in family)
+    types = ", ".join(dict.fromkeys(column.type for column in family))
     meaning = first.meaning
     if others:
         meaning += "; standard deviation, how many trials have it"
-        meaning += ", 95 % interval of the mean" if any("_ci95_" in one.name for one in others) else ""
-        meaning += ", provenance" if any(one.name.endswith("_provenance") for one in others) else ""
+        meaning += ", 95 % interval of the mean" if any("_ci95_" in column.name for column in others) else ""
+        meaning += ", provenance" if any(column.name.endswith("_provenance") for column in others) else ""
         meaning += (
-            ", bound of its error (±)" if any(one.name.endswith("_uncertainty") for one in others) else ""
+            ", bound of its error (±)"
+            if any(column.name.endswith("_uncertainty") for column in others)
+            else ""
         )
     return f"| {names} | {types} | {first.unit} | {meaning} | {first.reason} |"
 

@@ -54,8 +54,8 @@ def ask(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float
     connection = database.opened()
     try:
         query = _one_select(connection, text)
-        asked = _asked(query.query)
-        made = _make(connection, near(any(view.make is None for view in asked)), asked)
+        views = _asked(query.query)
+        loaded = _make(connection, near(any(view.make is None for view in views)), views)
         # a SELECT may still write, WITH x AS (INSERT …), and is refused then
         connection.execute("BEGIN TRANSACTION READ ONLY")
         described, rows = _within(timeout_s, connection, lambda: _rows(connection, query, limit + 1))
@@ -74,22 +74,28 @@ def ask(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float
     finally:
         connection.close()
     return Answer(
-        _distinct([one[0] for one in described]),
-        tuple(str(one[1]) for one in described),
+        _distinct([column[0] for column in described]),
+        tuple(str(column[1]) for column in described),
         tuple(rows[:limit]),
         len(rows) > limit,
-        made.damaged,
-        0 if all(view.of_soaks for view in asked) else made.soaks,
+        loaded.damaged,
+        0 if all(view.of_soaks for view in views) else loaded.soaks,
     )
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Names of columns, of which a query may have two: ``a``, ``a_1``."""
-    found: dict[str, None] = {}
+    distinct_names: dict[str, None] = {}
     for name in names:
         numbered = (f"{name}_{number}" for number in itertools.count(1))
-        found[next(one for one in itertools.chain([name], numbered) if one not in found)] = None
-    return tuple(found)
+        distinct_names[
+            next(
+                candidate
+                for candidate in itertools.chain([name], numbered)
+                if candidate not in distinct_names
+            )
+        ] = None
+    return tuple(distinct_names)
 
 
 def _one_select(connection: Any, text: str) -> Any:
@@ -126,21 +132,21 @@ class _Made:
     soaks: int
 
 
-def _make(connection: Any, root: Path, asked: Sequence[View]) -> _Made:
+def _make(connection: Any, root: Path, views: Sequence[View]) -> _Made:
     """Have these views there, and nothing else within reach."""
-    made = [view for view in asked if view.make is not None]
+    table_views = [view for view in views if view.make is not None]
     kinds: list[Cell] = []
     paths: list[Path] = []
-    by_view: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in made}
-    found, damaged = read_each(root, lambda path: _read(path, made))
-    for path, (about,), tables in found:
+    by_view: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in table_views}
+    results, damaged = read_each(root, lambda path: _read(path, table_views))
+    for path, (about,), tables in results:
         paths.append(path)
         kinds.append(about[_KIND])
-        for view, rows in zip(made, tables, strict=True):
+        for view, rows in zip(table_views, tables, strict=True):
             by_view[view.name] += rows
-    for view in made:
+    for view in table_views:
         database.make_table(connection, view.name, view.columns, by_view[view.name])
-    samples = next((view for view in asked if view.make is None), None)
+    samples = next((view for view in views if view.make is None), None)
     files = [] if samples is None else sample_files(paths)
     database.close_in(connection, files)
     if samples is not None:
@@ -148,7 +154,7 @@ def _make(connection: Any, root: Path, asked: Sequence[View]) -> _Made:
     return _Made(tuple(damaged), kinds.count("soak"))
 
 
-_KIND = next(at for at, one in enumerate(VIEWS["results"].columns) if one.name == "kind")
+_KIND = next(at for at, column in enumerate(VIEWS["results"].columns) if column.name == "kind")
 
 
 def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
@@ -158,10 +164,10 @@ def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
     return path, about, [about if view.name == "results" else view.kept(source) for view in views]
 
 
-def _rows(connection: Any, query: Any, most: int) -> tuple[list[Any], list[tuple[Any, ...]]]:
+def _rows(connection: Any, query: Any, limit: int) -> tuple[list[Any], list[tuple[Any, ...]]]:
     """What its columns are, and the first rows, which come as they are fetched."""
-    found = connection.execute(query)
-    return found.description, found.fetchmany(most)
+    cursor = connection.execute(query)
+    return cursor.description, cursor.fetchmany(limit)
 
 
 def _within(timeout_s: float, connection: Any, work: Callable[[], T]) -> T:

@@ -62,9 +62,13 @@ def result_columns() -> tuple[Column, ...]:
 
 def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
     """The row of a result, whatever it is of: what ``list`` says of it, and its hosts. Raises StoreError."""
-    found = listed(result, view)
-    about, hosts, kind = found.heading, result.manifest.hosts, result_kind(result.manifest)
-    lacks = [one for one in (found.reason if found.findings is None else None, found.lacks) if one]
+    listed_result = listed(result, view)
+    about, hosts, kind = listed_result.heading, result.manifest.hosts, result_kind(result.manifest)
+    lacks = [
+        reason
+        for reason in (listed_result.reason if listed_result.findings is None else None, listed_result.lacks)
+        if reason
+    ]
     return {
         "result": result.id,
         "kind": "trials" if kind is None else kind.name,
@@ -79,9 +83,9 @@ def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
         "trials_done": about["trials_done"],
         "trials_failed": about["trials_failed"],
         **{f"{trials.name}_count": about.get(f"{trials.name}_count", 0) for trials in further_trials()},
-        "flags_count": found.findings,
+        "flags_count": listed_result.findings,
         "flags_reason": "; ".join(lacks) or None,
-        **_best(found.best, found.reason),
+        **_best(listed_result.best, listed_result.reason),
     }
 
 
@@ -124,16 +128,16 @@ def finding_columns() -> tuple[Column, ...]:
 
 def rows_of_findings(result: str, findings: Findings) -> Iterator[dict[str, Any]]:
     """The rows of all findings of a result."""
-    for number, one in enumerate(findings.every, start=1):
+    for number, finding in enumerate(findings.every, start=1):
         about = {
             "result": result,
             "finding": number,
-            "code": one.code,
-            "rank": one.kind.rank,
-            "scope": one.kind.scope,
-            "figures": " ".join(one.kind.figures) or None,
-            "advice": "; ".join(one.advice),
+            "code": finding.code,
+            "rank": finding.kind.rank,
+            "scope": finding.kind.scope,
+            "figures": " ".join(finding.kind.figures) or None,
+            "advice": "; ".join(finding.advice),
         }
-        for seen in one.sightings:
+        for seen in finding.sightings:
             for trial in seen.trials or (None,):
                 yield about | {"place": seen.where, "trial": trial, "evidence": seen.evidence}

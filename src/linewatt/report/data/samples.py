@@ -24,7 +24,7 @@ _PATTERN = frozenset("*?[")
 
 def sample_files(results: Iterable[Path]) -> list[str]:
     """Files of samples of these results, links left out. Raises StoreError for what DuckDB cannot name."""
-    found = []
+    paths = []
     for result in results:
         folder = Path(os.path.abspath(result))  # noqa: PTH100  resolve() would follow a link
         if _PATTERN & set(str(folder)):
@@ -34,13 +34,13 @@ def sample_files(results: Iterable[Path]) -> list[str]:
         for trial in trial_dirs(folder):
             path = f"{trial}/{FILE}"
             if os.path.isfile(path) and not os.path.islink(path):  # noqa: PTH113, PTH114  thousands of them
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths
 
 
 def view_of(connection: Any, view: View, files: Sequence[str]) -> None:
     """Have the view there; its columns are those of the first file. Raises duckdb.Error."""
-    own = ", ".join(one.name for one in view.columns if one.name not in ("result", "trial"))
+    column_names = ", ".join(column.name for column in view.columns if column.name not in ("result", "trial"))
     if not files:
         database.make_table(connection, view.name, view.columns, ())
         return
@@ -48,7 +48,7 @@ def view_of(connection: Any, view: View, files: Sequence[str]) -> None:
     text = f"""
         CREATE VIEW {view.name} AS
         SELECT string_split(filename, '/')[-4] AS result,
-          CAST(string_split(filename, '/')[-2] AS BIGINT) AS trial, {own}
+          CAST(string_split(filename, '/')[-2] AS BIGINT) AS trial, {column_names}
         FROM read_parquet([{paths}], filename = true)
     """  # noqa: S608  names of our own and quoted paths
     connection.execute(text)

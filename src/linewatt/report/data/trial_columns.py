@@ -54,7 +54,7 @@ def trial_columns() -> tuple[Column, ...]:
             Column(f"{role}_cpu_cores", "DOUBLE", f"CPU used by the {role}, Σ over its CPUs", "ends.reasons")
             for role in ENDS
         ),
-        *(one for role in ENDS for one in _watts(role)),
+        *(column for role in ENDS for column in _watts(role)),
         Column("overhead_s", "DOUBLE", "time it took beyond its load"),
         Column("flags_count", "BIGINT", "findings in it"),
         Column("flags", "VARCHAR", "their codes, a blank between; the view findings has all of them"),
@@ -105,11 +105,15 @@ def end_columns() -> tuple[Column, ...]:
     return (
         RESULT,
         Column("trial", "BIGINT", "number of the trial: trials.number"),
-        *(one for one in PARAMETERS if one.name in ("test", "sender", "receiver", "instances", "case_key")),
+        *(
+            column
+            for column in PARAMETERS
+            if column.name in ("test", "sender", "receiver", "instances", "case_key")
+        ),
         Column("role", "VARCHAR", "`sender` or `receiver`"),
         Column("host", "VARCHAR", "its name"),
         *(Column(name, "DOUBLE", words, f"reasons: {name}") for name, words in _FIELDS),
-        *(one for name, words in _PARTS for one in _share_columns(name, words)),
+        *(share_column for name, words in _PARTS for share_column in _share_columns(name, words)),
         Column(
             "system_scope",
             "VARCHAR",
@@ -171,8 +175,10 @@ def _shares(name: str, shares: CpuShares | None) -> Mapping[str, Any]:
     stem = name if name.endswith("cpu") else f"{name}_cpu"
     if shares is None:
         return {}
-    known = None if shares.unnumbered else " ".join(map(str, shares.cpus))
-    return {f"{stem}s": known} | {f"{stem}_{one}_ratio": getattr(shares, f"{one}_ratio") for one in _SHOWN}
+    cpu_numbers = None if shares.unnumbered else " ".join(map(str, shares.cpus))
+    return {f"{stem}s": cpu_numbers} | {
+        f"{stem}_{share_name}_ratio": getattr(shares, f"{share_name}_ratio") for share_name in _SHOWN
+    }
 
 
 def _power(end: EndResult, reasons: dict[str, str]) -> Mapping[str, Any]:

@@ -107,7 +107,8 @@ def boxes(
             has_nic=node is not None and node == device_node,
         )
         for node, cpus in sorted(
-            _grouped(online, lambda cpu: cpu.node), key=lambda one: (one[0] is None, one[0] or 0)
+            _grouped(online, lambda cpu: cpu.node),
+            key=lambda node_group: (node_group[0] is None, node_group[0] or 0),
         )
     ]
     nodes += [
@@ -152,14 +153,14 @@ def _caches(cpus: Sequence[Cpu], marks: _Marks, large: bool) -> tuple[CacheBox, 
     groups = _grouped(cpus, lambda cpu: (cpu.package, cpu.llc))
     several = len({cpu.package for cpu in cpus}) > 1
     if not large:
-        return tuple(_cache([key], own, marks, several, large) for key, own in groups)
+        return tuple(_cache([key], group_cpus, marks, several, large) for key, group_cpus in groups)
     boxes = []
     for state, run in _runs(groups, lambda group: _free_state(_cores(group[1]), marks)):
         if state is not None and len(run) > 1:
-            cpus_of_all = [cpu for _, own in run for cpu in own]
+            cpus_of_all = [cpu for _, group_cpus in run for cpu in group_cpus]
             boxes.append(_cache([key for key, _ in run], cpus_of_all, marks, several, large))
         else:
-            boxes += [_cache([key], own, marks, several, large) for key, own in run]
+            boxes += [_cache([key], group_cpus, marks, several, large) for key, group_cpus in run]
     return tuple(boxes)
 
 
@@ -197,18 +198,18 @@ def _free_state(cores: Sequence[Sequence[Cpu]], marks: _Marks) -> Hashable | Non
     shown = {mark for core in cores for cpu in core for mark in marks.of(cpu)}
     if len(states) > 1 or not shown <= {FREE_CPU, BARRED, ISOLATED}:
         return None
-    one = {marks.of(cpu) for core in cores for cpu in core}
-    return states.pop() if len(one) == 1 else None
+    mark_sets = {marks.of(cpu) for core in cores for cpu in core}
+    return states.pop() if len(mark_sets) == 1 else None
 
 
 def _cores(cpus: Iterable[Cpu]) -> list[list[Cpu]]:
-    return [own for _, own in _grouped(cpus, lambda cpu: cpu.core)]
+    return [core_cpus for _, core_cpus in _grouped(cpus, lambda cpu: cpu.core)]
 
 
 def _grouped(cpus: Iterable[Cpu], key: Callable[[Cpu], _Key]) -> list[tuple[_Key, list[Cpu]]]:
     """CPUs with the same key, in the order of their lowest."""
     groups: dict[_Key, list[Cpu]] = {}
-    for cpu in sorted(cpus, key=lambda one: one.id):
+    for cpu in sorted(cpus, key=lambda cpu: cpu.id):
         groups.setdefault(key(cpu), []).append(cpu)
     return list(groups.items())
 

@@ -13,21 +13,27 @@ TITLE = "Slow hosts"
 
 def connection_lines(hosts: Mapping[str, Connection]) -> list[str]:
     """A line a host."""
-    return [f"{name}: {connection_text(one)}" for name, one in hosts.items()]
+    return [f"{name}: {connection_text(host)}" for name, host in hosts.items()]
 
 
-def connection_text(one: Connection) -> str:
+def connection_text(connection: Connection) -> str:
     """The slowest answer of a host, then each limit with where it is from."""
-    limits = [_limit_text(one, limit) for limit in NAMES if limit in (*one.stated, *one.learned)]
-    parts = [f"slowest answer to a heartbeat {one.slowest_answer_s:.3g} s"]
+    limits = [
+        _limit_text(connection, limit)
+        for limit in NAMES
+        if limit in (*connection.stated, *connection.learned)
+    ]
+    parts = [f"slowest answer to a heartbeat {connection.slowest_answer_s:.3g} s"]
     parts += [f"limits: {', '.join(limits)}"] if limits else []
-    if one.is_raised is not None:
-        parts.append(f"its SSH session was {'' if one.is_raised else 'not '}raised to SCHED_RR")
+    if connection.is_raised is not None:
+        parts.append(f"its SSH session was {'' if connection.is_raised else 'not '}raised to SCHED_RR")
     return "; ".join(parts)
 
 
-def _limit_text(one: Connection, limit: str) -> str:
+def _limit_text(connection: Connection, limit: str) -> str:
     """``silence 4.5 s (learned)``."""
-    seconds = getattr(one, limit)
-    given = "each command's own" if seconds is None else f"{seconds:g} s"
-    return f"{limit.removesuffix('_s')} {given} ({'stated' if limit in one.stated else 'learned'})"
+    seconds = getattr(connection, limit)
+    limit_text = "each command's own" if seconds is None else f"{seconds:g} s"
+    return (
+        f"{limit.removesuffix('_s')} {limit_text} ({'stated' if limit in connection.stated else 'learned'})"
+    )

@@ -67,8 +67,8 @@ def environment(
         values = tuple(_idle_text(idle.hosts.get(name, IdleHost())) for name in hosts)
         sections.append(FactGroup("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
     if connections:
-        known = {name: connection_text(one) for name, one in connections.items()}
-        texts = tuple(known.get(name, "as any host") for name in hosts)
+        connection_texts = {name: connection_text(connection) for name, connection in connections.items()}
+        texts = tuple(connection_texts.get(name, "as any host") for name in hosts)
         sections.append(FactGroup("Connections", (FactRow("limits", texts, differs=False),)))
     return tuple(section for section in sections if section.rows or section.unread)
 
@@ -131,9 +131,9 @@ def _idle_text(reading: IdleHost) -> str:
 
 def _section(title: str, values: Mapping[str, Any]) -> FactGroup:
     flat = {name: dict(_flatten({} if value is None else value)) for name, value in values.items()}
-    facts = dict.fromkeys(fact for known in flat.values() for fact in known)
-    rows = {fact: [known.get(fact) for known in flat.values()] for fact in facts}
-    read = [fact for fact, found in rows.items() if any(value is not None for value in found)]
+    facts = dict.fromkeys(fact for host_facts in flat.values() for fact in host_facts)
+    rows = {fact: [host_facts.get(fact) for host_facts in flat.values()] for fact in facts}
+    read = [fact for fact, values in rows.items() if any(value is not None for value in values)]
     return FactGroup(
         title,
         tuple(_row(fact, rows[fact]) for fact in read),
@@ -142,8 +142,8 @@ def _section(title: str, values: Mapping[str, Any]) -> FactGroup:
 
 
 def _row(fact: str, values: list[str | None]) -> FactRow:
-    known = {value for value in values if value is not None}
-    differs = len(known) > 1 and fact.rpartition(".")[2] not in IDENTITY
+    known_values = {value for value in values if value is not None}
+    differs = len(known_values) > 1 and fact.rpartition(".")[2] not in IDENTITY
     return FactRow(fact, tuple(MISSING if value is None else value for value in values), differs)
 
 
@@ -184,15 +184,20 @@ def fact_text(value: Any) -> str | None:
 
 def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Host]) -> Section:
     """What is on record of the hosts: what differs between them, then everything, folded for several."""
-    heads = tuple(Head(name, kind="text", provenance="lab" if one.lab else "") for name, one in hosts.items())
+    heads = tuple(
+        Head(name, kind="text", provenance="lab" if host.lab else "") for name, host in hosts.items()
+    )
     differing = sum(group.differing for group in groups)
     rows = [_fact_row(row, f"{group.name}: ") for group in groups for row in group.rows if row.differs]
-    every = [
+    row_groups = [
         RowGroup(group.name, (*(_fact_row(row, "") for row in group.rows), *_unread(group)))
         for group in groups
     ]
     folded = f"{plural(len(hosts), 'host')} side by side" if len(hosts) > 1 else ""
-    tables = {"Differences": ((RowGroup("", tuple(rows)),), ""), "Hosts side by side": (tuple(every), folded)}
+    tables = {
+        "Differences": ((RowGroup("", tuple(rows)),), ""),
+        "Hosts side by side": (tuple(row_groups), folded),
+    }
     return Section(
         "Environment",
         "environment",
@@ -201,7 +206,7 @@ def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Host]) 
             for title, (parts, until_opened) in tables.items()
             if any(part.rows for part in parts)
         ),
-        intro=(_intro(differing, len(hosts)) if every else "Nothing is on record of the hosts.",),
+        intro=(_intro(differing, len(hosts)) if row_groups else "Nothing is on record of the hosts.",),
     )
 
 
@@ -220,5 +225,5 @@ def _fact_row(row: FactRow, group: str) -> Row:
 
 
 def _unread(group: FactGroup) -> tuple[Row, ...]:
-    known = Row(texts("known of no host"), texts(", ".join(group.unread)), style="unread")
-    return (known,) if group.unread else ()
+    unread_row = Row(texts("known of no host"), texts(", ".join(group.unread)), style="unread")
+    return (unread_row,) if group.unread else ()

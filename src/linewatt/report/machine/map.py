@@ -74,12 +74,12 @@ class MachineMap:
 
 def machine_maps(view: Digest) -> tuple[MachineMap, ...]:
     """The pictures of a result; none of a host whose facts have no topology, as in old results."""
-    return tuple(one for host in view.hosts for one in _alike(list(_host_maps(view, host))))
+    return tuple(machine_map for host in view.hosts for machine_map in _alike(list(_host_maps(view, host))))
 
 
 def _alike(maps: Sequence[MachineMap]) -> Iterator[MachineMap]:
-    wide = any(one.wide for one in maps)
-    return (replace(one, wide=wide) for one in maps)
+    wide = any(machine_map.wide for machine_map in maps)
+    return (replace(machine_map, wide=wide) for machine_map in maps)
 
 
 def _host_maps(view: Digest, host: str) -> Iterator[MachineMap]:
@@ -99,8 +99,8 @@ def _host_maps(view: Digest, host: str) -> Iterator[MachineMap]:
 
 def topology_of(facts: Facts, nic: str) -> Topology | None:
     """The topology in a host's facts; ``None`` where they have none, or none that can be read."""
-    known = facts.get("cpus", {})
-    if not known.get("online") or "cores" not in known:
+    cpu_facts = facts.get("cpus", {})
+    if not cpu_facts.get("online") or "cores" not in cpu_facts:
         return None
     try:
         return from_facts(facts, nic)
@@ -126,7 +126,7 @@ def _nic(spec: Host, topology: Topology) -> Nic:
     model = nic.get("model") or nic.get("driver")
     at = "; ".join([_node(device.node), *(f"{name}: {_node(node)}" for name, node in _further(spec.facts))])
     details = (model, device.address and f"PCI {device.address}", at)
-    return Nic(name, tuple(str(one) for one in details if one))
+    return Nic(name, tuple(str(detail) for detail in details if detail))
 
 
 def _further(facts: Facts) -> Iterator[tuple[str, int | None]]:
@@ -153,9 +153,9 @@ def _map(
     nodes, offline = boxes(topology, placed, _usable(machine), machine.nic.name)
     title = f"{host}: {cases_text(view, placed)}" if placed else f"{host}: no trial has run here"
     lines = policy_lines(view, host)
-    said = why(placed, lines) if placed else None
-    used = {why(one, lines) for one in drawn}
-    rest = tuple(listed(view, one) for one in others)
+    reason = why(placed, lines) if placed else None
+    used = {why(placement, lines) for placement in drawn}
+    listed_texts = tuple(listed(view, placement) for placement in others)
     return MachineMap(
         host=host,
         title=title,
@@ -166,12 +166,12 @@ def _map(
         nic=machine.nic,
         legend=legend(nodes, offline),
         wide=len(nodes) > NODES_BESIDE or sum(node.cells_count for node in nodes) > WIDE_CELLS,
-        words=_capital(placed.words) if placed and not (said and names_all(said)) else None,
-        why=said and _capital(said),
-        policy=policy_words(placed) if placed and said is None else None,
+        words=_capital(placed.words) if placed and not (reason and names_all(reason)) else None,
+        why=reason and _capital(reason),
+        policy=policy_words(placed) if placed and reason is None else None,
         strays=placed.stray_words if placed else None,
         notes=topology.notes,
-        listed=_at_most(rest),
+        listed=_at_most(listed_texts),
         told=tuple(line for line in lines if line not in used) if drawn else (),
     )
 
@@ -200,8 +200,8 @@ def _shape(topology: Topology) -> str:
 
 def _sentence(machine: _Machine, placed: Placed | None) -> str:
     at = f"{machine.nic.name}: {machine.nic.details[-1]}"
-    said = [_capital(placed.words), placed.stray_words] if placed else []
-    return ". ".join([*(one for one in said if one), at]) + "."
+    sentences = [_capital(placed.words), placed.stray_words] if placed else []
+    return ". ".join([*(sentence for sentence in sentences if sentence), at]) + "."
 
 
 def _usable(machine: _Machine) -> frozenset[int]:

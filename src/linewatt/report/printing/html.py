@@ -67,7 +67,7 @@ def render(view: Digest, pages: Environment | None = None) -> str:
         maps=machine_maps(view),
         trials=trials,
         glossary=_glossary(
-            power=any(one.anchor == "power" for one in results),
+            power=any(result.anchor == "power" for result in results),
             levels=bool(view.levels),
             fewest_runs=min((summary.trials_done for summary in view.summaries), default=0),
         ),
@@ -86,7 +86,7 @@ def page(
     ``pages`` are templates of a server in place of those of a file.
     """
     manifest = result.manifest
-    made: str = (
+    html_text: str = (
         (pages or pages_of_files())
         .get_template(template)
         .render(
@@ -103,7 +103,7 @@ def page(
             **values,
         )
     )
-    return made.replace("<body>", '<body class="large">', 1) if len(made) > LARGE else made
+    return html_text.replace("<body>", '<body class="large">', 1) if len(html_text) > LARGE else html_text
 
 
 def _campaign_words(view: Digest) -> str:
@@ -145,23 +145,23 @@ def pages_of_files() -> Environment:
 
 def environment_of_pages(*before: Path) -> Environment:
     """Where templates come from, and what they may use; those in ``before`` take the place of ours."""
-    made = Environment(
+    page_environment = Environment(
         loader=FileSystemLoader([*before, _HERE / "templates"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["ranges"] = number_ranges
-    made.filters["counted"] = counted
-    made.filters["unbroken"] = unbroken
-    made.globals["plural"] = plural
-    made.globals["missing"] = MISSING
-    made.globals["flagmarks"] = marks_html
-    made.globals["rows_html"] = rows_html
-    made.globals["permalink"] = made.globals["figure_data"] = _nothing
-    made.globals["save_table"] = save_table
-    made.globals["save_figure"] = save_figure
+    page_environment.filters["ranges"] = number_ranges
+    page_environment.filters["counted"] = counted
+    page_environment.filters["unbroken"] = unbroken
+    page_environment.globals["plural"] = plural
+    page_environment.globals["missing"] = MISSING
+    page_environment.globals["flagmarks"] = marks_html
+    page_environment.globals["rows_html"] = rows_html
+    page_environment.globals["permalink"] = page_environment.globals["figure_data"] = _nothing
+    page_environment.globals["save_table"] = save_table
+    page_environment.globals["save_figure"] = save_figure
     style = (_HERE / "style.css").read_text(encoding="utf-8")
-    made.globals["style"] = Markup(style)  # noqa: S704 - our own file
-    return made
+    page_environment.globals["style"] = Markup(style)  # noqa: S704 - our own file
+    return page_environment

@@ -39,41 +39,41 @@ def fenced(text: str) -> Iterator[str]:
     yield from (fence, *map(one_line, text.rstrip("\n").split("\n")), fence, "")
 
 
-def _fence(text: str, least: int) -> str:
-    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+def _fence(text: str, min_ticks: int) -> str:
+    return "`" * max(min_ticks, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
-def table(made: Table, level: int = 3) -> Iterator[str]:
+def table(data_table: Table, level: int = 3) -> Iterator[str]:
     """A table under its title, and what is to be known of it."""
-    if made.title:
-        source = f" ({plain(made.provenance)})" if made.provenance else ""
-        yield from (f"{'#' * level} {plain(made.title)}{source}", "")
-    yield from bare_table(made)
+    if data_table.title:
+        source = f" ({plain(data_table.provenance)})" if data_table.provenance else ""
+        yield from (f"{'#' * level} {plain(data_table.title)}{source}", "")
+    yield from bare_table(data_table)
     yield ""
-    yield from notes(made.notes)
+    yield from notes(data_table.notes)
 
 
-def bare_table(made: Table) -> Iterator[str]:
+def bare_table(data_table: Table) -> Iterator[str]:
     """Its rows alone: one a line, the label of a group in each of them."""
-    labelled = any(group.label for group in made.groups)
-    heads = [*made.keys, *made.heads]
+    labelled = any(group.label for group in data_table.groups)
+    heads = [*data_table.keys, *data_table.heads]
     titles = [
-        *([made.group_title] if labelled else []),
+        *([data_table.group_title] if labelled else []),
         *map(_title, heads),
-        *(["See"] if made.flagged else []),
+        *(["See"] if data_table.flagged else []),
     ]
     right = [
         *([False] if labelled else []),
-        *(one.kind == "number" for one in heads),
-        *([False] * made.flagged),
+        *(head.kind == "number" for head in heads),
+        *([False] * data_table.flagged),
     ]
     yield _line(titles)
-    yield _line(["---:" if one else "---" for one in right])
-    for group in made.groups:
+    yield _line(["---:" if is_right else "---" for is_right in right])
+    for group in data_table.groups:
         for row in group.rows:
             label = [group.label] if labelled else []
-            marks = [", ".join(row.marks)] if made.flagged else []
-            yield _line([*map(plain, label), *_cells(row, made.heads), *map(plain, marks)])
+            marks = [", ".join(row.marks)] if data_table.flagged else []
+            yield _line([*map(plain, label), *_cells(row, data_table.heads), *map(plain, marks)])
 
 
 def _title(head: Head) -> str:
@@ -95,49 +95,53 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def notes(every: Sequence[Note]) -> Iterator[str]:
+def notes(listed_notes: Sequence[Note]) -> Iterator[str]:
     """Lines below something, as a list."""
-    for note in every:
+    for note in listed_notes:
         lead = f"**{plain(note.lead)}**{': ' if note.text else ''}" if note.lead else ""
         yield f"- {_SAID_BEFORE.get(note.kind, '')}{lead}{plain(note.text)}"
-    if every:
+    if listed_notes:
         yield ""
 
 
-def lines(made: Lines, level: int = 3) -> Iterator[str]:
+def lines(line_list: Lines, level: int = 3) -> Iterator[str]:
     """A list under its heading."""
-    if made.title and made.notes:
-        yield from (f"{'#' * level} {plain(made.title)}", "")
-    if made.preformatted:
-        yield from fenced("\n".join(note.text for note in made.notes))
+    if line_list.title and line_list.notes:
+        yield from (f"{'#' * level} {plain(line_list.title)}", "")
+    if line_list.preformatted:
+        yield from fenced("\n".join(note.text for note in line_list.notes))
     else:
-        yield from notes(made.notes)
+        yield from notes(line_list.notes)
 
 
-def section(made: Section, level: int = 2) -> Iterator[str]:
+def section(page_section: Section, level: int = 2) -> Iterator[str]:
     """A section: what of it is words and numbers; figures are on the page."""
-    if not (made.tables or made.intro or any(each.notes for each in made.notes)):
+    if not (page_section.tables or page_section.intro or any(note.notes for note in page_section.notes)):
         return
-    yield from (f"{'#' * level} {plain(made.title)}", "")
-    yield from chain.from_iterable((plain(one), "") for one in made.intro)
-    yield from chain.from_iterable(table(one, level + 1) for one in made.tables)
-    yield from chain.from_iterable(lines(one, level + 1) for one in made.notes)
+    yield from (f"{'#' * level} {plain(page_section.title)}", "")
+    yield from chain.from_iterable((plain(paragraph), "") for paragraph in page_section.intro)
+    yield from chain.from_iterable(table(section_table, level + 1) for section_table in page_section.tables)
+    yield from chain.from_iterable(lines(note, level + 1) for note in page_section.notes)
 
 
-def screen(made: Screen, level: int = 2, rest: str = BELOW) -> Iterator[str]:
-    """A first screen, as a page begins with it; ``rest`` is where the others of a long list are."""
-    yield from (f"{'#' * level} {plain(made.title)}", "")
-    yield from (plain(" · ".join(made.facts)), "")
-    if made.caveats:
-        yield from (*(f"> {plain(one)}  " for one in made.caveats), "")
-    if made.sentence:
-        yield from (f"**{plain(made.sentence)}**", "")
-    if made.trust:
-        yield from (f"**{TRUST}?** {plain(made.trust)}", "")
-    doubts = (replace(one, title="", remark="") for one in made.blocks if one.title == TRUST)
-    yield from chain.from_iterable(lines(one, level + 1) for one in page_lists(doubts, rest))
-    yield from chain.from_iterable(lines(one, level + 1) for one in made.listed(rest))
-    yield from chain.from_iterable(table(one, level + 1) for one in made.tables)
+def screen(first_screen: Screen, level: int = 2, rest_place: str = BELOW) -> Iterator[str]:
+    """A first screen, as a page begins with it; ``rest_place`` is where the others of a long list are."""
+    yield from (f"{'#' * level} {plain(first_screen.title)}", "")
+    yield from (plain(" · ".join(first_screen.facts)), "")
+    if first_screen.caveats:
+        yield from (*(f"> {plain(caveat)}  " for caveat in first_screen.caveats), "")
+    if first_screen.sentence:
+        yield from (f"**{plain(first_screen.sentence)}**", "")
+    if first_screen.trust:
+        yield from (f"**{TRUST}?** {plain(first_screen.trust)}", "")
+    doubts = (replace(block, title="", remark="") for block in first_screen.blocks if block.title == TRUST)
+    yield from chain.from_iterable(
+        lines(page_list, level + 1) for page_list in page_lists(doubts, rest_place)
+    )
+    yield from chain.from_iterable(
+        lines(listed_lines, level + 1) for listed_lines in first_screen.listed(rest_place)
+    )
+    yield from chain.from_iterable(table(screen_table, level + 1) for screen_table in first_screen.tables)
 
 
 def more(commands: Iterable[str]) -> Iterator[str]:
@@ -145,20 +149,23 @@ def more(commands: Iterable[str]) -> Iterator[str]:
     yield from (f"More: {', '.join(map(code, commands))}", "")
 
 
-def findings(every: Sequence[FindingNote]) -> Iterator[str]:
+def findings(finding_notes: Sequence[FindingNote]) -> Iterator[str]:
     """Each kind under its letter, with what was seen of it and what to do."""
     yield from ("## Findings", "")
-    if not every:
+    if not finding_notes:
         yield from ("No findings: none of the checks that ran found a reason to doubt a number.", "")
-    for note in every:
+    for note in finding_notes:
         doubtful = f"doubtful: {note.concerns}" if note.concerns else ""
         which = f"trials {number_ranges(note.trials)}" if note.trials else ""
         about = ", ".join(filter(None, (note.rank, doubtful, which)))
         yield from (f"### ({note.mark}) {plain(note.title)} {code(note.code)}", "", plain(about), "")
-        seen = [f"- {plain(one.where)}: {plain(one.evidence)}" for one in note.sightings[:MOST_SIGHTINGS]]
-        left = len(note.sightings) - MOST_SIGHTINGS
-        yield from (*seen, *([f"- and {left} more"] if left > 0 else []))
-        yield from (*(f"- **What to do:** {plain(one)}" for one in note.advice), "")
+        seen = [
+            f"- {plain(sighting.where)}: {plain(sighting.evidence)}"
+            for sighting in note.sightings[:MOST_SIGHTINGS]
+        ]
+        omitted_count = len(note.sightings) - MOST_SIGHTINGS
+        yield from (*seen, *([f"- and {omitted_count} more"] if omitted_count > 0 else []))
+        yield from (*(f"- **What to do:** {plain(advice)}" for advice in note.advice), "")
 
 
 def document(parts: Iterable[str]) -> str:

@@ -23,10 +23,10 @@ from linewatt.store.read import Result
 def first(result: Result) -> str | None:
     """The first screen alone; None where there is none."""
     kind = result_kind(result.manifest)
-    made = first_screen(digest(result)) if kind is None else kind.first_screen(result)
-    if made is None:
+    screen = first_screen(digest(result)) if kind is None else kind.first_screen(result)
+    if screen is None:
         return None
-    return markdown.document([*markdown.screen(made, rest=made.full), *markdown.more(made.more)])
+    return markdown.document([*markdown.screen(screen, rest_place=screen.full), *markdown.more(screen.more)])
 
 
 def render(result: Result) -> str:
@@ -47,12 +47,12 @@ def _of_trials(view: Digest) -> Iterator[str]:
     yield from chain.from_iterable(map(markdown.section, details))
     if view.failed:
         why = (
-            f"Trial {one.number} ({view.describe(one.case)}): {one.reason or 'no reason recorded'}"
-            for one in view.failed
+            f"Trial {trial.number} ({view.describe(trial.case)}): {trial.reason or 'no reason recorded'}"
+            for trial in view.failed
         )
         yield from markdown.lines(listed("Failed trials", why), 2)
-    known = environment(view.hosts, view.result.idle_before, view.result.connections)
-    yield from markdown.section(environment_section(known, view.hosts))
+    fact_groups = environment(view.hosts, view.result.idle_before, view.result.connections)
+    yield from markdown.section(environment_section(fact_groups, view.hosts))
     yield from markdown.section(trials)
 
 
@@ -62,7 +62,7 @@ def top(screen: Screen | None, result: Result, caveats_of_result: Iterable[str])
         yield from markdown.screen(screen, 1)
         return
     yield from (f"# {markdown.plain(str(result.manifest.name or result.id))}", "")
-    yield from (*(f"> {markdown.plain(one)}  " for one in caveats_of_result), "")
+    yield from (*(f"> {markdown.plain(caveat)}  " for caveat in caveats_of_result), "")
 
 
 def _campaign(result: Result) -> Iterator[str]:
@@ -75,5 +75,5 @@ def _campaign(result: Result) -> Iterator[str]:
         else ("There is none on record, or it is no YAML: it is not shown, for logins in it.", "")
     )
     version = result.manifest.linewatt_version or "not recorded"
-    made = f"Imported from {source} with" if source else "Measured with"
-    yield markdown.plain(f"{made} linewatt {version}, written by linewatt {__version__}.")
+    origin = f"Imported from {source} with" if source else "Measured with"
+    yield markdown.plain(f"{origin} linewatt {version}, written by linewatt {__version__}.")

@@ -24,11 +24,12 @@ _ARGUMENTS = (
 def browser() -> str:
     """The browser that prints. Raises InvalidInput where there is none."""
     named = os.environ.get("LINEWATT_CHROMIUM")
-    wanted = (named,) if named else NAMES
-    program = next((path for name in wanted if (path := shutil.which(name))), None)
+    program_names = (named,) if named else NAMES
+    program = next((path for name in program_names if (path := shutil.which(name))), None)
     if program is None:
         raise InvalidInput(
-            f"--format pdf: needs a Chromium, and there is no {' or '.join(wanted)} here; install your "
+            f"--format pdf: needs a Chromium, and there is no {' or '.join(program_names)} here; "
+            f"install your "
             "distribution's chromium, or print the HTML report from any browser"
         )
     return program
@@ -54,8 +55,8 @@ def printed(page: str, program: str) -> bytes:
             raise StoreError(f"{program}: waited {LIMIT_S} s for the PDF") from error
         except OSError as error:
             raise StoreError(f"{program}: cannot be started: {error.strerror}") from error
-        made = target.read_bytes() if target.is_file() else b""
-        if not made.startswith(b"%PDF"):
+        pdf_bytes = target.read_bytes() if target.is_file() else b""
+        if not pdf_bytes.startswith(b"%PDF"):
             complaint = last_line(done.stderr.decode(errors="replace"), "it said nothing")
             raise StoreError(f"{program}: printed no PDF (status {done.returncode}): {complaint}")
-        return made
+        return pdf_bytes

@@ -55,8 +55,8 @@ def save_figure(drawn: DrawnFigure) -> Markup:
     return _links([_link(drawn.figure.title, "svg", "image/svg+xml", svg)])
 
 
-def _links(found: Sequence[Markup]) -> Markup:
-    return Markup('<p class="save">Save: {}</p>').format(Markup(", ").join(found))
+def _links(markups: Sequence[Markup]) -> Markup:
+    return Markup('<p class="save">Save: {}</p>').format(Markup(", ").join(markups))
 
 
 def _link(title: str, kind: str, media: str, text: str) -> Markup:
@@ -66,10 +66,10 @@ def _link(title: str, kind: str, media: str, text: str) -> Markup:
         instead = "" if kind == "svg" else f"; {_ELSEWHERE}"
         return Markup("{} ({:,} kB are not in this file twice{})").format(word, len(text) // 1000, instead)
     url = f"data:{media};charset=utf-8,{text.translate(_ENCODED)}"
-    made = (
+    link_html = (
         f'<a download="{name}" href="{url}" aria-label="Save {escape(one_line(title))} as {word}">{word}</a>'
     )
-    return Markup(made)  # noqa: S704 - a test holds it to what is encoded and escaped here
+    return Markup(link_html)  # noqa: S704 - a test holds it to what is encoded and escaped here
 
 
 def csv_text(table: Table) -> str:

@@ -98,9 +98,9 @@ class Screen:
     tables: tuple[Table, ...] = ()
     lists: tuple[Block, ...] = ()
 
-    def listed(self, rest: str = BELOW) -> tuple[Lines, ...]:
-        """Its lists for a page; ``rest`` is where that has what is left out of them."""
-        return page_lists(self.lists, rest)
+    def listed(self, rest_place: str = BELOW) -> tuple[Lines, ...]:
+        """Its lists for a page; ``rest_place`` is where that has what is left out of them."""
+        return page_lists(self.lists, rest_place)
 
 
 _MARKS = "▁▂▃▄▅▆▇█"
@@ -108,7 +108,7 @@ _MARKS = "▁▂▃▄▅▆▇█"
 
 def curve(values: Iterable[float | None], top: float) -> str:
     """A mark a value, from 0 to ``top`` above 0; nothing where there is none."""
-    return "".join(" " if one is None else _MARKS[int(7 * one / top)] for one in values)
+    return "".join(" " if value is None else _MARKS[int(7 * value / top)] for value in values)
 
 
 TRUST = "Can I trust it"
@@ -121,14 +121,14 @@ def hosts_words(names: Sequence[str]) -> str:
     return first_names if len(first_names) <= _MOST_OF_NAMES else plural(len(names), "host")
 
 
-def page_lists(blocks: Iterable[Block], rest: str = BELOW) -> tuple[Lines, ...]:
+def page_lists(blocks: Iterable[Block], rest_place: str = BELOW) -> tuple[Lines, ...]:
     """Blocks as lists of a page, which has room for whole sentences."""
     return tuple(
         Lines(
             f"{block.title} {block.of}".strip() + (f": {block.remark}" if block.remark else ""),
             (
                 *map(_note, _on_page(block)),
-                *_more_on_page(block, rest),
+                *_more_on_page(block, rest_place),
             ),
         )
         for block in blocks
@@ -137,7 +137,7 @@ def page_lists(blocks: Iterable[Block], rest: str = BELOW) -> tuple[Lines, ...]:
 
 
 def _on_page(block: Block) -> list[Entry]:
-    return [one for one in block.entries[:MOST_ON_PAGE] if not one[0].drawn]
+    return [entry for entry in block.entries[:MOST_ON_PAGE] if not entry[0].drawn]
 
 
 def _note(entry: Entry) -> Note:
@@ -147,9 +147,13 @@ def _note(entry: Entry) -> Note:
     return Note("doubt" if line.style == "yellow" else "remark", unbroken(text), unbroken(line.name))
 
 
-def _more_on_page(block: Block, rest: str) -> tuple[Note, ...]:
-    left = max(0, len(block.entries) - MOST_ON_PAGE) + block.left
-    return (Note("remark", f"{_more(left, block.rest)}: {block.command or rest}"),) if left else ()
+def _more_on_page(block: Block, rest_place: str) -> tuple[Note, ...]:
+    omitted_count = max(0, len(block.entries) - MOST_ON_PAGE) + block.left
+    return (
+        (Note("remark", f"{_more(omitted_count, block.rest)}: {block.command or rest_place}"),)
+        if omitted_count
+        else ()
+    )
 
 
 def text(screen: Screen, width: int | None) -> Text:
@@ -170,20 +174,26 @@ def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
     head, tail = list(_head(screen, width)), list(_tail(screen, width))
 
     def body() -> list[tuple[str, str]]:
-        return [line for one in blocks for line in one.lines(screen.full, width)]
+        return [line for block in blocks for line in block.lines(screen.full, width)]
 
     def fits() -> bool:
         return len(head) + len(body()) + len(tail) <= MOST_LINES
 
-    spare = [one for one in (*blocks[1:-1], *blocks[:1], *blocks[-1:]) for _ in one.forms[1:] or one.forms]
-    for one in spare:
+    spare = [
+        fitting
+        for fitting in (*blocks[1:-1], *blocks[:1], *blocks[-1:])
+        for _ in fitting.forms[1:] or fitting.forms
+    ]
+    for spare_block in spare:
         if fits():
             break
-        del one.forms[-1:]
-    for one, wished in _wishes(blocks):
-        before, one.forms = one.forms, wished
-        if not fits() or (one.block.grid and len(one.lines(screen.full, width)) > 1 + len(wished)):
-            one.forms = before
+        del spare_block.forms[-1:]
+    for spare_block, wished in _wishes(blocks):
+        before, spare_block.forms = spare_block.forms, wished
+        if not fits() or (
+            spare_block.block.grid and len(spare_block.lines(screen.full, width)) > 1 + len(wished)
+        ):
+            spare_block.forms = before
     return [*head, *body(), *tail]
 
 
@@ -207,22 +217,25 @@ class _Fitting:
 
     def longer(self, at: int, form: int) -> list[int]:
         """One entry in more words."""
-        return [min(own, form) if each == at else own for each, own in enumerate(self.forms)]
+        return [
+            min(current_form, form) if index == at else current_form
+            for index, current_form in enumerate(self.forms)
+        ]
 
     def lines(self, command: str, width: int) -> list[tuple[str, str]]:
         block = self.block
         shown = [entry[form] for entry, form in zip(block.entries, self.forms, strict=False)]
         command = block.command or command
-        left = len(block.entries) - len(shown) + block.left
-        rest = f"{block.rest if block.grid else _more(left, block.rest)}: {command}"
-        if not shown and left:
-            return _lines([Line(block.heading, (rest,), style=block.style)], width, "")
-        made = []
-        if shown or left or block.remark:
+        omitted_count = len(block.entries) - len(shown) + block.left
+        rest_line = f"{block.rest if block.grid else _more(omitted_count, block.rest)}: {command}"
+        if not shown and omitted_count:
+            return _lines([Line(block.heading, (rest_line,), style=block.style)], width, "")
+        styled_lines = []
+        if shown or omitted_count or block.remark:
             remark = "; ".join(filter(None, (block.remark, block.beyond)))
-            made = _lines([Line(block.heading, prose=remark, style=block.style)], width, "")
-        made += _lines(shown, width, _GAP)
-        return made + (_lines([Line("", (rest,))], width, _GAP) if left else [])
+            styled_lines = _lines([Line(block.heading, prose=remark, style=block.style)], width, "")
+        styled_lines += _lines(shown, width, _GAP)
+        return styled_lines + (_lines([Line("", (rest_line,))], width, _GAP) if omitted_count else [])
 
 
 def _wishes(blocks: Sequence[_Fitting]) -> Iterator[tuple[_Fitting, list[int]]]:
@@ -230,30 +243,40 @@ def _wishes(blocks: Sequence[_Fitting]) -> Iterator[tuple[_Fitting, list[int]]]:
 
     A wish is made of what the wishes before it came to. The last block is that on trust.
     """
-    lists = [one for one in blocks if not one.block.grid]
-    grids = [(one, [0] * len(one.block.entries)) for one in blocks if one.block.grid]
-    yield from (_middle(one, 0) for one in lists[-1:] if one.forms)
+    lists = [block for block in blocks if not block.block.grid]
+    grids = [(block, [0] * len(block.block.entries)) for block in blocks if block.block.grid]
+    yield from (_middle(list_block, 0) for list_block in lists[-1:] if list_block.forms)
     for count in range(1, _FEW + 1):
-        yield from ((one, one.more()) for one in lists if len(one.forms) < min(count, len(one.block.entries)))
-    for one in (*lists[-1:], *lists[:-1]):
-        many = (at for at in range(len(one.forms)) if one is lists[-1] or len(one.block.entries[at]) > _FORMS)
-        yield from (_middle(one, at) for at in many)
+        yield from (
+            (list_block, list_block.more())
+            for list_block in lists
+            if len(list_block.forms) < min(count, len(list_block.block.entries))
+        )
+    for list_block in (*lists[-1:], *lists[:-1]):
+        many = (
+            at
+            for at in range(len(list_block.forms))
+            if list_block is lists[-1] or len(list_block.block.entries[at]) > _FORMS
+        )
+        yield from (_middle(list_block, at) for at in many)
     yield from grids[:1]
-    for one in lists:
-        while len(one.forms) < len(one.block.entries):
-            shown = len(one.forms)
-            yield one, one.more()
-            if len(one.forms) == shown:
+    for list_block in lists:
+        while len(list_block.forms) < len(list_block.block.entries):
+            shown = len(list_block.forms)
+            yield list_block, list_block.more()
+            if len(list_block.forms) == shown:
                 break
     yield from grids[1:]
-    for form in range(max((len(entry) for one in lists for entry in one.block.entries), default=0), -1, -1):
-        for one in lists:
-            yield from ((one, one.longer(at, form)) for at in range(len(one.forms)))
+    for form in range(
+        max((len(entry) for list_block in lists for entry in list_block.block.entries), default=0), -1, -1
+    ):
+        for list_block in lists:
+            yield from ((list_block, list_block.longer(at, form)) for at in range(len(list_block.forms)))
 
 
-def _middle(one: _Fitting, at: int) -> tuple[_Fitting, list[int]]:
+def _middle(fitting: _Fitting, at: int) -> tuple[_Fitting, list[int]]:
     """An entry in more words than the fewest."""
-    return one, one.longer(at, max(0, len(one.block.entries[at]) - _FORMS))
+    return fitting, fitting.longer(at, max(0, len(fitting.block.entries[at]) - _FORMS))
 
 
 def _more(count: int, noun: str) -> str:
@@ -263,7 +286,7 @@ def _more(count: int, noun: str) -> str:
 def _head(screen: Screen, width: int) -> Iterator[tuple[str, str]]:
     yield from _lines([Line(screen.title, screen.facts, style="bold")], width, "", between=" · ")
     yield from _lines(
-        [Line("!", prose=one, style="yellow") for one in screen.caveats], width, "", between=" "
+        [Line("!", prose=caveat, style="yellow") for caveat in screen.caveats], width, "", between=" "
     )
 
 
@@ -273,29 +296,33 @@ def _tail(screen: Screen, width: int) -> Iterator[tuple[str, str]]:
 
 def _lines(lines: Sequence[Line], width: int, indent: str, between: str = _GAP) -> list[tuple[str, str]]:
     """Lines of text: figures under each other where they have one place, all within ``width``."""
-    lines = [_safe(one) for one in lines]
-    names = [one.name for one in lines if cell_len(one.name) <= _WIDEST_NAME]
+    lines = [_safe(line) for line in lines]
+    names = [line.name for line in lines if cell_len(line.name) <= _WIDEST_NAME]
     name_width = max(map(cell_len, names), default=0)
     columns = _columns(lines)
     return [
-        (made, one.style) for one in lines for made in _line(one, columns, indent, name_width, between, width)
+        (rendered, line.style)
+        for line in lines
+        for rendered in _line(line, columns, indent, name_width, between, width)
     ]
 
 
 def _safe(line: Line) -> Line:
-    figures = tuple(one_line(one) for one in line.figures)
+    figures = tuple(one_line(figure) for figure in line.figures)
     return replace(line, name=one_line(line.name), figures=figures, prose=one_line(line.prose))
 
 
 def _columns(lines: Sequence[Line]) -> list[tuple[int, bool]]:
     """The width of each place of figures, and whether they stand to the right: those of one unit do."""
-    found = []
-    for at in range(max((len(one.figures) for one in lines), default=0)):
-        figures = [one.figures[at] for one in lines if at < len(one.figures) and one.figures[at]]
-        units = {one.rpartition(" ")[2] for one in figures}
-        right = len(figures) > 1 and len(units) == 1 and all(one[:1] in "0123456789+−-–" for one in figures)
-        found.append((max(map(cell_len, figures), default=0), right))
-    return found
+    layouts = []
+    for at in range(max((len(line.figures) for line in lines), default=0)):
+        figures = [line.figures[at] for line in lines if at < len(line.figures) and line.figures[at]]
+        units = {figure.rpartition(" ")[2] for figure in figures}
+        right = (
+            len(figures) > 1 and len(units) == 1 and all(figure[:1] in "0123456789+−-–" for figure in figures)
+        )
+        layouts.append((max(map(cell_len, figures), default=0), right))
+    return layouts
 
 
 def _line(
@@ -316,8 +343,8 @@ def _line(
             yield current.rstrip()
             current, fresh = hang, True
         if cell_len(current + figure) > width:
-            *whole, figure = _wrapped(figure, current, hang, width)
-            yield from whole
+            *full_lines, figure = _wrapped(figure, current, hang, width)
+            yield from full_lines
             current, fresh = figure, False
             continue
         current += cell if fresh else between + cell
@@ -328,9 +355,9 @@ def _line(
 def _with_prose(current: str, hang: str, prose: str, width: int, *, fresh: bool) -> Iterator[str]:
     """Prose behind the figures where it fits there whole, else below them."""
     if prose and not fresh:
-        beside = current.rstrip() if cell_len(current + _GAP + prose) > width else current
-        if cell_len(beside + _GAP + prose) <= width:
-            yield beside + _GAP + prose.replace(NO_BREAK, " ")
+        before_prose = current.rstrip() if cell_len(current + _GAP + prose) > width else current
+        if cell_len(before_prose + _GAP + prose) <= width:
+            yield before_prose + _GAP + prose.replace(NO_BREAK, " ")
             return
         yield current.rstrip()
         current = hang
@@ -354,10 +381,10 @@ def _wrapped(words: str, start: str, hang: str, width: int) -> list[str]:
             break_on_hyphens=False,
         )
 
-    made = wrapped(unbroken(words))
-    if max(map(cell_len, made), default=0) > room:
-        made = wrapped(unbroken(words).replace(f"{NO_BREAK}→{NO_BREAK}", " → "))
-    return [one.replace(NO_BREAK, " ") for one in made]
+    wrapped_lines = wrapped(unbroken(words))
+    if max(map(cell_len, wrapped_lines), default=0) > room:
+        wrapped_lines = wrapped(unbroken(words).replace(f"{NO_BREAK}→{NO_BREAK}", " → "))
+    return [wrapped_line.replace(NO_BREAK, " ") for wrapped_line in wrapped_lines]
 
 
 def _padded(word: str, wide: int, *, right: bool = False) -> str:

@@ -72,7 +72,7 @@ def render(table: Table, width: int | None) -> RenderableType:
     title = f"{table.title}{_sources(table)}"
     columns, without = fitting(text_columns(table), width)
     labels: dict[int, str] = {}
-    if any(one.label and one.free and one.longest_word > one.needed for one in columns):
+    if any(column.label and column.free and column.longest_word > column.needed for column in columns):
         label, *others = text_columns(table)
         labels = {at: text for at, text in enumerate(label.cells) if text}
         columns, without = fitting(others, width)
@@ -80,7 +80,7 @@ def render(table: Table, width: int | None) -> RenderableType:
     return Group(
         *([Text(one_line(title), style="bold")] if title else []),
         *(
-            _wrapped(part) if width and any(one.free for one in part) else _plain(part, labels, width)
+            _wrapped(part) if width and any(column.free for column in part) else _plain(part, labels, width)
             for part in (parts if len(parts) == 1 or labels else map(_without_empty_rows, parts))
         ),
         *([Text(f"Not at {width} columns: {' · '.join(without)}", style="dim")] if without else []),
@@ -91,8 +91,8 @@ def render(table: Table, width: int | None) -> RenderableType:
 
 def _sources(table: Table) -> str:
     """Whether its numbers were measured, where no heading says it."""
-    told = any(head.provenance for head in table.heads)
-    return f" ({table.provenance})" if table.provenance and not told else ""
+    is_stated = any(head.provenance for head in table.heads)
+    return f" ({table.provenance})" if table.provenance and not is_stated else ""
 
 
 def note_text(note: Note) -> Text:
@@ -111,10 +111,12 @@ def text_columns(table: Table) -> list[TextColumn]:
     rows = table.rows
     columns = []
     if any(group.label for group in table.groups):
-        beside = [
+        label_cells = [
             [one_line(group.label)] + [""] * (len(group.rows) - 1) for group in table.groups if group.rows
         ]
-        columns.append(TextColumn(table.group_title, tuple(chain(*beside)), key=True, left=True, label=True))
+        columns.append(
+            TextColumn(table.group_title, tuple(chain(*label_cells)), key=True, left=True, label=True)
+        )
     for at, head in enumerate(table.keys):
         columns.append(_column(head, [row.keys[at] for row in rows], key=True))
     for at, head in enumerate(table.heads):
@@ -153,14 +155,17 @@ def fitting(columns: Sequence[TextColumn], width: int | None) -> tuple[list[Text
     """
     if width is None:
         return list(columns), []
-    kept, without = _beside(columns, width, min), list[str]()
-    while sum(one.needed + _GAP for one in kept) - _GAP > width and sum(not one.key for one in kept) > 1:
-        least = max(reversed(kept), key=lambda one: one.rank)
-        if not least.rank:
+    kept_columns, without = _beside(columns, width, min), list[str]()
+    while (
+        sum(column.needed + _GAP for column in kept_columns) - _GAP > width
+        and sum(not column.key for column in kept_columns) > 1
+    ):
+        dropped = max(reversed(kept_columns), key=lambda column: column.rank)
+        if not dropped.rank:
             break
-        kept.remove(least)
-        without.insert(0, least.name)
-    return _beside(kept, width, max), without
+        kept_columns.remove(dropped)
+        without.insert(0, dropped.name)
+    return _beside(kept_columns, width, max), without
 
 
 def _beside(
@@ -169,14 +174,14 @@ def _beside(
     """The columns; where one other, the narrowest or widest, has no room beside the keys, words wrap."""
     placed = list(columns)
     for wraps_key in (False, True):
-        keys = sum(one.needed + _GAP for one in placed if one.key)
-        if keys + which([one.needed for one in placed if not one.key] or [-_GAP]) <= width:
+        keys = sum(column.needed + _GAP for column in placed if column.key)
+        if keys + which([column.needed for column in placed if not column.key] or [-_GAP]) <= width:
             break
         placed = [
-            replace(one, free=True)
-            if one.left and one.key == wraps_key and (one.key or keys + one.needed > width)
-            else one
-            for one in placed
+            replace(column, free=True)
+            if column.left and column.key == wraps_key and (column.key or keys + column.needed > width)
+            else column
+            for column in placed
         ]
     return placed
 
@@ -199,19 +204,19 @@ def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextCol
 
 def _without_empty_rows(columns: Sequence[TextColumn]) -> list[TextColumn]:
     """A portion of a table without the rows in which it has nothing to say."""
-    others = [one for one in columns if not one.key]
-    kept = [at for at in range(len(columns[0].cells)) if any(one.cells[at] for one in others)]
-    made = []
-    for one in columns:
-        cells = [one.cells[at] for at in kept]
-        if one.label:
+    others = [column for column in columns if not column.key]
+    kept_rows = [at for at in range(len(columns[0].cells)) if any(column.cells[at] for column in others)]
+    kept_columns = []
+    for column in columns:
+        cells = [column.cells[at] for at in kept_rows]
+        if column.label:
             of_row: list[str] = []
-            for text in one.cells:
+            for text in column.cells:
                 of_row.append(text or (of_row[-1] if of_row else ""))
-            cells_of_row = ["", *(of_row[at] for at in kept)]
-            cells = ["" if own == before else own for before, own in pairwise(cells_of_row)]
-        made.append(replace(one, cells=tuple(cells)))
-    return made
+            cells_of_row = ["", *(of_row[at] for at in kept_rows)]
+            cells = ["" if label == before else label for before, label in pairwise(cells_of_row)]
+        kept_columns.append(replace(column, cells=tuple(cells)))
+    return kept_columns
 
 
 def _wrapped(columns: Sequence[TextColumn]) -> RenderableType:
@@ -256,9 +261,9 @@ def _plain(columns: Sequence[TextColumn], labels: Mapping[int, str], width: int 
         )
     rows = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
     rows[lines] = rows[lines].replace(" ", "─")
-    rule, *told = rows[lines:]
-    above = [textwrap.wrap(labels.get(at, ""), width or 100_000) for at in range(len(told))]
-    beneath = chain(*([*label, row] for label, row in zip(above, told, strict=True)))
+    rule, *body_rows = rows[lines:]
+    above = [textwrap.wrap(labels.get(at, ""), width or 100_000) for at in range(len(body_rows))]
+    beneath = chain(*([*label, row] for label, row in zip(above, body_rows, strict=True)))
     heads, body = "\n".join(rows[:lines]), "\n".join([rule, *beneath])
     return Segments([Segment(heads, Style(bold=True)), Segment(f"\n{body}\n")])
 
@@ -271,7 +276,9 @@ def _starred(rows: Iterable[Row]) -> Iterator[Text]:
     """What a star means, where there is one, and which findings they are."""
     letters = dict.fromkeys(letter for row in rows for cell in row.cells for letter in cell.doubts)
     if letters:
-        yield Text(f"{DOUBTFUL} doubtful: see {', '.join(f'({one})' for one in letters)}", style="yellow")
+        yield Text(
+            f"{DOUBTFUL} doubtful: see {', '.join(f'({letter})' for letter in letters)}", style="yellow"
+        )
 
 
 def cell_text(cell: Cell, *, sd: bool = False) -> str:

@@ -199,7 +199,7 @@ def detail_groups(view: Digest, blocks: Sequence[DetailBlock] | None = None) -> 
     blocks_by_test: dict[str, list[DetailBlock]] = {}
     for block in detail_blocks(view.result.trials) if blocks is None else blocks:
         blocks_by_test.setdefault(block.case.test, []).append(block)
-    return tuple(_group(test, own, view) for test, own in blocks_by_test.items())
+    return tuple(_group(test, test_blocks, view) for test, test_blocks in blocks_by_test.items())
 
 
 def _group(test: str, blocks: Sequence[DetailBlock], view: Digest) -> DetailGroup:
@@ -208,7 +208,7 @@ def _group(test: str, blocks: Sequence[DetailBlock], view: Digest) -> DetailGrou
         cases.setdefault(block.case, []).append(block)
     return DetailGroup(
         test=test,
-        cases=tuple(_case(case, own, view) for case, own in cases.items()),
+        cases=tuple(_case(case, case_blocks, view) for case, case_blocks in cases.items()),
         notes=(
             *legend_notes(legend(block.provenance for block in blocks)),
             *absences(_lacks(blocks, view.labels), len(blocks)),
@@ -274,8 +274,8 @@ def _document(block: DetailBlock) -> dict[str, Any]:
     for name in _COSTS:
         document |= mean_keys(name, block.values.get(name))
     for name, bound in _BOUNDS.items():
-        known = block.values.get(bound)
-        document[f"{name}_uncertainty"] = known and known.mean
+        uncertainty = block.values.get(bound)
+        document[f"{name}_uncertainty"] = uncertainty and uncertainty.mean
     document["reasons"] = dict(block.reasons)
     document["shown"] = {
         f"{figure.title}, {figure.unit}": figure.cell.text for figure in (*shown.rates, *shown.costs)

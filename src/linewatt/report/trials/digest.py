@@ -93,8 +93,8 @@ class Digest:
     def has_efficiency(self) -> bool:
         """Whether any figure is by core."""
         return any(
-            one.efficiency_receiver_bps_per_core or one.efficiency_sender_bps_per_core
-            for one in self.summaries
+            summary.efficiency_receiver_bps_per_core or summary.efficiency_sender_bps_per_core
+            for summary in self.summaries
         )
 
     @property
@@ -132,15 +132,15 @@ def _of_campaign(result: Result) -> Iterator[Flag]:
 
 def digest(result: Result) -> Digest:
     """Summaries and flag notes of a result."""
-    every, knees = summarise(result.trials), instance_searches_of(result)
-    summaries = with_search_flags([one for one in every if not one.case.search], knees)
-    steps = {one.case: one for one in every if one.case.search}
+    all_summaries, knees = summarise(result.trials), instance_searches_of(result)
+    summaries = with_search_flags([summary for summary in all_summaries if not summary.case.search], knees)
+    steps = {summary.case: summary for summary in all_summaries if summary.case.search}
     labels = {
         case: label
-        for own in (steps, [one.case for one in summaries])
-        for case, label in case_labels({replace(case, instances=1): None for case in own}).items()
+        for cases in (steps, [summary.case for summary in summaries])
+        for case, label in case_labels({replace(case, instances=1): None for case in cases}).items()
     }
-    groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
+    groups = by_test(series_of([summary for summary in summaries if summary.case.load_level is None]))
     findings = gather(result.trials, summaries, _of_campaign(result))
     return Digest(
         result,
@@ -175,7 +175,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         ],
         "load_levels": as_documents(view.levels),
         "repeats": view.result.repeats and view.result.repeats.as_written(),
-        "idle_power": [asdict(one) for one in idle_power(view.result)],
+        "idle_power": [asdict(reading) for reading in idle_power(view.result)],
         "flags": [_note(note) for note in view.notes],
         "failed_trials": [
             {"number": trial.number, **case_keys(trial.case), "reason": trial.reason} for trial in view.failed
@@ -185,9 +185,9 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         rates = search_documents(view.searches, view.result)
         knees = knee_documents(view.knees, lambda case: view.findings.doubts(case, "throughput"))
         document["searches"] = [*rates, *knees]
-    found = experiment(view.result)
-    if found is not None:
-        document["effects"] = effects_document(found)
+    effects = experiment(view.result)
+    if effects is not None:
+        document["effects"] = effects_document(effects)
     for key in result_keys():
         value = load(key.document_path, f"{key.key} of show --json")(view)
         if value is not None:
@@ -203,8 +203,10 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
 def _heats(view: Digest) -> Iterator[dict[str, Any]]:
     """What stood beside the watts of each host in each trial; nothing of hosts that tell nothing."""
     for host in view.hosts:
-        own = [(trial, end) for trial in view.result.trials if (end := end_of(trial, host)) is not None]
-        for trial, end in own if any(is_told(end) for _, end in own) else ():
+        trial_ends = [
+            (trial, end) for trial in view.result.trials if (end := end_of(trial, host)) is not None
+        ]
+        for trial, end in trial_ends if any(is_told(end) for _, end in trial_ends) else ():
             figures = asdict(heat_of([end]))
             missing = (name for name, value in figures.items() if value is None and name != "provenance")
             yield {
@@ -312,10 +314,10 @@ def cores(end: EndResult | None) -> float | None:
 def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
     """Power of one end of a trial: which watts, how many, and whether they were measured."""
     row: dict[str, Any] = {}
-    for part, found in (("system", system_power(end)), ("cpu", cpu_power(end))):
-        row[f"{role}_{part}_scope"] = found.scope if found else None
-        row[f"{role}_{part}_w"] = found.power_w if found else None
-        row[f"{role}_{part}_w_provenance"] = found.provenance if found else None
+    for part, total in (("system", system_power(end)), ("cpu", cpu_power(end))):
+        row[f"{role}_{part}_scope"] = total.scope if total else None
+        row[f"{role}_{part}_w"] = total.power_w if total else None
+        row[f"{role}_{part}_w_provenance"] = total.provenance if total else None
     if end is not None and (read := power.as_read(end.power)) is not None:
         row[f"{role}_system_w_as_read"] = read.power_w
     return row
@@ -323,14 +325,14 @@ def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
 
 def system_power(end: EndResult | None) -> power.Total | None:
     """The system's power at one end of a trial; ``None`` when unknown."""
-    found = None if end is None else power.system(end.power)
-    return found if isinstance(found, power.Total) else None
+    total = None if end is None else power.system(end.power)
+    return total if isinstance(total, power.Total) else None
 
 
 def cpu_power(end: EndResult | None) -> power.Total | None:
     """The CPUs' power at one end of a trial; ``None`` when unknown."""
-    found = None if end is None else power.cpu(end.power)
-    return found if isinstance(found, power.Total) else None
+    total = None if end is None else power.cpu(end.power)
+    return total if isinstance(total, power.Total) else None
 
 
 def _note(note: FindingNote) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from linewatt.units import MISSING, format_percent, format_rate, format_seconds,
 TITLE = "Every trial"
 
 
-def trials_table(view: Digest, *, power: bool, most: int | None = None) -> Table:
+def trials_table(view: Digest, *, power: bool, limit: int | None = None) -> Table:
     """A row a trial in the order they ran, with watts where ``power`` says that there are any.
 
-    Of more than ``most`` those that failed or have findings come first, and a note says where the others are.
+    Of more than ``limit`` those that failed or have findings come first, and a note says where the others
+    are.
     """
     heads = [
         Head("Case", kind="text"),
@@ -36,7 +37,7 @@ def trials_table(view: Digest, *, power: bool, most: int | None = None) -> Table
     marks, failures = view.marks, bool(view.failed)
     if failures:
         heads.append(Head("Failure", kind="prose"))
-    shown = _first(view.result.trials, most)
+    shown = _first(view.result.trials, limit)
     rows = tuple(
         Row(
             (Cell(f"{trial.number}"),),
@@ -45,25 +46,27 @@ def trials_table(view: Digest, *, power: bool, most: int | None = None) -> Table
         )
         for trial in shown
     )
-    every = len(view.result.trials)
-    csv = f"'linewatt show {view.result.id} --csv --trials' has the other {every - len(shown):,}"
+    trial_count = len(view.result.trials)
+    csv = f"'linewatt show {view.result.id} --csv --trials' has the other {trial_count - len(shown):,}"
     return Table(
         TITLE,
         (Head("Trial"),),
         tuple(heads),
         (RowGroup("", rows),),
-        notes=(Note("remark", csv),) if len(shown) < every else (),
+        notes=(Note("remark", csv),) if len(shown) < trial_count else (),
         style="numbers trials",
-        folded=f"{len(shown):,} of {every:,} trials" if len(shown) < every else plural(every, "trial"),
+        folded=f"{len(shown):,} of {trial_count:,} trials"
+        if len(shown) < trial_count
+        else plural(trial_count, "trial"),
     )
 
 
-def _first(trials: Sequence[Trial], most: int | None) -> Sequence[Trial]:
+def _first(trials: Sequence[Trial], limit: int | None) -> Sequence[Trial]:
     """At most so many: those that failed or have findings, then others; in the order they ran."""
-    if most is None or len(trials) <= most:
+    if limit is None or len(trials) <= limit:
         return trials
     telling = sorted(trials, key=lambda trial: trial.status == "done" and not trial.flags)
-    return sorted(telling[:most], key=lambda trial: trial.number)
+    return sorted(telling[:limit], key=lambda trial: trial.number)
 
 
 def _cells(trial: Trial, view: Digest, *, power: bool, failures: bool) -> Iterator[Cell]:

@@ -24,14 +24,18 @@ def trial_sections(view: Digest) -> list[Section]:
     roles = (role_table(group, blocks) for group in view.groups)
     tables = (
         *(scalability_table(group, view.marks) for group in view.groups),
-        *(level_table(one, view.marks) for one in level_cases(view.levels)),
-        *(power_table(one, view.marks) for one in power_cases(view.groups)),
+        *(level_table(level_case, view.marks) for level_case in level_cases(view.levels)),
+        *(power_table(power_case, view.marks) for power_case in power_cases(view.groups)),
     )
     figures = drawn(over_time_figures(view, runs_of(with_flows(trials))), "time-figure")
     sections = (
         Section("What it measured", "measured", tables),
         Section("Over time", "time", figures=tuple(figures)),
-        Section("CPU by role", "roles", tuple(one for one in roles if one is not None)),
-        Section("Each end in full", "detail", tuple(one.table for one in detail_groups(view, blocks))),
+        Section("CPU by role", "roles", tuple(role for role in roles if role is not None)),
+        Section(
+            "Each end in full",
+            "detail",
+            tuple(detail_group.table for detail_group in detail_groups(view, blocks)),
+        ),
     )
-    return [one for one in sections if one]
+    return [section for section in sections if section]

@@ -34,7 +34,7 @@ def port_table(group: TestGroup, trials: Sequence[Trial]) -> Table | None:
     groups = tuple(
         RowGroup(label, rows)
         for label, series in group.labelled
-        if (rows := tuple(row for one in series.summaries for row in _rows(one, done)))
+        if (rows := tuple(row for summary in series.summaries for row in _rows(summary, done)))
     )
     if not groups:
         return None
@@ -44,14 +44,14 @@ def port_table(group: TestGroup, trials: Sequence[Trial]) -> Table | None:
 
 
 def _rows(summary: CaseSummary, trials: Sequence[Trial]) -> Iterator[Row]:
-    of_case = [one for one in trials if one.case == summary.case and one.throughput_bps is not None]
+    of_case = [trial for trial in trials if trial.case == summary.case and trial.throughput_bps is not None]
     for number in range(min((len(trial.data_ports) for trial in of_case), default=0)):
         yield _row(summary.case.instances, [(trial, trial.data_ports[number]) for trial in of_case])
 
 
-def _row(instances: int, found: Sequence[tuple[Trial, PortResult]]) -> Row:
-    first = found[0][1]
-    rate_bps = fmean(one.throughput_bps for _, one in found)
+def _row(instances: int, trial_ports: Sequence[tuple[Trial, PortResult]]) -> Row:
+    first = trial_ports[0][1]
+    rate_bps = fmean(port.throughput_bps for _, port in trial_ports)
     line_bps = first.line_goodput_bps
     ways = f"{first.sender_interface} → {first.receiver_interface}"
     return Row(
@@ -62,17 +62,19 @@ def _row(instances: int, found: Sequence[tuple[Trial, PortResult]]) -> Row:
             Cell(format_percent(rate_bps / line_bps))
             if line_bps
             else Cell(MISSING, reason="the rate of its line is not known"),
-            _counted([(trial, one.sent_bytes) for trial, one in found]),
-            _counted([(trial, one.received_bytes) for trial, one in found]),
+            _counted([(trial, port.sent_bytes) for trial, port in trial_ports]),
+            _counted([(trial, port.received_bytes) for trial, port in trial_ports]),
         ),
     )
 
 
-def _counted(found: Sequence[tuple[Trial, float | None]]) -> Cell:
+def _counted(trial_bytes: Sequence[tuple[Trial, float | None]]) -> Cell:
     """As a rate over the window."""
     rates = [
-        8 * counted / trial.window.seconds for trial, counted in found if counted is not None and trial.window
+        8 * counted / trial.window.seconds
+        for trial, counted in trial_bytes
+        if counted is not None and trial.window
     ]
-    if len(rates) < len(found):
+    if len(rates) < len(trial_bytes):
         return Cell(MISSING, reason="netcounters does not cover the window in every trial")
     return Cell(format_rate(fmean(rates)))

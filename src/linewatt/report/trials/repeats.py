@@ -14,10 +14,10 @@ def repeats_lines(result: Result) -> list[str]:
     repeats = result.repeats
     if repeats is None:
         return []
-    wanted = f"± {100 * repeats.until_ratio:g} %"
+    target = f"± {100 * repeats.until_ratio:g} %"
     short = [case for case in repeats.cases if not case.until_met]
     met = [case.runs for case in repeats.cases if case.until_met]
-    first = f"Trials: {repeats.min} to {repeats.max} a case, until its mean throughput is known to {wanted}"
+    first = f"Trials: {repeats.min} to {repeats.max} a case, until its mean throughput is known to {target}"
     if met:
         runs = f"{min(met)}" if min(met) == max(met) else f"{min(met)} to {max(met)}"
         first += f"; reached by {plural(len(met), 'case')} after {runs} runs"

@@ -28,12 +28,12 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
 
     Shares are percent of one CPU.
     """
-    found = [getattr(s, f"{end}_{part}") for s in group.summaries for end in ENDS for part, _ in _PARTS]
-    known: list[CpuShares] = [shares for shares in found if shares is not None]
-    if not known:
+    all_shares = [getattr(s, f"{end}_{part}") for s in group.summaries for end in ENDS for part, _ in _PARTS]
+    known_shares: list[CpuShares] = [shares for shares in all_shares if shares is not None]
+    if not known_shares:
         return None
     shown = tuple(
-        name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known)
+        name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known_shares)
     )
     unit = BY_NAME["receiver_cpu_cores_per_bps"].unit(group.summaries)
     by_end = {(block.case, block.role): block for block in blocks}
@@ -51,7 +51,7 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
         groups=tuple(
             RowGroup(
                 label,
-                tuple(row for one in series.summaries for row in _rows(one, by_end, shown, unit)),
+                tuple(row for summary in series.summaries for row in _rows(summary, by_end, shown, unit)),
             )
             for label, series in group.labelled
         ),

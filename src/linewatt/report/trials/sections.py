@@ -63,8 +63,8 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     runs, blocks = runs_of(with_flows(trials)), detail_blocks(trials)
     chosen = selection(view.groups)
     overview = overview_figures(view.groups, runs)
-    known = {figure.name for figure in overview}
-    others_of_cases = [one for one in figures(view.groups, runs) if one.name not in known]
+    overview_names = {figure.name for figure in overview}
+    others_of_cases = [figure for figure in figures(view.groups, runs) if figure.name not in overview_names]
     charts = Section("Figures", "figures", figures=tuple(drawn(others_of_cases, "figure")))
     others = (
         _matrix(view, blocks, runs),
@@ -151,19 +151,19 @@ def _matrix(view: Digest, blocks: Sequence[DetailBlock], runs: Runs) -> Section:
 
 
 def _effects(view: Digest) -> Section:
-    found = experiment(view.result)
-    if found is None:
+    effects = experiment(view.result)
+    if effects is None:
         return Section(EFFECTS, "effects")
     return Section(
         EFFECTS,
         "effects",
-        found.tables,
-        tuple(drawn(effect_figures(found), "effect-figure")),
+        effects.tables,
+        tuple(drawn(effect_figures(effects), "effect-figure")),
         intro=(
             "What each level of a factor changes against its base; runs are the unit. An effect counts when "
             "it is beyond chance among all that stand in its table (p after Holm below 0.05) and beyond what "
             "matters: 1 %, or 0.1 points of loss.",
-            *found.notes,
+            *effects.notes,
         ),
         nav="Factors",
     )
@@ -176,7 +176,7 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
         "Power",
         "power",
         (
-            *(power_table(one, view.marks) for one in power_cases(chosen.shown)),
+            *(power_table(power_case, view.marks) for power_case in power_cases(chosen.shown)),
             *thermal_tables(view),
             *(thermal_tables(view, trials=True) if len(view.result.trials) <= MOST_ON_PAGE else ()),
         ),
@@ -195,7 +195,7 @@ def _levels(view: Digest, runs: Runs) -> Section:
     return Section(
         LEVELS,
         "levels",
-        tuple(level_table(one, view.marks) for one in cases),
+        tuple(level_table(case, view.marks) for case in cases),
         tuple(drawn(level_figures(cases, runs), "level-figure")),
         intro=(
             "Each case held to a part of what it reaches at full rate: full load alone says little about a "
@@ -262,7 +262,7 @@ def _detail(view: Digest, blocks: Sequence[DetailBlock], left_out: Sequence[str]
 def _trials(view: Digest, runs: Runs) -> Section:
     if not view.result.trials:
         return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
-    table = trials_table(view, power=bool(power_cases(view.groups)), most=MOST_TRIALS)
+    table = trials_table(view, power=bool(power_cases(view.groups)), limit=MOST_TRIALS)
     courses = tuple(drawn(over_time_figures(view, runs), "time-figure"))
     words = f"Over time: {plural(len(courses), 'case')}, throughput, CPU and system power of single trials"
     return Section(EVERY_TRIAL, "trials", (table,), courses, folded=words)

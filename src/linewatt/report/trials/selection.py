@@ -35,22 +35,28 @@ class Selection:
     @cached_property
     def left_out(self) -> frozenset[Case]:
         """The cases of the others."""
-        return frozenset(one.case for group in self.others for one in group.summaries)
+        return frozenset(summary.case for group in self.others for summary in group.summaries)
 
     def title(self, group: TestGroup) -> str:
         """What stands above the series of a test that are shown."""
-        rest = next((len(one.series) for one in self.others if one.test == group.test), 0)
-        every = len(group.series) + rest
-        return f"{group.title}: the ten fastest and the ten slowest of {every} series" if rest else ""
+        others_count = next(
+            (len(test_group.series) for test_group in self.others if test_group.test == group.test), 0
+        )
+        series_count = len(group.series) + others_count
+        return (
+            f"{group.title}: the ten fastest and the ten slowest of {series_count} series"
+            if others_count
+            else ""
+        )
 
 
 def selection(groups: Sequence[TestGroup]) -> Selection:
     """All series of tests with few of them; of others those with the most and the least throughput."""
     chosen = {group.test: few(group.series, _top_bps, MOST_SERIES, _EACH_WAY) for group in groups}
     shown = [TestGroup(group.test, tuple(chosen[group.test])) for group in groups]
-    kept = {id(one) for own in chosen.values() for one in own}
+    shown_ids = {id(series) for test_series in chosen.values() for series in test_series}
     others = [
-        TestGroup(group.test, tuple(one for one in group.series if id(one) not in kept))
+        TestGroup(group.test, tuple(series for series in group.series if id(series) not in shown_ids))
         for group in groups
         if len(chosen[group.test]) < len(group.series)
     ]
@@ -59,4 +65,6 @@ def selection(groups: Sequence[TestGroup]) -> Selection:
 
 def _top_bps(series: Series) -> float:
     """The largest throughput of a series; 0 where none of its cases has any."""
-    return max((one.throughput_bps.mean for one in series.summaries if one.throughput_bps), default=0.0)
+    return max(
+        (summary.throughput_bps.mean for summary in series.summaries if summary.throughput_bps), default=0.0
+    )

@@ -79,14 +79,16 @@ def _change(
     response: Response, figures: tuple[str, ...], cases: Iterable[Case], view: Digest
 ) -> tuple[str, ...]:
     """A change and its interval, the first with the letters of findings behind either of its sides."""
-    own: tuple[Figure, Role | None] = _OF_END.get(response.name, ("throughput", None))
-    marked = letters(view.marks.of(code for case in cases for code in view.findings.doubts(case, *own)))
+    figure_and_role: tuple[Figure, Role | None] = _OF_END.get(response.name, ("throughput", None))
+    marked = letters(
+        view.marks.of(code for case in cases for code in view.findings.doubts(case, *figure_and_role))
+    )
     return (f"{figures[0]} {marked}", *figures[1:]) if marked and figures else figures
 
 
 def _ends(responses: Iterable[Response], cases: Iterable[CaseSummary]) -> tuple[Spot, ...]:
     """The ends of cases that responses are of."""
-    roles = dict.fromkeys(_OF_END[one.name][1] for one in responses if one.name in _OF_END)
+    roles = dict.fromkeys(_OF_END[response.name][1] for response in responses if response.name in _OF_END)
     return tuple((case, role) for case in cases for role in roles)
 
 
@@ -95,39 +97,55 @@ def _ends(responses: Iterable[Response], cases: Iterable[CaseSummary]) -> tuple[
 
 def experiment_subject(view: Digest) -> Subject | None:
     """The best setting of each group of cases, what each factor does to the first one, and its cost."""
-    found = experiment(view.result)
-    groups = [group for group in found.groups if group.responses] if found else []
-    if found is None or not groups or not any(one.throughput_bps for one in view.summaries):
+    factor_effects = experiment(view.result)
+    groups = [group for group in factor_effects.groups if group.responses] if factor_effects else []
+    if factor_effects is None or not groups or not any(summary.throughput_bps for summary in view.summaries):
         return None
-    bests = [_best(group, found.names[group], view) for group in groups]
+    bests = [_best(group, factor_effects.names[group], view) for group in groups]
     first = groups[0]
     about = f" (the first of {len(groups)} groups)" if len(groups) > 1 else ""
-    own = [one for one in view.summaries if without_factors(one.case) == first.case and one.throughput_bps]
-    effects = _effects(first.responses[0], about, own, view)
-    others = [forms for one in first.responses[1:] if (forms := _others(one, own, view))]
+    group_summaries = [
+        summary
+        for summary in view.summaries
+        if without_factors(summary.case) == first.case and summary.throughput_bps
+    ]
+    effects = _effects(first.responses[0], about, group_summaries, view)
+    others = [
+        forms for response in first.responses[1:] if (forms := _others(response, group_summaries, view))
+    ]
     entries = tuple(forms for _, forms in bests)
     blocks = [Block("Best setting", entries, means_are(view), rest="line")]
     blocks += [effects] if effects else []
     blocks += [Block("Effects on cost and loss", tuple(others), rest="response")] if others else []
     summary, (line, *_) = bests[0]
     at = Best("the best setting", summary) if summary is not None and summary.throughput_bps else None
-    said = " ".join(filter(None, (in_words(line.figures), line.prose)))
-    told = [Best(line.name, one) for one, (line, *_) in bests if one is not None and one.throughput_bps]
-    told += [Best(setting_text(one.case.factors), one) for one in own if effects]
-    costs = _ends((one.response for one in first.responses[1:] if _telling(one)), own)
+    sentence = " ".join(filter(None, (in_words(line.figures), line.prose)))
+    shown_cases = [
+        Best(line.name, summary)
+        for summary, (line, *_) in bests
+        if summary is not None and summary.throughput_bps
+    ]
+    shown_cases += [
+        Best(setting_text(summary.case.factors), summary) for summary in group_summaries if effects
+    ]
+    costs = _ends(
+        (response.response for response in first.responses[1:] if _telling(response)), group_summaries
+    )
     lists = blocks if len(entries) > 1 else blocks[1:]
-    return Subject(f"{line.name}: {said}.", tuple(blocks), tuple(told), costs, at=at, lists=tuple(lists))
+    return Subject(
+        f"{line.name}: {sentence}.", tuple(blocks), tuple(shown_cases), costs, at=at, lists=tuple(lists)
+    )
 
 
 def _best(group: GroupEffects, name: str, view: Digest) -> tuple[CaseSummary | None, Entry]:
     """What the best setting for the first response reaches."""
     first = group.responses[0]
-    wanted = first.best.setting or group.base
+    setting = first.best.setting or group.base
     reached = next(
         (
-            one
-            for one in view.summaries
-            if one.case.factors == wanted and without_factors(one.case) == group.case
+            summary
+            for summary in view.summaries
+            if summary.case.factors == setting and without_factors(summary.case) == group.case
         ),
         None,
     )
@@ -136,71 +154,91 @@ def _best(group: GroupEffects, name: str, view: Digest) -> tuple[CaseSummary | N
         best_words(group, first, named=named).removeprefix("Best setting found: ").removesuffix(".")
         for named in (True, False)
     )
-    limits = [f"; {one}" for one in (limit_forms(reached) if reached is not None else ())] or [""]
+    limits = [f"; {limit_form}" for limit_form in (limit_forms(reached) if reached is not None else ())] or [
+        ""
+    ]
     forms = [*(f"at {words}{limit}" for limit in limits), f"at {fewer}{limits[-1]}"]
     return reached, tuple(Line(name, figures, prose) for prose in dict.fromkeys(forms))
 
 
-def _effects(found: ResponseEffects, about: str, own: Sequence[CaseSummary], view: Digest) -> Block | None:
+def _effects(
+    response_effects: ResponseEffects, about: str, case_summaries: Sequence[CaseSummary], view: Digest
+) -> Block | None:
     """Those that matter, the largest first; the rest by how many they are."""
-    telling = _telling(found)
+    telling = _telling(response_effects)
     entries: list[Entry] = [
-        tuple(Line(_step(one), _effect(found, one, own, view), words) for words in _conditions(one, own))
-        for one in telling
+        tuple(
+            Line(_step(effect), _effect(response_effects, effect, case_summaries, view), words)
+            for words in _conditions(effect, case_summaries)
+        )
+        for effect in telling
     ]
     others = {
-        words: [one for one in found.rows if one.verdict.kind in kinds] for words, kinds in _OTHERS.items()
+        words: [row for row in response_effects.rows if row.verdict.kind in kinds]
+        for words, kinds in _OTHERS.items()
     }
-    said = "; ".join(f"{words}: {_levels(own)}" for words, own in others.items() if own)
-    of = f"{response_words(found.response)}{about}"
-    remark = f"largest first (95 % CI){f'; {said}' if said else ''}" if telling else said
-    return Block("Effects on", tuple(entries), remark, of, "effect") if found.rows else None
+    other_words = "; ".join(
+        f"{words}: {_levels(alike_effects)}" for words, alike_effects in others.items() if alike_effects
+    )
+    of = f"{response_words(response_effects.response)}{about}"
+    remark = f"largest first (95 % CI){f'; {other_words}' if other_words else ''}" if telling else other_words
+    return Block("Effects on", tuple(entries), remark, of, "effect") if response_effects.rows else None
 
 
 def _effect(
-    found: ResponseEffects, one: MainEffect, own: Sequence[CaseSummary], view: Digest
+    response_effects: ResponseEffects,
+    main_effect: MainEffect,
+    case_summaries: Sequence[CaseSummary],
+    view: Digest,
 ) -> tuple[str, ...]:
     """A change, with the letters of what makes a case at either level of its factor doubtful."""
-    sides = {(one.factor, one.base), (one.factor, one.level)}
-    cases = [each.case for each in own if sides & set(each.case.factors)]
-    return _change(found.response, change_figures(found.response, one.verdict, found.provenance), cases, view)
+    sides = {(main_effect.factor, main_effect.base), (main_effect.factor, main_effect.level)}
+    cases = [summary.case for summary in case_summaries if sides & set(summary.case.factors)]
+    return _change(
+        response_effects.response,
+        change_figures(response_effects.response, main_effect.verdict, response_effects.provenance),
+        cases,
+        view,
+    )
 
 
-def _others(found: ResponseEffects, own: Sequence[CaseSummary], view: Digest) -> Entry:
+def _others(response_effects: ResponseEffects, case_summaries: Sequence[CaseSummary], view: Digest) -> Entry:
     """The largest effects on another response in one line, and how many more matter."""
-    telling = _telling(found)
+    telling = _telling(response_effects)
     if not telling:
         return ()
     first, *more = telling
-    figures = (_step(first), *_effect(found, first, own, view))
+    figures = (_step(first), *_effect(response_effects, first, case_summaries, view))
     forms = (f"largest of {len(telling)} that matter", f"1st of {len(telling)}") if more else ("",)
-    name = of_ends(response_words(found.response), own[0].case)
+    name = of_ends(response_words(response_effects.response), case_summaries[0].case)
     return tuple(Line(name, figures, words) for words in forms)
 
 
 _OTHERS = {"none that matters": ("small", "same"), "undecided, too few runs": ("undecided",)}
 
 
-def _levels(own: Sequence[MainEffect]) -> str:
-    return first_of([setting_text([(one.factor, one.level)]) for one in own], MOST_LEVELS, between=", ")
+def _levels(main_effects: Sequence[MainEffect]) -> str:
+    return first_of(
+        [setting_text([(effect.factor, effect.level)]) for effect in main_effects], MOST_LEVELS, between=", "
+    )
 
 
-def _telling(found: ResponseEffects) -> list[MainEffect]:
-    return sorted((one for one in found.rows if beyond_chance(one)), key=_size, reverse=True)
+def _telling(response_effects: ResponseEffects) -> list[MainEffect]:
+    return sorted((row for row in response_effects.rows if beyond_chance(row)), key=_size, reverse=True)
 
 
 def _size(effect: MainEffect) -> float:
     return abs(effect.verdict.change.value) if effect.verdict.change else 0.0
 
 
-def _step(one: MainEffect) -> str:
-    return f"{one.factor} {one.base} → {one.level}"
+def _step(main_effect: MainEffect) -> str:
+    return f"{main_effect.factor} {main_effect.base} → {main_effect.level}"
 
 
-def _conditions(one: MainEffect, own: Sequence[CaseSummary]) -> Iterator[str]:
+def _conditions(main_effect: MainEffect, case_summaries: Sequence[CaseSummary]) -> Iterator[str]:
     """What it depends on, and that it is of several hosts at once; then the former alone."""
-    depends = f"depends on {' and '.join(one.depends_on)}" if one.depends_on else ""
-    if own and is_of_clients_too(own[0].case, one.factor):
+    depends = f"depends on {' and '.join(main_effect.depends_on)}" if main_effect.depends_on else ""
+    if case_summaries and is_of_clients_too(case_summaries[0].case, main_effect.factor):
         yield "; ".join(filter(None, ("server and clients", depends)))
     yield depends
 
@@ -219,30 +257,32 @@ def networks_subject(view: Digest) -> Subject | None:
     cases = by_case(result.trials)
     side = Side("A", result.id, result.manifest.asked, view.hosts, cases, result.created_s)
     base, *_ = levels_of(side, "network")
-    found = compare(side, side, match_levels(side, "network", base), Options("network", metrics=_TOLL))
-    fastest = [one for one in best if one.summary.case.network == base]
-    summaries = {one.case: one for one in view.summaries}
-    rows = [row for row in found.rows if _measured(row, summaries)]
-    own = {one.summary.case for one in fastest}
-    toll = [row for row in rows if row.match.base in own]
+    comparison = compare(side, side, match_levels(side, "network", base), Options("network", metrics=_TOLL))
+    fastest = [best_case for best_case in best if best_case.summary.case.network == base]
+    summaries = {summary.case: summary for summary in view.summaries}
+    rows = [row for row in comparison.rows if _measured(row, summaries)]
+    fastest_cases = {best_case.summary.case for best_case in fastest}
+    toll = [row for row in rows if row.match.base in fastest_cases]
     sides = [case for row in toll for case in _sides(row)]
     several = len(fastest) > 1
-    shown = [summaries[case] for case in dict.fromkeys(sides)] or [one.summary for one in best]
-    told = tuple(Best(_on(one.case, several=several), one) for one in shown)
-    lines = [(Line(one.name, rate(one.summary, view)), one.summary) for one in told]
+    shown = [summaries[case] for case in dict.fromkeys(sides)] or [best_case.summary for best_case in best]
+    bests = tuple(Best(_on(summary.case, several=several), summary) for summary in shown)
+    lines = [(Line(best_case.name, rate(best_case.summary, view)), best_case.summary) for best_case in bests]
     entries = tuple(with_limits(lines))
-    rest = {(row.match.base, row.match.other) for row in rows if row.match.base not in own}
+    other_pairs = {(row.match.base, row.match.other) for row in rows if row.match.base not in fastest_cases}
     blocks = (
         Block("Result", entries, means_are(view), rest="case"),
-        _toll_block([_toll(row, view, several=several) for row in toll], base, len(rest), bool(fastest)),
+        _toll_block(
+            [_toll(row, view, several=several) for row in toll], base, len(other_pairs), bool(fastest)
+        ),
     )
-    said = (
+    sentence = (
         f"{_toll_name(toll[0], several=several)} against {base}: {_toll_words(toll[0], view)}."
         if toll
-        else f"{told[0].name}: {spoken(told[0].summary, view)}; {blocks[1].remark}."
+        else f"{bests[0].name}: {spoken(bests[0].summary, view)}; {blocks[1].remark}."
     )
     costs = _ends((row.response for row in toll), shown)
-    return Subject(said, blocks, told, costs, (f"linewatt compare {one_line(result.id)} --by network",))
+    return Subject(sentence, blocks, bests, costs, (f"linewatt compare {one_line(result.id)} --by network",))
 
 
 def _measured(row: Compared, summaries: Mapping[Case, CaseSummary]) -> bool:
@@ -250,7 +290,7 @@ def _measured(row: Compared, summaries: Mapping[Case, CaseSummary]) -> bool:
     return all(summaries[case].throughput_bps is not None for case in _sides(row))
 
 
-def _toll_block(entries: Sequence[Entry], base: str, rest: int, is_known: bool) -> Block:
+def _toll_block(entries: Sequence[Entry], base: str, others_count: int, is_known: bool) -> Block:
     """Changes against the first network, or why there are none."""
     why = "no case of it has a number in another network" if is_known else "it has no number"
     return Block(
@@ -260,7 +300,7 @@ def _toll_block(entries: Sequence[Entry], base: str, rest: int, is_known: bool) 
         rest="figure",
         command="compare --by network",
         least=2,
-        beyond=f"{plural(rest, 'other comparison')}: compare --by network" if rest else "",
+        beyond=f"{plural(others_count, 'other comparison')}: compare --by network" if others_count else "",
     )
 
 
@@ -303,12 +343,12 @@ def _toll(row: Compared, view: Digest, *, several: bool) -> Entry:
 
 def matrix_subject(view: Digest) -> Subject | None:
     """The best and the worst pair of each test, and throughput of every pair; none beside pairs at once."""
-    if any(one.case.shape for one in view.summaries):
+    if any(summary.case.shape for summary in view.summaries):
         return None
     pairs = pair_cases(view.groups, list(view.hosts))
     if not pairs:
         return None
-    extremes = [one for cases in pairs for one in _extremes(cases, view)]
+    extremes = [extreme for cases in pairs for extreme in _extremes(cases, view)]
     if not extremes:
         return None
     from linewatt.report.trials.charts.heat_map import grid, heat_maps
@@ -318,21 +358,23 @@ def matrix_subject(view: Digest) -> Subject | None:
     drawn = {
         (f"throughput_bps-{cases.test}", label): matrix for cases in pairs for label, matrix in cases.drawn
     }
-    maps = [one for one in heat_maps(pairs) if (one.name, one.label) in drawn]
-    grids = [_grid(grid(one), drawn[one.name, one.label], view) for one in maps[:MOST_GRIDS]]
+    maps = [heat_map for heat_map in heat_maps(pairs) if (heat_map.name, heat_map.label) in drawn]
+    grids = [
+        _grid(grid(heat_map), drawn[heat_map.name, heat_map.label], view) for heat_map in maps[:MOST_GRIDS]
+    ]
     if len(maps) > MOST_GRIDS:
         grids.append(Block("Heat maps", rest="heat map", left=len(maps) - MOST_GRIDS))
     line, summary = extremes[0]
     block = Block("Pairs of hosts", tuple(entries), means_are(view), least=2)
-    told = [
-        Best(f"{about}, {sender} → {receiver}", one)
+    bests = [
+        Best(f"{about}, {sender} → {receiver}", cell)
         for cases in pairs
         for about, matrix in _named(cases)
-        for (sender, receiver), one in matrix.cells.items()
-        if one.throughput_bps
+        for (sender, receiver), cell in matrix.cells.items()
+        if cell.throughput_bps
     ]
-    said = f"{line.name}: {in_words(line.figures)}; {limit_words(summary)}."
-    return Subject(said, (block, *grids), tuple(told))
+    sentence = f"{line.name}: {in_words(line.figures)}; {limit_words(summary)}."
+    return Subject(sentence, (block, *grids), tuple(bests))
 
 
 def _grid(table: Table, matrix: Matrix, view: Digest) -> Block:
@@ -340,8 +382,8 @@ def _grid(table: Table, matrix: Matrix, view: Digest) -> Block:
     rows = [Line(table.keys[0].title, tuple(head.title for head in table.heads))]
     for row in table.rows:
         sender = row.keys[0].text
-        found = [matrix.cells.get((sender, head.title)) for head in table.heads]
-        marks = [letters(view.marks.cell(one.case, "throughput")) if one else "" for one in found]
+        cells = [matrix.cells.get((sender, head.title)) for head in table.heads]
+        marks = [letters(view.marks.cell(cell.case, "throughput")) if cell else "" for cell in cells]
         texts = (f"{cell.text} {mark}".strip() or " " for cell, mark in zip(row.cells, marks, strict=True))
         rows.append(Line(sender, tuple(texts)))
     return Block("", tuple((row,) for row in rows), of=table.title, rest="every pair", grid=True)
@@ -349,11 +391,11 @@ def _grid(table: Table, matrix: Matrix, view: Digest) -> Block:
 
 def _extremes(cases: PairCases, view: Digest) -> Iterator[tuple[Line, CaseSummary]]:
     for about, matrix in _named(cases):
-        known = sorted(
-            (one for one in matrix.cells.values() if one.throughput_bps), key=mean_bps, reverse=True
+        ranked = sorted(
+            (cell for cell in matrix.cells.values() if cell.throughput_bps), key=mean_bps, reverse=True
         )
-        for word, one in (("best", known[:1]), ("worst", known[1:][-1:])):
-            for summary in one:
+        for word, chosen in (("best", ranked[:1]), ("worst", ranked[1:][-1:])):
+            for summary in chosen:
                 ends = summary.case.way
                 yield Line(f"{about}, {word}", (ends, *rate(summary, view))), summary
 
@@ -367,6 +409,6 @@ def _absent(cases: PairCases) -> Iterator[tuple[str, str]]:
     """How many pairs have no number."""
     for about, matrix in _named(cases):
         pairs = len(matrix.hosts) * (len(matrix.hosts) - 1)
-        known = sum(one.throughput_bps is not None for one in matrix.cells.values())
-        if known < pairs:
-            yield about, f"{pairs - known} of {pairs} pairs have no number"
+        known_count = sum(cell.throughput_bps is not None for cell in matrix.cells.values())
+        if known_count < pairs:
+            yield about, f"{pairs - known_count} of {pairs} pairs have no number"

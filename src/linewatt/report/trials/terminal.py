@@ -67,7 +67,7 @@ def show(
     parts += _scalabilities(view, marks, width)
     pairs = pair_cases(view.groups, list(view.hosts))
     parts += [render(matrix_table(cases), width) for cases in pairs]
-    parts += [render(grid(one), width) for one in heat_maps(pairs)]
+    parts += [render(grid(heat_map), width) for heat_map in heat_maps(pairs)]
     parts += _effects(experiment(view.result), width)
     elsewhere = where(view.levels)
     if elsewhere:
@@ -79,7 +79,7 @@ def show(
     parts += _ran(view)
     power = power_cases(view.groups)
     parts += [render(power_table(cases, marks), width) for cases in power]
-    parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
+    parts += [_breakdown(breakdown) for breakdown in (breakdowns(view) if power else ())]
     parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
     parts += [render(table, width) for table in search_tables(view.searches, view.result)]
     parts += [render(table, width) for table in knee_tables(view.knees)]
@@ -96,7 +96,7 @@ def show(
         parts.append(_failures(view))
     if trials and view.result.trials:
         parts.append(render(trials_table(view, power=bool(power)), width))
-    return Group(*(part for each in parts for part in (each, Text())))
+    return Group(*(part for block in parts for part in (block, Text())))
 
 
 def _titled_lines(lines: Lines) -> Group:
@@ -109,10 +109,12 @@ def _ran(view: Digest) -> list[RenderableType]:
     return [Group(Text(title, style="bold"), *lines) for title, lines in texts.items() if lines]
 
 
-def _breakdown(one: EndBreakdown) -> RenderableType:
-    lines = [Text(one_line(one.title), style="bold")]
-    lines += [Text(one_line(f"    {row['part']}: {row['text']}")) for row in component_rows(one.breakdown)]
-    lines += [Text(f"{MISSING} {one_line(note)}") for note in one.notes]
+def _breakdown(end_breakdown: EndBreakdown) -> RenderableType:
+    lines = [Text(one_line(end_breakdown.title), style="bold")]
+    lines += [
+        Text(one_line(f"    {row['part']}: {row['text']}")) for row in component_rows(end_breakdown.breakdown)
+    ]
+    lines += [Text(f"{MISSING} {one_line(note)}") for note in end_breakdown.notes]
     return Group(*lines)
 
 
@@ -143,11 +145,11 @@ def _scalabilities(view: Digest, marks: Marks, width: int | None) -> Iterator[Re
         yield Text(one_line(core_words(view.hosts)))
 
 
-def _effects(found: Experiment | None, width: int | None) -> Iterator[RenderableType]:
-    if found is not None:
-        notes = [Text(one_line(note)) for note in found.notes]
+def _effects(factor_effects: Experiment | None, width: int | None) -> Iterator[RenderableType]:
+    if factor_effects is not None:
+        notes = [Text(one_line(note)) for note in factor_effects.notes]
         yield Group(Text(EFFECTS, style="bold"), *notes)
-        yield from (render(table, width) for table in found.tables)
+        yield from (render(table, width) for table in factor_effects.tables)
 
 
 def _findings(view: Digest) -> RenderableType:

@@ -30,35 +30,35 @@ def progress(view: Digest) -> str:
 
 def caveats(view: Digest) -> tuple[str, ...]:
     """What a reader must know before any number: lab hosts, shared CPUs, an unfinished run, failures."""
-    said = []
+    sentences = []
     source = view.result.imported_from
     if source is not None:
-        said.append(
+        sentences.append(
             f"Imported from {source}: linewatt did not measure these figures, and knows of hosts and trials "
             f"only what {'that table says' if view.result.imported_table else 'its files say'}."
         )
     lab = [name for name, host in view.hosts.items() if host.lab]
     if lab:
-        said.append(
+        sentences.append(
             f"Lab: {_listed(lab)} {'is a simulated host' if len(lab) == 1 else 'are simulated hosts'} on one "
             "machine. The figures show how the method works, not how fast hardware is."
         )
     emulated = [name for name, host in view.hosts.items() if host.emulated]
     if emulated:
-        said.append(f"QEMU without KVM translated every instruction of {_listed(emulated)}.")
+        sentences.append(f"QEMU without KVM translated every instruction of {_listed(emulated)}.")
     shared = sharing_hosts(view.hosts)
     if shared:
-        said.append(
+        sentences.append(
             f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
             "contain work of the other. Do not read CPU and efficiency as those of separate hosts."
         )
-    said += [f"{line}." for line in _of_users(view)]
+    sentences += [f"{line}." for line in _of_users(view)]
     unmeasured = _unmeasured(view, _listed)
     if unmeasured:
-        said.append(f"{unmeasured}: no hardware drew them. Each such figure is marked.")
+        sentences.append(f"{unmeasured}: no hardware drew them. Each such figure is marked.")
     older = [trial for trial in view.result.trials if trial.method < METHOD]
     if older and source is None:
-        said.append(
+        sentences.append(
             f"Made by an older method: {plural(len(older), 'trial')} of {len(view.result.trials)}. "
             f"'linewatt rederive {view.result.id}' makes figures and findings again and lists what changes."
         )
@@ -68,49 +68,49 @@ def caveats(view: Digest) -> tuple[str, ...]:
             if view.result.is_passing
             else f"'linewatt resume {view.result.id}' continues where it stopped."
         )
-        said.append(f"Unfinished: {progress(view)}. {then}")
+        sentences.append(f"Unfinished: {progress(view)}. {then}")
     if view.failed:
-        said.append(
+        sentences.append(
             f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
             "left out of every number."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def in_short(view: Digest) -> tuple[str, ...]:
     """The same caveats in few words, for the first screen."""
-    said = []
+    phrases = []
     result, source = view.result, view.result.imported_from
     if source is not None:
-        said.append(f"Imported from {source}: not measured by linewatt")
+        phrases.append(f"Imported from {source}: not measured by linewatt")
     lab = [name for name, host in view.hosts.items() if host.lab]
     if lab:
-        said.append(f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware")
+        phrases.append(f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware")
     emulated = [name for name, host in view.hosts.items() if host.emulated]
     if emulated:
-        said.append(f"QEMU without KVM translated every instruction of {hosts_words(emulated)}")
+        phrases.append(f"QEMU without KVM translated every instruction of {hosts_words(emulated)}")
     shared = sharing_hosts(view.hosts)
     if shared:
-        said.append(f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other")
-    said += _of_users(view)
+        phrases.append(f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other")
+    phrases += _of_users(view)
     if any(summary.case.is_ring for summary in view.summaries):
-        said.append(f"Ring: {OF_RING}")
+        phrases.append(f"Ring: {OF_RING}")
     unmeasured = _unmeasured(view, hosts_words)
     if unmeasured:
-        said.append(unmeasured)
+        phrases.append(unmeasured)
     older = sum(trial.method < METHOD for trial in result.trials)
     if older and source is None:
         count = f"{plural(older, 'trial')} of {len(result.trials)}"
-        said.append(f"Made by an older method: {count}. 'linewatt rederive {result.id}' says what changes")
+        phrases.append(f"Made by an older method: {count}. 'linewatt rederive {result.id}' says what changes")
     if not result.complete:
         then = (
             "its hosts go with their command"
             if result.is_passing
             else f"'linewatt resume {result.id}' continues it"
         )
-        said.append(f"Unfinished: {then}")
-    said += [line.removesuffix(".") for line in repeats_lines(result)[1:2]]
-    return tuple(said)
+        phrases.append(f"Unfinished: {then}")
+    phrases += [line.removesuffix(".") for line in repeats_lines(result)[1:2]]
+    return tuple(phrases)
 
 
 def _of_users(view: Digest) -> list[str]:
@@ -136,7 +136,7 @@ def sharing_hosts(hosts: Mapping[str, Host]) -> tuple[str, ...]:
     return tuple(
         name
         for name, host in hosts.items()
-        if any(other in hosts and other != name for other in host.shares_cpus_with)
+        if any(neighbour in hosts and neighbour != name for neighbour in host.shares_cpus_with)
     )
 
 

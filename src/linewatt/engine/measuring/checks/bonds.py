@@ -18,12 +18,12 @@ def check(seen: Seen) -> Iterator[Flag]:
         readback = seen.readback(end)
         if readback is None:
             continue
-        found = lost(readback, _bonds(seen, end, readback), seen.reading(end, "link"), seen.window)
-        if found is not None:
+        lost_ports = lost(readback, _bonds(seen, end, readback), seen.reading(end, "link"), seen.window)
+        if lost_ports is not None:
             yield Flag(
                 "bond-port-down",
                 end.host,
-                found.words,
+                lost_ports.words,
                 "the figures are of a bond with fewer ports, or of both states: look at the cable, the "
                 "switch's port and dmesg, and measure again",
             )
@@ -31,12 +31,12 @@ def check(seen: Seen) -> Iterator[Flag]:
 
 def _bonds(seen: Seen, end: EndResult, readback: ReadBack) -> set[str]:
     """Those that its data interfaces are, or are ports of, and those of the network of the case."""
-    own = set(seen.spec(end).interfaces)
+    interfaces = set(seen.spec(end).interfaces)
     named = {
         word
-        for one in readback.settings
-        if one.knob in ("network", "nmstate")
-        for word in re.split(r"[\s:/@,]", one.target)
+        for setting in readback.settings
+        if setting.knob in ("network", "nmstate")
+        for word in re.split(r"[\s:/@,]", setting.target)
     }
-    found = at_reads(readback).values()
-    return {one.bond for one in found if {one.bond, one.name} & own or one.bond in named}
+    bond_ports = at_reads(readback).values()
+    return {port.bond for port in bond_ports if {port.bond, port.name} & interfaces or port.bond in named}

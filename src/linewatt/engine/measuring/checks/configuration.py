@@ -31,26 +31,26 @@ def check(seen: Seen) -> Iterator[Flag]:
 
 def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
     """Facts that are not what they were before this trial, or changed in it."""
-    told = {one.fact: _since(one) for one in readback.differences}
+    changes = {difference.fact: _since(difference) for difference in readback.differences}
     early = readback.before.facts if readback.before is not None else {}
     for fact, text in readback.facts.items():
         before = early.get(fact, text)
         if before != text and of_port(fact)[0] not in COUNTS and not fact.startswith(BOND_PORTS):
-            told[fact] = f"{_name(fact)} was {before} before the window and {text} after it"
-    if told:
+            changes[fact] = f"{_name(fact)} was {before} before the window and {text} after it"
+    if changes:
         yield Flag(
             "configuration-changed",
             host,
-            "; ".join(told.values()),
+            "; ".join(changes.values()),
             "find out what changed it (tuned, a network manager, somebody), undo it, and measure again",
         )
 
 
-def _since(one: Difference) -> str:
-    text = f"{_name(one.fact)} is {one.found}, was {one.before}"
-    if one.as_before_s is None:
+def _since(difference: Difference) -> str:
+    text = f"{_name(difference.fact)} is {difference.found}, was {difference.before}"
+    if difference.as_before_s is None:
         return f"{text} when the campaign began"
-    at = datetime.fromtimestamp(one.as_before_s, UTC)
+    at = datetime.fromtimestamp(difference.as_before_s, UTC)
     return f"{text} until at least {at:%H:%M:%S} UTC"
 
 
@@ -70,13 +70,13 @@ def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
     802.3, annex 31B), so that a few say nothing of what limits.
     """
     received, sent = counted_between(readback, PAUSED), counted_between(readback, PAUSES)
-    told = [f"received {received}"] if received else []
-    told += [f"sent {sent}"] if sent else []
-    if told:
+    counts = [f"received {received}"] if received else []
+    counts += [f"sent {sent}"] if sent else []
+    if counts:
         yield Flag(
             "pause-frames",
             host,
-            f"its data interface {' and '.join(told)} pause frames between the reads around the window",
+            f"its data interface {' and '.join(counts)} pause frames between the reads around the window",
             "each stops a sender for 3.4 ms at most at 10 Gbps, for 0.34 at 100; where they are many, "
             "whoever sends them is the limit: look at the receiver's rings and PCIe, and at the switch; to "
             "see what is lost without, turn pause off at both ends (settings: pause)",
@@ -85,17 +85,17 @@ def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
 
 def notices(host: str, reading: Reading | None, window: Window) -> Iterator[Flag]:
     """What the kernel said that changed at the data interface while the window ran."""
-    told = [
+    lines = [
         line
         for record in (reading.records if reading is not None else ())
         if record.time_s > window.start_s and record.time_s - record.span_s < window.end_s
         for line in news(record.text)
     ]
-    if told:
-        shown = "; ".join(dict.fromkeys(told))
+    if lines:
+        shown = "; ".join(dict.fromkeys(lines))
         yield Flag(
             "interface-changed",
             host,
-            f"{len(told)} notices of the kernel about its data interface: {shown[:300]}",
+            f"{len(lines)} notices of the kernel about its data interface: {shown[:300]}",
             "find out what changes it (a network manager, tuned, a script), and measure again",
         )

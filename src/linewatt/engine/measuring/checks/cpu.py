@@ -48,16 +48,16 @@ _HIDDEN_ADVICE = (
 
 def check(seen: Seen) -> Iterator[Flag]:
     """Both ends; of ends that share their CPUs what others used is told once."""
-    told: set[str] = set()
+    reported_hosts: set[str] = set()
     for end in seen.ends:
         shares = cpu_shares(seen.spec(end), seen.readings(end), seen.window)
         yield from unchecked(end, seen.case.paced, seen.setup.tick_accounting.get(end.host))
         yield from hidden(seen, end, shares)
-        if end.host not in told:
+        if end.host not in reported_hosts:
             yield from foreign(seen, end)
         yield from on_full(end)
         yield from out_of_quota(end)
-        told |= {one.host for one in on_one_machine(seen.cut, seen.ends, end)}
+        reported_hosts |= {machine_end.host for machine_end in on_one_machine(seen.cut, seen.ends, end)}
         yield from stolen(end)
         yield from background(end, seen.setup.idle_cores.get(end.host), len(shares))
 
@@ -65,7 +65,7 @@ def check(seen: Seen) -> Iterator[Flag]:
 def unchecked(end: EndResult, paced: bool, tick_accounting: bool | None) -> Iterator[Flag]:
     """That ticks may lie is said only where there is a figure and nothing to compare it with."""
     figures = (end.cpu_cores, end.app_cpu, end.irq_cpu)
-    if not paced or not tick_accounting or all(one is None for one in figures):
+    if not paced or not tick_accounting or all(figure is None for figure in figures):
         return
     if None in (end.cpu_cores, end.load_cpu_cores):
         missing = "the load's own CPU use" if end.load_cpu_cores is None else "that of the whole host"
@@ -96,15 +96,21 @@ def _compared(
 ) -> Iterator[tuple[str, float, float]]:
     """Where, what mpstat shows there, what the load used there: by CPU where it was put, else the host."""
     for cpus, loads in load_by_cpus(seen.cut, seen.instances, seen.ends, end).items():
-        known = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]
-        if any(load is None for load in loads) or len(known) < (len(shares) if cpus is None else len(cpus)):
+        role_shares = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]
+        if any(load is None for load in loads) or len(role_shares) < (
+            len(shares) if cpus is None else len(cpus)
+        ):
             continue
         if not shares:  # the use of the host is known, if at all, and not that of each CPU
             if end.cpu_cores is not None:
                 yield "the whole host", end.cpu_cores, sum(load for load in loads if load is not None)
             continue
         where = "the whole host" if cpus is None else f"CPU {format_cpulist(cpus)}"
-        yield where, sum(one.busy_ratio for one in known), sum(load for load in loads if load is not None)
+        yield (
+            where,
+            sum(share.busy_ratio for share in role_shares),
+            sum(load for load in loads if load is not None),
+        )
 
 
 def _tolerance(load: float, window_s: float) -> float:
@@ -115,30 +121,36 @@ def _tolerance(load: float, window_s: float) -> float:
 
 def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
     """Work of others in the window, beyond what was there when the host was idle."""
-    found = account(seen.cut, seen.instances, seen.ends, end)
-    if isinstance(found, Missing):
+    host_account = account(seen.cut, seen.instances, seen.ends, end)
+    if isinstance(host_account, Missing):
         return
-    excess = found.excess if found.excess > max(EXCESS_CORES, EXCESS_RATIO * found.load) else 0.0
-    beyond = sum(found.elsewhere.values()) + excess - (seen.setup.idle_cores.get(end.host) or 0.0)
-    if beyond <= max(FOREIGN_CORES, FOREIGN_RATIO * found.load):
+    excess = (
+        host_account.excess
+        if host_account.excess > max(EXCESS_CORES, EXCESS_RATIO * host_account.load)
+        else 0.0
+    )
+    beyond = sum(host_account.elsewhere.values()) + excess - (seen.setup.idle_cores.get(end.host) or 0.0)
+    if beyond <= max(FOREIGN_CORES, FOREIGN_RATIO * host_account.load):
         return
     ticks = seen.case.paced and seen.setup.tick_accounting.get(end.host) is not False
-    surely = found.at_least - found.load > EXCESS_CORES
-    if excess > sum(found.elsewhere.values()) and ticks and not surely:
+    surely = host_account.at_least - host_account.load > EXCESS_CORES
+    if excess > sum(host_account.elsewhere.values()) and ticks and not surely:
         yield Flag(
             "cpu-accounting-disagrees",
             end.host,
-            f"mpstat shows {found.there:.3f} cores of usr and sys on {_where(found)}, the load used "
-            f"{found.load:.3f} cores",
+            f"mpstat shows {host_account.there:.3f} cores of usr and sys on "
+            f"{_where(host_account)}, the load used "
+            f"{host_account.load:.3f} cores",
             "look for another process or kernel thread there (ps -eLo psr,pcpu,comm); where there is none, a "
             "kernel that charges by the tick charges a paced load too much",
         )
         return
-    hosts = [one.host for one in on_one_machine(seen.cut, seen.ends, end)]
+    hosts = [machine_end.host for machine_end in on_one_machine(seen.cut, seen.ends, end)]
     yield Flag(
         "foreign-load",
         ", ".join(hosts),
-        f"others used {found.foreign:.2f} cores in the window: {'; '.join(_shares_of(end, found, excess))}",
+        f"others used {host_account.foreign:.2f} cores in the window: "
+        f"{'; '.join(_shares_of(end, host_account, excess))}",
         "find what else runs there (top, ps -eLo psr,pcpu,comm, systemd timers), stop it, and measure again",
     )
 
@@ -204,22 +216,27 @@ def _names(end: EndResult, cpus: Iterable[int], cores: float) -> str:
     return f" ({names})" if names else ""
 
 
-def _shares_of(end: EndResult, found: Account, excess: float) -> Iterator[str]:
+def _shares_of(end: EndResult, host_account: Account, excess: float) -> Iterator[str]:
     """Where others used CPU time, in words."""
-    busy = {cpu: cores for cpu, cores in found.elsewhere.items() if cores >= FOREIGN_CORES / 2}
+    busy = {cpu: cores for cpu, cores in host_account.elsewhere.items() if cores >= FOREIGN_CORES / 2}
     for cpu in sorted(busy, key=busy.__getitem__, reverse=True):
-        role = "IRQ CPU" if cpu in found.irq_cpus else "CPU"
+        role = "IRQ CPU" if cpu in host_account.irq_cpus else "CPU"
         names = _names(end, (cpu,), busy[cpu])
         yield f"{busy[cpu]:.2f} of usr and sys on {role} {cpu}, where no load was put{names}"
     if excess:
-        cpus = found.placed or {cpu for one in end.other_processes for cpu in one.cpus}
+        cpus = host_account.placed or {cpu for process in end.other_processes for cpu in process.cpus}
         names = _names(end, cpus, excess)
-        used = f"{found.there:.2f} of usr and sys on {_where(found)}, of which the load used {found.load:.2f}"
+        used = (
+            f"{host_account.there:.2f} of usr and sys on {_where(host_account)}, of which the "
+            f"load used {host_account.load:.2f}"
+        )
         yield used + names
 
 
-def _where(found: Account) -> str:
-    return "the whole host" if found.placed is None else f"app CPU {format_cpulist(found.placed)}"
+def _where(host_account: Account) -> str:
+    return (
+        "the whole host" if host_account.placed is None else f"app CPU {format_cpulist(host_account.placed)}"
+    )
 
 
 def stolen(end: EndResult) -> Iterator[Flag]:

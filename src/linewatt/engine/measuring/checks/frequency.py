@@ -77,9 +77,9 @@ def frequency(end: EndResult, readings: Sequence[Reading], window: Window) -> li
         return []
     busy = _frequencies(by_name["cpufreq"], by_name["mpstat"], window)
     evidence = [
-        said
+        sentence
         for name, cpus in _roles(end, busy)
-        for said in _slow(name, {cpu: busy[cpu] for cpu in cpus if cpu in busy}, end, window)
+        for sentence in _slow(name, {cpu: busy[cpu] for cpu in cpus if cpu in busy}, end, window)
     ]
     if not evidence:
         return []
@@ -97,16 +97,16 @@ def capped(end: EndResult, limit_w: float | None) -> Iterator[Flag]:
     """Packages that draw what their power limit allows."""
     if limit_w is None:
         return
-    for one in end.power:
+    for result in end.power:
         if (
-            one.scope.startswith("package")
-            and one.power_w is not None
-            and one.power_w >= POWER_LIMIT_RATIO * limit_w
+            result.scope.startswith("package")
+            and result.power_w is not None
+            and result.power_w >= POWER_LIMIT_RATIO * limit_w
         ):
             yield Flag(
                 "power-capped",
-                f"{end.host}: {one.source} {one.channel}",
-                f"{one.power_w:.1f} W, and its limit is {limit_w:g} W",
+                f"{end.host}: {result.source} {result.channel}",
+                f"{result.power_w:.1f} W, and its limit is {limit_w:g} W",
                 "raise the limit if it was lowered (BIOS, powercap), and measure again",
             )
 
@@ -134,9 +134,9 @@ def _frequencies(cpufreq: Reading, mpstat: Reading, window: Window) -> _Readings
         match = _FREQUENCY.fullmatch(name)
         if match is None or not _is_busy(int(match[1]), mpstat, window):
             continue
-        known = cpufreq.within(name, window)
-        if known:
-            by_cpu[int(match[1])] = known
+        frequencies = cpufreq.within(name, window)
+        if frequencies:
+            by_cpu[int(match[1])] = frequencies
     return by_cpu
 
 
@@ -191,15 +191,17 @@ def _thirds(role: _Readings, means: Mapping[int, float], window: Window) -> list
 
 def siblings(seen: Seen, end: EndResult) -> Iterator[Flag]:
     """Threads beside those of the load that were busy with something else."""
-    own = {cpu for role in (end.app_cpu, end.irq_cpu) if role is not None for cpu in role.cpus}
+    load_cpus = {cpu for role in (end.app_cpu, end.irq_cpu) if role is not None for cpu in role.cpus}
     cores = [
-        (sorted(own & set(core)), sorted(set(core) - own))
+        (sorted(load_cpus & set(core)), sorted(set(core) - load_cpus))
         for core in seen.setup.cores.get(end.host, ())
-        if own & set(core)
+        if load_cpus & set(core)
     ]
-    shares = shares_of({cpu for _, beside in cores for cpu in beside}, seen.readings(end), seen.window)
-    for used, beside in cores:
-        busy = {cpu: share.busy_ratio for cpu in beside if (share := shares.get(cpu)) is not None}
+    shares = shares_of(
+        {cpu for _, sibling_cpus in cores for cpu in sibling_cpus}, seen.readings(end), seen.window
+    )
+    for used, sibling_cpus in cores:
+        busy = {cpu: share.busy_ratio for cpu in sibling_cpus if (share := shares.get(cpu)) is not None}
         worst = max(busy, key=lambda cpu: busy[cpu], default=None)
         if worst is not None and busy[worst] >= SIBLING_BUSY:
             yield Flag(

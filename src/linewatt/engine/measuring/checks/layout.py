@@ -21,9 +21,9 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
     flags = []
     for host in hosts:
         cpus = [
-            one.sender_cpu if role == "sender" else one.receiver_cpu
-            for one in instances
-            for role in case.roles_at(one.instance, host.name)
+            instance.sender_cpu if role == "sender" else instance.receiver_cpu
+            for instance in instances
+            for role in case.roles_at(instance.instance, host.name)
         ]
         used = Counter(cpu for cpu in cpus if cpu is not None)
         crowded = [cpu for cpu, number in used.items() if number > 1]
@@ -46,21 +46,21 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
                     "use instances rather than streams to load more CPUs",
                 )
             )
-        both = set(used) & {str(cpu) for cpu in host.irq_cpus or ()}
-        if both:
+        shared_cpus = set(used) & {str(cpu) for cpu in host.irq_cpus or ()}
+        if shared_cpus:
             flags.append(
                 Flag(
                     "app-irq-share-cpu",
                     host.name,
-                    f"CPU {min(both)} runs a load process and takes the receive work",
+                    f"CPU {min(shared_cpus)} runs a load process and takes the receive work",
                     "give app_cpus and irq_cpus different CPUs",
                 )
             )
     sharing = [
-        one.name
-        for one in hosts
-        if any(one.name in other.shares_cpus_with for other in hosts)
-        or any(other.name in one.shares_cpus_with for other in hosts)
+        host.name
+        for host in hosts
+        if any(host.name in neighbour.shares_cpus_with for neighbour in hosts)
+        or any(neighbour.name in host.shares_cpus_with for neighbour in hosts)
     ]
     if sharing:
         ends = "both ends run on the same CPUs, so each end's CPU use contains the other's"

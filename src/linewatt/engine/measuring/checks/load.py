@@ -22,7 +22,7 @@ from linewatt.sensors.drops import losses
 
 def check(seen: Seen) -> Iterator[Flag]:
     """Loss, disorder, loads that spin while they wait, ends that differ."""
-    ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
+    ends = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
     sending, receiving = seen.with_role("sender"), seen.with_role("receiver")
     yield from datagrams(seen.case, seen.instances, sending, receiving, _unsure(seen))
     yield from spinning(seen.case, ends, seen.load)
@@ -60,7 +60,9 @@ def is_lossy(instances: Sequence[InstanceResult]) -> bool:
 
 def _datagrams(instances: Sequence[InstanceResult]) -> tuple[int, int]:
     """Datagrams in all, and lost."""
-    return sum(one.packets or 0 for one in instances), sum(one.lost_packets or 0 for one in instances)
+    return sum(instance.packets or 0 for instance in instances), sum(
+        instance.lost_packets or 0 for instance in instances
+    )
 
 
 def datagrams(
@@ -71,26 +73,26 @@ def datagrams(
     unsure: Unsure = SURE,
 ) -> Iterator[Flag]:
     """UDP that was sent but not received, with the places where it was lost, and datagrams out of order."""
-    found = datagram_losses(*_datagrams(instances), senders, receivers, unsure)
+    all_losses = datagram_losses(*_datagrams(instances), senders, receivers, unsure)
     for pair in case.pairs:
-        own = [one for one in instances if case.pair_of(one.instance) == pair]
-        yield from _datagrams_of_pair(case, pair, own, found)
+        pair_instances = [instance for instance in instances if case.pair_of(instance.instance) == pair]
+        yield from _datagrams_of_pair(case, pair, pair_instances, all_losses)
 
 
 def _datagrams_of_pair(
-    case: Case, pair: Case, instances: Sequence[InstanceResult], found: Losses
+    case: Case, pair: Case, instances: Sequence[InstanceResult], all_losses: Losses
 ) -> Iterator[Flag]:
-    """``found`` is of all pairs together: counters do not tell them apart."""
+    """``all_losses`` is of all pairs together: counters do not tell them apart."""
     packets, lost = _datagrams(instances)
-    disordered = sum(one.out_of_order_packets or 0 for one in instances)
+    disordered = sum(instance.out_of_order_packets or 0 for instance in instances)
     if is_lossy(instances) and not case.search:  # which loses on purpose
-        where = found.places[0].host if found.places else case.receiver
-        of_all = "" if lost == found.lost else f"of {found.lost} that all pairs lost together: "
+        where = all_losses.places[0].host if all_losses.places else case.receiver
+        of_all = "" if lost == all_losses.lost else f"of {all_losses.lost} that all pairs lost together: "
         yield Flag(
             "udp-loss",
             pair.way if case.flows else where,
             f"{lost} of {packets} datagrams lost in the window ({100 * lost / packets:.2f} %): "
-            f"{of_all}{found.words}",
+            f"{of_all}{all_losses.words}",
             "throughput is what arrived; offer less (rate) to learn what arrives without loss, and look at "
             "the places that lose",
         )
@@ -106,8 +108,8 @@ def _datagrams_of_pair(
 def counted_once(seen: Seen, runs: Sequence[EndRun]) -> Iterator[Flag]:
     """Figures that are of more than the window."""
     for run in runs:
-        for one in run.load.intervals:
-            start_s, end_s = run.start_s + one.start_s, run.start_s + one.end_s
+        for interval in run.load.intervals:
+            start_s, end_s = run.start_s + interval.start_s, run.start_s + interval.end_s
             if start_s < seen.window.start_s and seen.window.end_s < end_s:
                 yield Flag(
                     "counted-once",
@@ -162,20 +164,20 @@ def versions(seen: Seen) -> Iterator[Flag]:
 def sockets(seen: Seen) -> Iterator[Flag]:
     """Kernel parameters of sockets that one end has otherwise than the other."""
     protocol = "tcp" if seen.case.is_tcp else "udp"
-    names = dict.fromkeys([*(name for own in LIMITS.values() for name in own[protocol])])
+    names = dict.fromkeys([*(name for limit_names in LIMITS.values() for name in limit_names[protocol])])
     if protocol == "tcp":
         names[CONGESTION] = None
     for pair in seen.case.pairs:
-        said = []
+        differences = []
         for name in names:
-            one, two = (_setting(seen, seen.end(host), name) for host in pair.hosts)
-            if one is not None and two is not None and one != two:
-                said.append(f"{name} {one} at the sender, {two} at the receiver")
-        if said:
+            sender_value, receiver_value = (_setting(seen, seen.end(host), name) for host in pair.hosts)
+            if sender_value is not None and receiver_value is not None and sender_value != receiver_value:
+                differences.append(f"{name} {sender_value} at the sender, {receiver_value} at the receiver")
+        if differences:
             yield Flag(
                 "socket-settings-differ",
                 ", ".join(pair.hosts),
-                "; ".join(said),
+                "; ".join(differences),
                 "set them alike (settings: sysctl), unless the hosts are meant to differ in them",
             )
 

@@ -38,26 +38,28 @@ from linewatt.units import format_packets, format_rate
 def check(seen: Seen) -> Iterator[Flag]:
     """The way of the data, then both ends."""
     yield from paths(seen)
-    told = any(is_lossy(own) for _, own in seen.pairs)
+    datagrams_lost = any(is_lossy(instances) for _, instances in seen.pairs)
     for end in seen.ends:
         yield from emulated(end.host, seen.readback(end))
-        yield from drops(end, datagrams_told=told, both_ways=seen.case.shape in ("both-ways", "ring"))
+        yield from drops(
+            end, datagrams_told=datagrams_lost, both_ways=seen.case.shape in ("both-ways", "ring")
+        )
         yield from neighbours(seen, end)
         yield from impossible(seen, end)
 
 
 def emulated(host: str, readback: ReadBack | None) -> Iterator[Flag]:
     """What netem does to what data interfaces send, whoever set it."""
-    told = []
+    emulations = []
     for fact, text in readback.facts.items() if readback is not None else ():
         name, port = of_port(fact)
         if name == "nic.qdisc" and text.startswith("netem "):
-            told.append(f"{text}{'' if port is None else f' of {port}'}")
-    if told:
+            emulations.append(f"{text}{'' if port is None else f' of {port}'}")
+    if emulations:
         yield Flag(
             "netem",
             host,
-            f"netem is in the way of what its data interface sends: {'; '.join(told)}",
+            f"netem is in the way of what its data interface sends: {'; '.join(emulations)}",
             "read throughput, loss and latency as those of a path with that; netem: none measures the hosts",
         )
 
@@ -68,14 +70,16 @@ def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = Fal
     ``datagrams_told``: where the load's datagrams were lost is told with its own count (``udp-loss``), at a
     host that sends and receives them (``both_ways``) of either way.
     """
-    found = [loss for loss in losses(end.counters) if _matters(loss, end)]
+    relevant_losses = [loss for loss in losses(end.counters) if _matters(loss, end)]
     if datagrams_told:
         ways = (True, False) if both_ways else (end.role == "sender",)
-        own = {loss.cause for leaving in ways for loss in losses(end.counters, leaving=leaving)}
-        found = [loss for loss in found if loss.cause.protocol == "tcp" or loss.cause not in own]
-    if not found:
+        load_causes = {loss.cause for leaving in ways for loss in losses(end.counters, leaving=leaving)}
+        relevant_losses = [
+            loss for loss in relevant_losses if loss.cause.protocol == "tcp" or loss.cause not in load_causes
+        ]
+    if not relevant_losses:
         return []
-    causes = ", ".join(f"{loss.words} ({', '.join(loss.counters)})" for loss in found)
+    causes = ", ".join(f"{loss.words} ({', '.join(loss.counters)})" for loss in relevant_losses)
     return [
         Flag(
             "packets-dropped",
@@ -107,8 +111,8 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
         return
     if framing is None or reading is None or not seen.instances:
         return
-    told = [*_beside(seen, end, framing, reading)] if _under_load(reading, seen) else []
-    for others in told or _strays(end.counters, seen.window.seconds):
+    findings = [*_beside(seen, end, framing, reading)] if _under_load(reading, seen) else []
+    for others in findings or _strays(end.counters, seen.window.seconds):
         yield Flag(
             "neighbour-traffic",
             end.host,
@@ -221,8 +225,8 @@ def _beside(seen: Seen, end: EndResult, framing: Framing, reading: Reading) -> I
         beyond = {
             way: _late_s(reading, f"nic.{way}_bytes", seen) / seen.window.seconds + uneven for way in ways
         }
-        told = (_others(way, load[way], end.counters, seen.window.seconds, beyond[way]) for way in ways)
-        yield from filter(None, told)
+        sentences = (_others(way, load[way], end.counters, seen.window.seconds, beyond[way]) for way in ways)
+        yield from filter(None, sentences)
 
 
 def _late_s(reading: Reading, name: str, seen: Seen) -> float:
@@ -231,17 +235,17 @@ def _late_s(reading: Reading, name: str, seen: Seen) -> float:
     Some NICs write their counters once a second (ethtool(8), stats-block-usecs), and drivers of virtual
     functions ask for theirs every other second: readings find them unmoved, then with what was of before.
     """
-    runs = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
+    runs = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
     start_s, end_s = max(run.start_s for run in runs), min(run.end_s for run in runs) + EDGE_S
-    known = [
+    counts = [
         (time_s, value)
         for time_s, value in reading.values(name)
         if value is not None and start_s <= time_s <= end_s
     ]
-    moved_s = [after[0] for before, after in pairwise(known) if after[1] != before[1]]
-    if len(moved_s) >= len(known) - 1:
+    moved_s = [after[0] for before, after in pairwise(counts) if after[1] != before[1]]
+    if len(moved_s) >= len(counts) - 1:
         return 0.0
-    return max(after - before for before, after in pairwise([known[0][0], *moved_s, known[-1][0]]))
+    return max(after - before for before, after in pairwise([counts[0][0], *moved_s, counts[-1][0]]))
 
 
 def _uneven_ratio(seen: Seen) -> float:
@@ -250,7 +254,7 @@ def _uneven_ratio(seen: Seen) -> float:
     Load and interface are counted in intervals of their own, and each shares those on an edge out evenly. A
     load that stood still there and caught up passed most of one on one side.
     """
-    moved = sum(one.offered_bps for one in seen.instances) / 8 * seen.window.seconds
+    moved = sum(instance.offered_bps for instance in seen.instances) / 8 * seen.window.seconds
     edges_s = (seen.window.start_s, seen.window.end_s)
     astray = sum(_astray(run.sender, edge_s) for run in seen.cut.runs for edge_s in edges_s)
     return astray / moved if moved else 0.0
@@ -259,14 +263,16 @@ def _uneven_ratio(seen: Seen) -> float:
 def _astray(run: EndRun, edge_s: float) -> float:
     """By how many bytes intervals at an edge, or next to one that is, differ from the load's mean."""
     intervals = run.load.intervals
-    rate = sum(one.transferred_bytes for one in intervals) / sum(one.end_s - one.start_s for one in intervals)
+    rate = sum(interval.transferred_bytes for interval in intervals) / sum(
+        interval.end_s - interval.start_s for interval in intervals
+    )
     at_s = edge_s - run.start_s
     return max(
         (
-            abs(one.transferred_bytes - rate * length_s)
-            for one in intervals
-            if (length_s := one.end_s - one.start_s)
-            and one.start_s - length_s <= at_s <= one.end_s + length_s
+            abs(interval.transferred_bytes - rate * length_s)
+            for interval in intervals
+            if (length_s := interval.end_s - interval.start_s)
+            and interval.start_s - length_s <= at_s <= interval.end_s + length_s
         ),
         default=0.0,
     )
@@ -279,7 +285,7 @@ def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[st
     received = counters.get("nic.rx_packets")
     if received is None or strays <= SLACK_RATIO * received + STRAY_PPS * seconds:
         return
-    rates = [format_packets(one / seconds) for one in (strays, received)]
+    rates = [format_packets(count / seconds) for count in (strays, received)]
     yield (
         f"about {rates[0]} of other traffic: in the window the host got so many datagrams, by whichever "
         "interface, for UDP ports where nobody listens (UdpNoPorts); its data interface received "
@@ -294,12 +300,18 @@ def _others(
 
     ``beyond``: the load of so much more, as a part of the window, may be in what was read in it.
     """
-    found, packets = (counters.get(f"nic.{way}_{unit}") for unit in ("bytes", "packets"))
-    most, most_packets = (of_load * (1 + beyond) for of_load in (load.most, load.most_packets))
-    if found is not None and found > most + FLOOR_BPS / 8 * seconds:
-        rates = [format_rate(8 * one / seconds) for one in (found - load.least, found, load.least)]
+    nic_bytes, packets = (counters.get(f"nic.{way}_{unit}") for unit in ("bytes", "packets"))
+    max_bytes, most_packets = (of_load * (1 + beyond) for of_load in (load.most, load.most_packets))
+    if nic_bytes is not None and nic_bytes > max_bytes + FLOOR_BPS / 8 * seconds:
+        rates = [
+            format_rate(8 * byte_count / seconds)
+            for byte_count in (nic_bytes - load.least, nic_bytes, load.least)
+        ]
     elif packets is not None and load.packets is not None and packets > most_packets + FLOOR_PPS * seconds:
-        rates = [format_packets(one / seconds) for one in (packets - load.packets, packets, load.packets)]
+        rates = [
+            format_packets(packet_count / seconds)
+            for packet_count in (packets - load.packets, packets, load.packets)
+        ]
     else:
         return None
     verb = "sent" if way == "tx" else "received"
@@ -334,26 +346,28 @@ def _load_made(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadM
     payload, frame = _segment_sizes(seen, framing)
     offered: dict[Role, float] = {"sender": 0.0, "receiver": 0.0}
     of_sender: dict[Role, dict[str, list[InstanceResult]]] = {"sender": {}, "receiver": {}}
-    for one, role in seen.processes(end):
-        moved_bps = one.offered_bps if role == "sender" else max(one.offered_bps, one.throughput_bps)
+    for instance, role in seen.processes(end):
+        moved_bps = (
+            instance.offered_bps if role == "sender" else max(instance.offered_bps, instance.throughput_bps)
+        )
         offered[role] += moved_bps * seen.window.seconds / 8
-        of_sender[role].setdefault(case.pair_of(one.instance).sender, []).append(one)
+        of_sender[role].setdefault(case.pair_of(instance.instance).sender, []).append(instance)
     again = {
-        role: sum(_sent_again(seen, host, instances) for host, instances in own.items())
-        for role, own in of_sender.items()
+        role: sum(_sent_again(seen, host, instances) for host, instances in instances_by_host.items())
+        for role, instances_by_host in of_sender.items()
     }
     full = {role: of_role / payload + again[role] for role, of_role in offered.items()}
     counted = {role: _packets(seen, end, role, offered[role], again[role]) for role in offered}
     ways: tuple[tuple[str, Role, Role], ...] = (("tx", "sender", "receiver"), ("rx", "receiver", "sender"))
-    found = {}
-    for way, own, other in ways:
-        forward = full[own] * (frame + FCS_BYTES)
-        back = full[other] * framing.wire_bytes(ANSWER_BYTES) if case.is_tcp else 0.0
-        answers = counted[other] or 0.0 if case.is_tcp else 0.0
-        most_packets = (counted[own] or 0.0) * (1 + SLACK_RATIO) + answers
-        most = forward * (1 + SLACK_RATIO) + back
-        found[way] = _LoadMade(offered[own], forward, most, counted[own], most_packets)
-    return found
+    load_by_way = {}
+    for way, data_role, answer_role in ways:
+        forward = full[data_role] * (frame + FCS_BYTES)
+        back = full[answer_role] * framing.wire_bytes(ANSWER_BYTES) if case.is_tcp else 0.0
+        answers = counted[answer_role] or 0.0 if case.is_tcp else 0.0
+        most_packets = (counted[data_role] or 0.0) * (1 + SLACK_RATIO) + answers
+        max_bytes = forward * (1 + SLACK_RATIO) + back
+        load_by_way[way] = _LoadMade(offered[data_role], forward, max_bytes, counted[data_role], most_packets)
+    return load_by_way
 
 
 def _segment_sizes(seen: Seen, framing: Framing) -> tuple[int, int]:
@@ -368,19 +382,19 @@ def _segment_sizes(seen: Seen, framing: Framing) -> tuple[int, int]:
 
 def _packets(seen: Seen, end: EndResult, role: Role, offered: float, again: float) -> float | None:
     """Those of a load in one role: as small as both ends agree on; datagrams as it counts them itself."""
-    case, known = seen.case, seen.cut.run.framings.values()
-    full = offered / min(_segment_sizes(seen, one)[0] for one in known)
+    case, framings = seen.case, seen.cut.run.framings.values()
+    full = offered / min(_segment_sizes(seen, framing)[0] for framing in framings)
     if case.is_tcp:
         return None if SMALLER & {name for name, _ in load_options(case)} else full + again
-    own = [one.packets for one, its in seen.processes(end) if its == role]
-    return None if None in own else max(full, sum(one or 0 for one in own))
+    packet_counts = [instance.packets for instance, its in seen.processes(end) if its == role]
+    return None if None in packet_counts else max(full, sum(count or 0 for count in packet_counts))
 
 
 def _sent_again(seen: Seen, host: str, instances: Sequence[InstanceResult]) -> float:
     """Segments by the host's counter; where others sent there, too, by the load's own count if it has one."""
-    known = [one.retransmits for one in instances if one.retransmits is not None]
-    if len(known) == len(instances) < len([*seen.processes(seen.end(host))]):
-        return float(sum(known))
+    retransmits = [instance.retransmits for instance in instances if instance.retransmits is not None]
+    if len(retransmits) == len(instances) < len([*seen.processes(seen.end(host))]):
+        return float(sum(retransmits))
     return seen.end(host).counters.get("nstat.TcpRetransSegs") or 0.0
 
 
@@ -389,7 +403,7 @@ def _under_load(reading: Reading, seen: Seen) -> bool:
     times = [record.time_s for record in reading.records if record.problem is None]
     before = [time_s for time_s in times if time_s <= seen.window.start_s]
     after = [time_s for time_s in times if time_s >= seen.window.end_s]
-    runs = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
+    runs = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
     return (
         bool(before and after)
         and before[-1] >= max(run.start_s for run in runs)
@@ -442,7 +456,7 @@ def small_segments(
 
 def silent(where: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
     """Instances of which nothing arrived, beside others."""
-    numbers = [str(one.instance) for one in instances if one.throughput_bps <= 0]
+    numbers = [str(instance.instance) for instance in instances if instance.throughput_bps <= 0]
     if numbers:
         yield Flag(
             "instance-got-nothing",
@@ -454,7 +468,7 @@ def silent(where: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
 
 def steering(case: Case, readback: ReadBack | None) -> Iterator[Flag]:
     """``steer: true`` without a rule in force."""
-    if readback is None or any(one.knob == "ntuple" for one in readback.settings):
+    if readback is None or any(setting.knob == "ntuple" for setting in readback.settings):
         return
     why = "the receiver opens the connections, so that its port does not tell instances apart"
     if case.direction != "reverse":

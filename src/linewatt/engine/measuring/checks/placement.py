@@ -162,12 +162,12 @@ def _not_verified(
 
 def thread_counts(receiver: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
     """Load processes that do not work alike at both ends."""
-    for one in instances:
-        sends, receives = one.sender_threads, one.receiver_threads
+    for instance in instances:
+        sends, receives = instance.sender_threads, instance.receiver_threads
         if sends is not None and receives is not None and sends != receives:
             yield Flag(
                 "load-threads-differ",
-                f"{receiver}: instance {one.instance}",
+                f"{receiver}: instance {instance.instance}",
                 f"{sends} threads at the sender, {receives} at the receiver",
                 "use the same version at both ends",
             )
@@ -182,22 +182,22 @@ def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
     """Settings that were made and do not read so during the trial, after the window or before it."""
     before = readback.before if readback is not None else None
     early, late = (read.settings if read else () for read in (before, readback))
-    earlier = {(one.knob, one.target): one for one in early}
+    earlier = {(setting.knob, setting.target): setting for setting in early}
     for last in late:
-        one, when = last, "in the trial"
+        setting, when = last, "in the trial"
         first = earlier.get((last.knob, last.target))
         if last.found == last.wanted and first is not None and first.found is not None:
-            one, when = first, "before the window and not after it"
-        if one.found == one.wanted:
+            setting, when = first, "before the window and not after it"
+        if setting.found == setting.wanted:
             continue
         advice = "find out what changed it (a network manager, tuned, a udev rule); compare nothing with it"
-        if one.knob in STEERING:
+        if setting.knob in STEERING:
             advice = "irqbalance or a script of the driver may have undone it: stop it, and measure again"
-        found, wanted = apart(one.found or "", one.wanted)
+        read_text, set_text = apart(setting.found or "", setting.wanted)
         yield Flag(
-            "setting-changed" if one.found is not None else "setting-not-read",
-            f"{host}: {one.knob} {brief(one.target)}",
-            one.problem or f"reads {found!r} {when}, was set to {wanted!r}",
+            "setting-changed" if setting.found is not None else "setting-not-read",
+            f"{host}: {setting.knob} {brief(setting.target)}",
+            setting.problem or f"reads {read_text!r} {when}, was set to {set_text!r}",
             advice,
         )
 
@@ -213,7 +213,7 @@ def receive_work(
     Every CPU has interrupt time of its own, for timers, RCU and the like: where the kernel counted packets by
     CPU and had them where they were steered to, that is no receive work.
     """
-    spent = {cpu: one.irq_ratio + one.soft_ratio for cpu, one in shares.items() if one is not None}
+    spent = {cpu: share.irq_ratio + share.soft_ratio for cpu, share in shares.items() if share is not None}
     if not irq_cpus or not set(irq_cpus) <= spent.keys():
         return
     elsewhere = {cpu: cores for cpu, cores in spent.items() if cpu not in irq_cpus}
@@ -223,12 +223,12 @@ def receive_work(
         and strayed > ELSEWHERE_RATIO * total
         and _packets_strayed(irq_cpus, spent, counters)
     ):
-        most = max(elsewhere, key=elsewhere.__getitem__)
+        busiest_cpu = max(elsewhere, key=elsewhere.__getitem__)
         yield Flag(
             "interrupts-elsewhere",
             host,
             f"{100 * strayed / total:.0f} % of {total:.2f} cores of interrupt time was not on IRQ CPUs "
-            f"{format_cpulist(irq_cpus)}; most of it on CPU {most}",
+            f"{format_cpulist(irq_cpus)}; most of it on CPU {busiest_cpu}",
             "look at /proc/interrupts and RPS; figures of the IRQ CPUs are not all of the receive work",
         )
 
@@ -253,8 +253,8 @@ def _packets_strayed(
 ) -> bool:
     """Whether as many packets as matter were processed on other CPUs, as far as is known."""
     counted = {cpu: counters.get(f"softnet.cpu{cpu}.processed") for cpu in cpus}
-    known = {cpu: packets for cpu, packets in counted.items() if packets is not None}
-    if len(known) < len(counted):
+    packets_by_cpu = {cpu: packets for cpu, packets in counted.items() if packets is not None}
+    if len(packets_by_cpu) < len(counted):
         return True
-    elsewhere = sum(packets for cpu, packets in known.items() if cpu not in irq_cpus)
-    return elsewhere > ELSEWHERE_RATIO * sum(known.values())
+    elsewhere = sum(packets for cpu, packets in packets_by_cpu.items() if cpu not in irq_cpus)
+    return elsewhere > ELSEWHERE_RATIO * sum(packets_by_cpu.values())

@@ -46,18 +46,18 @@ def implausible(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
 
 
 def _negative(end: EndResult) -> Iterator[Flag]:
-    for one in end.power:
-        if one.power_w is not None and one.power_w < 0:
-            where = f"{end.host}: {one.source} {one.channel}"
-            yield Flag(CODE, where, f"{one.power_w:.1f} W", "use another source")
+    for result in end.power:
+        if result.power_w is not None and result.power_w < 0:
+            where = f"{end.host}: {result.source} {result.channel}"
+            yield Flag(CODE, where, f"{result.power_w:.1f} W", "use another source")
 
 
 def _units(end: EndResult) -> Iterator[Flag]:
     """Each supply by itself: what goes out came in."""
     units = {
-        (one.source, *one.scope.split(":", 1)): one.power_w
-        for one in end.power
-        if one.scope.startswith("psu-") and one.power_w is not None
+        (result.source, *result.scope.split(":", 1)): result.power_w
+        for result in end.power
+        if result.scope.startswith("psu-") and result.power_w is not None
     }
     for (source, scope, *part), out_w in units.items():
         in_w = units.get((source, "psu-in", *part))
@@ -72,14 +72,14 @@ def _units(end: EndResult) -> Iterator[Flag]:
 
 def _sums(end: EndResult) -> Iterator[Flag]:
     """All supplies together against what else tells of the whole machine."""
-    totals = [found for scope in FROM_THE_GRID if isinstance(found := _whole(end, scope), Total)]
+    totals = [power_total for scope in FROM_THE_GRID if isinstance(power_total := _whole(end, scope), Total)]
     for before, after in combinations(totals, 2):
-        both = f"{_words(after)} against {_words(before)}"
+        comparison = f"{_words(after)} against {_words(before)}"
         if after.scope == "psu-out" and _most(after) < _least(before) * MIN_OUT_RATIO:
             yield Flag(
                 CODE,
                 f"{end.host}: {after.source} {SCOPE_WORDS[after.scope]}",
-                both,
+                comparison,
                 "not every supply is read, or not all the time, or what comes in feeds another host, too",
             )
         alike = before.source == after.source and (before.scope, after.scope) == ("psu-in", "psu-out")
@@ -87,7 +87,7 @@ def _sums(end: EndResult) -> Iterator[Flag]:
             yield Flag(
                 CODE,
                 f"{end.host}: {before.source} {SCOPE_WORDS[before.scope]}",
-                both,
+                comparison,
                 "one of them does not cover the whole machine, or is wrong; find out before using either",
             )
 
@@ -140,11 +140,11 @@ def _smallest_whole(end: EndResult) -> Total | None:
 def _above_rating(end: EndResult, supplies: Supplies) -> Iterator[Flag]:
     """More than the supplies that were declared can give: one of them, else all together."""
     alone = [
-        _rated(f"{end.host}: {one.source} {one.channel}", one.power_w, supplies.rating_w)
-        for one in _readings(end)
-        if one.scope.startswith("psu-out:")
-        and one.power_w is not None
-        and one.power_w > supplies.rating_w * MAX_RATING_RATIO
+        _rated(f"{end.host}: {reading.source} {reading.channel}", reading.power_w, supplies.rating_w)
+        for reading in _readings(end)
+        if reading.scope.startswith("psu-out:")
+        and reading.power_w is not None
+        and reading.power_w > supplies.rating_w * MAX_RATING_RATIO
     ]
     yield from alone
     output = _whole(end, "psu-out")
@@ -164,20 +164,20 @@ def _rated(where: str, power_w: float, rating_w: float) -> Flag:
 
 def _readings(end: EndResult) -> list[PowerResult]:
     """Estimates follow from a model and prove nothing."""
-    return [one for one in end.power if one.provenance != "estimate"]
+    return [result for result in end.power if result.provenance != "estimate"]
 
 
 def _whole(end: EndResult, scope: str) -> Total | Missing | None:
     return total(_readings(end), scope)
 
 
-def _least(one: Total) -> float:
-    return one.power_w - (one.uncertainty_w or 0.0)
+def _least(power_total: Total) -> float:
+    return power_total.power_w - (power_total.uncertainty_w or 0.0)
 
 
-def _most(one: Total) -> float:
-    return one.power_w + (one.uncertainty_w or 0.0)
+def _most(power_total: Total) -> float:
+    return power_total.power_w + (power_total.uncertainty_w or 0.0)
 
 
-def _words(one: Total) -> str:
-    return f"{one.power_w:.1f} W of {SCOPE_WORDS[one.scope]} ({one.source})"
+def _words(power_total: Total) -> str:
+    return f"{power_total.power_w:.1f} W of {SCOPE_WORDS[power_total.scope]} ({power_total.source})"

@@ -39,14 +39,14 @@ def power(
 
 
 def _missing(end: EndResult) -> Iterator[Flag]:
-    for one in end.power:
-        if one.power_w is None and TOO_SHORT in (one.reason or ""):
-            yield Flag("power-window-too-short", _where(end, one), one.reason or "", LONGER)
-        elif one.power_w is None:
+    for result in end.power:
+        if result.power_w is None and TOO_SHORT in (result.reason or ""):
+            yield Flag("power-window-too-short", _where(end, result), result.reason or "", LONGER)
+        elif result.power_w is None:
             yield Flag(
                 "power-missing",
-                _where(end, one),
-                one.reason or "not read",
+                _where(end, result),
+                result.reason or "not read",
                 "throughput and CPU are not affected; see the source's raw readings, then measure again",
             )
     for key, reason in end.reasons.items():
@@ -60,45 +60,47 @@ def _missing(end: EndResult) -> Iterator[Flag]:
 
 
 def _few_updates(end: EndResult, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
-    for one in end.power:
-        if one.power_w is None or one.updates >= MIN_UPDATES:
+    for result in end.power:
+        if result.power_w is None or result.updates >= MIN_UPDATES:
             continue
-        if _stands_still(one, readings, window) or _refreshes(one, readings, window):
+        if _stands_still(result, readings, window) or _refreshes(result, readings, window):
             continue
-        every = "" if one.refresh_s is None else f"; it is refreshed every {one.refresh_s:.3g} s"
+        refresh_words = (
+            "" if result.refresh_s is None else f"; it is refreshed every {result.refresh_s:.3g} s"
+        )
         yield Flag(
             "power-few-updates",
-            _where(end, one),
-            f"{one.updates} updates in the window{every}",
+            _where(end, result),
+            f"{result.updates} updates in the window{refresh_words}",
             "lengthen window.seconds, or read it more often (interval_s) if it is updated more often",
         )
 
 
-def _stands_still(one: PowerResult, readings: Sequence[Reading], window: Window) -> bool:
+def _stands_still(power_result: PowerResult, readings: Sequence[Reading], window: Window) -> bool:
     """Whether more updates could have said nothing else: power that was often looked at has one value."""
-    slow = one.refresh_s is not None and one.refresh_s * MIN_UPDATES > window.seconds
-    still_w = max(STILL_STEPS * (one.step_w or 0.0), STILL_RATIO * (one.power_w or 0.0))
-    if slow or one.spread_w is None or one.spread_w > still_w:
+    slow = power_result.refresh_s is not None and power_result.refresh_s * MIN_UPDATES > window.seconds
+    still_w = max(STILL_STEPS * (power_result.step_w or 0.0), STILL_RATIO * (power_result.power_w or 0.0))
+    if slow or power_result.spread_w is None or power_result.spread_w > still_w:
         return False
-    return len(_times_s(one, readings, window)) >= MIN_UPDATES
+    return len(_times_s(power_result, readings, window)) >= MIN_UPDATES
 
 
-def _refreshes(one: PowerResult, readings: Sequence[Reading], window: Window) -> bool:
+def _refreshes(power_result: PowerResult, readings: Sequence[Reading], window: Window) -> bool:
     """Whether a meter whose refresh is known was read at so many that few values say that few were there."""
-    if not one.refresh_s:
+    if not power_result.refresh_s:
         return False
-    times_s = _times_s(one, readings, window)
-    refreshed = {math.floor((time_s - window.start_s) / one.refresh_s) for time_s in times_s}
+    times_s = _times_s(power_result, readings, window)
+    refreshed = {math.floor((time_s - window.start_s) / power_result.refresh_s) for time_s in times_s}
     return len(refreshed) >= MIN_UPDATES
 
 
-def _times_s(one: PowerResult, readings: Sequence[Reading], window: Window) -> list[float]:
+def _times_s(power_result: PowerResult, readings: Sequence[Reading], window: Window) -> list[float]:
     """When it was read in the window."""
     return [
         time_s
         for reading in readings
-        if reading.source == one.source
-        for time_s, _ in reading.within(one.channel, window)
+        if reading.source == power_result.source
+        for time_s, _ in reading.within(power_result.channel, window)
     ]
 
 
@@ -108,53 +110,55 @@ def _frozen(
     """A value that does not move although the CPU or its siblings say that it must."""
     cpus = sum(name.endswith(".idle_ratio") for reading in readings for name in reading.channels)
     for reading in readings:
-        ranges = {one.channel: _range(reading, one.channel, window) for one in _own(end, reading)}
+        ranges = {result.channel: _range(reading, result.channel, window) for result in _own(end, reading)}
         moved = max((_moved(extent) for extent in ranges.values() if extent), default=0.0)
-        for one in _own(end, reading):
-            extent = ranges[one.channel]
+        for result in _own(end, reading):
+            extent = ranges[result.channel]
             if (
-                one.scope.partition(":")[0] not in FOLLOW_THE_CPU
+                result.scope.partition(":")[0] not in FOLLOW_THE_CPU
                 or extent is None
                 or extent[0] != extent[1]
                 or extent[0] <= 0
             ):
                 continue
-            evidence = _still(end, one, extent[0], moved, (idle_cores, cpus))
+            evidence = _still(end, result, extent[0], moved, (idle_cores, cpus))
             if evidence:
                 yield Flag(
                     "power-frozen",
-                    _where(end, one),
+                    _where(end, result),
                     f"reads {extent[0]:g} W all through the window; {evidence}",
                     "do not use this figure; restart the BMC or meter, and see whether it follows a load",
                 )
 
 
 def _still(
-    end: EndResult, one: PowerResult, value_w: float, moved: float, idle: tuple[float | None, int]
+    end: EndResult, power_result: PowerResult, value_w: float, moved: float, idle: tuple[float | None, int]
 ) -> str | None:
     idle_cores, cpus = idle
     if (
-        one.idle_w is not None
-        and math.isclose(one.idle_w, value_w, rel_tol=ROUNDING)  # idle is a mean, and sums are rounded
+        power_result.idle_w is not None
+        and math.isclose(
+            power_result.idle_w, value_w, rel_tol=ROUNDING
+        )  # idle is a mean, and sums are rounded
         and idle_cores is not None
         and end.cpu_cores is not None
         and end.cpu_cores - idle_cores > max(BUSY_CORES, BUSY_RATIO * cpus)
     ):
         return f"it did so idle, too, with {idle_cores:.2f} cores busy against {end.cpu_cores:.2f} now"
-    if one.step_w and moved * value_w > EXPECTED_STEPS * one.step_w:
+    if power_result.step_w and moved * value_w > EXPECTED_STEPS * power_result.step_w:
         return f"others of this source moved by {100 * moved:.0f} %"
     return None
 
 
 def _saturated(end: EndResult, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
     for reading in readings:
-        for one in _own(end, reading):
-            maximum = reading.channels[one.channel].maximum
-            extent = _range(reading, one.channel, window)
+        for result in _own(end, reading):
+            maximum = reading.channels[result.channel].maximum
+            extent = _range(reading, result.channel, window)
             if maximum is not None and extent is not None and extent[1] >= maximum:
                 yield Flag(
                     "power-saturated",
-                    _where(end, one),
+                    _where(end, result),
                     f"reads {extent[1]:g} W, the most it can show",
                     "the true power is higher; use another source",
                 )
@@ -163,11 +167,11 @@ def _saturated(end: EndResult, readings: Sequence[Reading], window: Window) -> I
 def _own(end: EndResult, reading: Reading) -> list[PowerResult]:
     """Results of this reading's source that are readings of power, not totals of energy."""
     return [
-        one
-        for one in end.power
-        if one.source == reading.source
-        and one.channel in reading.channels
-        and reading.channels[one.channel].unit == POWER_UNITS[0]
+        result
+        for result in end.power
+        if result.source == reading.source
+        and result.channel in reading.channels
+        and reading.channels[result.channel].unit == POWER_UNITS[0]
     ]
 
 
@@ -176,10 +180,10 @@ def _range(reading: Reading, channel: str, window: Window) -> tuple[float, float
     return (min(values), max(values)) if values else None
 
 
-def _moved(found: tuple[float, float]) -> float:
-    low, high = found
+def _moved(extent: tuple[float, float]) -> float:
+    low, high = extent
     return (high - low) / high if high > 0 else 0.0
 
 
-def _where(end: EndResult, one: PowerResult) -> str:
-    return f"{end.host}: {one.source} {one.channel}"
+def _where(end: EndResult, power_result: PowerResult) -> str:
+    return f"{end.host}: {power_result.source} {power_result.channel}"

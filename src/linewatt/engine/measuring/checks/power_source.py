@@ -45,7 +45,7 @@ def rapl_as_system(end: EndResult) -> Iterator[Flag]:
     total = system(end.power)
     if not isinstance(total, Total):
         return
-    methods = {one.channel: one.method for one in end.power if one.source == total.source}
+    methods = {result.channel: result.method for result in end.power if result.source == total.source}
     by_rapl = any(methods.get(channel, "").startswith(RAPL) for channel in total.channels)
     if total.scope == "psys" or (total.scope in WHOLE and by_rapl):
         yield Flag(
@@ -61,19 +61,25 @@ def supply_idle(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
     """One supply of several gives nothing: on standby, unplugged, or its sensor is dead."""
     if supplies is not None and supplies.mode == "standby":
         return
-    units = {(one.source, *one.scope.split(":", 1)): one for one in end.power if one.scope.startswith("psu-")}
+    units = {
+        (result.source, *result.scope.split(":", 1)): result
+        for result in end.power
+        if result.scope.startswith("psu-")
+    }
     for side in ("psu-out", "psu-in"):
-        units_of_side = {key: one for key, one in units.items() if key[1] == side and one.power_w is not None}
-        most = max((one.power_w or 0.0 for one in units_of_side.values()), default=0.0)
-        dead = [key for key, one in units_of_side.items() if (one.power_w or 0.0) <= SUPPLY_IDLE_W]
-        for source, _, *part in dead if most >= CARRIES_W else []:
+        units_of_side = {
+            key: unit for key, unit in units.items() if key[1] == side and unit.power_w is not None
+        }
+        largest_w = max((unit.power_w or 0.0 for unit in units_of_side.values()), default=0.0)
+        dead = [key for key, unit in units_of_side.items() if (unit.power_w or 0.0) <= SUPPLY_IDLE_W]
+        for source, _, *part in dead if largest_w >= CARRIES_W else []:
             taken = units.get((source, "psu-in", *part))
             if side == "psu-out" and taken is not None and (taken.power_w or 0.0) > SUPPLY_IDLE_W:
                 continue  # it takes what a unit on standby needs
             yield Flag(
                 "psu-idle",
                 f"{end.host}: {' '.join((source, *part))}",
-                f"reads 0 W ({SCOPE_WORDS[side]}) while another carries {most:.1f} W",
+                f"reads 0 W ({SCOPE_WORDS[side]}) while another carries {largest_w:.1f} W",
                 "if it is on hot standby or unplugged, say so (psus: {mode: standby}); else its sensor is "
                 "dead and the sum is too small",
             )
@@ -86,17 +92,17 @@ def two_wholes(end: EndResult) -> Iterator[Flag]:
     for taken in end.power:
         if taken.power_w is None or taken.scope.partition(":")[0] != "system":
             continue
-        for other in end.power:
-            name = other.scope.partition(":")[2] if other.scope.startswith("other:") else ""
+        for second in end.power:
+            name = second.scope.partition(":")[2] if second.scope.startswith("other:") else ""
             claims = (classify(name, "W") or "").startswith("system:")
-            if other.source != taken.source or not claims or other.power_w is None:
+            if second.source != taken.source or not claims or second.power_w is None:
                 continue
-            if abs(other.power_w - taken.power_w) > TWO_WHOLES * max(taken.power_w, other.power_w):
+            if abs(second.power_w - taken.power_w) > TWO_WHOLES * max(taken.power_w, second.power_w):
                 yield Flag(
                     "power-two-readings",
                     f"{end.host}: {taken.source} {taken.channel}",
                     f"{_named(taken)} is taken for the whole host: {taken.power_w:.1f} W; {name} says so of "
-                    f"itself, too: {other.power_w:.1f} W. A reading of the node goes before one of the "
+                    f"itself, too: {second.power_w:.1f} W. A reading of the node goes before one of the "
                     "chassis, which may hold others",
                     "find out which of them is this host, and name it under the source's sensors",
                 )
@@ -110,25 +116,28 @@ def two_walls(end: EndResult) -> Iterator[Flag]:
     taken = system(end.power)
     if not isinstance(taken, Total) or taken.scope != "wall" or taken.provenance == "estimate":
         return
-    if any(one.is_corrected and one.source == taken.source for one in end.power):
+    if any(result.is_corrected and result.source == taken.source for result in end.power):
         return
-    for source in dict.fromkeys(one.source for one in end.power if one.source != taken.source):
-        own = [one for one in end.power if one.source == source and one.provenance != "estimate"]
-        other = total(own, "wall")
-        if isinstance(other, Total):
+    for source in dict.fromkeys(result.source for result in end.power if result.source != taken.source):
+        source_results = [
+            result for result in end.power if result.source == source and result.provenance != "estimate"
+        ]
+        second_total = total(source_results, "wall")
+        if isinstance(second_total, Total):
             yield Flag(
                 "power-two-readings",
                 f"{end.host}: {taken.source} {SCOPE_WORDS[taken.scope]}",
                 f"{taken.power_w:.1f} W of {taken.source} are taken for the whole host; {source} measures "
-                f"its wall, too: {other.power_w:.1f} W, which are not added. Of two supplies on two outlets "
+                f"its wall, too: {second_total.power_w:.1f} W, which are not added. Of two "
+                f"supplies on two outlets "
                 "each is a part of it, and Mbps/W is too high; of two meters in a row both are the whole",
                 "of two supplies name both outlets as channels of one source, or a BMC that reads both; of "
                 "two meters in a row name the better one alone, or first",
             )
 
 
-def _named(one: PowerResult) -> str:
-    return one.scope.partition(":")[2] or one.channel
+def _named(power_result: PowerResult) -> str:
+    return power_result.scope.partition(":")[2] or power_result.channel
 
 
 def unexplained(
@@ -145,12 +154,12 @@ def unexplained(
     rise_w = total.power_w - total.idle_w
     sure_w = rise_w - (total.uncertainty_w or 0.0) - (total.idle_uncertainty_w or 0.0)
     if sure_w - explained_w > max(MIN_UNEXPLAINED_W, MIN_UNEXPLAINED * total.idle_w):
-        beside = _beside(end, readings, window)
+        extra_draws = _beside(end, readings, window)
         yield Flag(
             "power-unexplained",
             f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
             f"{rise_w:.1f} W above idle, of which {by} explains at most {explained_w:.1f} W"
-            + (f"; {beside}" if beside else ""),
+            + (f"; {extra_draws}" if extra_draws else ""),
             "look at fan speed, GPUs and other cards, and at what else ran; do not take this for the cost of "
             "traffic",
         )
@@ -170,7 +179,7 @@ def _explained(end: EndResult, idle_cores: float | None) -> tuple[float, str] | 
 
 def _beside(end: EndResult, readings: Sequence[Reading], window: Window) -> str:
     """What is known of parts that draw without the CPUs."""
-    said = []
+    phrases = []
     for scope in BESIDE:
         other_total = total(end.power, scope)
         if (
@@ -178,7 +187,7 @@ def _beside(end: EndResult, readings: Sequence[Reading], window: Window) -> str:
             and other_total.idle_w is not None
             and other_total.power_w - other_total.idle_w > TELLING_W
         ):
-            said.append(f"{SCOPE_WORDS[scope]} +{other_total.power_w - other_total.idle_w:.1f} W")
+            phrases.append(f"{SCOPE_WORDS[scope]} +{other_total.power_w - other_total.idle_w:.1f} W")
     speeds = [
         value
         for reading in readings
@@ -187,5 +196,5 @@ def _beside(end: EndResult, readings: Sequence[Reading], window: Window) -> str:
         for _, value in reading.within(name, window)
     ]
     if speeds:
-        said.append(f"fans at {fmean(speeds):,.0f} rpm, at most {max(speeds):,.0f}")
-    return ", ".join(said)
+        phrases.append(f"fans at {fmean(speeds):,.0f} rpm, at most {max(speeds):,.0f}")
+    return ", ".join(phrases)

@@ -39,13 +39,13 @@ def check(seen: Seen) -> Iterator[Flag]:
     if measuring := measuring_of(cut.run.planned.case):
         flags = measuring.unsteady(cut.run, seen.window)
     else:
-        flags = throughput([one.receiver for one in cut.runs], seen.window) or _of_pairs(seen)
+        flags = throughput([run.receiver for run in cut.runs], seen.window) or _of_pairs(seen)
     yield from flags
     for end in () if flags else seen.ends:
         readings, cpus = seen.readings(end), seen.spec(end).cpus
-        told = cpu(end, readings, cpus, seen.window)
-        yield from told
-        if not told and len(_cores(readings, cpus, seen.window)) >= steadiness.FEWEST:
+        cpu_flags = cpu(end, readings, cpus, seen.window)
+        yield from cpu_flags
+        if not cpu_flags and len(_cores(readings, cpus, seen.window)) >= steadiness.FEWEST:
             yield from power(
                 end, readings, seen.window
             )  # else nobody knows whether what it follows is steady
@@ -55,10 +55,12 @@ def _of_pairs(seen: Seen) -> list[Flag]:
     """Of pairs that run at once, those that give and take while all together are steady."""
     case = seen.cut.run.planned.case
     receivers: dict[Case, list[EndRun]] = {pair: [] for pair in case.pairs if case.flows}
-    for one in seen.cut.runs if receivers else ():
-        receivers[case.pair_of(one.output.planned.instance)].append(one.receiver)
-    told = [(pair, flag) for pair, own in receivers.items() for flag in throughput(own, seen.window)]
-    return [replace(flag, where=pair.way) for pair, flag in told]
+    for run in seen.cut.runs if receivers else ():
+        receivers[case.pair_of(run.output.planned.instance)].append(run.receiver)
+    pair_flags = [
+        (pair, flag) for pair, pair_runs in receivers.items() for flag in throughput(pair_runs, seen.window)
+    ]
+    return [replace(flag, where=pair.way) for pair, flag in pair_flags]
 
 
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
@@ -93,11 +95,11 @@ def _changed(effect: float | None) -> str:
     return "" if effect is None else f"; it changes the mean by {format_change(effect)}"
 
 
-def _warm_up(said: Words, at: int, before: float, after: float, effect: float | None) -> Flag:
+def _warm_up(words: Words, at: int, before: float, after: float, effect: float | None) -> Flag:
     return Flag(
         "warm-up-in-window",
         "window",
-        f"the first {at} of {said.length} intervals ({said.seconds(at)}) run at {format_rate(before)}, "
+        f"the first {at} of {words.length} intervals ({words.seconds(at)}) run at {format_rate(before)}, "
         f"the rest at {format_rate(after)}{_changed(effect)}",
         "raise window.omit until the flag goes away",
         effect,
@@ -121,29 +123,29 @@ def cpu(
     shape = shapes.shape(used)
     if shape is None or _extent(shape) < LEAST_CORES:
         return []
-    said = Words(lambda cores: f"{cores:.2f} cores", len(used), window)
+    words = Words(lambda cores: f"{cores:.2f} cores", len(used), window)
     advice = (
         "throughput was steady, so look for what else ran (top, systemd timers), frequency and interrupts"
     )
     effect = shapes.effect_ratio(shape, len(used))
-    return [Flag("cpu-unsteady", end.host, f"CPU use {said.of(shape)}{_changed(effect)}", advice, effect)]
+    return [Flag("cpu-unsteady", end.host, f"CPU use {words.of(shape)}{_changed(effect)}", advice, effect)]
 
 
 def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window) -> list[float]:
-    mpstat = next((one for one in readings if one.source == "mpstat"), None)
+    mpstat = next((reading for reading in readings if reading.source == "mpstat"), None)
     return cores_over(mpstat, cpus, window) if mpstat else []
 
 
 def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> list[float]:
     """Cores in use by each record that lies wholly inside the window, is not short and has all CPUs of the
     host."""
-    wanted = None if cpus is None else {*cpus}
+    host_cpus = None if cpus is None else {*cpus}
     names = [
-        name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], wanted)
+        name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], host_cpus)
     ]
     number = len({name.partition(".")[0] for name in names})
     cores = []
-    least_s = SHORT_RATIO * median([one.span_s for one in mpstat.records] or [0.0])
+    least_s = SHORT_RATIO * median([record.span_s for record in mpstat.records] or [0.0])
     for record in mpstat.records:
         if record.time_s - record.span_s < window.start_s or record.time_s > window.end_s:
             continue
@@ -189,18 +191,20 @@ class _Change(NamedTuple):
     words: str
 
 
-def _power(one: PowerResult, reading: Reading | None, window: Window) -> _Change | None:
-    follows = one.scope.partition(":")[0] in FOLLOW_THE_CPU and one.provenance != "estimate"
-    if reading is None or one.updates < steadiness.FEWEST or not follows:
+def _power(power_result: PowerResult, reading: Reading | None, window: Window) -> _Change | None:
+    follows = power_result.scope.partition(":")[0] in FOLLOW_THE_CPU and power_result.provenance != "estimate"
+    if reading is None or power_result.updates < steadiness.FEWEST or not follows:
         return None
-    if one.channel not in reading.channels or reading.channels[one.channel].unit != "W":
+    if power_result.channel not in reading.channels or reading.channels[power_result.channel].unit != "W":
         return None
-    values = apart(reading.within(one.channel, window), one.averaging_s or 0.0)
+    values = apart(reading.within(power_result.channel, window), power_result.averaging_s or 0.0)
     shape = shapes.shape(values)
-    if shape is None or _extent(shape) < LEAST_STEPS * (one.step_w or 0.0):
+    if shape is None or _extent(shape) < LEAST_STEPS * (power_result.step_w or 0.0):
         return None
-    said = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
-    return _Change(one.channel, _rise(shape), f"{one.source} {one.channel} {said.of(shape)}")
+    words = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
+    return _Change(
+        power_result.channel, _rise(shape), f"{power_result.source} {power_result.channel} {words.of(shape)}"
+    )
 
 
 def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float]:
@@ -223,9 +227,9 @@ def _rise(shape: shapes.Shape) -> float:
             return 0.0
 
 
-def _extent(found: shapes.Shape) -> float:
+def _extent(shape: shapes.Shape) -> float:
     """How far apart the values are that the mean is of."""
-    match found:
+    match shape:
         case steadiness.Step(_, first, last) | steadiness.Slope(first, last):
             return abs(first - last)
         case shapes.Segment(_, _, first, last) | shapes.Lows(_, _, _, first, last):
@@ -245,24 +249,26 @@ class Words:
     def seconds(self, at: float) -> str:
         return f"{at / self.length * self._window.seconds:.3g} s"
 
-    def of(self, found: shapes.Shape) -> str:
+    def of(self, shape: shapes.Shape) -> str:
         value, seconds = self._value, self.seconds
-        within = f"within the window of {self._window.seconds:g} s"
-        match found:
+        in_window = f"within the window of {self._window.seconds:g} s"
+        match shape:
             case steadiness.Step(at, first, last):
-                return f"{_went(first, last)} at {seconds(at)}, {self._change(first, last)} {within}"
+                return f"{_went(first, last)} at {seconds(at)}, {self._change(first, last)} {in_window}"
             case steadiness.Slope(first, last):
-                return f"{_went(first, last)} steadily, {self._change(first, last)} {within}"
+                return f"{_went(first, last)} steadily, {self._change(first, last)} {in_window}"
             case shapes.Segment(start, end, inside, outside):
                 went = _went(outside, inside)
                 back = f"from {seconds(start)} to {seconds(end)}"
-                return f"{went} {back}, to {value(inside)} from {value(outside)} before and after, {within}"
+                return (
+                    f"{went} {back}, to {value(inside)} from {value(outside)} before and after, {in_window}"
+                )
             case shapes.Lows(count, start, end, low, others):
                 few = f"{count} of {self.length} intervals (within {seconds(start)} to {seconds(end)})"
                 return f"is {value(low)} in {few} and {value(others)} in the others"
             case shapes.Wave(period, amplitude, mean):
                 around = f"{value(mean)} ± {100 * amplitude / mean:.0f} %"
-                return f"oscillates with a period of {seconds(period)} around {around} {within}"
+                return f"oscillates with a period of {seconds(period)} around {around} {in_window}"
 
     def _change(self, first: float, last: float) -> str:
         change = f"{100 * (last / first - 1):+.1f} %".replace("-", "−")

@@ -23,14 +23,14 @@ from linewatt.sensors.mpstat import record_time_s
 
 def check(seen: Seen) -> Iterator[Flag]:
     """Loads, clocks and sensors."""
-    ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
+    ends = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
     yield from alignment(ends, seen.cut.run.clocks)
     yield from misplaced(seen.case.pairs[0].client, ends, seen.window)
     for end in seen.ends:
         yield from sensors(end, seen.readings(end), seen.clock(end))
         yield from standstill(end.host, seen.readings(end), seen.window)
     if ends:
-        load = Window(max(one.start_s for one in ends), min(one.end_s for one in ends))
+        load = Window(max(end.start_s for end in ends), min(end.end_s for end in ends))
         for end in seen.ends:
             yield from edges(end.host, seen.readings(end), seen.window, load)
 
@@ -65,15 +65,15 @@ def misplaced(where: str, ends: Sequence[EndRun], window: Window) -> Iterator[Fl
     """A load that may have begun so much later or earlier that a part of the window has none."""
     beside_s = [
         max(
-            one.start_s + one.start_uncertainty_s - window.start_s,
-            window.end_s - one.end_s + one.start_uncertainty_s,
+            end.start_s + end.start_uncertainty_s - window.start_s,
+            window.end_s - end.end_s + end.start_uncertainty_s,
         )
-        for one in ends
+        for end in ends
     ]
     worst_s = max(beside_s, default=0.0)
     if worst_s <= EDGE_ERROR * window.seconds:
         return
-    uncertain_s = max(one.start_uncertainty_s for one in ends)
+    uncertain_s = max(end.start_uncertainty_s for end in ends)
     yield Flag(
         "load-start-unknown",
         where,
@@ -136,12 +136,12 @@ def standstill(
 ) -> Iterator[Flag]:
     """A host of which nothing was heard for long, told by a sensor that writes at fixed intervals."""
     for reading in readings:
-        spans_s = [one.span_s for one in reading.records[1:]]
+        spans_s = [record.span_s for record in reading.records[1:]]
         if reading.source not in sources or not spans_s:
             continue
         longest = max(
-            (one for one in reading.records[1:] if _is_in(one, window)),
-            key=lambda one: one.span_s,
+            (record for record in reading.records[1:] if _is_in(record, window)),
+            key=lambda record: record.span_s,
             default=None,
         )
         usual_s = median(spans_s)
@@ -165,7 +165,7 @@ def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) 
     The part of the window that a reading covers has the mean over all of that reading, so the part of it
     outside the load goes into the window in proportion.
     """
-    outside = [(outside_s(one, window, load), one) for one in readings if not one.optional]
+    outside = [(outside_s(reading, window, load), reading) for reading in readings if not reading.optional]
     worst, reading = max(outside, key=lambda pair: sum(pair[0]), default=((0.0, 0.0), None))
     if reading is None or sum(worst) <= EDGE_ERROR * window.seconds:
         return

@@ -42,17 +42,17 @@ class FleetAdvice:
 def advise_fleet(title: str, role: Role, points: Sequence[OperatingPoint], question: Question) -> FleetAdvice:
     """Everything of one series. Raises InvalidInput for what cannot be asked."""
     check(question)
-    every = fleets(points, question)
-    choice = choose(every, question)
+    point_fleets = fleets(points, question)
+    choice = choose(point_fleets, question)
     return FleetAdvice(
         title=title,
         role=role,
         question=question,
-        fleets=every,
+        fleets=point_fleets,
         choice=choice,
         front=front(points),
-        trade=trade(every, choice.left_out),
-        next=measure_next(every, choice, question),
+        trade=trade(point_fleets, choice.left_out),
+        next=measure_next(point_fleets, choice, question),
         not_through_supplies=why_not_through_supplies(points, question),
         supplies=_supplies(points, choice, question),
     )
@@ -67,7 +67,7 @@ def _supplies(
         return None
     if best is None or best.point.power_w is None or best.point.scope != "psu-out":
         return Missing("their DC output is not known")
-    alike = [one.power_w.mean for one in points if one.power_w and one.scope == best.point.scope]
+    alike = [point.power_w.mean for point in points if point.power_w and point.scope == best.point.scope]
     try:
         return advise_supplies(
             SupplyQuestion(

@@ -42,8 +42,10 @@ def choose(fleets: Sequence[Fleet], question: Question) -> Choice:
     """The cheapest: only among watts of one scope and one provenance, those that are surest."""
     by: By = "energy_kwh_year" if question.price_per_kwh is None else "cost_year"
     left_out = dict(_left_out(fleets, by))
-    rest = [one for one in fleets if one.point.instances not in left_out]
-    order = sorted(rest, key=lambda one: (worth(one.totals, by), one.totals.servers, one.point.instances))
+    comparable = [fleet for fleet in fleets if fleet.point.instances not in left_out]
+    order = sorted(
+        comparable, key=lambda fleet: (worth(fleet.totals, by), fleet.totals.servers, fleet.point.instances)
+    )
     if not order:
         return Choice(by, None, None, "not-known", (), None, left_out)
     cheapest, *others = order
@@ -61,23 +63,25 @@ def worth(totals: Totals, by: By) -> float:
 
 
 def _left_out(fleets: Sequence[Fleet], by: By) -> list[tuple[int, str]]:
-    known = [one for one in fleets if getattr(one.totals, by) is not None]
-    surest = min((one.point.provenance for one in known if one.point.provenance), key=_weight, default=None)
-    alike = [one for one in known if one.point.provenance == surest]
-    scopes = Counter(one.point.scope for one in alike).most_common(1)
-    found = []
-    for one in fleets:
-        point = one.point
+    with_totals = [fleet for fleet in fleets if getattr(fleet.totals, by) is not None]
+    surest = min(
+        (fleet.point.provenance for fleet in with_totals if fleet.point.provenance), key=_weight, default=None
+    )
+    alike = [fleet for fleet in with_totals if fleet.point.provenance == surest]
+    scopes = Counter(fleet.point.scope for fleet in alike).most_common(1)
+    reasons = []
+    for fleet in fleets:
+        point = fleet.point
         why = None
-        if getattr(one.totals, by) is None:
-            why = one.reasons.get(by, "not known")
+        if getattr(fleet.totals, by) is None:
+            why = fleet.reasons.get(by, "not known")
         elif point.provenance != surest:
             why = f"its watts are {_WORDS[point.provenance]}, others are {_WORDS[surest]}"
         elif point.scope != scopes[0][0]:
             why = f"its watts are those of another scope ({SCOPE_WORDS.get(point.scope or '', point.scope)})"
         if why is not None:
-            found.append((point.instances, why))
-    return found
+            reasons.append((point.instances, why))
+    return reasons
 
 
 _WORDS: dict[Provenance | None, str] = {
@@ -96,13 +100,15 @@ def _weight(provenance: Provenance) -> int:
 
 def _how_sure(cheapest: Fleet, others: Sequence[Fleet], by: By) -> tuple[Sure, tuple[Fleet, ...]]:
     """By intervals that do not touch, each at 95 %: stricter than a test of the difference."""
-    every = (cheapest, *others)
-    if any(one.low is None or one.high is None or getattr(one.high, by) is None for one in every):
+    candidates = (cheapest, *others)
+    if any(
+        fleet.low is None or fleet.high is None or getattr(fleet.high, by) is None for fleet in candidates
+    ):
         return "not-known", ()
-    rivals = tuple(one for one in others if _overlap(cheapest.high, one.low, by))
+    rivals = tuple(fleet for fleet in others if _overlap(cheapest.high, fleet.low, by))
     if not rivals:
         return "clear", ()
-    by_runs = tuple(one for one in others if _overlap(cheapest.high_runs, one.low_runs, by))
+    by_runs = tuple(fleet for fleet in others if _overlap(cheapest.high_runs, fleet.low_runs, by))
     return ("open", by_runs) if by_runs else ("clear-if-meter-errs-alike", rivals)
 
 
@@ -115,24 +121,26 @@ def front(points: Sequence[OperatingPoint]) -> tuple[int, ...] | None:
 
     ``None`` where fewer than two have both, or where their watts are not of one scope and provenance.
     """
-    known = [one for one in points if one.bps_per_core is not None and one.bps_per_w is not None]
-    kinds = [(one.scope, one.provenance) for one in known]
-    if len(known) < 2 or len(set(kinds)) > 1:
+    complete_points = [
+        point for point in points if point.bps_per_core is not None and point.bps_per_w is not None
+    ]
+    kinds = [(point.scope, point.provenance) for point in complete_points]
+    if len(complete_points) < 2 or len(set(kinds)) > 1:
         return None
     at = {
-        one.instances: (one.bps_per_core.mean, one.bps_per_w.mean)
-        for one in known
-        if one.bps_per_core and one.bps_per_w
+        point.instances: (point.bps_per_core.mean, point.bps_per_w.mean)
+        for point in complete_points
+        if point.bps_per_core and point.bps_per_w
     }
     return tuple(
-        own
-        for own, (core, watt) in at.items()
-        if not any(_beats(other, (core, watt)) for other in at.values())
+        instances
+        for instances, (core, watt) in at.items()
+        if not any(_beats(rival, (core, watt)) for rival in at.values())
     )
 
 
-def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] >= other[0] and one[1] >= other[1] and one != other
+def _beats(rival: tuple[float, float], base: tuple[float, float]) -> bool:
+    return rival[0] >= base[0] and rival[1] >= base[1] and rival != base
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +157,15 @@ class Trade:
 
 def trade(fleets: Sequence[Fleet], left_out: Mapping[int, str]) -> Trade | None:
     """The two ends of the front; ``None`` where one point is the best of both, or too little is known."""
-    known = [
-        (one, one.point.bps_per_core.mean, one.point.bps_per_w.mean)
-        for one in fleets
-        if one.point.bps_per_core and one.point.bps_per_w and one.point.instances not in left_out
+    efficiencies = [
+        (fleet, fleet.point.bps_per_core.mean, fleet.point.bps_per_w.mean)
+        for fleet in fleets
+        if fleet.point.bps_per_core and fleet.point.bps_per_w and fleet.point.instances not in left_out
     ]
-    if not known:
+    if not efficiencies:
         return None
-    core = max(known, key=lambda one: one[1])
-    watt = max(known, key=lambda one: one[2])
+    core = max(efficiencies, key=lambda efficiency: efficiency[1])
+    watt = max(efficiencies, key=lambda efficiency: efficiency[2])
     if core[0] is watt[0]:
         return None
     return Trade(core[0], watt[0], watt[1] / core[1], watt[2] / core[2])

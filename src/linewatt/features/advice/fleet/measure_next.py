@@ -45,23 +45,27 @@ def measure_next(fleets: Sequence[Fleet], choice: Choice, question: Question) ->
     """What could change the advice, the most first."""
     best = choice.cheapest
     if best is None:
-        return tuple(_watts(one, None) for one in fleets if one.point.power_w is None)
-    others = [one for one in fleets if one is not best]
-    found = [
-        *(_rival(best, one, choice) for one in choice.rivals),
-        *(_doubtful(best, one, choice.by, question) for one in others),
-        *(_unread(best, one, choice.by, question) for one in others),
+        return tuple(_watts(fleet, None) for fleet in fleets if fleet.point.power_w is None)
+    others = [fleet for fleet in fleets if fleet is not best]
+    measurements = [
+        *(_rival(best, rival, choice) for rival in choice.rivals),
+        *(_doubtful(best, fleet, choice.by, question) for fleet in others),
+        *(_unread(best, fleet, choice.by, question) for fleet in others),
         _doubtful_choice(best),
         _held_back(best),
         _repeats(best, choice),
         _idle(best, choice.by, question),
         _beyond(fleets, best),
     ]
-    return tuple(sorted((one for one in found if one is not None), key=_rank, reverse=True))
+    return tuple(
+        sorted(
+            (measurement for measurement in measurements if measurement is not None), key=_rank, reverse=True
+        )
+    )
 
 
-def _rank(one: Measurement) -> tuple[bool, bool, float]:
-    return one.other_choice, one.change_ratio is not None, one.change_ratio or 0.0
+def _rank(measurement: Measurement) -> tuple[bool, bool, float]:
+    return measurement.other_choice, measurement.change_ratio is not None, measurement.change_ratio or 0.0
 
 
 def _rival(best: Fleet, rival: Fleet, choice: Choice) -> Measurement | None:
@@ -87,33 +91,33 @@ def _rival(best: Fleet, rival: Fleet, choice: Choice) -> Measurement | None:
 def _runs_needed(best: Fleet, rival: Fleet, by: By) -> int | None:
     """Runs of each at which the intervals of their spread would part; ``None`` where that takes too many."""
     ends = (best.low_runs, best.high_runs, rival.low_runs, rival.high_runs)
-    apart = worth(rival.totals, by) - worth(best.totals, by)
-    if any(one is None for one in ends) or apart <= 0:
+    difference = worth(rival.totals, by) - worth(best.totals, by)
+    if any(end is None for end in ends) or difference <= 0:
         return None
-    low, high, low_other, high_other = (worth(one, by) for one in ends if one is not None)
+    low, high, low_other, high_other = (worth(end, by) for end in ends if end is not None)
     reach = (high - low + high_other - low_other) / 2
     runs = max(best.point.runs, rival.point.runs)
-    needed = math.ceil(runs * (reach / apart) ** 2)
+    needed = math.ceil(runs * (reach / difference) ** 2)
     return None if needed > MOST_RUNS else max(needed, runs + 1)
 
 
-def _break_even_w(best: Fleet, other: Fleet, by: By, question: Question) -> float | None:
+def _break_even_w(best: Fleet, rival: Fleet, by: By, question: Question) -> float | None:
     """W of a server at which the other fleet costs as much; ``None`` where no watts are few enough."""
-    through = other.through or best.through
-    nothing = worth(at_watts(other, 0.0, through, question), by)
-    a_watt = worth(at_watts(other, 1.0, through, question), by) - nothing
+    through = rival.through or best.through
+    nothing = worth(at_watts(rival, 0.0, through, question), by)
+    a_watt = worth(at_watts(rival, 1.0, through, question), by) - nothing
     if not math.isfinite(a_watt) or a_watt <= 0:
         return None
     watts = (worth(best.totals, by) - nothing) / a_watt
     return watts if watts > 0 else None
 
 
-def _doubtful(best: Fleet, other: Fleet, by: By, question: Question) -> Measurement | None:
+def _doubtful(best: Fleet, rival: Fleet, by: By, question: Question) -> Measurement | None:
     """A point whose figures are doubtful, where without the doubt it might be the cheapest."""
-    point = other.point
+    point = rival.point
     if point.power_w is None or not point.doubts:
         return None
-    even_w = _break_even_w(best, other, by, question)
+    even_w = _break_even_w(best, rival, by, question)
     if even_w is None:
         return None
     if point.expected_w is None:
@@ -122,7 +126,7 @@ def _doubtful(best: Fleet, other: Fleet, by: By, question: Question) -> Measurem
         doubt = next(iter(point.doubts.values()))
         why = f"{doubt}; below {even_w:.1f} W a server it would be the cheapest"
         return Measurement(point.instances, f"{plural(point.instances)} again", why, None, even_w)
-    expected = worth(at_watts(other, point.expected_w, other.through, question), by)
+    expected = worth(at_watts(rival, point.expected_w, rival.through, question), by)
     dearer = expected / worth(best.totals, by) - 1
     if dearer >= NEAR:
         return None
@@ -134,19 +138,19 @@ def _doubtful(best: Fleet, other: Fleet, by: By, question: Question) -> Measurem
     return Measurement(point.instances, f"{plural(point.instances)} again", why, max(0.0, -dearer), even_w)
 
 
-def _unread(best: Fleet, other: Fleet, by: By, question: Question) -> Measurement | None:
+def _unread(best: Fleet, rival: Fleet, by: By, question: Question) -> Measurement | None:
     """A point without watts, or with watts of another kind than those that were compared."""
-    point = other.point
+    point = rival.point
     if point.power_w is not None and point.provenance == best.point.provenance:
         return None
-    return _watts(other, _break_even_w(best, other, by, question))
+    return _watts(rival, _break_even_w(best, rival, by, question))
 
 
-def _watts(other: Fleet, even_w: float | None) -> Measurement:
-    why = other.point.reasons.get("power_w") or f"its watts are {other.point.provenance}"
+def _watts(fleet: Fleet, even_w: float | None) -> Measurement:
+    why = fleet.point.reasons.get("power_w") or f"its watts are {fleet.point.provenance}"
     if even_w is not None:
         why += f"; below {even_w:.1f} W a server it would be the cheapest"
-    return Measurement(other.point.instances, f"watts of {plural(other.point.instances)}", why, None, even_w)
+    return Measurement(fleet.point.instances, f"watts of {plural(fleet.point.instances)}", why, None, even_w)
 
 
 def _doubtful_choice(best: Fleet) -> Measurement | None:
@@ -175,8 +179,10 @@ def _repeats(best: Fleet, choice: Choice) -> Measurement | None:
 def _idle(best: Fleet, by: By, question: Question) -> Measurement | None:
     """Idle power, where spare servers were counted as if under load."""
     totals = best.totals
-    known = best.point.idle_w is not None and (best.through is None or best.through.idle_ratio is not None)
-    if known or not totals.spare or best.point.power_w is None or totals.energy_kwh_year is None:
+    is_idle_known = best.point.idle_w is not None and (
+        best.through is None or best.through.idle_ratio is not None
+    )
+    if is_idle_known or not totals.spare or best.point.power_w is None or totals.energy_kwh_year is None:
         return None
     if best.point.idle_w is not None:
         return None
@@ -189,7 +195,7 @@ def _idle(best: Fleet, by: By, question: Question) -> Measurement | None:
 
 def _beyond(fleets: Sequence[Fleet], best: Fleet) -> Measurement | None:
     """More instances than were measured, where the last point is the cheapest and nothing was full."""
-    last = max(fleets, key=lambda one: one.point.instances)
+    last = max(fleets, key=lambda fleet: fleet.point.instances)
     if last is not best or best.point.regime == "saturated" or best.point.limit is not None:
         return None
     why = "the cheapest is the last that was measured, and nothing that limits it was found"

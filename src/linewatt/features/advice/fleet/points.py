@@ -37,10 +37,10 @@ class Reading:
     bound: float | None = None
 
     @classmethod
-    def of(cls, found: Estimate, bound: float | None = None) -> Reading:
+    def of(cls, estimate: Estimate, bound: float | None = None) -> Reading:
         """What trials have together."""
-        ci = found.interval()
-        return cls(found.mean, found.n, ci.low if ci else None, ci.high if ci else None, bound)
+        ci = estimate.interval()
+        return cls(estimate.mean, estimate.n, ci.low if ci else None, ci.high if ci else None, bound)
 
     def ends(self, *, meter: bool = True) -> tuple[float, float] | None:
         """From where to where it may be; without ``meter`` by the spread of runs alone."""
@@ -104,11 +104,20 @@ def operating_points(
 
     ``tolerance_ratio`` is the accuracy of watts whose source says none.
     """
-    expected = {one.row.instances: one.expected_w for one in power_outliers(power_rows(series, role))}
+    expected = {
+        outlier.row.instances: outlier.expected_w for outlier in power_outliers(power_rows(series, role))
+    }
     return tuple(
-        _point(one, one.throughput_bps, role, findings, tolerance_ratio, expected.get(one.case.instances))
-        for one in series
-        if one.throughput_bps is not None and why_no_point(one, role) is None
+        _point(
+            summary,
+            summary.throughput_bps,
+            role,
+            findings,
+            tolerance_ratio,
+            expected.get(summary.case.instances),
+        )
+        for summary in series
+        if summary.throughput_bps is not None and why_no_point(summary, role) is None
     )
 
 
@@ -141,7 +150,8 @@ def _point(
         regime=summary.regime.regime if summary.regime else None,
         lost_ratio=summary.lost_ratio.mean if summary.lost_ratio else None,
         limit=summary.limit.lead if summary.limit.found else None,
-        held_back=bool(summary.limit.named) and all(one.end == _other(role) for one in summary.limit.named),
+        held_back=bool(summary.limit.named)
+        and all(limit.end == _other(role) for limit in summary.limit.named),
         reasons={name: why for name, why in reasons.items() if why},
         doubts=doubts,
         expected_w=expected_w,
@@ -152,8 +162,8 @@ def _other(role: Role) -> Role:
     return "sender" if role == "receiver" else "receiver"
 
 
-def _reading(found: Estimate | None, bound: float | None = None) -> Reading | None:
-    return None if found is None or not is_figure(found.mean) else Reading.of(found, bound)
+def _reading(estimate: Estimate | None, bound: float | None = None) -> Reading | None:
+    return None if estimate is None or not is_figure(estimate.mean) else Reading.of(estimate, bound)
 
 
 def _bound(power: EndPower, tolerance_ratio: float | None) -> float | None:
@@ -184,14 +194,14 @@ def _why_no_watts(summary: CaseSummary, power: EndPower | None, role: Role) -> s
 def _doubts(summary: CaseSummary, role: Role, findings: Findings) -> Iterator[tuple[str, str]]:
     """Findings on what fleets are made of, by code: ``Power outlier: 339.2 W, where …``."""
     figures: tuple[Figure, ...] = ("throughput", "cpu", "power")
-    codes = dict.fromkeys(code for one in figures for code in findings.doubts(summary.case, one, role))
+    codes = dict.fromkeys(code for figure in figures for code in findings.doubts(summary.case, figure, role))
     for code in codes:
         seen = next(
             (
                 seen
-                for one in findings.of(summary.case)
-                if one.code == code
-                for seen in one.sightings
+                for finding in findings.of(summary.case)
+                if finding.code == code
+                for seen in finding.sightings
                 if seen.is_of(summary.case.host(role), summary.case.hosts)
             ),
             None,

@@ -85,11 +85,11 @@ class Question:
 
 def parse_redundancy(text: str) -> Redundancy:
     """``n``, ``n+1``, ``2n``. Raises InvalidInput."""
-    found = _REDUNDANCY.fullmatch(text.strip())
-    more = int(found[2] or 0) if found else 0
-    if found is None or more > MOST_SPARE:
+    match = _REDUNDANCY.fullmatch(text.strip())
+    more = int(match[2] or 0) if match else 0
+    if match is None or more > MOST_SPARE:
         raise InvalidInput(f"--redundancy must be n, n+1 (up to n+{MOST_SPARE}), 2n or 2n+1, got {text!r}")
-    return Redundancy(more, bool(found[1]))
+    return Redundancy(more, bool(match[1]))
 
 
 def check(question: Question) -> None:
@@ -104,8 +104,10 @@ def check(question: Question) -> None:
     )
     for option, value, low, high in limits:
         if value is not None and not low <= value <= high:
-            least = "above 0" if low == _NOTHING else f"from {low:g}"
-            raise InvalidInput(f"{option} must be {least} and at most {high:,.15g}, got {value:g}")
+            lower_bound_words = "above 0" if low == _NOTHING else f"from {low:g}"
+            raise InvalidInput(
+                f"{option} must be {lower_bound_words} and at most {high:,.15g}, got {value:g}"
+            )
     if not 0 <= question.headroom_ratio < 1:
         raise InvalidInput(f"--headroom must be from 0 to below 1, got {question.headroom_ratio:g}")
     if question.server_cost is not None and question.price_per_kwh is None:

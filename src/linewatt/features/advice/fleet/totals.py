@@ -78,7 +78,7 @@ def supplied(point: OperatingPoint, question: Question) -> Supplied:
     return Supplied(
         None if isinstance(load, Missing) else load,
         None if isinstance(idle, Missing) else idle,
-        next((one.reason for one in (load, idle) if isinstance(one, Missing)), None),
+        next((reason.reason for reason in (load, idle) if isinstance(reason, Missing)), None),
     )
 
 
@@ -106,7 +106,8 @@ def fleets(points: Sequence[OperatingPoint], question: Question) -> tuple[Fleet,
     inputs = [supplied(point, question) for point in points]
     through = question.supply is not None and why_not_through_supplies(points, question) is None
     return tuple(
-        _fleet(point, one if through else None, question) for point, one in zip(points, inputs, strict=True)
+        _fleet(point, supply_input if through else None, question)
+        for point, supply_input in zip(points, inputs, strict=True)
     )
 
 
@@ -115,10 +116,12 @@ def why_not_through_supplies(points: Sequence[OperatingPoint], question: Questio
     if question.supply is None:
         return None
     for point in points:
-        one = supplied(point, question)
+        supply_input = supplied(point, question)
         rests = question.load_share < 1 and point.idle_w is not None
-        if point.power_w is not None and (one.load_ratio is None or (rests and one.idle_ratio is None)):
-            return f"{plural(point.instances)}: {one.reason}"
+        if point.power_w is not None and (
+            supply_input.load_ratio is None or (rests and supply_input.idle_ratio is None)
+        ):
+            return f"{plural(point.instances)}: {supply_input.reason}"
     return None
 
 
@@ -134,33 +137,33 @@ def _fleet(point: OperatingPoint, through: Supplied | None, question: Question) 
     mean = _Server(point.throughput_bps.mean, _mean(point.cores), _mean(point.power_w), _mean(point.idle_w))
     low, high = _ends(point, meter=True)
     low_runs, high_runs = _ends(point, meter=False)
-    made = totals(mean, through, question)
+    mean_totals = totals(mean, through, question)
     return Fleet(
         point,
-        made,
+        mean_totals,
         low=whole(low),
         high=whole(high),
         low_runs=whole(low_runs),
         high_runs=whole(high_runs),
         through=through,
-        reasons=dict(_reasons(point, made, question)),
+        reasons=dict(_reasons(point, mean_totals, question)),
     )
 
 
-def _reasons(point: OperatingPoint, made: Totals, question: Question) -> list[tuple[str, str]]:
-    found = []
-    if made.cores is None:
-        found.append(("cores", point.reasons.get("cores", "not known")))
+def _reasons(point: OperatingPoint, mean_totals: Totals, question: Question) -> list[tuple[str, str]]:
+    reasons = []
+    if mean_totals.cores is None:
+        reasons.append(("cores", point.reasons.get("cores", "not known")))
     no_watts = point.reasons.get("power_w", "no watts")
-    if made.power_w is None:
-        found.append(("power_w", no_watts))
-    if made.energy_kwh_year is None:
+    if mean_totals.power_w is None:
+        reasons.append(("power_w", no_watts))
+    if mean_totals.energy_kwh_year is None:
         of_idle = f"idle power is not known: {point.reasons.get('idle_w', 'not measured')}"
-        found.append(("energy_kwh_year", no_watts if made.power_w is None else of_idle))
-    if made.cost_year is None:
+        reasons.append(("energy_kwh_year", no_watts if mean_totals.power_w is None else of_idle))
+    if mean_totals.cost_year is None:
         priced = question.price_per_kwh is not None
-        found.append(("cost_year", found[-1][1] if priced else "no --price-kwh was named"))
-    return found
+        reasons.append(("cost_year", reasons[-1][1] if priced else "no --price-kwh was named"))
+    return reasons
 
 
 def _mean(reading: Reading | None) -> float | None:
@@ -173,10 +176,10 @@ def _ends(point: OperatingPoint, *, meter: bool) -> tuple[_Server | None, _Serve
     if rate is None or rate[0] <= 0:
         return None, None
     others = [
-        (None, None) if one is None else one.ends(meter=meter) or (None, None)
-        for one in (point.cores, point.power_w, point.idle_w)
+        (None, None) if reading is None else reading.ends(meter=meter) or (None, None)
+        for reading in (point.cores, point.power_w, point.idle_w)
     ]
-    best, worst = ([one[at] for one in others] for at in (0, 1))
+    best, worst = ([ends[at] for ends in others] for at in (0, 1))
     return _Server(rate[1], *best), _Server(rate[0], *worst)
 
 
@@ -228,5 +231,5 @@ def at_watts(fleet: Fleet, power_w: float, through: Supplied | None, question: Q
     return totals(_Server(point.throughput_bps.mean, _mean(point.cores), power_w, idle_w), through, question)
 
 
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value

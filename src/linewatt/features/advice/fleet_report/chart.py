@@ -22,21 +22,23 @@ def trade_off(advice: FleetAdvice) -> Figure | None:
     """The picture; ``None`` where fewer than two points have both, or their watts are not of one kind."""
     if advice.front is None:
         return None
-    points = [one.point for one in advice.fleets if one.point.bps_per_core and one.point.bps_per_w]
+    points = [fleet.point for fleet in advice.fleets if fleet.point.bps_per_core and fleet.point.bps_per_w]
     best = advice.choice.cheapest
     cheapest = None if best is None else best.point.instances
     rows = [
-        row for one in points for row in _rows(one, one.instances in advice.front, one.instances == cheapest)
+        row
+        for point in points
+        for row in _rows(point, point.instances in advice.front, point.instances == cheapest)
     ]
     bars = " Bars: 95 % CI, and the meter's error." if any("high" in row for row in rows) else ""
-    kinds = words([one.provenance for one in points])
+    kinds = words([point.provenance for point in points])
     return Figure(
         name="fleet-front",
         title="More work of a core against more work of a watt",
         caption="Up and to the right is better. Filled and on the line: no other point is better at both. "
         f"Hollow: another is. Ringed: the cheapest. Numbers are instances a server.{bars}"
         f"{f' Watts are {kinds}.' if kinds else ''}",
-        description="; ".join(_described(one, advice.front) for one in points),
+        description="; ".join(_described(point, advice.front) for point in points),
         spec=_spec(rows),
     )
 
@@ -66,18 +68,18 @@ def _meter(point: OperatingPoint) -> float:
     return 0.0 if power is None or power.bound is None or power.mean <= 0 else power.bound / power.mean
 
 
-def _ends(found: Reading | None, off: float) -> tuple[float, ...] | None:
-    if found is None:
+def _ends(reading: Reading | None, off: float) -> tuple[float, ...] | None:
+    if reading is None:
         return None
-    ends = found.ends()
-    values = (found.mean,) if ends is None else (found.mean, ends[0] * (1 - off), ends[1] * (1 + off))
+    ends = reading.ends()
+    values = (reading.mean,) if ends is None else (reading.mean, ends[0] * (1 - off), ends[1] * (1 + off))
     return tuple(map(mbps_from_bps, values))
 
 
 def _described(point: OperatingPoint, front: Sequence[int]) -> str:
     core, watt = (
-        format_significant(mbps_from_bps(one.mean), 4) if one else "–"
-        for one in (point.bps_per_core, point.bps_per_w)
+        format_significant(mbps_from_bps(reading.mean), 4) if reading else "–"
+        for reading in (point.bps_per_core, point.bps_per_w)
     )
     on = "on the front" if point.instances in front else "beaten by another"
     return f"{plural(point.instances, 'instance')}: {core} Mbps/core, {watt} Mbps/W, {on}"

@@ -31,30 +31,30 @@ def document(advice: FleetAdvice, source: FleetSource) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "target_gbps": gbps_from_bps(advice.question.target_bps),
-        "points": [_point(one, advice) for one in advice.fleets],
+        "points": [_point(fleet, advice) for fleet in advice.fleets],
         "cheapest": _cheapest(advice, source),
         "warnings": list(warnings(advice, source)),
     }
 
 
-def _point(one: Fleet, advice: FleetAdvice) -> dict[str, Any]:
-    point, totals = one.point, one.totals
+def _point(fleet: Fleet, advice: FleetAdvice) -> dict[str, Any]:
+    point, totals = fleet.point, fleet.totals
     left_out = advice.choice.left_out.get(point.instances)
     return {
         "instances": point.instances,
         **{name: getattr(totals, name) for name in _FIGURES},
-        "interval": _interval(one),
+        "interval": _interval(fleet),
         "servers_active": totals.active,
         "servers_spare": totals.spare,
         "input_w": totals.input_w,
         "provenance": point.provenance,
-        "energy_provenance": energy_provenance(one),
+        "energy_provenance": energy_provenance(fleet),
         "scope": point.scope,
         "compared": left_out is None,
         "on_front": None if advice.front is None else point.instances in advice.front,
         "server": _server(point),
         "doubts": dict(point.doubts),
-        "reasons": {**one.reasons, **({} if left_out is None else {"compared": left_out})},
+        "reasons": {**fleet.reasons, **({} if left_out is None else {"compared": left_out})},
     }
 
 
@@ -83,11 +83,11 @@ def _ci(reading: Reading | None, scale: float) -> list[float] | None:
     return None if ends is None else [end * scale for end in ends]
 
 
-def _interval(one: Fleet) -> dict[str, Any] | None:
+def _interval(fleet: Fleet) -> dict[str, Any] | None:
     """From the best to the worst that is within 95 %; ``None`` where nothing is known of the spread."""
-    if one.low is None or one.high is None:
+    if fleet.low is None or fleet.high is None:
         return None
-    return {"level": LEVEL, "runs": one.point.runs, **_both(one.low, one.high)}
+    return {"level": LEVEL, "runs": fleet.point.runs, **_both(fleet.low, fleet.high)}
 
 
 def _both(low: Totals, high: Totals) -> dict[str, list[float] | None]:
@@ -99,16 +99,18 @@ def _cheapest(advice: FleetAdvice, source: FleetSource) -> dict[str, Any]:
     """The choice and all that it stands on; its figures are null where nothing could be compared."""
     choice, trade = advice.choice, advice.trade
     best = choice.cheapest
-    found: Mapping[str, Any] = {} if best is None else {name: getattr(best.totals, name) for name in _FIGURES}
+    figures: Mapping[str, Any] = (
+        {} if best is None else {name: getattr(best.totals, name) for name in _FIGURES}
+    )
     return {
         "instances": None if best is None else best.point.instances,
-        **{name: found.get(name) for name in _FIGURES},
+        **{name: figures.get(name) for name in _FIGURES},
         "by": choice.by,
         "sure": choice.sure,
         "sure_words": how_sure(advice),
         "second": None if choice.second is None else choice.second.point.instances,
         "second_dearer_ratio": choice.dearer_ratio,
-        "rivals": [one.point.instances for one in choice.rivals],
+        "rivals": [rival.point.instances for rival in choice.rivals],
         "source": source.name,
         "series": advice.title,
         "role": advice.role,
@@ -123,7 +125,7 @@ def _cheapest(advice: FleetAdvice, source: FleetSource) -> dict[str, Any]:
             "mbps_per_w_ratio": trade.watt_ratio,
             "words": trade_words(advice),
         },
-        "measure_next": [asdict(one) for one in advice.next],
+        "measure_next": [asdict(measurement) for measurement in advice.next],
         "supplies": list(supply_lines(advice)),
     }
 

@@ -40,13 +40,15 @@ def rendered(advice: FleetAdvice, source: FleetSource, width: int | None) -> Ren
 
 def _parts(advice: FleetAdvice, source: FleetSource, width: int | None) -> Iterator[RenderableType]:
     yield Text(one_line(" · ".join(_subject(advice, source))), style="bold")
-    yield from (Text(one_line(f"! {said}"), style="yellow") for said in warnings(advice, source))
+    yield from (Text(one_line(f"! {warning}"), style="yellow") for warning in warnings(advice, source))
     yield Text(one_line(f"{answer(advice)}."), style="bold")
-    yield from (Text(one_line(f"{said}.")) for said in (how_sure(advice), trade_words(advice)) if said)
+    yield from (
+        Text(one_line(f"{sentence}.")) for sentence in (how_sure(advice), trade_words(advice)) if sentence
+    )
     yield Text()
     yield render(fleet_table(advice), width)
     for title, lines in (
-        (_NEXT, [next_words(one) for one in advice.next]),
+        (_NEXT, [next_words(measurement) for measurement in advice.next]),
         (_SUPPLIES, supply_lines(advice)),
     ):
         if lines:
@@ -71,10 +73,10 @@ def page(advice: FleetAdvice, source: FleetSource) -> str:
             (fleet_table(advice),),
             tuple(drawn([figure], "fleet")) if figure else (),
         ),
-        Section(_NEXT, "next", notes=(listed("", [next_words(one) for one in advice.next]),)),
+        Section(_NEXT, "next", notes=(listed("", [next_words(measurement) for measurement in advice.next]),)),
         Section(_SUPPLIES, "supplies", notes=(listed("", supply_lines(advice)),)),
     )
-    made: str = (
+    html: str = (
         pages_of_files()
         .get_template("fleet.html.j2")
         .render(
@@ -85,10 +87,10 @@ def page(advice: FleetAdvice, source: FleetSource) -> str:
             lab=source.is_of_lab,
             elsewhere=None,
             answer=f"{answer(advice)}.",
-            said=[f"{one}." for one in (how_sure(advice), trade_words(advice)) if one],
+            said=[f"{sentence}." for sentence in (how_sure(advice), trade_words(advice)) if sentence],
             caveats=warnings(advice, source),
             facts=facts,
             sections=sections,
         )
     )
-    return made
+    return html

@@ -58,7 +58,7 @@ class FleetSource:
 def of_trials(name: str, trials: Sequence[Trial], role: Role, caveats: Sequence[str] = ()) -> FleetSource:
     """The series of a table's rows; ``caveats`` are what of it could not be read."""
     summaries = summarise(trials)
-    named = [(case_words(one.summaries[0].case), one.summaries) for one in series_of(summaries)]
+    named = [(case_words(series.summaries[0].case), series.summaries) for series in series_of(summaries)]
     return replace(_source(name, named, gather(trials, summaries), role), caveats=tuple(caveats))
 
 
@@ -87,36 +87,38 @@ def of_result(result: Result, role: Role) -> FleetSource:
 def _source(
     name: str, named: Iterable[tuple[str, Sequence[CaseSummary]]], findings: Findings, role: Role
 ) -> FleetSource:
-    candidates, left = [], dict[str, int]()
+    candidates, left_out = [], dict[str, int]()
     for title, summaries in named:
-        kept = []
-        for one in summaries:
-            why = why_no_point(one, role)
+        usable = []
+        for summary in summaries:
+            why = why_no_point(summary, role)
             if why is None:
-                kept.append(one)
+                usable.append(summary)
             else:
-                left[why] = left.get(why, 0) + 1
-        if kept:
-            candidates.append(Candidate(title, kept[0].case.host(role), tuple(kept)))
-    return FleetSource(name, tuple(candidates), findings, left=left)
+                left_out[why] = left_out.get(why, 0) + 1
+        if usable:
+            candidates.append(Candidate(title, usable[0].case.host(role), tuple(usable)))
+    return FleetSource(name, tuple(candidates), findings, left=left_out)
 
 
-def choose_series(source: FleetSource, wanted: str | None) -> Candidate:
-    """The only series, or the only one whose name has all words of ``wanted``. Raises InvalidInput."""
+def choose_series(source: FleetSource, series_name: str | None) -> Candidate:
+    """The only series, or the only one whose name has all words of ``series_name``. Raises InvalidInput."""
     if not source.candidates:
         reasons = "; ".join(f"{plural(count, 'case')}: {why}" for why, count in source.left.items())
         raise InvalidInput(f"{source.name}: has no operating point of a server: {reasons}")
-    words = _words(wanted or "")
-    found = [one for one in source.candidates if set(words) <= set(_words(one.title))]
-    exact = [one for one in found if _words(one.title) == words]
-    if len(found) == 1 or exact:
-        return (exact or found)[0]
-    names = first_of([f"'{one.title}'" for one in found or source.candidates], _MOST_NAMED, between=", ")
-    if wanted is None:
-        raise InvalidInput(f"{source.name}: has {len(found)} series, name one with --series: {names}")
-    many = f"is {len(found)} of them" if found else "is none of them"
-    raise InvalidInput(f"--series {wanted!r}: {many}; {source.name} has {names}")
+    words = _words(series_name or "")
+    matches = [candidate for candidate in source.candidates if set(words) <= set(_words(candidate.title))]
+    exact = [candidate for candidate in matches if _words(candidate.title) == words]
+    if len(matches) == 1 or exact:
+        return (exact or matches)[0]
+    names = first_of(
+        [f"'{candidate.title}'" for candidate in matches or source.candidates], _MOST_NAMED, between=", "
+    )
+    if series_name is None:
+        raise InvalidInput(f"{source.name}: has {len(matches)} series, name one with --series: {names}")
+    many = f"is {len(matches)} of them" if matches else "is none of them"
+    raise InvalidInput(f"--series {series_name!r}: {many}; {source.name} has {names}")
 
 
 def _words(name: str) -> list[str]:
-    return [one for one in _BETWEEN.split(name.replace("->", "→").replace("→", " → ").casefold()) if one]
+    return [word for word in _BETWEEN.split(name.replace("->", "→").replace("→", " → ").casefold()) if word]

@@ -23,29 +23,29 @@ _LARGE = 10_000.0
 
 def fleet_table(advice: FleetAdvice) -> Table:
     """A row a point; what is missing says why below."""
-    rows = tuple(_row(advice, one) for one in advice.fleets)
-    watts = [one for one in advice.fleets if one.point.power_w]
-    provenances = [*(one.point.provenance for one in watts), *map(energy_provenance, watts)]
+    rows = tuple(_row(advice, fleet) for fleet in advice.fleets)
+    watts = [fleet for fleet in advice.fleets if fleet.point.power_w]
+    provenances = [*(fleet.point.provenance for fleet in watts), *map(energy_provenance, watts)]
     notes = (*legend_notes(legend(provenances)), *_lacks(advice))
-    limits = (Note("remark", f"{said}.", where) for where, said in limits_of(advice))
+    limits = (Note("remark", f"{limit}.", where) for where, limit in limits_of(advice))
     return Table(
         "Fleet at each measured point",
         (Head("Instances a server", lines="Instances\na server"),),
         tuple(_heads(advice)),
         (RowGroup("", rows),),
-        (*notes, *limits, *(Note("remark", one) for one in remarks(advice))),
+        (*notes, *limits, *(Note("remark", remark) for remark in remarks(advice))),
         provenance=words(provenances),
     )
 
 
 def _rate(advice: FleetAdvice) -> Unit:
-    most = max((one.point.throughput_bps.mean for one in advice.fleets), default=0.0)
-    return GBPS if most >= BPS_PER_GBPS else MBPS
+    highest_bps = max((fleet.point.throughput_bps.mean for fleet in advice.fleets), default=0.0)
+    return GBPS if highest_bps >= BPS_PER_GBPS else MBPS
 
 
 def _scale(advice: FleetAdvice, name: str) -> tuple[float, str]:
     """By what W or kWh are divided, and the letter that says so."""
-    values = [_of(one.totals, name) or 0.0 for one in advice.fleets]
+    values = [_of(fleet.totals, name) or 0.0 for fleet in advice.fleets]
     return (
         (1000.0, "k" if name == "power_w" else "M")
         if max(values) >= _LARGE
@@ -55,13 +55,13 @@ def _scale(advice: FleetAdvice, name: str) -> tuple[float, str]:
 
 def _has_intervals(advice: FleetAdvice) -> bool:
     """Of what decides."""
-    return any(_of(one.high, advice.choice.by) is not None for one in advice.fleets)
+    return any(_of(fleet.high, advice.choice.by) is not None for fleet in advice.fleets)
 
 
 def _heads(advice: FleetAdvice) -> Iterator[Head]:
-    scopes = {one.point.scope for one in advice.fleets if one.point.scope}
+    scopes = {fleet.point.scope for fleet in advice.fleets if fleet.point.scope}
     of = f", {SCOPE_WORDS[scopes.pop()]}" if len(scopes) == 1 else ""
-    spread = any(one.low is not None for one in advice.fleets)
+    spread = any(fleet.low is not None for fleet in advice.fleets)
     yield Head("Throughput a server", _rate(advice).name, lines="Throughput\na server", show_ci=spread)
     yield Head("Servers", show_ci=spread)
     yield Head("Busy cores", lines="Busy\ncores", rank=3)
@@ -82,61 +82,61 @@ def _scaled(value: float, scale: float) -> str:
     return f"{value / scale:,.1f}" if scale > 1 else amount(value)
 
 
-def _row(advice: FleetAdvice, one: Fleet) -> Row:
-    point, unit, sign = one.point, _rate(advice), mark(one.point.provenance)
-    of_energy = mark(energy_provenance(one))
+def _row(advice: FleetAdvice, fleet: Fleet) -> Row:
+    point, unit, sign = fleet.point, _rate(advice), mark(fleet.point.provenance)
+    of_energy = mark(energy_provenance(fleet))
     power, energy = (_scale(advice, name)[0] for name in ("power_w", "energy_kwh_year"))
     best = advice.choice.cheapest
     cells = [
         _reading(point.throughput_bps, unit.from_si, unit.text),
-        _total(one, "servers", lambda value: f"{value:,.0f}"),
-        _total(one, "cores", lambda value: f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"),
-        _total(one, "power_w", lambda value: _scaled(value, power), sign),
-        _total(one, "energy_kwh_year", lambda value: _scaled(value, energy), of_energy),
+        _total(fleet, "servers", lambda value: f"{value:,.0f}"),
+        _total(fleet, "cores", lambda value: f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"),
+        _total(fleet, "power_w", lambda value: _scaled(value, power), sign),
+        _total(fleet, "energy_kwh_year", lambda value: _scaled(value, energy), of_energy),
     ]
     if advice.question.price_per_kwh is not None:
-        cells.append(_total(one, "cost_year", amount, of_energy))
+        cells.append(_total(fleet, "cost_year", amount, of_energy))
     if _has_intervals(advice):
-        cells.append(_interval(advice, one))
+        cells.append(_interval(advice, fleet))
     cells += [
-        _against(advice, one),
+        _against(advice, fleet),
         _reading(point.bps_per_core, MBPS_PER_CORE.from_si, MBPS_PER_CORE.text),
         _reading(point.bps_per_w, MBPS_PER_W.from_si, MBPS_PER_W.text, sign),
     ]
     style = "flagged" if point.doubts else ""
-    return Row((Cell(f"{point.instances}", strong=one is best),), tuple(cells), style=style)
+    return Row((Cell(f"{point.instances}", strong=fleet is best),), tuple(cells), style=style)
 
 
 def _reading(
-    found: Reading | None,
+    reading: Reading | None,
     from_si: Callable[[float], float],
     text: Callable[[float], str],
     sign: str | None = None,
 ) -> Cell:
-    if found is None:
+    if reading is None:
         return Cell(MISSING, reason="not known")
-    ends = found.ends()
+    ends = reading.ends()
     ci = None if ends is None else " to ".join(text(from_si(end)) for end in ends)
-    return Cell(text(from_si(found.mean)), si=found.mean, mark=sign, ci=ci)
+    return Cell(text(from_si(reading.mean)), si=reading.mean, mark=sign, ci=ci)
 
 
-def _total(one: Fleet, name: str, text: Callable[[float], str], sign: str | None = None) -> Cell:
-    value = getattr(one.totals, name)
+def _total(fleet: Fleet, name: str, text: Callable[[float], str], sign: str | None = None) -> Cell:
+    value = getattr(fleet.totals, name)
     if value is None:
-        return Cell(MISSING, reason=one.reasons.get(name, "not known"))
-    ends = [None if each is None else getattr(each, name) for each in (one.low, one.high)]
-    known = [text(end) for end in ends if end is not None]
-    return Cell(text(value), si=value, mark=sign, ci=" to ".join(known) if len(known) == 2 else None)
+        return Cell(MISSING, reason=fleet.reasons.get(name, "not known"))
+    ends = [None if totals is None else getattr(totals, name) for totals in (fleet.low, fleet.high)]
+    end_texts = [text(end) for end in ends if end is not None]
+    return Cell(text(value), si=value, mark=sign, ci=" to ".join(end_texts) if len(end_texts) == 2 else None)
 
 
-def _interval(advice: FleetAdvice, one: Fleet) -> Cell:
+def _interval(advice: FleetAdvice, fleet: Fleet) -> Cell:
     by = advice.choice.by
     scale = 1.0 if by == "cost_year" else _scale(advice, by)[0]
-    ends = [_of(each, by) for each in (one.low, one.high)]
-    known = [amount(end) if by == "cost_year" else _scaled(end, scale) for end in ends if end is not None]
-    if len(known) < 2:
+    ends = [_of(totals, by) for totals in (fleet.low, fleet.high)]
+    end_texts = [amount(end) if by == "cost_year" else _scaled(end, scale) for end in ends if end is not None]
+    if len(end_texts) < 2:
         return Cell(MISSING, reason="one run")
-    return Cell(" to ".join(known))
+    return Cell(" to ".join(end_texts))
 
 
 def _of(totals: Totals | None, name: str) -> float | None:
@@ -144,15 +144,15 @@ def _of(totals: Totals | None, name: str) -> float | None:
     return value
 
 
-def _against(advice: FleetAdvice, one: Fleet) -> Cell:
+def _against(advice: FleetAdvice, fleet: Fleet) -> Cell:
     choice = advice.choice
-    if one is choice.cheapest:
+    if fleet is choice.cheapest:
         return Cell("cheapest", strong=True)
-    if choice.cheapest is None or one.point.instances in choice.left_out:
-        why = choice.left_out.get(one.point.instances, "nothing to compare with")
+    if choice.cheapest is None or fleet.point.instances in choice.left_out:
+        why = choice.left_out.get(fleet.point.instances, "nothing to compare with")
         return Cell(MISSING, reason=f"not compared: {why}")
-    dearer = worth(one.totals, choice.by) / worth(choice.cheapest.totals, choice.by) - 1
-    warning = "may be as cheap" if one in choice.rivals and choice.sure == "open" else ""
+    dearer = worth(fleet.totals, choice.by) / worth(choice.cheapest.totals, choice.by) - 1
+    warning = "may be as cheap" if fleet in choice.rivals and choice.sure == "open" else ""
     return Cell(format_change(dearer).removesuffix(" %"), warning=warning)
 
 
@@ -164,9 +164,9 @@ def _lacks(advice: FleetAdvice) -> tuple[Note, ...]:
         "cost_year": "Money a year",
     }
     lacks = [
-        Lack(titles[name], why, row=str(one.point.instances))
-        for one in advice.fleets
-        for name, why in one.reasons.items()
+        Lack(titles[name], why, row=str(fleet.point.instances))
+        for fleet in advice.fleets
+        for name, why in fleet.reasons.items()
         if name != "cost_year" or advice.question.price_per_kwh is not None
     ]
     return absences(lacks, len(advice.fleets), "instance")

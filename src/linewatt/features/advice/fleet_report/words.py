@@ -110,7 +110,7 @@ def how_sure(advice: FleetAdvice) -> str:
         return "There is no other point to compare it with"
     second = plural(choice.second.point.instances, "instance")
     next_one = f"the next, {second}, {_MORE[choice.by].format(format_percent(choice.dearer_ratio))}"
-    rivals = number_ranges(one.point.instances for one in choice.rivals)
+    rivals = number_ranges(rival.point.instances for rival in choice.rivals)
     if choice.cheapest.point.doubts:
         next_one += ". Its own figures are doubtful"
     words: dict[Sure, str] = {
@@ -127,13 +127,13 @@ def how_sure(advice: FleetAdvice) -> str:
 
 def trade_words(advice: FleetAdvice) -> str:
     """More cores in one box against more boxes, in figures; empty where one point is the best of both."""
-    found = advice.trade
-    if found is None:
+    trade = advice.trade
+    if trade is None:
         return ""
-    many, few = found.per_watt, found.per_core
+    many, few = trade.per_watt, trade.per_core
     return (
         f"More cores in a box or more boxes: {plural(many.point.instances, 'instance')} a server "
-        f"{_do(many.point.instances)} {found.core_ratio:.2f} × the Mbps/core and {found.watt_ratio:.2f} × "
+        f"{_do(many.point.instances)} {trade.core_ratio:.2f} × the Mbps/core and {trade.watt_ratio:.2f} × "
         f"the Mbps/W of {few.point.instances}. {_boxes(many)}; {_boxes(few)}"
     )
 
@@ -150,10 +150,10 @@ def _boxes(fleet: Fleet) -> str:
     return f"{plural(totals.servers, 'server')}{cores}{power}"
 
 
-def next_words(one: Measurement) -> str:
+def next_words(measurement: Measurement) -> str:
     """``8 instances again (up to 3.1 % of it): its watts stand out …``; "it" is the bill or the energy."""
-    part = f" (up to {format_percent(one.change_ratio)} of it)" if one.change_ratio else ""
-    return f"{one.what}{part}: {one.why}"
+    part = f" (up to {format_percent(measurement.change_ratio)} of it)" if measurement.change_ratio else ""
+    return f"{measurement.what}{part}: {measurement.why}"
 
 
 def warnings(advice: FleetAdvice, source: FleetSource) -> tuple[str, ...]:
@@ -173,16 +173,16 @@ def warnings(advice: FleetAdvice, source: FleetSource) -> tuple[str, ...]:
 
 
 def _of_power(advice: FleetAdvice) -> Iterator[str]:
-    points = [one.point for one in advice.fleets if one.point.power_w is not None]
+    points = [fleet.point for fleet in advice.fleets if fleet.point.power_w is not None]
     if not points:
         return
-    provenances = [one.provenance for one in points]
+    provenances = [point.provenance for point in points]
     kinds = sources(provenances)
     if kinds and "measured" in provenances:
         yield f"Watts are {kinds}: those are marked, and not compared with measured ones"
     elif kinds:
         yield f"Watts are {kinds}, not measured: what follows from them is no advice on hardware"
-    scopes = {one.scope for one in points}
+    scopes = {point.scope for point in points}
     if scopes == {"psu-out"} and (advice.question.supply is None or advice.not_through_supplies):
         lost = "what power supplies lose is not in energy and money"
         why = advice.not_through_supplies
@@ -199,7 +199,7 @@ def _of_power(advice: FleetAdvice) -> Iterator[str]:
 def _of_supplies(advice: FleetAdvice) -> Iterator[str]:
     """How far off what goes into power supplies may be, which no interval has in it."""
     table = advice.question.table
-    if table is None or not any(one.through for one in advice.fleets):
+    if table is None or not any(fleet.through for fleet in advice.fleets):
         return
     if table.certified:
         yield (
@@ -211,20 +211,22 @@ def _of_supplies(advice: FleetAdvice) -> Iterator[str]:
 
 
 def _of_intervals(fleets: Sequence[Fleet]) -> Iterator[str]:
-    alone = [one for one in fleets if one.low is None and one.point.throughput_bps.runs == 1]
+    alone = [fleet for fleet in fleets if fleet.low is None and fleet.point.throughput_bps.runs == 1]
     if alone:
         yield f"{_points(alone, fleets)}: one run, so no interval, and nothing tells a difference from chance"
-    wide = [one for one in fleets if one.low is None and one.point.throughput_bps.runs > 1]
+    wide = [fleet for fleet in fleets if fleet.low is None and fleet.point.throughput_bps.runs > 1]
     if wide:
         yield f"{_points(wide, fleets)}: runs spread so far that no interval of servers can be told"
     watts_alone = [
-        one
-        for one in fleets
-        if one.low is not None and one.point.power_w is not None and one.low.power_w is None
+        fleet
+        for fleet in fleets
+        if fleet.low is not None and fleet.point.power_w is not None and fleet.low.power_w is None
     ]
     if watts_alone:
         yield f"{_points(watts_alone, fleets)}: one run with watts, so no interval of power, energy and money"
-    boundless = [one for one in fleets if one.low and one.low.power_w is not None and _boundless(one)]
+    boundless = [
+        fleet for fleet in fleets if fleet.low and fleet.low.power_w is not None and _boundless(fleet)
+    ]
     if boundless:
         yield (
             f"{_points(boundless, fleets)}: how far off the meter may be is not known, and not in the "
@@ -238,37 +240,37 @@ def _boundless(fleet: Fleet) -> bool:
 
 def _of_points(advice: FleetAdvice) -> Iterator[str]:
     alike: dict[str, list[Fleet]] = {}
-    for one in advice.fleets:
-        why = advice.choice.left_out.get(one.point.instances)
+    for fleet in advice.fleets:
+        why = advice.choice.left_out.get(fleet.point.instances)
         if why is not None:
-            alike.setdefault(f"not compared: {why}", []).append(one)
-        if one.point.held_back:
-            other = "sender" if advice.role == "receiver" else "receiver"
-            more = f"the {other} limits it: the {advice.role} may carry more"
-            alike.setdefault(f"{more}, and servers and watts are an upper end", []).append(one)
-        for doubt in one.point.doubts.values():
-            alike.setdefault(f"doubtful: {doubt}", []).append(one)
-        if one.point.lost_ratio and one.point.lost_ratio >= LOSS_SHOWN:
-            lost = format_percent(one.point.lost_ratio)
-            alike.setdefault(f"{lost} of the datagrams were lost: its rate is what arrived", []).append(one)
-        if one.point.failed:
-            of = f"{one.point.failed} of {plural(one.point.failed + one.point.runs, 'trial')} failed"
-            alike.setdefault(of, []).append(one)
-    for words, own in alike.items():
-        yield f"{_points(own, advice.fleets)}: {words}"
+            alike.setdefault(f"not compared: {why}", []).append(fleet)
+        if fleet.point.held_back:
+            other_role = "sender" if advice.role == "receiver" else "receiver"
+            more = f"the {other_role} limits it: the {advice.role} may carry more"
+            alike.setdefault(f"{more}, and servers and watts are an upper end", []).append(fleet)
+        for doubt in fleet.point.doubts.values():
+            alike.setdefault(f"doubtful: {doubt}", []).append(fleet)
+        if fleet.point.lost_ratio and fleet.point.lost_ratio >= LOSS_SHOWN:
+            lost = format_percent(fleet.point.lost_ratio)
+            alike.setdefault(f"{lost} of the datagrams were lost: its rate is what arrived", []).append(fleet)
+        if fleet.point.failed:
+            of = f"{fleet.point.failed} of {plural(fleet.point.failed + fleet.point.runs, 'trial')} failed"
+            alike.setdefault(of, []).append(fleet)
+    for words, fleets in alike.items():
+        yield f"{_points(fleets, advice.fleets)}: {words}"
 
 
 def _of_use(advice: FleetAdvice) -> Iterator[str]:
     question = advice.question
-    counted = [one for one in advice.fleets if one.totals.spare and _idle_unknown(one)]
+    counted = [fleet for fleet in advice.fleets if fleet.totals.spare and _idle_unknown(fleet)]
     if counted:
         at_idle = "what goes into supplies at idle" if counted[0].point.idle_w else "idle power"
         as_load = "is not known, so spare servers are counted as under load"
         yield f"{_points(counted, advice.fleets)}: {at_idle} {as_load}"
     small = [
-        one
-        for one in advice.fleets
-        if question.target_bps < one.point.throughput_bps.mean * (1 - question.headroom_ratio)
+        fleet
+        for fleet in advice.fleets
+        if question.target_bps < fleet.point.throughput_bps.mean * (1 - question.headroom_ratio)
     ]
     if small:
         yield (
@@ -288,9 +290,9 @@ def _of_source(source: FleetSource) -> Iterator[str]:
         yield f"Left out, {plural(count, 'case')}: {why}"
 
 
-def _points(fleets: Sequence[Fleet], every: Sequence[Fleet]) -> str:
-    numbers = sorted({one.point.instances for one in fleets})
-    if len(numbers) == len(every) > 1:
+def _points(fleets: Sequence[Fleet], all_fleets: Sequence[Fleet]) -> str:
+    numbers = sorted({fleet.point.instances for fleet in fleets})
+    if len(numbers) == len(all_fleets) > 1:
         return "Every point"
     return f"{', '.join(map(str, numbers))} {'instance' if numbers == [1] else 'instances'}"
 
@@ -298,12 +300,12 @@ def _points(fleets: Sequence[Fleet], every: Sequence[Fleet]) -> str:
 def limits_of(advice: FleetAdvice) -> Iterator[tuple[str, str]]:
     """What limits points, where that was found: more of it, not more instances, would carry more."""
     alike: dict[str, list[Fleet]] = {}
-    for one in advice.fleets:
-        if one.point.limit is not None:
-            words = one.point.limit[:1].lower() + one.point.limit[1:]
-            alike.setdefault(words, []).append(one)
-    for words, own in alike.items():
-        yield _points(own, advice.fleets), words
+    for fleet in advice.fleets:
+        if fleet.point.limit is not None:
+            words = fleet.point.limit[:1].lower() + fleet.point.limit[1:]
+            alike.setdefault(words, []).append(fleet)
+    for words, fleets in alike.items():
+        yield _points(fleets, advice.fleets), words
 
 
 def remarks(advice: FleetAdvice) -> Iterator[str]:
@@ -314,16 +316,16 @@ def remarks(advice: FleetAdvice) -> Iterator[str]:
     yield f"Servers: the target ÷ {rate}, rounded up{_spare_words(question)}."
     lower = " It carries less and may draw less: what it draws then was not measured." if free else ""
     yield f"Watts: each server that carries the target counts with what it drew at its measured rate.{lower}"
-    of = "W into the power supplies" if any(one.through for one in advice.fleets) else "W"
+    of = "W into the power supplies" if any(fleet.through for fleet in advice.fleets) else "W"
     hours = f"{of} × {HOURS_PER_YEAR:,} h × PUE {question.pue:g}"
     yield f"Energy: {hours}{_share_words(question)}."
     if question.price_per_kwh is not None:
         lacks = "the price of the servers is not in it (--server-cost)"
         price = lacks if question.server_cost is None else "servers and their energy"
         yield f"Money: in the unit of --price-kwh; {price}."
-    other = "sender" if advice.role == "receiver" else "receiver"
-    yield f"Of the {advice.role} alone: CPU and watts of the {other}, switches and cables are not in it."
-    if any(one.low is not None for one in advice.fleets):
+    other_role = "sender" if advice.role == "receiver" else "receiver"
+    yield f"Of the {advice.role} alone: CPU and watts of the {other_role}, switches and cables are not in it."
+    if any(fleet.low is not None for fleet in advice.fleets):
         yield (
             "Intervals: from the most throughput with the least watts to the reverse, each at the end of its "
             "95 % CI over runs; watts also by the whole of the meter's error, which no run makes smaller."
@@ -344,22 +346,22 @@ def _share_words(question: Question) -> str:
 
 def supply_lines(advice: FleetAdvice) -> tuple[str, ...]:
     """What other power supplies would save over all servers that carry the target at the cheapest point."""
-    found, best = advice.supplies, advice.choice.cheapest
-    if isinstance(found, Missing):
-        return (f"Nothing can be said of power supplies: {found.reason}",)
-    if found is None or best is None:
+    supply_advice, best = advice.supplies, advice.choice.cheapest
+    if isinstance(supply_advice, Missing):
+        return (f"Nothing can be said of power supplies: {supply_advice.reason}",)
+    if supply_advice is None or best is None:
         return ()
     from linewatt.features.advice.psu_report import lines
 
-    said = [line for line in lines(found, bullet="") if line]
+    sentences = [line for line in lines(supply_advice, bullet="") if line]
     active, question = best.totals.active, advice.question
-    for option in found.options:
+    for option in supply_advice.options:
         if option.saved_w is not None:
             kwh = question.kwh_year(active * option.saved_w)
             price = question.price_per_kwh
             worth = "" if price is None else f" worth {amount(kwh * price)}"
-            said.append(
+            sentences.append(
                 f"over {plural(active, 'server')}, {option.change}: {watts(active * option.saved_w)} less, "
                 f"{amount(kwh)} kWh{worth} a year, PUE in it"
             )
-    return tuple(said)
+    return tuple(sentences)

@@ -86,8 +86,8 @@ def advise(question: Question) -> Advice:
         )
     operate(supply, question.peak_w, None)
     warning = redundancy_warning(supply, question.peak_w)
-    found = (_option(question, now, *candidate) for candidate in _candidates(question))
-    options = [option for option in found if option is not None]
+    possible_options = (_option(question, now, *candidate) for candidate in _candidates(question))
+    options = [option for option in possible_options if option is not None]
     return Advice(
         question=question,
         operation=now,
@@ -106,19 +106,19 @@ def carries(supply: Supply, peak_w: float) -> bool:
 def _candidates(question: Question) -> Iterator[tuple[Change, Operation]]:
     """Changes that carry the load, the best of each kind."""
     supply = question.supply
-    other: Change = "standby" if supply.mode == "shared" else "share"
+    other_change: Change = "standby" if supply.mode == "shared" else "share"
     counts = range(2, supply.count)
     ratings = [rating_w for rating_w in RATINGS_W if rating_w < supply.rating_w]
     kinds: tuple[tuple[Change, list[Supply]], ...] = (
-        (other, [_other_mode(supply)] if supply.count > 1 else []),
+        (other_change, [_other_mode(supply)] if supply.count > 1 else []),
         ("fewer", [replace(supply, count=count) for count in counts]),
         ("smaller", [replace(supply, rating_w=float(rating_w)) for rating_w in ratings]),
     )
     for change, supplies in kinds:
-        able = [one for one in supplies if carries(one, question.peak_w)]
-        operations = [operate(one, question.load_w, question.table) for one in able]
+        able = [supply for supply in supplies if carries(supply, question.peak_w)]
+        operations = [operate(supply, question.load_w, question.table) for supply in able]
         if operations:
-            yield change, min(operations, key=lambda one: _rank(one, question.table))
+            yield change, min(operations, key=lambda operation: _rank(operation, question.table))
 
 
 def _other_mode(supply: Supply) -> Supply:

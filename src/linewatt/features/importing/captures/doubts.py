@@ -59,78 +59,94 @@ class Known:
 
     @property
     def is_rate_told(self) -> bool:
-        return all(one.asked.is_rate_told for one in self.tests)
+        return all(test.asked.is_rate_told for test in self.tests)
 
     @property
     def warmed(self) -> Window:
         """The load with the warm-up that it did not count itself."""
-        return Window(self.load.start_s - min(one.asked.omit_s for one in self.tests), self.load.end_s)
+        return Window(self.load.start_s - min(test.asked.omit_s for test in self.tests), self.load.end_s)
 
 
-def end_run(one: OneTest, end: LoadEnd) -> EndRun:
+def end_run(test: OneTest, end: LoadEnd) -> EndRun:
     """An end on the line of its trial."""
-    return EndRun(end, one.start_s, one.line.late_s / 2)
+    return EndRun(end, test.start_s, test.line.late_s / 2)
 
 
-def counted(known: Known, window: Window, *, sender: bool) -> list[Counted] | None:
+def counted(trial_facts: Known, window: Window, *, sender: bool) -> list[Counted] | None:
     """What all senders, or all receivers, counted in a window; ``None`` where one of them is not known.
 
     Raises ParseError.
     """
-    ends = [(one, one.load_end(sender=sender)) for one in known.tests]
-    found = [count(end_run(one, end), window) for one, end in ends if isinstance(end, LoadEnd)]
-    return found if len(found) == len(ends) else None
+    ends = [(test, test.load_end(sender=sender)) for test in trial_facts.tests]
+    counts = [count(end_run(test, end), window) for test, end in ends if isinstance(end, LoadEnd)]
+    return counts if len(counts) == len(ends) else None
 
 
-def checks_of(known: Known) -> tuple[Check, ...]:
+def checks_of(trial_facts: Known) -> tuple[Check, ...]:
     """Every check that applies to a trial of these files."""
-    return (*APPLY, lambda seen: _doubts(seen, known))
+    return (*APPLY, lambda seen: _doubts(seen, trial_facts))
 
 
-def _doubts(seen: Seen, known: Known) -> Iterator[Flag]:
+def _doubts(seen: Seen, trial_facts: Known) -> Iterator[Flag]:
     yield Flag(
         "settings-unknown",
         ", ".join(seen.case.hosts),
-        f"not read from the files: {', '.join((*_not_said(known), UNKNOWN))}"
-        f"{'' if known.is_rate_told else RATE_UNKNOWN}",
+        f"not read from the files: {', '.join((*_not_said(trial_facts), UNKNOWN))}"
+        f"{'' if trial_facts.is_rate_told else RATE_UNKNOWN}",
         "compare with care; a campaign of linewatt reads these facts and compares them",
     )
-    yield from _receiver(seen, known.tests)
+    yield from _receiver(seen, trial_facts.tests)
     if not seen.instances:  # of which an end is not known
-        yield from _loss(seen, counted(known, seen.window, sender=False) or [])
-    yield from _told(seen, known.tests)
+        yield from _loss(seen, counted(trial_facts, seen.window, sender=False) or [])
+    yield from _told(seen, trial_facts.tests)
     for end in seen.ends:
-        yield from _no_cpu(end, known.readings[end.host], known.tests)
-        yield from _named_otherwise(end.host, known)
-        yield from _cpus(end, known.readings[end.host])
+        yield from _no_cpu(end, trial_facts.readings[end.host], trial_facts.tests)
+        yield from _named_otherwise(end.host, trial_facts)
+        yield from _cpus(end, trial_facts.readings[end.host])
         yield from standstill(end.host, seen.readings(end), seen.window, SOURCES, STOOD_STILL)
-        yield from _not_activated(end, known.readings[end.host])
-        yield from _clock(end, known)
-        yield from _zone(end, known.readings[end.host])
-        yield from _coarse(end, known, seen.window)
+        yield from _not_activated(end, trial_facts.readings[end.host])
+        yield from _clock(end, trial_facts)
+        yield from _zone(end, trial_facts.readings[end.host])
+        yield from _coarse(end, trial_facts, seen.window)
 
 
-def _not_said(known: Known) -> Iterator[str]:
+def _not_said(trial_facts: Known) -> Iterator[str]:
     """What of :data:`SOMETIMES_SAID` no file says, or of which hosts."""
-    ends = [(host, one.end_of(host)) for one in known.tests for host in (one.client_host, one.server_host)]
+    ends = [
+        (host, test.end_of(host))
+        for test in trial_facts.tests
+        for host in (test.client_host, test.server_host)
+    ]
     hosts = {host for host, _ in ends}
     for words, fact in SOMETIMES_SAID.items():
-        told = {host for host, end in ends if end is not None and fact in end.facts.get("nic", {})}
-        if missing := sorted(hosts - told):
-            yield f"{words} of {', '.join(missing)}" if told else words
+        telling_hosts = {host for host, end in ends if end is not None and fact in end.facts.get("nic", {})}
+        if missing := sorted(hosts - telling_hosts):
+            yield f"{words} of {', '.join(missing)}" if telling_hosts else words
 
 
 def _loss(seen: Seen, received: Sequence[Counted]) -> Iterator[Flag]:
     """Datagrams that the receivers missed."""
     instances = [
-        InstanceResult(at, 0, None, None, 0.0, 0.0, one.rate_bps, 0.0, None, one.packets, one.lost_packets)
-        for at, one in enumerate(received)
+        InstanceResult(
+            at,
+            0,
+            None,
+            None,
+            0.0,
+            0.0,
+            end_count.rate_bps,
+            0.0,
+            None,
+            end_count.packets,
+            end_count.lost_packets,
+        )
+        for at, end_count in enumerate(received)
     ]
     yield from load.datagrams(seen.case, instances, seen.with_role("sender"), seen.with_role("receiver"))
 
 
 def _receiver(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
-    why = [end for one in tests if isinstance(end := one.load_end(sender=False), Missing)]
+    why = [end for test in tests if isinstance(end := test.load_end(sender=False), Missing)]
     if why:
         yield Flag(
             "receiver-not-known",
@@ -143,15 +159,19 @@ def _receiver(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
 def _told(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
     roles: tuple[Role, ...] = ("receiver", "sender")
     for role in roles:
-        own = [one for one in tests if one.is_told(sender=role == "sender")]
-        told = [one for one in own if isinstance(one.load_end(sender=role == "sender"), LoadEnd)]
-        if not told:
+        told_tests = [test for test in tests if test.is_told(sender=role == "sender")]
+        counted_tests = [
+            test for test in told_tests if isinstance(test.load_end(sender=role == "sender"), LoadEnd)
+        ]
+        if not counted_tests:
             continue
-        whence = next(end.told for end in (told[0].client, told[0].server) if end is not None)
+        whence = next(
+            end.told for end in (counted_tests[0].client, counted_tests[0].server) if end is not None
+        )
         yield Flag(
             "told-by-the-other-end",
             seen.case.host(role),
-            f"what the {role} counted is from {told[0].files[0]}{_more(told)}: {whence}",
+            f"what the {role} counted is from {counted_tests[0].files[0]}{_more(counted_tests)}: {whence}",
             "keep what both ends write",
         )
 
@@ -189,7 +209,7 @@ def no_cpu_file(host: str, tests: Sequence[OneTest]) -> str:
 
 def _no_cpu(end: EndResult, readings: Sequence[Placed], tests: Sequence[OneTest]) -> Iterator[Flag]:
     if end.cpu_cores is None:
-        has_any = any(one.reading.source in SOURCES for one in readings)
+        has_any = any(placement.reading.source in SOURCES for placement in readings)
         yield Flag(
             "cpu-missing",
             end.host,
@@ -198,30 +218,34 @@ def _no_cpu(end: EndResult, readings: Sequence[Placed], tests: Sequence[OneTest]
         )
 
 
-def _named_otherwise(host: str, known: Known) -> Iterator[Flag]:
+def _named_otherwise(host: str, trial_facts: Known) -> Iterator[Flag]:
     """Readings that call their host by another name than what the load wrote there."""
-    ends = [end for one in known.tests if (end := one.end_of(host)) is not None]
-    own = {end.node for end in ends if end.node}
-    others = sorted(known.nodes.get(host, frozenset()) - own)
-    if own and others:
+    ends = [end for test in trial_facts.tests if (end := test.end_of(host)) is not None]
+    load_nodes = {end.node for end in ends if end.node}
+    others = sorted(trial_facts.nodes.get(host, frozenset()) - load_nodes)
+    if load_nodes and others:
         yield Flag(
             "readings-named-otherwise",
             host,
             f"readings are of a host that calls itself {', '.join(others)}; {ends[0].file} calls it "
-            f"{', '.join(sorted(own))}",
+            f"{', '.join(sorted(load_nodes))}",
             "see whether both names are of one machine; if not, put the readings into a folder of their own",
         )
 
 
 def _cpus(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
     """Cores that are a share of CPUs which may not all be online."""
-    own = [one for one in readings if one.reading.source in SOURCES and one.reading.records]
-    counts = [one.assumed_cpus for one in own]
-    if end.cpu_cores is not None and own and None not in counts:
+    cpu_use = [
+        placement
+        for placement in readings
+        if placement.reading.source in SOURCES and placement.reading.records
+    ]
+    counts = [placement.assumed_cpus for placement in cpu_use]
+    if end.cpu_cores is not None and cpu_use and None not in counts:
         yield Flag(
             "cpus-assumed",
             end.host,
-            f"{own[0].file} says what all CPUs used together, and of none by itself: taken as a share of "
+            f"{cpu_use[0].file} says what all CPUs used together, and of none by itself: taken as a share of "
             f"{counts[0]} CPUs, among which sysstat counts those that are offline",
             f"keep what mpstat -P ALL 1 writes at {end.host}, which has a line for each CPU that is online",
         )
@@ -229,31 +253,41 @@ def _cpus(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
 
 def _not_activated(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
     """Watts of a BMC that says that it does not measure them now."""
-    for one in readings:
-        if one.power_state is not None and any(power.source == one.reading.source for power in end.power):
+    for placement in readings:
+        if placement.power_state is not None and any(
+            power.source == placement.reading.source for power in end.power
+        ):
             yield Flag(
                 "power-not-activated",
                 end.host,
-                f"{one.file}: the BMC says of its power reading: {one.power_state}",
+                f"{placement.file}: the BMC says of its power reading: {placement.power_state}",
                 "activate it (ipmitool dcmi power activate), or hold its watts against another meter",
             )
 
 
-def _clock(end: EndResult, known: Known) -> Iterator[Flag]:
-    clock = known.clocks[end.host]
-    placed = [one for one in known.readings[end.host] if one.reading.records and not one.of_test]
+def _clock(end: EndResult, trial_facts: Known) -> Iterator[Flag]:
+    clock = trial_facts.clocks[end.host]
+    placed = [
+        placement
+        for placement in trial_facts.readings[end.host]
+        if placement.reading.records and not placement.of_test
+    ]
     if placed and isinstance(clock, HostClock) and not clock.is_known:
         yield Flag(
             "clock-assumed",
             end.host,
-            f"the clock of {end.host} is taken to be that of {known.tests[0].client_host}: there is no "
+            f"the clock of {end.host} is taken to be that of {trial_facts.tests[0].client_host}: there is no "
             f"file of the load of {end.host}, whose stamp would tell",
             "keep what the load writes at both ends",
         )
 
 
 def _zone(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
-    taken = [one.reading.source for one in readings if one.assumed_utc and one.reading.records]
+    taken = [
+        placement.reading.source
+        for placement in readings
+        if placement.assumed_utc and placement.reading.records
+    ]
     if taken:
         yield Flag(
             "zone-assumed",
@@ -263,21 +297,24 @@ def _zone(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
         )
 
 
-def _coarse(end: EndResult, known: Known, window: Window) -> Iterator[Flag]:
+def _coarse(end: EndResult, trial_facts: Known, window: Window) -> Iterator[Flag]:
     """Readings that may be of a time without load, if stamps are as far off as they can be."""
     worst: tuple[float, Placed] | None = None
-    for one in known.readings[end.host]:
-        outside = sum(outside_s(one.reading, window, _surely(known.warmed, one.uncertainty_s)))
+    for placement in trial_facts.readings[end.host]:
+        outside = sum(
+            outside_s(placement.reading, window, _surely(trial_facts.warmed, placement.uncertainty_s))
+        )
         if worst is None or outside > worst[0]:
-            worst = outside, one
+            worst = outside, placement
     if worst is None or worst[0] <= EDGE_ERROR * window.seconds:
         return
-    outside, one = worst
-    needed_s = one.uncertainty_s + _longest_s(one.reading, window)
+    outside, placement = worst
+    needed_s = placement.uncertainty_s + _longest_s(placement.reading, window)
     yield Flag(
         "stamps-too-coarse",
         end.host,
-        f"readings of {one.reading.source} lie beside the load to ± {one.uncertainty_s:.1f} s only: up to "
+        f"readings of {placement.reading.source} lie beside the load to ± "
+        f"{placement.uncertainty_s:.1f} s only: up to "
         f"{100 * min(1.0, outside / window.seconds):.0f} % of the window may be of a time without load",
         f"import again with --omit {needed_s:.1f} --tail {needed_s:.1f}, or measure for longer",
     )
@@ -289,8 +326,8 @@ def _surely(load: Window, uncertainty_s: float) -> Window:
 
 def _longest_s(reading: Reading, window: Window) -> float:
     spans_s = [
-        one.span_s
-        for one in reading.records
-        if one.time_s > window.start_s and one.time_s - one.span_s < window.end_s
+        record.span_s
+        for record in reading.records
+        if record.time_s > window.start_s and record.time_s - record.span_s < window.end_s
     ]
     return max(spans_s, default=0.0)

@@ -77,57 +77,57 @@ def find(file: CaptureFile, documents: tuple[Any, ...]) -> Found | None:
     return Found(
         file,
         NAME,
-        ends=tuple(_end(file, about, one, is_first=one is series[0]) for one in series),
+        ends=tuple(_end(file, about, stream, is_first=stream is series[0]) for stream in series),
         tracks=tuple(_tracks(file, about, document["raw_values"])),
     )
 
 
 def _series(about: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator[_Series]:
-    known = about["SERIES_META"]
-    if len(known) > MOST_SERIES:
+    series_meta = about["SERIES_META"]
+    if len(series_meta) > MOST_SERIES:
         raise ParseError(f"holds more than {MOST_SERIES} series")
-    for number, (name, meta) in enumerate(known.items()):
+    for number, (name, meta) in enumerate(series_meta.items()):
         if meta.get("RUNNER") in RUNNERS and str(meta.get("UNITS", "")).startswith("Mbits"):
-            points = [one for one in raw.get(name, ()) if "dur" in one]
+            points = [point for point in raw.get(name, ()) if "dur" in point]
             if not points:
                 raise ParseError(f"its series {name!r:.60} holds no interim results of netperf")
             yield _Series(number, meta, points)
 
 
-def _end(file: CaptureFile, about: Mapping[str, Any], one: _Series, *, is_first: bool) -> ToldEnd:
+def _end(file: CaptureFile, about: Mapping[str, Any], stream: _Series, *, is_first: bool) -> ToldEnd:
     """The client's end. Raises ParseError."""
-    begun_s = float(one.points[0]["t"]) - float(one.points[0]["dur"])
-    intervals = tuple(_intervals(one.points, begun_s))
-    is_reverse = one.is_reverse
-    own = LoadEnd(
+    begun_s = float(stream.points[0]["t"]) - float(stream.points[0]["dur"])
+    intervals = tuple(_intervals(stream.points, begun_s))
+    is_reverse = stream.is_reverse
+    client_end = LoadEnd(
         not is_reverse,
         "",
         intervals,
         intervals[-1].end_s,
         None,
-        retransmits=None if is_reverse else _count(one.about.get("TCP_RETRANSMIT")),
+        retransmits=None if is_reverse else _count(stream.about.get("TCP_RETRANSMIT")),
     )
     return ToldEnd(
         file=file.name,
         node=str(about["LOCAL_HOST"])[:64] if about.get("LOCAL_HOST") else None,
         is_client=True,
         peer=str(about.get("HOST", ""))[:60],
-        port=one.number,
-        key=f"{about.get('DATA_FILENAME', file.name)} {one.number}"[:200],
+        port=stream.number,
+        key=f"{about.get('DATA_FILENAME', file.name)} {stream.number}"[:200],
         begun_s=begun_s,
         late_s=STAMP_S,
         asked=_asked(about, is_reverse=is_reverse),
-        own=own,
-        other=_told(one.about, is_sender=is_reverse),
+        own=client_end,
+        other=_told(stream.about, is_sender=is_reverse),
         told=f"netperf's {_told_name(is_sender=is_reverse)}, one count of the whole test",
         text=file.text if is_first else "",
         facts=_facts(about),
     )
 
 
-def _count(said: Any) -> int | None:
+def _count(value: Any) -> int | None:
     """A count of netperf, which flent keeps as text."""
-    return int(said) if re.fullmatch(r"[0-9]{1,12}", str(said)) else None
+    return int(value) if re.fullmatch(r"[0-9]{1,12}", str(value)) else None
 
 
 def _facts(about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -145,18 +145,18 @@ def _facts(about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         },
         "sysctl": {CONGESTION: _text(_mapping(about.get("SYSCTLS")).get(CONGESTION))},
     }
-    known = {
+    filled_sections = {
         name: {fact: value for fact, value in facts.items() if value} for name, facts in sections.items()
     }
-    return {name: facts for name, facts in known.items() if facts}
+    return {name: facts for name, facts in filled_sections.items() if facts}
 
 
-def _mapping(said: Any) -> Mapping[str, Any]:
-    return said if isinstance(said, dict) else {}
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _text(said: Any) -> str | None:
-    return said[:64] if isinstance(said, str) and said else None
+def _text(value: Any) -> str | None:
+    return value[:64] if isinstance(value, str) and value else None
 
 
 def _asked(about: Mapping[str, Any], *, is_reverse: bool) -> Asked:
@@ -175,11 +175,11 @@ def _asked(about: Mapping[str, Any], *, is_reverse: bool) -> Asked:
 def _intervals(points: Sequence[Mapping[str, Any]], begun_s: float) -> Iterator[LoadInterval]:
     """Each from the end of the one before it. Raises ParseError for a rate or a time that cannot be."""
     before_s = 0.0
-    for one in points:
-        end_s, rate = float(one["t"]) - begun_s, float(one["val"])
+    for point in points:
+        end_s, rate = float(point["t"]) - begun_s, float(point["val"])
         if end_s < before_s or not 0 <= rate <= MOST_RATE:
             raise ParseError("its interim results go back in time, or have a rate that is none")
-        seconds = min(float(one["dur"]), end_s - before_s)
+        seconds = min(float(point["dur"]), end_s - before_s)
         if seconds > 0:
             yield LoadInterval(end_s - seconds, end_s, round(rate * MBIT * seconds / 8))
         before_s = end_s
@@ -195,8 +195,8 @@ def _told(about: Mapping[str, Any], *, is_sender: bool) -> LoadEnd | Missing:
     count, seconds = about.get(name), about.get("ELAPSED_TIME")
     if not isinstance(count, int) or not isinstance(seconds, int | float) or count <= 0 or seconds <= 0:
         return Missing(f"its {name} is missing (flent has it from 2.1 on)")
-    whole = (LoadInterval(0.0, float(seconds), count),)
-    return LoadEnd(is_sender, "", whole, float(seconds), None)
+    intervals = (LoadInterval(0.0, float(seconds), count),)
+    return LoadEnd(is_sender, "", intervals, float(seconds), None)
 
 
 def _tracks(file: CaptureFile, about: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator[Track]:
@@ -204,7 +204,7 @@ def _tracks(file: CaptureFile, about: Mapping[str, Any], raw: Mapping[str, Any])
     for name, meta in about["SERIES_META"].items():
         host = name.removeprefix("cpu_stats_")
         if meta.get("RUNNER") == CPU_RUNNER and (host in _HERE or host == about.get("HOST")):
-            records = tuple(_records([one for one in raw.get(name, ()) if "load" in one]))
+            records = tuple(_records([point for point in raw.get(name, ()) if "load" in point]))
             if records:
                 yield Track(
                     file=file,

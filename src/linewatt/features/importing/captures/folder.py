@@ -54,11 +54,11 @@ def read_files(path: Path, skip: Collection[str] = ()) -> tuple[CaptureFile, ...
     if not path.is_dir():
         return (_read(path, path.name, MOST_BYTES, follow=True),)
     files: list[CaptureFile] = []
-    left = MOST_BYTES
+    bytes_left = MOST_BYTES
     for name in sorted(_names(path, skip)):
-        one = _read(path / name, name, left, follow=False)
-        left -= max(one.size_bytes, len(one.text))
-        files.append(one)
+        file = _read(path / name, name, bytes_left, follow=False)
+        bytes_left -= max(file.size_bytes, len(file.text))
+        files.append(file)
     if not files:
         raise InvalidInput(
             f"{one_line(str(path))}: no file to import in it; docs/import.md says what is read"
@@ -84,7 +84,7 @@ def _names(root: Path, skip: Collection[str]) -> Iterator[str]:
         folders += 1
         for entry in _entries(root, below):
             name = f"{below}{entry.name}"
-            if entry.name.startswith(".") or any(fnmatchcase(name, one) for one in skip):
+            if entry.name.startswith(".") or any(fnmatchcase(name, pattern) for pattern in skip):
                 continue
             _refuse_odd(root, name, entry)
             if entry.is_dir(follow_symlinks=False):
@@ -103,7 +103,7 @@ def _names(root: Path, skip: Collection[str]) -> Iterator[str]:
 def _entries(root: Path, below: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(root / below) as entries:
-            return sorted(entries, key=lambda one: one.name)
+            return sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         raise InvalidInput(f"{_shown(root, below)}: cannot be read: {error.strerror}") from None
 
@@ -115,48 +115,48 @@ def _refuse_odd(root: Path, name: str, entry: os.DirEntry[str]) -> None:
         raise FileRefused(f"{_shown(root, name)}: is a symbolic link, and none is followed", "copy the file")
 
 
-def _read(path: Path, name: str, left: int, *, follow: bool) -> CaptureFile:
+def _read(path: Path, name: str, bytes_left: int, *, follow: bool) -> CaptureFile:
     """Raises FileRefused."""
     shown = one_line(str(path))
     try:
-        data = _bytes(path, shown, min(left, MOST_FILE_BYTES), follow=follow)
+        data = _bytes(path, shown, min(bytes_left, MOST_FILE_BYTES), follow=follow)
         modified_s = path.stat().st_mtime
     except OSError as error:
         why = "is a symbolic link" if error.errno == errno.ELOOP else error.strerror
         raise FileRefused(f"{shown}: cannot be read: {why}") from None
     digest = hashlib.sha256(data).hexdigest()
-    unpacked = _unpacked(data, left, shown)
+    unpacked = _unpacked(data, bytes_left, shown)
     return CaptureFile(
         name, entered(unpacked), len(data), digest, unpacked[:MAGIC_BYTES], max(0.0, modified_s)
     )
 
 
-def _bytes(path: Path, shown: str, most: int, *, follow: bool) -> bytes:
+def _bytes(path: Path, shown: str, most_bytes: int, *, follow: bool) -> bytes:
     """Raises OSError, FileRefused for what is no regular file, or larger."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     opened = os.open(path, flags)
     with open(opened, "rb") as file:  # noqa: PTH123  it is opened already
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             raise FileRefused(f"{shown}: is no regular file")
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise _too_large(shown, most)
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise _too_large(shown, most_bytes)
     return data
 
 
-def _unpacked(data: bytes, left: int, shown: str) -> bytes:
+def _unpacked(data: bytes, bytes_left: int, shown: str) -> bytes:
     """What a gzip file holds, if it is one. Raises FileRefused for one that is damaged, or holds too
     much."""
     if not data.startswith(GZIP):
         return data
-    most = min(left, MOST_FILE_BYTES)
+    most_bytes = min(bytes_left, MOST_FILE_BYTES)
     stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
-        content = stream.decompress(data, most + 1)
+        content = stream.decompress(data, most_bytes + 1)
     except zlib.error as error:
         raise FileRefused(f"{shown}: damaged: {error}") from None
-    if len(content) > most:
-        raise _too_large(shown, most)
+    if len(content) > most_bytes:
+        raise _too_large(shown, most_bytes)
     if not stream.eof or stream.unused_data:
         raise FileRefused(
             f"{shown}: damaged: its gzip data {'go on after their end' if stream.eof else 'end too early'}"
@@ -164,8 +164,8 @@ def _unpacked(data: bytes, left: int, shown: str) -> bytes:
     return content
 
 
-def _too_large(shown: str, most: int) -> FileRefused:
-    if most < MOST_FILE_BYTES:
+def _too_large(shown: str, most_bytes: int) -> FileRefused:
+    if most_bytes < MOST_FILE_BYTES:
         together = f"the files together are larger than {MOST_BYTES // MIB} MiB"
         return FileRefused(f"{shown}: {together}", "import them in parts")
     return FileRefused(f"{shown}: is larger than {MOST_FILE_BYTES // MIB} MiB, which no capture is")

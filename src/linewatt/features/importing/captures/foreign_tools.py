@@ -103,12 +103,12 @@ def name_of(text: str, magic: bytes) -> str | None:
 
     ``magic`` are its first bytes.
     """
-    for begins, said in MAGIC.items():
+    for begins, description in MAGIC.items():
         if magic.startswith(begins):
-            return said
+            return description
     beginning = text[:BEGINNING_BYTES]
     of_json = JSON_TOOLS if beginning.lstrip()[:1] in ("{", "[") else ()
     of_text = () if beginning.lstrip()[:1] == "{" else (*load_texts(), *TEXT_TOOLS)
     tools = (*of_json, *of_text)  # "[" begins rows of text, too
-    found = next((one for one in tools if one.wrote(beginning)), None)
-    return None if found is None else f"{found.name}{f': {found.instead}' if found.instead else ''}"
+    tool = next((tool for tool in tools if tool.wrote(beginning)), None)
+    return None if tool is None else f"{tool.name}{f': {tool.instead}' if tool.instead else ''}"

@@ -43,12 +43,12 @@ def find(file: CaptureFile) -> Found:
     read."""
     try:
         with contained("its content"):
-            found = _find(file)
+            capture = _find(file)
     except FileRefused as error:
         raise FileRefused(_named(file, error.what), error.advice, skip=error.skip) from None
     except LinewattError as error:
         raise FileRefused(_named(file, str(error))) from None
-    if found is None:
+    if capture is None:
         name = name_of(file.text, file.magic)
         what = (
             f"is {name}"
@@ -56,7 +56,7 @@ def find(file: CaptureFile) -> Found:
             else f"is {_kind(file.text)} that import does not know; it reads {_READ}"
         )
         raise FileRefused(f"{file.name}: {what}")
-    return found
+    return capture
 
 
 def _named(file: CaptureFile, what: str) -> str:
@@ -137,22 +137,22 @@ def _find(file: CaptureFile) -> Found | None:
         ends = load.ends_of_text(file.name, text)
         if ends is not None:
             return Found(file, load.name, ends=ends)
-    return next((found for find_in in _OF_TEXT if (found := find_in(file)) is not None), None)
+    return next((capture for find_in in _OF_TEXT if (capture := find_in(file)) is not None), None)
 
 
 def _of_json(file: CaptureFile, text: str) -> Found | None:
     try:
         documents = tuple(read_each_json(text, "its JSON is cut off or damaged"))
     except ParseError:
-        found = sysstat.find_open_json(file)
-        if found is None:
+        capture = sysstat.find_open_json(file)
+        if capture is None:
             raise
-        return found
+        return capture
     for load in LOADS.values():
         ends = load.ends_of(file.name, file.text, documents)
         if ends is not None:
             return Found(file, load.name, ends=ends)
-    return next((found for find_in in _OF_JSON if (found := find_in(file, documents)) is not None), None)
+    return next((capture for find_in in _OF_JSON if (capture := find_in(file, documents)) is not None), None)
 
 
 def _after_warnings(text: str) -> str:

@@ -58,7 +58,7 @@ def find(file: CaptureFile) -> Found | None:
             raise ParseError(f"holds readings of ipmitool, none of them in watts; sensors are {names}")
         return None
     sweeps = tuple(_sweeps(lines))
-    if len({one.is_unix for one in sweeps}) > 1:
+    if len({sweep.is_unix for sweep in sweeps}) > 1:
         raise ParseError("some of its stamps have a time zone and some have none")
     for before, after in itertools.pairwise(sweeps):
         if after.time_s < before.time_s:
@@ -75,34 +75,34 @@ def _sensors(lines: Sequence[str]) -> list[str]:
 def _sweeps(lines: Sequence[str]) -> Iterator[_Sweep]:
     """Raises ParseError where readings stand behind no stamp of their own."""
     stamp: tuple[float, float, bool] | None = None
-    own: list[str] = []
+    sweep_lines: list[str] = []
     for line in lines:
-        found = stamp_line(line)
-        if found is None:
+        line_stamp = stamp_line(line)
+        if line_stamp is None:
             if stamp is None and watts(line) is not None:
                 raise ParseError(f"holds readings of ipmitool without a time; {HOW}")
-            own.append(line)
+            sweep_lines.append(line)
             continue
         if stamp is not None:
-            yield _Sweep(*stamp, tuple(own))
-        stamp, own = found, []
+            yield _Sweep(*stamp, tuple(sweep_lines))
+        stamp, sweep_lines = line_stamp, []
     if stamp is not None:
-        yield _Sweep(*stamp, tuple(own))
+        yield _Sweep(*stamp, tuple(sweep_lines))
 
 
 def _track(file: CaptureFile, sweeps: Sequence[_Sweep]) -> Track:
-    read = [_readings(one) for one in sweeps]
-    states = list(dict.fromkeys(state for one in sweeps if (state := _off(one)) is not None))
+    read = [_readings(sweep) for sweep in sweeps]
+    states = list(dict.fromkeys(state for sweep in sweeps if (state := _off(sweep)) is not None))
     readings = [values for values, _ in read]
-    names = list(dict.fromkeys(name for one in readings for name in one))
+    names = list(dict.fromkeys(name for reading in readings for name in reading))
     if len(names) > MOST_SENSORS:
         raise ParseError(f"holds more than {MOST_SENSORS} sensors of power")
     gaps_s = [after.time_s - before.time_s for before, after in itertools.pairwise(sweeps)]
     # read at some time between its stamp and the next one
-    resolution_s = max(one.resolution_s for one in sweeps) + (median(gaps_s) if gaps_s else 0.0)
+    resolution_s = max(sweep.resolution_s for sweep in sweeps) + (median(gaps_s) if gaps_s else 0.0)
     records = tuple(
-        Record(one.time_s + resolution_s / 2, _span_s(sweeps, at), "\n".join(one.lines), values, reasons)
-        for at, (one, (values, reasons)) in enumerate(zip(sweeps, read, strict=True))
+        Record(sweep.time_s + resolution_s / 2, _span_s(sweeps, at), "\n".join(sweep.lines), values, reasons)
+        for at, (sweep, (values, reasons)) in enumerate(zip(sweeps, read, strict=True))
     )
     return Track(
         file=file,
@@ -124,7 +124,7 @@ def _span_s(sweeps: Sequence[_Sweep], at: int) -> float:
 
 def _off(sweep: _Sweep) -> str | None:
     """The state of DCMI's power reading where it is another than activated."""
-    states = (found[1] for line in sweep.lines if (found := _STATE.fullmatch(line)))
+    states = (match[1] for line in sweep.lines if (match := _STATE.fullmatch(line)))
     return next((state for state in states if state != "activated"), None)
 
 
@@ -134,10 +134,10 @@ def _readings(sweep: _Sweep) -> tuple[dict[str, float | None], dict[str, str]]:
     values: dict[str, float | None] = {}
     reasons: dict[str, str] = {}
     for line in sweep.lines:
-        found = watts(line)
-        if found is None:
+        reading = watts(line)
+        if reading is None:
             continue
-        name, value = found
+        name, value = reading
         if abs(value) > MOST_W:
             raise ParseError(f"{name} reads {value:g} W, which no host draws")
         if name in values:
@@ -176,11 +176,11 @@ def _channels(names: Sequence[str]) -> Mapping[str, Channel]:
     scope_of = dict(zip(sensors, scopes([(name, "W") for name in sensors], DCMI in names), strict=True))
     if DCMI in names:
         scope_of[DCMI] = DCMI_SCOPE
-    made = Channel(
+    template = Channel(
         "",
         "W",
         "gauge",
         "",
         method="ipmitool, read by hand; the step and tolerance of the sensor are not known",
     )
-    return {name: replace(made, name=name, scope=scope_of[name]) for name in names}
+    return {name: replace(template, name=name, scope=scope_of[name]) for name in names}

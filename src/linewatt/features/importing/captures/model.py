@@ -66,5 +66,5 @@ class Found:
     @property
     def nodes(self) -> frozenset[str]:
         """The hosts that it names itself."""
-        named = (*(one.node for one in self.ends), *(one.node for one in self.tracks))
+        named = (*(end.node for end in self.ends), *(end.node for end in self.tracks))
         return frozenset(name for name in named if name)

@@ -146,8 +146,8 @@ def _stamp(line: str) -> tuple[float, float] | None:
     """Unix seconds that stand alone in a line, and how far they are cut."""
     if not line[:1].isdigit():
         return None
-    found = stamp_line(line)
-    return (found[0], found[1]) if found is not None and found[2] else None
+    stamp = stamp_line(line)
+    return (stamp[0], stamp[1]) if stamp is not None and stamp[2] else None
 
 
 def _title(match: re.Match[str], line: str) -> Title:
@@ -177,9 +177,9 @@ def _measured(section: Section) -> Iterator[Measured]:
 
 
 def _end(file: CaptureFile, number: int, section: Section, measured: Measured) -> ToldEnd:
-    asked = _asked(measured)
+    request = _asked(measured)
     points = () if measured.is_mean else measured.points
-    client, other = _both(measured, points)
+    client, server = _both(measured, points)
     stamp = section.begun if not measured.is_without_header and not measured.is_mean else None
     begun = (points[0].end_s - points[0].seconds, STAMP_S) if points else stamp
     late_s = (begun[1] if begun else 0.0) + (0.0 if points else SETUP_S)
@@ -193,9 +193,9 @@ def _end(file: CaptureFile, number: int, section: Section, measured: Measured) -
         key=f"{file.name} {number}"[-200:],
         begun_s=begun[0] if begun else 0.0,
         late_s=late_s,
-        asked=asked,
+        asked=request,
         own=client,
-        other=other,
+        other=server,
         told=TOLD,
         text="\n".join(section.lines),
         failure=measured.failure,
@@ -253,15 +253,17 @@ def _both(measured: Measured, points: Sequence[Interim]) -> tuple[LoadEnd, LoadE
         raise ParseError(f"netperf reports a test of {measured.elapsed_s:g} s")
     sender = _whole(measured, is_sender=True)
     receiver = _whole(measured, is_sender=False)
-    client, other = (receiver, sender) if measured.is_reverse else (sender, receiver)
+    client, server = (receiver, sender) if measured.is_reverse else (sender, receiver)
     if client is None:
-        return LoadEnd(not measured.is_reverse, "", (), measured.elapsed_s, None), other or Missing(NOT_KNOWN)
+        return LoadEnd(not measured.is_reverse, "", (), measured.elapsed_s, None), server or Missing(
+            NOT_KNOWN
+        )
     if points:
         intervals = tuple(_intervals(points))
         client = LoadEnd(
             client.is_sender, "", intervals, intervals[-1].end_s, None, retransmits=client.retransmits
         )
-    return client, other or Missing(NOT_KNOWN)
+    return client, server or Missing(NOT_KNOWN)
 
 
 def _whole(measured: Measured, *, is_sender: bool) -> LoadEnd | None:

@@ -271,10 +271,10 @@ def _use(values: _Values, side: str, per_bytes_per_s: float | None, figure: str)
 
 def _too_wide(values: _Values) -> str:
     """The width of the interval where it is wider than was asked for."""
-    wanted, width = values.number("CONFIDENCE_INTERVAL"), values.number("THROUGHPUT_CONFID")
-    if not wanted or width is None or width <= wanted:
+    target_percent, width = values.number("CONFIDENCE_INTERVAL"), values.number("THROUGHPUT_CONFID")
+    if not target_percent or width is None or width <= target_percent:
         return ""
-    return f" (confidence interval: {width:g} % instead of {wanted:g} %)"
+    return f" (confidence interval: {width:g} % instead of {target_percent:g} %)"
 
 
 def _options(values: _Values, sender: str, receiver: str, *, is_udp: bool) -> Iterator[tuple[str, str]]:

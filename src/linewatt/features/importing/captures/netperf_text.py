@@ -83,7 +83,7 @@ def measured(section: Section) -> Iterator[Measured]:
         not_reached=not_reached(section.lines),
         points=tuple(_points(section.lines)),
     )
-    header = next((found for line in section.lines if (found := _header(line)) is not None), None)
+    header = next((line_header for line in section.lines if (line_header := _header(line)) is not None), None)
     if header is None and _has_figures(section.lines):
         raise InvalidInput(
             "holds figures of netperf without its header (-P 0), which says what the columns are; "
@@ -97,15 +97,19 @@ def measured(section: Section) -> Iterator[Measured]:
     if not tests:
         yield replace(test, failure=f"netperf: {_failure(section.lines)}")
         return
-    for at, each in enumerate(tests):
-        known = replace(each, arrived_bytes_per_s=None, arrived_messages=None) if nobody_told else each
-        yield known if at == 0 else replace(known, is_without_header=True, points=())
+    for at, measured_test in enumerate(tests):
+        known_test = (
+            replace(measured_test, arrived_bytes_per_s=None, arrived_messages=None)
+            if nobody_told
+            else measured_test
+        )
+        yield known_test if at == 0 else replace(known_test, is_without_header=True, points=())
 
 
 def _failure(lines: Sequence[str]) -> str:
     """netperf's last words about a test without figures."""
-    said = [line.strip() for line in lines if line.startswith(("netperf:", "send_", "recv_", "netperf_"))]
-    return one_line(said[-1])[:300] if said else CUT_OFF
+    messages = [line.strip() for line in lines if line.startswith(("netperf:", "send_", "recv_", "netperf_"))]
+    return one_line(messages[-1])[:300] if messages else CUT_OFF
 
 
 def _has_figures(lines: Sequence[str]) -> bool:

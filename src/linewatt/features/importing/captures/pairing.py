@@ -61,8 +61,8 @@ class OneTest:
 
     @property
     def failure(self) -> str | None:
-        said = [end.failure for end in (self.client, self.server) if end is not None and end.failure]
-        return said[0] if said else None
+        failures = [end.failure for end in (self.client, self.server) if end is not None and end.failure]
+        return failures[0] if failures else None
 
     @property
     def start_s(self) -> float:
@@ -71,8 +71,8 @@ class OneTest:
 
     @property
     def end_s(self) -> float:
-        known = (self.load_end(sender=sends) for sends in (True, False))
-        return self.start_s + min(end.duration_s for end in known if isinstance(end, LoadEnd))
+        load_ends = (self.load_end(sender=sends) for sends in (True, False))
+        return self.start_s + min(end.duration_s for end in load_ends if isinstance(end, LoadEnd))
 
     @property
     def duration_s(self) -> float:
@@ -85,41 +85,43 @@ class OneTest:
     def load_end(self, *, sender: bool) -> LoadEnd | Missing:
         """What the sender, or the receiver, counted, or why that is not known."""
         client_sends = not self.asked.is_reverse
-        own, other = (self.client, self.server) if client_sends == sender else (self.server, self.client)
-        if own is not None:
-            return own.own if own.own_missing is None else Missing(own.own_missing)
-        return other.other if other is not None else Missing("no file of it")
+        own_end, peer_end = (
+            (self.client, self.server) if client_sends == sender else (self.server, self.client)
+        )
+        if own_end is not None:
+            return own_end.own if own_end.own_missing is None else Missing(own_end.own_missing)
+        return peer_end.other if peer_end is not None else Missing("no file of it")
 
     def is_told(self, *, sender: bool) -> bool:
         """Whether this end's figures are what it told the other, and not its own file's."""
         client_sends = not self.asked.is_reverse
-        own = self.client if client_sends == sender else self.server
-        return own is None
+        own_end = self.client if client_sends == sender else self.server
+        return own_end is None
 
 
-def tests_of(found: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:
+def tests_of(captures: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:
     """Every test, in the order of time. Raises InvalidInput for a test that is there twice."""
     ends: dict[str, dict[bool, ToldEnd]] = {}
-    for one in (end for file in found for end in file.ends):
-        both = ends.setdefault(one.key, {})
-        if one.is_client in both:
+    for end in (end for file in captures for end in file.ends):
+        test_ends = ends.setdefault(end.key, {})
+        if end.is_client in test_ends:
             raise FileRefused(
-                f"{one.file}: the same test as in {both[one.is_client].file}", skip="one of them"
+                f"{end.file}: the same test as in {test_ends[end.is_client].file}", skip="one of them"
             )
-        both[one.is_client] = one
-    every = [_test(both.get(True), both.get(False), hosts) for both in ends.values()]
-    return tuple(sorted(every, key=lambda one: one.start_s))
+        test_ends[end.is_client] = end
+    tests = [_test(test_ends.get(True), test_ends.get(False), hosts) for test_ends in ends.values()]
+    return tuple(sorted(tests, key=lambda test: test.start_s))
 
 
 def _test(client: ToldEnd | None, server: ToldEnd | None, hosts: Hosts) -> OneTest:
     names = [None if end is None else hosts.of_file[end.file] for end in (client, server)]
     if client is None or server is None:
-        known = client or server
-        own = names[0] or names[1]
-        if known is None or own is None:
+        told_end = client or server
+        own_host = names[0] or names[1]
+        if told_end is None or own_host is None:
             raise ValueError("a test without any end")
-        other = _other(known, own, hosts)
-        names = [own, other] if client is not None else [other, own]
+        peer_host = _other(told_end, own_host, hosts)
+        names = [own_host, peer_host] if client is not None else [peer_host, own_host]
     client_host, server_host = (name or "" for name in names)
     if client_host == server_host:
         server_host = beside(client_host)
@@ -128,16 +130,16 @@ def _test(client: ToldEnd | None, server: ToldEnd | None, hosts: Hosts) -> OneTe
     return OneTest(client_host, server_host, client, server)
 
 
-def _other(known: ToldEnd, own: str, hosts: Hosts) -> str:
+def _other(told_end: ToldEnd, own_host: str, hosts: Hosts) -> str:
     """The host of an end without a file: the one that has its address, or the only other one of whose
     addresses no file says anything; else its address."""
-    others = [name for name in hosts.names if name != own]
-    if LOOPBACK.fullmatch(known.peer) and not others:
-        return own
-    if (found := hosts.at(known.peer)) is not None and found != own:
-        return found
+    others = [name for name in hosts.names if name != own_host]
+    if LOOPBACK.fullmatch(told_end.peer) and not others:
+        return own_host
+    if (peer_host := hosts.at(told_end.peer)) is not None and peer_host != own_host:
+        return peer_host
     unknown = [name for name in others if not hosts.addresses.get(name)]
-    return unknown[0] if len(unknown) == 1 else named(known.peer or "peer")
+    return unknown[0] if len(unknown) == 1 else named(told_end.peer or "peer")
 
 
 def with_ends_named(
@@ -148,22 +150,23 @@ def with_ends_named(
     Raises InvalidInput for a host that would have two names, and for one name for both ends.
     """
     names: dict[str, tuple[str, str]] = {}
-    for one in tests:
-        for host, name in zip(_way(one), (sender, receiver), strict=True):
-            before, file = names.setdefault(host, (name or host, one.files[0]))
+    for test in tests:
+        for host, name in zip(_way(test), (sender, receiver), strict=True):
+            before, file = names.setdefault(host, (name or host, test.files[0]))
             if before != (name or host):
                 raise FileRefused(
-                    f"{one.files[0]}, {file}: {host} sends in one of them and receives in the other; "
+                    f"{test.files[0]}, {file}: {host} sends in one of them and receives in the other; "
                     "--sender and --receiver are of all tests",
                     skip="those that go the other way",
                 )
-    if any(len({names[host][0] for host in _way(one)}) == 1 for one in tests):
+    if any(len({names[host][0] for host in _way(test)}) == 1 for test in tests):
         raise InvalidInput(
             f"{sender or receiver} would be both ends of a test; name both by --sender and --receiver"
         )
     plain = {host: name for host, (name, _) in names.items()}
     renamed = (
-        replace(one, client_host=plain[one.client_host], server_host=plain[one.server_host]) for one in tests
+        replace(test, client_host=plain[test.client_host], server_host=plain[test.server_host])
+        for test in tests
     )
     return tuple(renamed), hosts.renamed(plain)
 
@@ -188,58 +191,58 @@ def trials_of(tests: Sequence[OneTest]) -> tuple[tuple[OneTest, ...], ...]:
     """
     groups: list[list[OneTest]] = []
     running: list[tuple[OneTest, list[OneTest]]] = []
-    for one in tests:
-        running = [(other, own) for other, own in running if other.end_s > one.start_s]
-        mine = next((own for other, own in running if _at_once(one, other)), None)
+    for test in tests:
+        running = [(earlier, group) for earlier, group in running if earlier.end_s > test.start_s]
+        mine = next((group for earlier, group in running if _at_once(test, earlier)), None)
         if mine is None:
             groups.append(mine := [])
-        mine.append(one)
-        running.append((one, mine))
+        mine.append(test)
+        running.append((test, mine))
     if len(groups) > MOST_TRIALS:
         raise InvalidInput(f"{len(groups)} trials are more than {MOST_TRIALS}; import them in parts")
-    for own in groups:
-        _refuse_no_trial(own)
-    return tuple(tuple(sorted(own, key=_place)) for own in groups)
+    for group in groups:
+        _refuse_no_trial(group)
+    return tuple(tuple(sorted(group, key=_place)) for group in groups)
 
 
-def _place(one: OneTest) -> tuple[int, float]:
-    return one.line.port, one.start_s
+def _place(test: OneTest) -> tuple[int, float]:
+    return test.line.port, test.start_s
 
 
-def _are_two_ways(one: OneTest, other: OneTest) -> bool:
+def _are_two_ways(first: OneTest, second: OneTest) -> bool:
     """Whether they are of both ways at once, each of another way: never one trial."""
-    of_both = all(BOTH_WAYS in each.asked.factors for each in (one, other))
-    return of_both and _way(one) == _way(other)[::-1]
+    of_both = all(BOTH_WAYS in test.asked.factors for test in (first, second))
+    return of_both and _way(first) == _way(second)[::-1]
 
 
-def shared_s(one: OneTest, other: OneTest) -> float:
+def shared_s(first: OneTest, second: OneTest) -> float:
     """For how long both ran; below 0 it is how far they are apart."""
-    return min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
+    return min(first.end_s, second.end_s) - max(first.start_s, second.start_s)
 
 
-def are_opposite(one: OneTest, other: OneTest) -> bool:
+def are_opposite(first: OneTest, second: OneTest) -> bool:
     """Whether two processes went opposite ways between the same hosts, at once for most of their time."""
-    if any(BOTH_WAYS in each.asked.factors for each in (one, other)) or _have_one_server(one, other):
+    if any(BOTH_WAYS in test.asked.factors for test in (first, second)) or _have_one_server(first, second):
         return False
-    is_together = shared_s(one, other) >= BOTH_WAYS_RATIO * max(one.duration_s, other.duration_s) > 0
-    return is_together and _way(one) == _way(other)[::-1]
+    is_together = shared_s(first, second) >= BOTH_WAYS_RATIO * max(first.duration_s, second.duration_s) > 0
+    return is_together and _way(first) == _way(second)[::-1]
 
 
-def _have_one_server(one: OneTest, other: OneTest) -> bool:
+def _have_one_server(first: OneTest, second: OneTest) -> bool:
     """Whether both were at one port of a host; a port that a file does not name (0) tells nothing."""
-    is_port_known = one.line.port != 0 and other.line.port != 0
-    return is_port_known and one.server_host == other.server_host and one.line.port == other.line.port
+    is_port_known = first.line.port != 0 and second.line.port != 0
+    return is_port_known and first.server_host == second.server_host and first.line.port == second.line.port
 
 
-def _at_once(one: OneTest, other: OneTest) -> bool:
+def _at_once(first: OneTest, second: OneTest) -> bool:
     """Raises InvalidInput for tests that overlap too little for one trial and too much for two."""
-    if _are_two_ways(one, other):
+    if _are_two_ways(first, second):
         return False
-    together_s = shared_s(one, other)
+    together_s = shared_s(first, second)
     if together_s <= 0:
         return False
-    shorter_s = min(one.duration_s, other.duration_s)
-    one_server = _have_one_server(one, other)
+    shorter_s = min(first.duration_s, second.duration_s)
+    one_server = _have_one_server(first, second)
     if one_server and together_s <= SLACK_S:
         return False
     if not one_server and together_s >= TOGETHER_RATIO * shorter_s:
@@ -247,88 +250,89 @@ def _at_once(one: OneTest, other: OneTest) -> bool:
     if together_s <= SLACK_S:
         return False
     why = (
-        f"ran at one port of {one.server_host} at the same time, which no server does: are their clocks "
+        f"ran at one port of {first.server_host} at the same time, which no server does: are their clocks "
         "right?"
         if one_server
         else f"overlap for {together_s:.1f} s of {shorter_s:.1f} s: too little for instances of one trial, "
         "too much for two trials"
     )
-    raise FileRefused(f"{one.files[0]}, {other.files[0]}: {why}", skip="one of them")
+    raise FileRefused(f"{first.files[0]}, {second.files[0]}: {why}", skip="one of them")
 
 
 def _refuse_no_trial(group: Sequence[OneTest]) -> None:
     """Raises InvalidInput unless all of it ran at once and was asked the same."""
-    for one, other in combinations(group, 2):
-        if not _at_once(one, other):
+    for first, second in combinations(group, 2):
+        if not _at_once(first, second):
             raise FileRefused(
-                f"{one.files[0]}, {other.files[0]}: both ran beside a third test, but not beside one another",
+                f"{first.files[0]}, {second.files[0]}: both ran beside a third test, but not "
+                f"beside one another",
                 skip="those that are no instances of one trial",
             )
-    for one, other in pairwise(group):
-        ways = [_way(each) for each in (one, other)]
+    for first, second in pairwise(group):
+        ways = [_way(test) for test in (first, second)]
         if ways[0] != ways[1]:
             raise FileRefused(
-                f"{one.files[0]}, {other.files[0]}: ran at once from {' to '.join(ways[0])} and from "
-                f"{' to '.join(ways[1])}; {_why_not_both_ways(one, other)}",
+                f"{first.files[0]}, {second.files[0]}: ran at once from {' to '.join(ways[0])} and from "
+                f"{' to '.join(ways[1])}; {_why_not_both_ways(first, second)}",
                 skip="those of one way",
             )
-        if replace(one.asked, seconds=None) != replace(other.asked, seconds=None):
+        if replace(first.asked, seconds=None) != replace(second.asked, seconds=None):
             raise InvalidInput(
-                f"{one.files[0]}, {other.files[0]}: ran at once and were not asked the same: "
-                f"{_differing(one, other)}"
+                f"{first.files[0]}, {second.files[0]}: ran at once and were not asked the same: "
+                f"{_differing(first, second)}"
             )
 
 
-def _why_not_both_ways(one: OneTest, other: OneTest) -> str:
-    longer_s = max(one.duration_s, other.duration_s)
-    if _way(one) == _way(other)[::-1] and shared_s(one, other) < BOTH_WAYS_RATIO * longer_s:
+def _why_not_both_ways(first: OneTest, second: OneTest) -> str:
+    longer_s = max(first.duration_s, second.duration_s)
+    if _way(first) == _way(second)[::-1] and shared_s(first, second) < BOTH_WAYS_RATIO * longer_s:
         return (
             f"both ways at once are read where they overlap for {100 * BOTH_WAYS_RATIO:g} % of the longer "
-            f"one, and these do for {shared_s(one, other):.1f} s of {longer_s:.1f} s"
+            f"one, and these do for {shared_s(first, second):.1f} s of {longer_s:.1f} s"
         )
     return "tests that run at once are read where all go one way, or two hosts both ways"
 
 
-def _way(one: OneTest) -> tuple[str, str]:
-    ends = one.client_host, one.server_host
-    return ends[::-1] if one.asked.is_reverse else ends
+def _way(test: OneTest) -> tuple[str, str]:
+    ends = test.client_host, test.server_host
+    return ends[::-1] if test.asked.is_reverse else ends
 
 
-def _differing(one: OneTest, other: OneTest) -> str:
+def _differing(first: OneTest, second: OneTest) -> str:
     names = ("load", "test", "family", "streams", "is_reverse", "rate_bps", "omit_s", "options", "factors")
-    return ", ".join(name for name in names if getattr(one.asked, name) != getattr(other.asked, name))
+    return ", ".join(name for name in names if getattr(first.asked, name) != getattr(second.asked, name))
 
 
 def case_of(group: Sequence[OneTest], network: str, varied: Iterable[str]) -> Case:
     """The case that a trial is of; ``varied`` are options that differ between trials, which are factors
     then."""
-    one = group[0]
-    sender, receiver = _way(one)
-    asked, names = one.asked, set(varied)
-    factors = dict(asked.factors) | dict(_all(asked, names))
+    first_test = group[0]
+    sender, receiver = _way(first_test)
+    request, names = first_test.asked, set(varied)
+    factors = dict(request.factors) | dict(_all(request, names))
     return Case(
-        test=asked.test,
+        test=request.test,
         sender=sender,
         receiver=receiver,
         instances=len(group),
-        streams=asked.streams,
-        direction="reverse" if asked.is_reverse else "forward",
-        family=asked.family,
+        streams=request.streams,
+        direction="reverse" if request.is_reverse else "forward",
+        family=request.family,
         network=network,
-        rate_bps=asked.rate_bps,
+        rate_bps=request.rate_bps,
         zerocopy=None,
         factors=tuple(sorted(factors.items())),
-        load=None if asked.load == DEFAULT else asked.load,
+        load=None if request.load == DEFAULT else request.load,
     )
 
 
-def _all(asked: Asked, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    own = dict(asked.options)
-    yield from ((name, own.get(name, "default")) for name in sorted(names))
+def _all(request: Asked, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    options = dict(request.options)
+    yield from ((name, options.get(name, "default")) for name in sorted(names))
 
 
 def varied_options(groups: Sequence[Sequence[OneTest]]) -> tuple[str, ...]:
     """Options that not all trials have alike."""
-    asked = [group[0].asked for group in groups]
-    names = dict.fromkeys(name for one in asked for name, _ in one.options)
-    return tuple(name for name in names if len({dict(one.options).get(name) for one in asked}) > 1)
+    requests = [group[0].asked for group in groups]
+    names = dict.fromkeys(name for request in requests for name, _ in request.options)
+    return tuple(name for name in names if len({dict(request.options).get(name) for request in requests}) > 1)

@@ -45,19 +45,21 @@ class HostClock:
 
 def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | Missing:
     """The clock of a host in a trial; or why it cannot be told."""
-    if (why := next((one.line.undated for one in group if one.line.undated), None)) is not None:
+    if (why := next((test.line.undated for test in group if test.line.undated), None)) is not None:
         return Missing(why)
-    own = [(one, end) for one in group if (end := one.end_of(host)) is not None and not end.undated]
-    late_s = max(one.line.late_s for one in group)
-    if not own:
+    tests_and_ends = [
+        (test, end) for test in group if (end := test.end_of(host)) is not None and not end.undated
+    ]
+    late_s = max(test.line.late_s for test in group)
+    if not tests_and_ends:
         return HostClock(0.0, late_s / 2, is_known=False)
-    apart_s = [end.begun_s + end.late_s / 2 - one.start_s for one, end in own]
+    apart_s = [end.begun_s + end.late_s / 2 - test.start_s for test, end in tests_and_ends]
     spread_s = max(apart_s) - min(apart_s)
     if spread_s > MOST_APART_S:
-        apart = f"{min(apart_s):+.1f} s and {max(apart_s):+.1f} s"
-        return Missing(f"its clock is {apart} beside the client's in one trial: it was set")
+        offsets_text = f"{min(apart_s):+.1f} s and {max(apart_s):+.1f} s"
+        return Missing(f"its clock is {offsets_text} beside the client's in one trial: it was set")
     middle_s = (max(apart_s) + min(apart_s)) / 2
-    own_late_s = max(end.late_s for _, end in own)
+    own_late_s = max(end.late_s for _, end in tests_and_ends)
     return HostClock(middle_s, max(late_s, own_late_s) / 2 + spread_s / 2, is_known=True)
 
 
@@ -89,7 +91,9 @@ def placed(track: Track, host: str, clock: HostClock | Missing, load: Window, op
     times_s = _unix_s(track, load.start_s + clock.offset_s, options.zone or UTC)
     records = _on_line(track.records, times_s, clock.offset_s)
     around = [
-        one for one in records if load.start_s - NEAR_S <= one.received_s <= load.end_s + NEAR_S + one.span_s
+        record
+        for record in records
+        if load.start_s - NEAR_S <= record.received_s <= load.end_s + NEAR_S + record.span_s
     ]
     uncertainty_s = clock.uncertainty_s + track.resolution_s / 2
     assumed = track.clock == "local" and options.zone is None
@@ -98,7 +102,7 @@ def placed(track: Track, host: str, clock: HostClock | Missing, load: Window, op
         return Placed(track.file.name, replace(empty, failure=why), uncertainty_s, assumed)
     if track.is_power:
         around = _held(around, load, track.resolution_s)
-    names = {name for one in around for name in one.values}
+    names = {name for record in around for name in record.values}
     channels = {name: track.channels[name] for name in track.channels if name in names}
     reading = Reading(host, track.source, tuple(around), channels, optional=track.is_power)
     return Placed(track.file.name, reading, uncertainty_s, assumed, track.assumed_cpus, track.power_state)
@@ -125,20 +129,24 @@ def _covers(records: Sequence[Record], load: Window) -> bool:
 
 
 def _on_line(records: Sequence[Record], times_s: Sequence[float], offset_s: float) -> list[Record]:
-    return [replace(one, received_s=time_s - offset_s) for one, time_s in zip(records, times_s, strict=True)]
+    return [
+        replace(record, received_s=time_s - offset_s) for record, time_s in zip(records, times_s, strict=True)
+    ]
 
 
 def _unix_s(track: Track, near_s: float, zone: tzinfo) -> list[float]:
     """Times of a track as Unix seconds of its host; where the day is not sure, that nearest to ``near_s``."""
-    own = [one.received_s for one in track.records]
-    if track.clock == "unix" or not own:
-        return own
+    times_s = [record.received_s for record in track.records]
+    if track.clock == "unix" or not times_s:
+        return times_s
     shifts_s = [stamps.midnight_s(day) - stamps.midnight_s(track.days[0]) for day in track.days]
     if not track.days and not track.is_dated:
-        middle_s = stamps.unix_s((own[0] + own[-1]) / 2, zone)
+        middle_s = stamps.unix_s((times_s[0] + times_s[-1]) / 2, zone)
         shifts_s = [stamps.DAY_S * round((near_s - middle_s) / stamps.DAY_S)]
-    shift_s = min(shifts_s or [0.0], key=lambda each: abs(stamps.unix_s(own[0] + each, zone) - near_s))
-    return [stamps.unix_s(one + shift_s, zone) for one in own]
+    shift_s = min(
+        shifts_s or [0.0], key=lambda day_shift_s: abs(stamps.unix_s(times_s[0] + day_shift_s, zone) - near_s)
+    )
+    return [stamps.unix_s(time_s + shift_s, zone) for time_s in times_s]
 
 
 def _beside(
@@ -147,23 +155,27 @@ def _beside(
     """That readings are of another time, and in which zone they would be of this one."""
     if not records:
         return "holds no reading"
-    first_s, last_s = (one.received_s + clock.offset_s for one in (records[0], records[-1]))
-    said = (
+    first_s, last_s = (record.received_s + clock.offset_s for record in (records[0], records[-1]))
+    sentence = (
         f"has readings from {_words(first_s)} to "
         f"{_words(last_s)}{', its stamps read as UTC' if assumed_utc else ''}, "
         f"and the load ran at {_words(load.start_s + clock.offset_s)} by that host's clock"
     )
     fits = _fitting(records, load) if assumed_utc else []
     if len(fits) == 1:
-        said += f"; --timezone {stamps.offset_words(fits[0])} would make them one"
-    return said
+        sentence += f"; --timezone {stamps.offset_words(fits[0])} would make them one"
+    return sentence
 
 
 def _fitting(records: Sequence[Record], load: Window) -> list[float]:
     """Offsets of zones (s east of UTC) in which readings taken as UTC would be of the load."""
     first_s, last_s = records[0].received_s - records[0].span_s, records[-1].received_s
     offsets = range(stamps.MOST_WEST_S, stamps.MOST_EAST_S + 1, stamps.QUARTER_S)
-    return [one for one in offsets if first_s - one <= load.start_s and load.end_s <= last_s - one]
+    return [
+        offset_s
+        for offset_s in offsets
+        if first_s - offset_s <= load.start_s and load.end_s <= last_s - offset_s
+    ]
 
 
 def _words(time_s: float) -> str:

@@ -53,14 +53,16 @@ def days_of(text: str) -> tuple[date, ...]:
         raise ParseError(
             f"{text.strip()[:30]!r} is no date; LC_ALL=C or S_TIME_FORMAT=ISO makes the tool write one"
         )
-    one, two, three = match[1], match[2], match[3]
+    first, second, third = match[1], match[2], match[3]
     orders = (
-        ((one, two, three),) if len(one) == 4 else ((three, one, two), (three, two, one), (one, two, three))
+        ((first, second, third),)
+        if len(first) == 4
+        else ((third, first, second), (third, second, first), (first, second, third))
     )
-    found = dict.fromkeys(day for year, month, day_ in orders if (day := _day(year, month, day_)) is not None)
-    if not found:
+    days = dict.fromkeys(day for year, month, day_ in orders if (day := _day(year, month, day_)) is not None)
+    if not days:
         raise ParseError(f"{text.strip()[:30]!r} is no date")
-    return tuple(found)
+    return tuple(days)
 
 
 def _day(year: str, month: str, day: str) -> date | None:
@@ -159,8 +161,8 @@ def _iso(day: str, clock: str, part: str | None, zone: str | None) -> tuple[floa
 def _placed(local_s: float, resolution_s: float, zone: str | None) -> tuple[float, float, bool]:
     if zone is None:
         return local_s, resolution_s, False
-    known = f"{zone}:00" if re.fullmatch(r"[+-]\d\d", zone) else zone
-    return unix_s(local_s, zone_of(known)), resolution_s, True
+    full_zone = f"{zone}:00" if re.fullmatch(r"[+-]\d\d", zone) else zone
+    return unix_s(local_s, zone_of(full_zone)), resolution_s, True
 
 
 def _whole_day(text: str) -> date:

@@ -100,13 +100,13 @@ def find_json(file: CaptureFile, documents: Sequence[Any]) -> Found | None:
     hosts = documents[0]["sysstat"]["hosts"]
     if len(hosts) != 1:
         raise ParseError(f"holds {len(hosts)} hosts; one file a host is read")
-    every = [one for one in hosts[0]["statistics"] if one]
-    if not every:
+    samples = [sample for sample in hosts[0]["statistics"] if sample]
+    if not samples:
         raise ParseError("holds no interval")
-    if isinstance(every[0].get("timestamp"), dict):
-        return Found(file, "sadf", tracks=(_sadf(file, hosts[0], every),))
+    if isinstance(samples[0].get("timestamp"), dict):
+        return Found(file, "sadf", tracks=(_sadf(file, hosts[0], samples),))
     note = _note_of(str(hosts[0].get("date", "")))
-    return Found(file, "mpstat", tracks=(_mpstat(file, hosts[0], every),), note=note)
+    return Found(file, "mpstat", tracks=(_mpstat(file, hosts[0], samples),), note=note)
 
 
 def find_open_json(file: CaptureFile) -> Found | None:
@@ -115,17 +115,17 @@ def find_open_json(file: CaptureFile) -> Found | None:
     if not text.lstrip().startswith('{"sysstat"') or '"cpu-load": [' not in text:
         return None
     top = {name: _value(text, name) for name in ("nodename", "release", "number-of-cpus", "date")}
-    every = []
+    samples = []
     for record in _records(text):
-        found = _OPEN_TABLE.findall(record)
+        timestamps = _OPEN_TABLE.findall(record)
         _, _, table = record.rpartition('"cpu-load": [')
         rows = read_json(f"[{table.rpartition(']')[0]}]", "a table of mpstat")
-        if not found:
+        if not timestamps:
             raise ParseError("a table of mpstat has no stamp")
-        every.append({"timestamp": json.loads(f"{{{found[-1]}}}")["timestamp"], "cpu-load": rows})
-    if not every:
+        samples.append({"timestamp": json.loads(f"{{{timestamps[-1]}}}")["timestamp"], "cpu-load": rows})
+    if not samples:
         raise ParseError("holds no whole interval of mpstat")
-    return Found(file, "mpstat", tracks=(_mpstat(file, top, every),), note=_note_of(top["date"] or ""))
+    return Found(file, "mpstat", tracks=(_mpstat(file, top, samples),), note=_note_of(top["date"] or ""))
 
 
 def _value(text: str, name: str) -> str | None:
@@ -143,40 +143,40 @@ def _records(text: str) -> Iterator[str]:
             lines.clear()
 
 
-def _mpstat(file: CaptureFile, top: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Track:
+def _mpstat(file: CaptureFile, top: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Track:
     host = Host(
         _text(top.get("nodename")),
         _text(top.get("release")),
         _whole(top.get("number-of-cpus")),
         _days_of(str(top["date"])) if top.get("date") else (),
     )
-    own = [one for one in every if "cpu-load" in one]
-    if not own:
+    cpu_samples = [sample for sample in samples if "cpu-load" in sample]
+    if not cpu_samples:
         raise ParseError("holds no use of CPUs; run mpstat -P ALL")
-    ends_s = list(stamps.unwrapped(_clock(str(one["timestamp"])) for one in own))
+    ends_s = list(stamps.unwrapped(_clock(str(sample["timestamp"])) for sample in cpu_samples))
     intervals = [
-        Interval(end_s, None, *_rows_of(one["cpu-load"]), json.dumps(one))
-        for end_s, one in zip(ends_s, own, strict=True)
+        Interval(end_s, None, *_rows_of(sample["cpu-load"]), json.dumps(sample))
+        for end_s, sample in zip(ends_s, cpu_samples, strict=True)
     ]
     return _track(file, "mpstat", host, intervals, "local")
 
 
-def _sadf(file: CaptureFile, top: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Track:
+def _sadf(file: CaptureFile, top: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Track:
     intervals, utc = [], set()
-    for one in every:
-        stamp, table = one["timestamp"], one.get("cpu-load-all") or one.get("cpu-load")
+    for sample in samples:
+        stamp, table = sample["timestamp"], sample.get("cpu-load-all") or sample.get("cpu-load")
         if table is None:
             continue
         days = stamps.days_of(str(stamp["date"]))
         end_s = stamps.midnight_s(days[0]) + stamps.time_of_day_s(str(stamp["time"]))
         utc.add(bool(stamp.get("utc")))
         span_s = float(stamp["interval"]) if stamp.get("interval") else None
-        intervals.append(Interval(end_s, span_s, *_rows_of(table), json.dumps(one)))
+        intervals.append(Interval(end_s, span_s, *_rows_of(table), json.dumps(sample)))
     if not intervals:
         raise ParseError("holds no use of CPUs; run sadf -j FILE -- -u ALL -P ALL")
     if len(utc) > 1:
         raise ParseError("some of its times are UTC and some are not")
-    first = stamps.days_of(str(every[0]["timestamp"]["date"]))[:1]
+    first = stamps.days_of(str(samples[0]["timestamp"]["date"]))[:1]
     host = Host(
         _text(top.get("nodename")), _text(top.get("release")), _whole(top.get("number-of-cpus")), first
     )
@@ -196,22 +196,22 @@ def _sadf_table(file: CaptureFile, lines: Sequence[str]) -> Track:
             continue
         if not columns or len(cells) != len(columns):
             continue  # of another table, or that the host restarted
-        day, _, rest = cells[2].partition(" ")
-        clock, _, zone = rest.partition(" ")
+        day, _, time_and_zone = cells[2].partition(" ")
+        clock, _, zone = time_and_zone.partition(" ")
         nodes[cells[0]] = None
         utc.add(zone == "UTC")
         end_s = stamps.midnight_s(stamps.days_of(day)[0]) + stamps.time_of_day_s(clock)
-        _, own, texts = rows.setdefault(end_s, (number(cells[1], "seconds of an interval"), [], []))
+        _, cpu_rows, texts = rows.setdefault(end_s, (number(cells[1], "seconds of an interval"), [], []))
         shares = {_column(name): _percent(cell) for name, cell in zip(columns[4:], cells[4:], strict=True)}
-        own.append({"cpu": "all" if cells[3] == "-1" else cells[3], **shares})
+        cpu_rows.append({"cpu": "all" if cells[3] == "-1" else cells[3], **shares})
         texts.append(line)
     if not rows:
         raise ParseError("holds no use of CPUs; run sadf -d FILE -- -u ALL -P ALL")
     if len(nodes) > 1 or len(utc) > 1:
         raise ParseError("holds several hosts, or times in UTC beside others; keep one in a file")
     intervals = [
-        Interval(end_s, span_s if span_s > 0 else None, *_rows_of(own), "\n".join(texts))
-        for end_s, (span_s, own, texts) in rows.items()
+        Interval(end_s, span_s if span_s > 0 else None, *_rows_of(cpu_rows), "\n".join(texts))
+        for end_s, (span_s, cpu_rows, texts) in rows.items()
     ]
     host = Host(_text(next(iter(nodes))), None, None, ())
     return _track(file, "sar", host, intervals, "unix" if utc == {True} else "local", is_dated=True)
@@ -246,16 +246,18 @@ def _note_of(date_text: str) -> str | None:
 
 def _rows_of(table: Iterable[Mapping[str, Any]]) -> tuple[dict[int, Row], Row | None]:
     cpus: dict[int, Row] = {}
-    whole = None
-    for one in table:
+    host_row = None
+    for cpu_entry in table:
         row = {
-            _NAMES.get(name, name): float(value) for name, value in one.items() if name not in ("cpu", "node")
+            _NAMES.get(name, name): float(value)
+            for name, value in cpu_entry.items()
+            if name not in ("cpu", "node")
         }
-        if str(one["cpu"]) in _ALL:
-            whole = row
+        if str(cpu_entry["cpu"]) in _ALL:
+            host_row = row
         else:
-            cpus[int(one["cpu"])] = row
-    return cpus, whole
+            cpus[int(cpu_entry["cpu"])] = row
+    return cpus, host_row
 
 
 def plain(line: str) -> str:
@@ -346,10 +348,10 @@ def _tables(lines: Sequence[str]) -> tuple[list[Interval], str]:
         if not stamped or stamped[-1][1] != clock or words[0] in _ALL:
             stamped.append((begun, clock, {}, [], []))
             begun = clock
-        _, _, cpus, whole, texts = stamped[-1]
+        _, _, cpus, host_rows, texts = stamped[-1]
         texts.append(line)
         if words[0] in _ALL:
-            whole.append(row)
+            host_rows.append(row)
         else:
             cpus[int(words[0])] = row
     return list(_intervals(stamped)), source
@@ -359,9 +361,9 @@ def _intervals(
     stamped: Sequence[tuple[str, str, dict[int, Row], list[Row], list[str]]],
 ) -> Iterator[Interval]:
     ends_s = stamps.unwrapped(stamps.time_of_day_s(clock) for _, clock, *_ in stamped)
-    for end_s, (begun, clock, cpus, whole, texts) in zip(ends_s, stamped, strict=True):
+    for end_s, (begun, clock, cpus, host_rows, texts) in zip(ends_s, stamped, strict=True):
         span_s = (stamps.time_of_day_s(clock) - stamps.time_of_day_s(begun)) % stamps.DAY_S
-        yield Interval(end_s, span_s or None, cpus, whole[0] if whole else None, "\n".join(texts))
+        yield Interval(end_s, span_s or None, cpus, host_rows[0] if host_rows else None, "\n".join(texts))
 
 
 def _column(word: str) -> str:
@@ -392,15 +394,16 @@ def _track(
 ) -> Track:
     if any(after.end_s < before.end_s for before, after in pairwise(intervals)):
         raise ParseError("its times go back: the clock was set, or files were joined")
-    if len({cpu for one in intervals for cpu in one.cpus}) > MOST_CPUS:
+    if len({cpu for interval in intervals for cpu in interval.cpus}) > MOST_CPUS:
         raise ParseError(f"holds more than {MOST_CPUS} CPUs")
     intervals = _without_offline(intervals)
     host = replace(host, cpus=_online(intervals, host.cpus))
     first_s = 0.0 if is_dated or not host.days else stamps.midnight_s(host.days[0])
     records = tuple(
-        _record(one, span_s, host, first_s) for one, span_s in zip(intervals, _spans(intervals), strict=True)
+        _record(interval, span_s, host, first_s)
+        for interval, span_s in zip(intervals, _spans(intervals), strict=True)
     )
-    names = dict.fromkeys(name for one in records for name in one.values)
+    names = dict.fromkeys(name for record in records for name in record.values)
     cpus = {} if host.cpus is None else {"cpu": {"cpus": host.cpus}}
     kernel = {} if host.kernel is None else {"kernel": {"release": host.kernel}}
     return Track(
@@ -413,7 +416,7 @@ def _track(
         resolution_s=SECOND_S,
         days=host.days,
         facts={**kernel, **cpus},
-        assumed_cpus=None if host.cpus == 1 or all(one.cpus for one in intervals) else host.cpus,
+        assumed_cpus=None if host.cpus == 1 or all(interval.cpus for interval in intervals) else host.cpus,
     )
 
 
@@ -422,26 +425,29 @@ def _without_offline(intervals: Sequence[Interval]) -> list[Interval]:
 
     Older versions write such rows (sysstat before 12.1.2), and every row adds up to 100 % where a CPU ran.
     """
-    ran = {cpu for one in intervals for cpu, row in one.cpus.items() if any(row.values())}
-    return [replace(one, cpus={cpu: row for cpu, row in one.cpus.items() if cpu in ran}) for one in intervals]
+    ran = {cpu for interval in intervals for cpu, row in interval.cpus.items() if any(row.values())}
+    return [
+        replace(interval, cpus={cpu: row for cpu, row in interval.cpus.items() if cpu in ran})
+        for interval in intervals
+    ]
 
 
 def _online(intervals: Sequence[Interval], cpus: int | None) -> int | None:
     """How many CPUs are online: as many as each interval tells of, where these make up what it says of all
     together; else ``cpus``, as it stands at the top."""
-    told = {frozenset(one.cpus) for one in intervals}
-    if len(told) == 1 and all(one.cpus and _is_of_all(one) for one in intervals):
-        return len(told.pop())
+    cpu_sets = {frozenset(interval.cpus) for interval in intervals}
+    if len(cpu_sets) == 1 and all(interval.cpus and _is_of_all(interval) for interval in intervals):
+        return len(cpu_sets.pop())
     return cpus
 
 
-def _is_of_all(one: Interval) -> bool:
+def _is_of_all(interval: Interval) -> bool:
     """Whether the rows of its CPUs are all that the one of the whole is made of."""
-    if one.whole is None:
+    if interval.whole is None:
         return False
-    rows, names = tuple(one.cpus.values()), one.whole.keys()
+    rows, names = tuple(interval.cpus.values()), interval.whole.keys()
     return all(row.keys() == names for row in rows) and all(
-        abs(fmean(row[name] for row in rows) - one.whole[name]) <= ALIKE_PERCENT for name in names
+        abs(fmean(row[name] for row in rows) - interval.whole[name]) <= ALIKE_PERCENT for name in names
     )
 
 
@@ -454,38 +460,42 @@ def _channel(name: str) -> Channel:
 def _spans(intervals: Sequence[Interval]) -> Iterator[float]:
     """How long each interval was: as it is said, else since the one before."""
     since = [None, *(after.end_s - before.end_s for before, after in pairwise(intervals))]
-    told = [one.span_s or gap for one, gap in zip(intervals, since, strict=True)]
-    usual = [span for span in told if span]
+    spans_s = [interval.span_s or gap for interval, gap in zip(intervals, since, strict=True)]
+    usual = [span for span in spans_s if span]
     if not usual:
         raise ParseError("holds one interval, and not how long it was; measure several (mpstat -P ALL 1)")
-    for span in told:
+    for span in spans_s:
         yield span or median(usual)
 
 
-def _record(one: Interval, span_s: float, host: Host, first_s: float) -> Record:
+def _record(interval: Interval, span_s: float, host: Host, first_s: float) -> Record:
     """Shares by CPU where all have all columns; else what the host used, as far as that can be told."""
     values: dict[str, float | None] = {}
     reasons: dict[str, str] = {}
     rows = {
         cpu: {name: row.get(name, 0.0) for name in SHARES if name in row or name in _LATER}
-        for cpu, row in one.cpus.items()
+        for cpu, row in interval.cpus.items()
     }
     full = {"usr", "sys", "irq", "soft", *_NEEDED}
     if rows and all(full <= row.keys() for row in rows.values()) and len(rows) >= (host.cpus or 1):
         values, reasons = values_of(rows), reasons_of(rows)
     else:
-        values[WHOLE_HOST], why = _cores(rows, one.whole, host.cpus)
+        values[WHOLE_HOST], why = _cores(rows, interval.whole, host.cpus)
         if why:
             reasons[WHOLE_HOST] = why
-    return Record(first_s + one.end_s + SECOND_S / 2, span_s, one.text, values, reasons)
+    return Record(first_s + interval.end_s + SECOND_S / 2, span_s, interval.text, values, reasons)
 
 
-def _cores(rows: Mapping[int, Row], whole: Row | None, cpus: int | None) -> tuple[float | None, str | None]:
-    own = list(rows.values()) if rows and len(rows) == cpus else [whole] * (cpus or 0) if not rows else []
-    if not own:
+def _cores(
+    rows: Mapping[int, Row], host_row: Row | None, cpus: int | None
+) -> tuple[float | None, str | None]:
+    cpu_rows = (
+        list(rows.values()) if rows and len(rows) == cpus else [host_row] * (cpus or 0) if not rows else []
+    )
+    if not cpu_rows:
         return None, "it does not say how many CPUs there are, or not all of them are told of"
     used = 0.0
-    for row in own:
+    for row in cpu_rows:
         if row is None or any(name not in row for name in _NEEDED):
             return None, "columns are missing: idle, iowait and steal are needed"
         if (total := _total(row)) is not None:
@@ -501,8 +511,8 @@ def _total(row: Row) -> float | None:
     """What shares add up to where that is not about 100 %, with guests beside the rest or in it."""
     guests = sum(row.get(name, 0.0) for name in ("guest", "gnice"))
     total = sum(row.get(name, 0.0) for name in SHARES)
-    apart = min(abs(total - 100), abs(total - guests - 100))
-    return total if apart > _OFF_PERCENT else None
+    off_percent = min(abs(total - 100), abs(total - guests - 100))
+    return total if off_percent > _OFF_PERCENT else None
 
 
 def _text(value: object) -> str | None:

@@ -64,45 +64,50 @@ class _Group:
 
 
 def made_of(
-    found: Sequence[Found], tests: Sequence[OneTest], hosts: Hosts, options: Options
+    captures: Sequence[Found], tests: Sequence[OneTest], hosts: Hosts, options: Options
 ) -> tuple[Made, ...]:
     """All trials of what was found. Raises InvalidInput where there is none, or they contradict."""
     if not tests:
-        known = ", ".join(load.by_hand for load in LOADS.values() if load.by_hand)
+        names = ", ".join(load.by_hand for load in LOADS.values() if load.by_hand)
         raise InvalidInput(
-            f"no file of a load among them ({known}); readings alone are no result: add what the load wrote"
+            f"no file of a load among them ({names}); readings alone are no result: add what the load wrote"
         )
     groups = trials_of(two_ways.with_other_ways(tests))
     varied = varied_options(groups)
     repetitions: dict[Case, int] = defaultdict(int)
-    made = []
+    made_trials = []
     for number, group in enumerate(groups, start=1):
         case = case_of(group, options.network, varied)
         repetitions[case] += 1
-        made.append(_made(_group(number, repetitions[case], group, case, found, hosts), options))
-    _refuse_unused(found, hosts, made, groups)
-    return tuple(made)
+        made_trials.append(_made(_group(number, repetitions[case], group, case, captures, hosts), options))
+    _refuse_unused(captures, hosts, made_trials, groups)
+    return tuple(made_trials)
 
 
 def _group(
-    number: int, repetition: int, tests: tuple[OneTest, ...], case: Case, found: Sequence[Found], hosts: Hosts
+    number: int,
+    repetition: int,
+    tests: tuple[OneTest, ...],
+    case: Case,
+    captures: Sequence[Found],
+    hosts: Hosts,
 ) -> _Group:
-    same = {beside(one.client_host): one.client_host for one in tests}
+    same = {beside(test.client_host): test.client_host for test in tests}
     first_key = tests[0].line.key  # each instance has the CPU use of its hosts, which is one
     tracks = {
         name: tuple(
             track
-            for track in _tracks(name, case, found, hosts, same)
+            for track in _tracks(name, case, captures, hosts, same)
             if track.test is None or track.test == first_key
         )
         for name in case.hosts
     }
     sharing = {
         name: tuple(
-            other
-            for other in case.hosts
-            if other != name
-            and (other in hosts.sharing(name) or same.get(other) == name or same.get(name) == other)
+            host
+            for host in case.hosts
+            if host != name
+            and (host in hosts.sharing(name) or same.get(host) == name or same.get(name) == host)
         )
         for name in case.hosts
     }
@@ -112,68 +117,83 @@ def _group(
 
 
 def _tracks(
-    name: str, case: Case, found: Sequence[Found], hosts: Hosts, same: Mapping[str, str]
+    name: str, case: Case, captures: Sequence[Found], hosts: Hosts, same: Mapping[str, str]
 ) -> Iterator[Track]:
     """Readings of a host: in its own files, or in those of the other host of the case."""
     others = [host for host in case.hosts if host != name]
-    for one in found:
-        host = hosts.of_file[one.file.name]
-        for track in one.tracks:
+    for capture in captures:
+        host = hosts.of_file[capture.file.name]
+        for track in capture.tracks:
             machine = (name, same.get(name) if track.test is None else None)
             if host in (others if track.of_peer else machine):
                 yield track
 
 
 def _made(group: _Group, options: Options) -> Made:
-    load, asked = _load(group.tests), group.tests[0].asked
+    load, request = _load(group.tests), group.tests[0].asked
     texts = dict(_texts(group.tests))
-    failure = next((one.failure for one in group.tests if one.failure), None)
+    failure = next((test.failure for test in group.tests if test.failure), None)
     if failure is not None:
-        return Made(_failed(group, load, failure), asked, texts)
+        return Made(_failed(group, load, failure), request, texts)
     window = _window(group, load, options)
     nodes = {
         host: frozenset(track.node for track in tracks if track.node) for host, tracks in group.tracks.items()
     }
-    known = doubts.Known(group.tests, _readings(group, load, options), group.clocks, load, nodes)
-    readings = {name: tuple(one.reading for one in own) for name, own in known.readings.items()}
-    for name, every in readings.items():
-        texts |= {f"{name}/{one.source}.jsonl": one.raw() for one in every if one.records}
+    trial_facts = doubts.Known(group.tests, _readings(group, load, options), group.clocks, load, nodes)
+    readings = {
+        name: tuple(placement.reading for placement in placements)
+        for name, placements in trial_facts.readings.items()
+    }
+    for name, host_readings in readings.items():
+        texts |= {
+            f"{name}/{reading.source}.jsonl": reading.raw() for reading in host_readings if reading.records
+        }
     runs = list(_runs(group))
-    whole = runs if len(runs) == len(group.tests) else []
-    cut = Cut(_run(group, load), whole, window, readings, _setup(group, options, window))
-    made = Made(_measured(group, cut, known), asked, texts, _series(cut, asked), *_used(group, known))
-    return made if made.trial.status == "done" else replace(made, series=())
+    complete_runs = runs if len(runs) == len(group.tests) else []
+    cut = Cut(_run(group, load), complete_runs, window, readings, _setup(group, options, window))
+    made_trial = Made(
+        _measured(group, cut, trial_facts), request, texts, _series(cut, request), *_used(group, trial_facts)
+    )
+    return made_trial if made_trial.trial.status == "done" else replace(made_trial, series=())
 
 
-def _measured(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
+def _measured(group: _Group, cut: Cut, trial_facts: doubts.Known) -> Trial:
     """The trial, failed where nothing can be told of it, or nothing arrived."""
     if cut.window.seconds <= 0:
-        return _failed(group, known.load, "it ran for no time")
+        return _failed(group, trial_facts.load, "it ran for no time")
     try:
-        trial = understood(lambda: _trial(group, cut, known), "what its files hold")
+        trial = understood(lambda: _trial(group, cut, trial_facts), "what its files hold")
     except ParseError as error:
-        return _failed(group, known.load, str(error))
+        return _failed(group, trial_facts.load, str(error))
     why = _nothing(group, trial) or silence(cut.run, cut.runs, cut.window)
-    return trial if why is None else _failed(group, known.load, why)
+    return trial if why is None else _failed(group, trial_facts.load, why)
 
 
-def _series(cut: Cut, asked: Asked) -> tuple[Series, ...]:
-    own = (one for every in cut.readings.values() for one in every)
-    sensed = (Series(one.host, one.source, one.channels, one.samples()) for one in own)
-    return (*sensed, *load_series(cut.run, cut.runs, asked.load))
+def _series(cut: Cut, request: Asked) -> tuple[Series, ...]:
+    readings = (reading for host_readings in cut.readings.values() for reading in host_readings)
+    sensed = (
+        Series(reading.host, reading.source, reading.channels, reading.samples()) for reading in readings
+    )
+    return (*sensed, *load_series(cut.run, cut.runs, request.load))
 
 
-def _used(group: _Group, known: doubts.Known) -> tuple[frozenset[str], dict[str, str]]:
+def _used(group: _Group, trial_facts: doubts.Known) -> tuple[frozenset[str], dict[str, str]]:
     """Files of readings of which it has any, and of which it has none with the reason."""
-    every = [one for own in known.readings.values() for one in own]
-    used = {one.file for one in every if one.reading.records}
-    return frozenset(used), {one.file: one.reading.failure or "" for one in every if one.file not in used}
+    placements = [
+        placement for host_placements in trial_facts.readings.values() for placement in host_placements
+    ]
+    used = {placement.file for placement in placements if placement.reading.records}
+    return frozenset(used), {
+        placement.file: placement.reading.failure or ""
+        for placement in placements
+        if placement.file not in used
+    }
 
 
 def _load(tests: Sequence[OneTest]) -> Window:
     """When all of them ran, by the client's clock; of tests that failed at once, no time."""
-    start_s = max(one.start_s for one in tests)
-    return Window(start_s, max(start_s, min(one.end_s for one in tests)))
+    start_s = max(test.start_s for test in tests)
+    return Window(start_s, max(start_s, min(test.end_s for test in tests)))
 
 
 def _window(group: _Group, load: Window, options: Options) -> Window:
@@ -197,28 +217,31 @@ def _placed(group: _Group, host: str, load: Window, options: Options) -> tuple[P
     by_source: dict[str, list[Placed]] = defaultdict(list)
     for track in group.tracks[host]:
         by_source[track.source].append(placed(track, host, group.clocks[host], load, options))
-    for source, every in by_source.items():
-        names = [one.file for one in every if one.reading.records]
+    for source, placements in by_source.items():
+        names = [placement.file for placement in placements if placement.reading.records]
         if len(names) > 1:
             raise FileRefused(
                 f"{names[0]}, {names[1]}: both are what {source} said of {host} in one trial",
                 skip="one of them",
             )
-    return tuple(max(every, key=lambda one: len(one.reading.records)) for every in by_source.values())
+    return tuple(
+        max(placements, key=lambda placement: len(placement.reading.records))
+        for placements in by_source.values()
+    )
 
 
 def _runs(group: _Group) -> Iterator[InstanceRun]:
     """Both ends of each instance, where both are known."""
-    for number, one in enumerate(group.tests):
-        ends = [one.load_end(sender=sends) for sends in (True, False)]
-        known = [doubts.end_run(one, end) for end in ends if isinstance(end, LoadEnd)]
-        if len(known) == len(ends):
-            sender, receiver = known
-            yield InstanceRun(_output(one, number), sender, receiver)
+    for number, test in enumerate(group.tests):
+        ends = [test.load_end(sender=sends) for sends in (True, False)]
+        known_ends = [doubts.end_run(test, end) for end in ends if isinstance(end, LoadEnd)]
+        if len(known_ends) == len(ends):
+            sender, receiver = known_ends
+            yield InstanceRun(_output(test, number), sender, receiver)
 
 
-def _output(one: OneTest, number: int) -> InstanceOutput:
-    planned = PlannedInstance(number, one.line.port, None, None)
+def _output(test: OneTest, number: int) -> InstanceOutput:
+    planned = PlannedInstance(number, test.line.port, None, None)
     return InstanceOutput(planned, {"client": [], "server": []}, None, None)
 
 
@@ -228,14 +251,14 @@ def _run(group: _Group, load: Window) -> TrialRun:
         group.number,
         group.repetition,
         case,
-        tuple(PlannedInstance(number, one.line.port, None, None) for number, one in enumerate(group.tests)),
+        tuple(PlannedInstance(number, test.line.port, None, None) for number, test in enumerate(group.tests)),
     )
     return TrialRun(
         planned=planned,
         started_s=load.start_s,
         ended_s=load.end_s,
         load_s=load.seconds,
-        outputs=tuple(_output(one, number) for number, one in enumerate(group.tests)),
+        outputs=tuple(_output(test, number) for number, test in enumerate(group.tests)),
         clocks={name: clock.offset for name, clock in group.clocks.items() if isinstance(clock, HostClock)},
         target_bps=None,
     )
@@ -250,35 +273,37 @@ def _setup(group: _Group, options: Options, window: Window) -> Setup:
     return Setup(options.omit_s, window.seconds, hosts, dict(unknown), dict(unknown))
 
 
-def _trial(group: _Group, cut: Cut, known: doubts.Known) -> Trial:
+def _trial(group: _Group, cut: Cut, trial_facts: doubts.Known) -> Trial:
     """Raises ParseError."""
     of_files: tuple[Check, ...] = (
-        lambda seen: undated.doubts(seen, known.tests),
-        lambda seen: two_ways.doubts(seen, known.tests),
-        lambda seen: doubts.of_runs(seen, known.tests),
+        lambda seen: undated.doubts(seen, trial_facts.tests),
+        lambda seen: two_ways.doubts(seen, trial_facts.tests),
+        lambda seen: doubts.of_runs(seen, trial_facts.tests),
     )
-    own = (*doubts.checks_of(known), *of_files)
-    trial = trial_of(cut, None, own)
+    file_checks = (*doubts.checks_of(trial_facts), *of_files)
+    trial = trial_of(cut, None, file_checks)
     if not cut.runs:
-        trial = _half_known(trial, doubts.counted(known, cut.window, sender=False), cut.window, known)
-    return replace(trial, reason=NOT_SAID).with_ends(lambda end: _explained(end, known))
+        trial = _half_known(
+            trial, doubts.counted(trial_facts, cut.window, sender=False), cut.window, trial_facts
+        )
+    return replace(trial, reason=NOT_SAID).with_ends(lambda end: _explained(end, trial_facts))
 
 
 def _half_known(
-    trial: Trial, received: Sequence[Counted] | None, window: Window, known: doubts.Known
+    trial: Trial, received: Sequence[Counted] | None, window: Window, trial_facts: doubts.Known
 ) -> Trial:
     """What ends counted that are known, where the other end of an instance is not. Raises ParseError."""
-    sent = doubts.counted(known, window, sender=True)
-    packets = whole_sum(one.packets for one in received or ())
-    lost = whole_sum(one.lost_packets for one in received or ())
+    sent = doubts.counted(trial_facts, window, sender=True)
+    packets = whole_sum(end_count.packets for end_count in received or ())
+    lost = whole_sum(end_count.lost_packets for end_count in received or ())
     return replace(
         trial,
-        throughput_bps=None if received is None else sum(one.rate_bps for one in received),
-        offered_bps=None if sent is None else sum(one.rate_bps for one in sent),
+        throughput_bps=None if received is None else sum(end_count.rate_bps for end_count in received),
+        offered_bps=None if sent is None else sum(end_count.rate_bps for end_count in sent),
         packets=packets,
         lost_packets=lost,
         lost_ratio=lost / packets if lost is not None and packets else None,
-        retransmits=whole_sum(one.retransmits for one in sent or ()),
+        retransmits=whole_sum(end_count.retransmits for end_count in sent or ()),
     ).with_ends(_without_load)
 
 
@@ -286,12 +311,12 @@ def _without_load(end: EndResult) -> EndResult:
     return replace(end, load_cpu_cores=None)
 
 
-def _explained(end: EndResult, known: doubts.Known) -> EndResult:
+def _explained(end: EndResult, trial_facts: doubts.Known) -> EndResult:
     """That no file tells of CPUs, in place of that a sensor does not."""
-    sources = {one.reading.source for one in known.readings[end.host]}
+    sources = {placement.reading.source for placement in trial_facts.readings[end.host]}
     if end.cpu_cores is not None or sources & set(SOURCES):
         return end
-    return replace(end, reasons={**end.reasons, "cpu_cores": doubts.no_cpu_file(end.host, known.tests)})
+    return replace(end, reasons={**end.reasons, "cpu_cores": doubts.no_cpu_file(end.host, trial_facts.tests)})
 
 
 def _nothing(group: _Group, trial: Trial) -> str | None:
@@ -315,29 +340,33 @@ def _failed(group: _Group, load: Window, reason: str) -> Trial:
 
 def _texts(tests: Sequence[OneTest]) -> Iterator[tuple[str, str]]:
     """What the load wrote, host by host, whatever its files were called."""
-    for number, one in enumerate(tests):
+    for number, test in enumerate(tests):
         for host, role, end in (
-            (one.client_host, "client", one.client),
-            (one.server_host, "server", one.server),
+            (test.client_host, "client", test.client),
+            (test.server_host, "server", test.server),
         ):
             if end is not None and end.text:
                 suffix = "json" if end.text.lstrip().startswith("{") else "txt"
-                yield f"{host}/{one.asked.load}-{role}-{number}.{suffix}", end.text
+                yield f"{host}/{test.asked.load}-{role}-{number}.{suffix}", end.text
 
 
 def _refuse_unused(
-    found: Iterable[Found], hosts: Hosts, made: Sequence[Made], tests: Sequence[Sequence[OneTest]]
+    captures: Iterable[Found], hosts: Hosts, made_trials: Sequence[Made], tests: Sequence[Sequence[OneTest]]
 ) -> None:
     """Raises InvalidInput for a file of readings that are of no trial."""
-    taking_part = {name for one in made for name in one.trial.case.hosts}
-    used = frozenset().union(*(one.used for one in made))
-    why = {name: said for one in made for name, said in one.beside.items()}
-    for one in found:
-        file, host = one.file.name, hosts.of_file[one.file.name]
-        if one.tracks and host not in taking_part:
+    taking_part = {name for made_trial in made_trials for name in made_trial.trial.case.hosts}
+    used = frozenset().union(*(made_trial.used for made_trial in made_trials))
+    why = {name: reason for made_trial in made_trials for name, reason in made_trial.beside.items()}
+    for capture in captures:
+        file, host = capture.file.name, hosts.of_file[capture.file.name]
+        if capture.tracks and host not in taking_part:
             raise FileRefused(
                 f"{file}: is of {host}, which is in no test (of {', '.join(sorted(taking_part))})",
                 "name its host with --host",
             )
-        if file not in used and file in why and not all(undated.why_undated(each) for each in tests):
+        if (
+            file not in used
+            and file in why
+            and not all(undated.why_undated(trial_tests) for trial_tests in tests)
+        ):
             raise FileRefused(f"{file}: {why[file]}")

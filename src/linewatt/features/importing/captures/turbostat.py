@@ -103,14 +103,16 @@ def _of_system(columns: Sequence[str], rows: Sequence[_Row]) -> list[tuple[str, 
     """The lines that are of the whole system. Raises ParseError where that cannot be told."""
     place = next((columns.index(name) for name in _TOPOLOGY if name in columns), None)
     if place is not None:
-        found = [row.cells for row in rows if len(row.cells) == len(columns) and row.cells[place] == "-"]
+        system_lines = [
+            row.cells for row in rows if len(row.cells) == len(columns) and row.cells[place] == "-"
+        ]
     elif sum(row.is_first for row in rows) > 1:
-        found = [row.cells for row in rows if row.is_first]
+        system_lines = [row.cells for row in rows if row.is_first]
     else:
-        found = [row.cells for row in rows]
-    if not found or any(len(cells) != len(columns) for cells in found):
+        system_lines = [row.cells for row in rows]
+    if not system_lines or any(len(cells) != len(columns) for cells in system_lines):
         raise ParseError("it cannot be told which lines are of the whole system; run turbostat --Summary")
-    return found
+    return system_lines
 
 
 def _track(

@@ -68,7 +68,7 @@ def dated(captures: Sequence[Found]) -> tuple[Found, ...]:
 
 def _is_way_back(end: ToldEnd, before: ToldEnd) -> bool:
     """Whether one process made both, which therefore ran at once: that to the server stands first."""
-    goes_both_ways = all(BOTH_WAYS in each.asked.factors for each in (end, before))
+    goes_both_ways = all(BOTH_WAYS in told_end.asked.factors for told_end in (end, before))
     return goes_both_ways and end.asked.is_reverse and not before.asked.is_reverse
 
 

@@ -34,24 +34,30 @@ class Whole:
     @property
     def formats(self) -> dict[str, int]:
         """Format → how many files are of it."""
-        names = [one.format for one in self.found]
+        names = [capture.format for capture in self.found]
         return {name: names.count(name) for name in dict.fromkeys(names)}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever imports the files should know of them, a line each."""
-        own = (f"{one.file.name}: {one.note}" for one in self.found if one.note is not None)
-        return (*self.hosts.notes, *own)
+        file_notes = (
+            f"{capture.file.name}: {capture.note}" for capture in self.found if capture.note is not None
+        )
+        return (*self.hosts.notes, *file_notes)
 
     @property
     def originals(self) -> dict[str, str]:
         """Name → text of each file."""
-        return {one.file.name: one.file.text for one in self.found}
+        return {capture.file.name: capture.file.text for capture in self.found}
 
     @property
     def host_names(self) -> tuple[str, ...]:
         """Hosts that take part in any trial, those that receive first."""
-        return tuple(dict.fromkeys(host for one in self.trials for host in reversed(one.trial.case.hosts)))
+        return tuple(
+            dict.fromkeys(
+                host for made_trial in self.trials for host in reversed(made_trial.trial.case.hosts)
+            )
+        )
 
 
 def read_folder(path: Path, skip: Iterable[str], options: Options) -> Whole:
@@ -67,41 +73,41 @@ def read_folder(path: Path, skip: Iterable[str], options: Options) -> Whole:
 
 def understand(files: Sequence[CaptureFile], options: Options) -> Whole:
     """The same of files that were read."""
-    found = find_all(files)
+    captures = find_all(files)
     are_ends_named = options.sender is not None or options.receiver is not None
-    hosts = assign(found, options.hosts, CLIENT if are_ends_named else None)
-    tests, hosts = with_ends_named(tests_of(found, hosts), hosts, options.sender, options.receiver)
-    return Whole(found, hosts, made_of(found, tests, hosts, options))
+    hosts = assign(captures, options.hosts, CLIENT if are_ends_named else None)
+    tests, hosts = with_ends_named(tests_of(captures, hosts), hosts, options.sender, options.receiver)
+    return Whole(captures, hosts, made_of(captures, tests, hosts, options))
 
 
-def manifest_of(whole: Whole, name: str, source: str, options: Options) -> dict[str, Any]:
+def manifest_of(imported: Whole, name: str, source: str, options: Options) -> dict[str, Any]:
     """The manifest of the result: what was imported and how, and what the files say of hosts and load."""
     from linewatt import __version__
 
-    files = [_file(one, whole.hosts) for one in whole.found]
+    files = [_file(capture, imported.hosts) for capture in imported.found]
     return {
         "schema_version": SCHEMA_VERSION,
         "name": name,
         "imported_from": source,
         "imported_files": files,
         "linewatt_version": __version__,
-        "created_s": min(one.trial.started_s for one in whole.trials),
+        "created_s": min(made_trial.trial.started_s for made_trial in imported.trials),
         "campaign_text": _text(files, options),
-        "campaign": _campaign(whole.trials, options),
+        "campaign": _campaign(imported.trials, options),
         "plan": None,
         "seed": None,
         "order": None,
-        "trials_planned": len(whole.trials),
-        "hosts": {host: _host(host, whole) for host in whole.host_names},
+        "trials_planned": len(imported.trials),
+        "hosts": {host: _host(host, imported) for host in imported.host_names},
     }
 
 
-def _file(one: Found, hosts: Hosts) -> dict[str, Any]:
-    file = one.file
+def _file(capture: Found, hosts: Hosts) -> dict[str, Any]:
+    file = capture.file
     return {
         "name": file.name,
         "host": hosts.of_file[file.name],
-        "format": one.format,
+        "format": capture.format,
         "bytes": file.size_bytes,
         "sha256": file.sha256,
     }
@@ -110,48 +116,56 @@ def _file(one: Found, hosts: Hosts) -> dict[str, Any]:
 def _text(files: Sequence[Mapping[str, Any]], options: Options) -> str:
     """What was imported, for people: options, then a line a file."""
     zone = "not said" if options.zone is None else str(options.zone)
-    asked = {
+    settings = {
         "omit": f"{options.omit_s:g} s",
         "tail": f"{options.tail_s:g} s",
         "timezone": zone,
         "network": options.network,
     }
-    head = "".join(f"{name}: {value}\n" for name, value in asked.items()) + "files:\n"
+    head = "".join(f"{name}: {value}\n" for name, value in settings.items()) + "files:\n"
     return head + "".join(
-        f"- {one['name']}: {one['format']} of {one['host']}, {one['bytes']} bytes, sha256 {one['sha256']}\n"
-        for one in files
+        f"- {row['name']}: {row['format']} of {row['host']}, {row['bytes']} bytes, sha256 {row['sha256']}\n"
+        for row in files
     )
 
 
 def _campaign(trials: Sequence[Made], options: Options) -> dict[str, Any]:
     """What was asked, as far as all trials were asked alike."""
-    asked = {(one.asked.seconds, one.asked.omit_s) for one in trials}
+    timings = {(made_trial.asked.seconds, made_trial.asked.omit_s) for made_trial in trials}
     levels: dict[str, dict[str, None]] = {}
-    for one in trials:
-        for name, level in one.trial.case.factors:
+    for made_trial in trials:
+        for name, level in made_trial.trial.case.factors:
             levels.setdefault(name, {})[level] = None
-    factors = {name: list(own) for name, own in levels.items() if len(own) > 1}
-    shared = (one for one in trials[0].asked.options if all(one in each.asked.options for each in trials))
+    factors = {name: list(factor_levels) for name, factor_levels in levels.items() if len(factor_levels) > 1}
+    shared = (
+        option
+        for option in trials[0].asked.options
+        if all(option in made_trial.asked.options for made_trial in trials)
+    )
     settings = dict(shared)
     document: dict[str, Any] = {"factors": factors, "settings": settings}
-    if len(asked) == 1 and (seconds := next(iter(asked))[0]) is not None:
-        omit_s = next(iter(asked))[1]
+    if len(timings) == 1 and (seconds := next(iter(timings))[0]) is not None:
+        omit_s = next(iter(timings))[1]
         document |= {"window_s": seconds - options.omit_s - options.tail_s, "omit_s": omit_s + options.omit_s}
     return document
 
 
-def _host(host: str, whole: Whole) -> dict[str, Any]:
+def _host(host: str, imported: Whole) -> dict[str, Any]:
     """What the files of a host say of it."""
-    own = [one for one in whole.found if whole.hosts.of_file[one.file.name] == host]
+    host_captures = [
+        capture for capture in imported.found if imported.hosts.of_file[capture.file.name] == host
+    ]
     facts: dict[str, dict[str, Any]] = {}
-    for one in own:
-        for said in (*(track.facts for track in one.tracks), *(end.facts for end in one.ends)):
-            for section, values in said.items():
+    for capture in host_captures:
+        for file_facts in (*(track.facts for track in capture.tracks), *(end.facts for end in capture.ends)):
+            for section, values in file_facts.items():
                 facts.setdefault(section, {}).update(values)
-        for end in one.ends:
+        for end in capture.ends:
             if end.program:
                 facts.setdefault("tools", {})[end.asked.load] = end.program
-    sharing = sorted(_sharing(host, [one.trial.case for one in whole.trials], whole.hosts))
+    sharing = sorted(
+        _sharing(host, [made_trial.trial.case for made_trial in imported.trials], imported.hosts)
+    )
     return {"facts": facts} | ({"shares_cpus_with": sharing} if sharing else {})
 
 

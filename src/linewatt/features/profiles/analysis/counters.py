@@ -42,11 +42,11 @@ def place_counters(host: HostProfile) -> tuple[PlaceCounters, ...]:
 
 
 def _of(host: HostProfile, place: Place) -> list[Counted]:
-    return [one for one in host.counted if one.place == place]
+    return [counted for counted in host.counted if counted.place == place]
 
 
 def _of_place(host: HostProfile, place: Place) -> PlaceCounters:
-    counts = {one.event: _counted(one) for one in _of(host, place)}
+    counts = {counted.event: _counted(counted) for counted in _of(host, place)}
     seconds = host.slices * host.slice_s
     cycles = counts.get(CYCLES, _NOT_COUNTED)
     base = host.base_frequency_hz
@@ -65,30 +65,34 @@ def _of_place(host: HostProfile, place: Place) -> PlaceCounters:
     )
 
 
-def _counted(one: Counted) -> Figure:
-    if one.value is not None and (one.running_ratio or 0.0) < LEAST_RUNNING:
-        share = round(100 * (one.running_ratio or 0.0))
+def _counted(counted: Counted) -> Figure:
+    if counted.value is not None and (counted.running_ratio or 0.0) < LEAST_RUNNING:
+        share = round(100 * (counted.running_ratio or 0.0))
         return Figure(None, f"its counter was shared, and counted in {share} % of the window only")
-    return Figure(one.value, one.reason)
+    return Figure(counted.value, counted.reason)
 
 
-def _ratio(part: Figure | None, whole: Figure | None) -> Figure:
-    if part is None or part.value is None:
-        return part or _NOT_COUNTED
-    if whole is None or whole.value is None:
-        return whole or _NOT_COUNTED
-    return Figure(part.value / whole.value) if whole.value > 0 else Figure(None, "nothing ran there")
+def _ratio(numerator: Figure | None, denominator: Figure | None) -> Figure:
+    if numerator is None or numerator.value is None:
+        return numerator or _NOT_COUNTED
+    if denominator is None or denominator.value is None:
+        return denominator or _NOT_COUNTED
+    return (
+        Figure(numerator.value / denominator.value)
+        if denominator.value > 0
+        else Figure(None, "nothing ran there")
+    )
 
 
 def _cycles_hz(host: HostProfile) -> Figure:
     """Of all of its CPUs that were looked at."""
-    found = [one.cycles_hz for one in place_counters(host)]
-    known = [one.value for one in found if one.value is not None]
-    if not found:
+    figures = [place_counter.cycles_hz for place_counter in place_counters(host)]
+    cycles_hz = [figure.value for figure in figures if figure.value is not None]
+    if not figures:
         return Figure(None, host.no_counters or "not counted")
-    if len(known) < len(found):
-        return Figure(None, next(one.reason for one in found if one.value is None))
-    return Figure(sum(known))
+    if len(cycles_hz) < len(figures):
+        return Figure(None, next(figure.reason for figure in figures if figure.value is None))
+    return Figure(sum(cycles_hz))
 
 
 def cycles_per_packet(host: HostProfile) -> Figure:

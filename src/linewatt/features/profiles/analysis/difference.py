@@ -73,7 +73,11 @@ class Difference:
 
 def difference(a: PlaceProfile, b: PlaceProfile) -> Difference:
     """B against A."""
-    whys = [f"{side}: {why}" for side, one in (("A", a), ("B", b)) if (why := one.why_not_ranked) is not None]
+    whys = [
+        f"{side}: {why}"
+        for side, profile in (("A", a), ("B", b))
+        if (why := profile.why_not_ranked) is not None
+    ]
     if whys:
         return Difference(a, b, reason="; ".join(whys))
     if a.host.event != b.host.event:
@@ -83,18 +87,19 @@ def difference(a: PlaceProfile, b: PlaceProfile) -> Difference:
 
 
 def _functions(a: PlaceProfile, b: PlaceProfile) -> tuple[Change, ...]:
-    own = {side: _columns(one.functions, one.own) for side, one in (("a", a), ("b", b))}
+    columns = {side: _columns(profile.functions, profile.own) for side, profile in (("a", a), ("b", b))}
     kinds = kinds_of(a) | kinds_of(b)
-    names = [one for one in dict.fromkeys((*b.functions, *a.functions)) if one.is_known]
+    names = [function for function in dict.fromkeys((*b.functions, *a.functions)) if function.is_known]
     names = [
-        one
-        for one in names
-        if max(_ratio(own["a"].get(one), a.busy), _ratio(own["b"].get(one), b.busy)) >= LEAST_RATIO
+        function
+        for function in names
+        if max(_ratio(columns["a"].get(function), a.busy), _ratio(columns["b"].get(function), b.busy))
+        >= LEAST_RATIO
     ]
     changes = _changes(
-        [(one.symbol, one.binary, kinds.get(one, "")) for one in names],
-        _stacked(own["a"], names, len(a.own)),
-        _stacked(own["b"], names, len(b.own)),
+        [(function.symbol, function.binary, kinds.get(function, "")) for function in names],
+        _stacked(columns["a"], names, len(a.own)),
+        _stacked(columns["b"], names, len(b.own)),
         (a.own.sum(axis=1), b.own.sum(axis=1)),
     )
     return tuple(sorted(changes, key=_rank))
@@ -110,7 +115,7 @@ def _work(a: PlaceProfile, b: PlaceProfile) -> tuple[Change, ...]:
     seen = [
         at
         for at in range(len(GROUPS))
-        if max(_ratio(one.work[:, at], one.busy) for one in (a, b)) >= LEAST_RATIO
+        if max(_ratio(profile.work[:, at], profile.busy) for profile in (a, b)) >= LEAST_RATIO
     ]
     changes = _changes(
         [(GROUPS[at], "", GROUPS[at]) for at in seen],
@@ -118,7 +123,7 @@ def _work(a: PlaceProfile, b: PlaceProfile) -> tuple[Change, ...]:
         b.work[:, seen],
         (a.own.sum(axis=1), b.own.sum(axis=1)),
     )
-    return tuple(sorted(changes, key=lambda one: -one.gain))
+    return tuple(sorted(changes, key=lambda change: -change.gain))
 
 
 def _changes(
@@ -133,8 +138,8 @@ def _changes(
         yield Change(name, binary, work, float(ratios_a[at]), float(ratios_b[at]), float(reach * errors[at]))
 
 
-def _columns(functions: Sequence[Function], own: Floats) -> dict[Function, Floats]:
-    return {function: own[:, at] for at, function in enumerate(functions)}
+def _columns(functions: Sequence[Function], self_samples: Floats) -> dict[Function, Floats]:
+    return {function: self_samples[:, at] for at, function in enumerate(functions)}
 
 
 def _ratio(column: Floats | None, busy: int) -> float:
@@ -143,4 +148,8 @@ def _ratio(column: Floats | None, busy: int) -> float:
 
 def _stacked(columns: dict[Function, Floats], names: Sequence[Function], slices: int) -> Floats:
     nothing = np.zeros(slices)
-    return np.column_stack([columns.get(one, nothing) for one in names]) if names else np.zeros((slices, 0))
+    return (
+        np.column_stack([columns.get(function, nothing) for function in names])
+        if names
+        else np.zeros((slices, 0))
+    )

@@ -69,7 +69,7 @@ _NO_DRIVERS = (
 
 
 def _pattern(names: str) -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(one).replace(r"\*", ".*") for one in names.split()))
+    return re.compile("|".join(re.escape(name).replace(r"\*", ".*") for name in names.split()))
 
 
 _BY_NAME = {name: _pattern(names) for name, names in _NAMES.items()}
@@ -90,7 +90,7 @@ def group_of(stack: Sequence[Function]) -> str:
     if named is not None:
         return named
     for name, pattern in _BY_CONTEXT.items():
-        if any(one.in_kernel and pattern.fullmatch(one.symbol) for one in stack):
+        if any(function.in_kernel and pattern.fullmatch(function.symbol) for function in stack):
             return name
     return OTHER
 
@@ -100,7 +100,7 @@ def _named(symbol: str, binary: str) -> str | None:
     module = binary.partition(": ")[2]
     if _FILTER_MODULES.fullmatch(module):
         return "filtering"
-    found = next((name for name, pattern in _BY_NAME.items() if pattern.fullmatch(symbol)), None)
-    if found is None and module and not _OTHER_MODULES.fullmatch(module):
+    kind = next((name for name, pattern in _BY_NAME.items() if pattern.fullmatch(symbol)), None)
+    if kind is None and module and not _OTHER_MODULES.fullmatch(module):
         return "driver"
-    return found
+    return kind

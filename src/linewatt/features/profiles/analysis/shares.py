@@ -79,84 +79,88 @@ def place_profiles(host: HostProfile) -> Iterator[PlaceProfile]:
 
 def place_profile(host: HostProfile, place: Place) -> PlaceProfile:
     """What a host's profile has of the CPUs of a place."""
-    stacks = [host.called(one) for one in host.stacks]
-    index = {one: at for at, one in enumerate(dict.fromkeys(one for stack in stacks for one in stack))}
+    stacks = [host.called(stack) for stack in host.stacks]
+    index = {
+        function: at
+        for at, function in enumerate(dict.fromkeys(function for stack in stacks for function in stack))
+    }
     kinds = [group_of(stack) for stack in stacks]
     cpus = set(host.cpus.get(place, ()))
     unknown = index.setdefault(Function(UNKNOWN, UNKNOWN), len(index))
-    own = np.zeros((max(1, host.slices), len(index)))
+    self_samples = np.zeros((max(1, host.slices), len(index)))
     work = np.zeros((max(1, host.slices), len(GROUPS)))
     total = np.zeros(len(index))
     idle = 0
-    for one in host.counts:
-        if one.cpu not in cpus:
+    for count in host.counts:
+        if count.cpu not in cpus:
             continue
-        stack, kind = stacks[one.stack], kinds[one.stack]
+        stack, kind = stacks[count.stack], kinds[count.stack]
         if kind == IDLE:
-            idle += one.samples
+            idle += count.samples
             continue
-        own[one.slice, index[stack[-1]] if stack else unknown] += one.samples
-        work[one.slice, GROUPS.index(kind)] += one.samples
-        total[[index[function] for function in set(stack)]] += one.samples
-    return PlaceProfile(host, place, tuple(index), own, total, work, idle)
+        self_samples[count.slice, index[stack[-1]] if stack else unknown] += count.samples
+        work[count.slice, GROUPS.index(kind)] += count.samples
+        total[[index[function] for function in set(stack)]] += count.samples
+    return PlaceProfile(host, place, tuple(index), self_samples, total, work, idle)
 
 
-def hottest(found: PlaceProfile, most: int) -> list[Share]:
+def hottest(profile: PlaceProfile, max_functions: int) -> list[Share]:
     """The functions in which most busy samples were taken, those first; none where they are too few.
 
     What is no one function, because it has no name, stands behind them.
     """
-    if found.why_not_ranked is not None:
+    if profile.why_not_ranked is not None:
         return []
-    counts = found.own.sum(axis=0)
+    counts = profile.own.sum(axis=0)
     seen = [int(at) for at in np.argsort(-counts, kind="stable") if counts[at] > 0]
-    known = [at for at in seen if found.functions[at].is_known]
-    chosen = [*known[:most], *(at for at in seen if not found.functions[at].is_known)]
-    errors = share_errors(found.own[:, chosen], found.own.sum(axis=1))
-    kinds = kinds_of(found)
+    named_indices = [at for at in seen if profile.functions[at].is_known]
+    chosen = [*named_indices[:max_functions], *(at for at in seen if not profile.functions[at].is_known)]
+    errors = share_errors(profile.own[:, chosen], profile.own.sum(axis=1))
+    kinds = kinds_of(profile)
     return [
         Share(
-            found.functions[at],
-            kinds.get(found.functions[at], ""),
-            counts[at] / found.busy,
+            profile.functions[at],
+            kinds.get(profile.functions[at], ""),
+            counts[at] / profile.busy,
             float(error),
-            found.total[at] / found.busy,
+            profile.total[at] / profile.busy,
         )
         for at, error in zip(chosen, errors, strict=True)
     ]
 
 
-def kinds_of(found: PlaceProfile) -> dict[Function, str]:
+def kinds_of(profile: PlaceProfile) -> dict[Function, str]:
     """The kind of work that a function does most of its time here."""
-    host, cpus = found.host, set(found.host.cpus[found.place])
+    host, cpus = profile.host, set(profile.host.cpus[profile.place])
     seen: dict[Function, dict[str, int]] = {}
-    for one in host.counts:
-        stack = host.called(host.stacks[one.stack])
-        if one.cpu in cpus and stack:
+    for count in host.counts:
+        stack = host.called(host.stacks[count.stack])
+        if count.cpu in cpus and stack:
             kinds = seen.setdefault(stack[-1], {})
             kind = group_of(stack)
-            kinds[kind] = kinds.get(kind, 0) + one.samples
+            kinds[kind] = kinds.get(kind, 0) + count.samples
     return {function: max(kinds, key=lambda kind: kinds[kind]) for function, kinds in seen.items()}
 
 
-def work_shares(found: PlaceProfile) -> list[tuple[str, float, float]]:
+def work_shares(profile: PlaceProfile) -> list[tuple[str, float, float]]:
     """Each kind of work that was seen, its share and the standard error of it, the largest first."""
-    if found.why_not_ranked is not None:
+    if profile.why_not_ranked is not None:
         return []
-    counts = found.work.sum(axis=0)
-    errors = share_errors(found.work, found.work.sum(axis=1))
+    counts = profile.work.sum(axis=0)
+    errors = share_errors(profile.work, profile.work.sum(axis=1))
     shares = [
-        (name, float(counts[at] / found.busy), float(errors[at]))
+        (name, float(counts[at] / profile.busy), float(errors[at]))
         for at, name in enumerate(GROUPS)
         if counts[at] > 0
     ]
-    return sorted(shares, key=lambda one: -one[1])
+    return sorted(shares, key=lambda share: -share[1])
 
 
-def share_errors(parts: Floats, whole: Floats) -> Floats:
-    """Standard errors of the shares that columns of ``parts`` have of ``whole``, over their rows (slices)."""
-    weights = _weights(len(whole))
-    wholes = weights @ whole
+def share_errors(parts: Floats, busy_samples: Floats) -> Floats:
+    """Standard errors of the shares that columns of ``parts`` have of ``busy_samples``, over their rows
+    (slices)."""
+    weights = _weights(len(busy_samples))
+    wholes = weights @ busy_samples
     drawn = (weights @ parts)[wholes > 0] / wholes[wholes > 0][:, None]
     errors: Floats = drawn.std(axis=0, ddof=1) if len(drawn) > 1 else np.full(parts.shape[1], np.inf)
     return errors
@@ -183,9 +187,9 @@ def quantile(blocks: int, comparisons: int = 1) -> float:
     return critical_t((1 - LEVEL) / max(1, comparisons), max(1, blocks - 1))
 
 
-def half_width(found: PlaceProfile, error: float) -> float:
+def half_width(profile: PlaceProfile, error: float) -> float:
     """Of the 95 % CI of one share."""
-    _, blocks = blocks_of(len(found.own))
+    _, blocks = blocks_of(len(profile.own))
     return quantile(blocks) * error
 
 

@@ -26,7 +26,7 @@ class Node:
     @property
     def sorted(self) -> list[Node]:
         """What it called, most samples first."""
-        return sorted(self.children.values(), key=lambda one: (-one.samples, one.function.symbol))
+        return sorted(self.children.values(), key=lambda child: (-child.samples, child.function.symbol))
 
 
 def call_tree(host: HostProfile, place: Place) -> Node:
@@ -34,9 +34,9 @@ def call_tree(host: HostProfile, place: Place) -> Node:
     root = Node(Function("all", ""))
     cpus = set(host.cpus.get(place, ()))
     counts: dict[int, int] = {}
-    for one in host.counts:
-        if one.cpu in cpus:
-            counts[one.stack] = counts.get(one.stack, 0) + one.samples
+    for count in host.counts:
+        if count.cpu in cpus:
+            counts[count.stack] = counts.get(count.stack, 0) + count.samples
     for number, samples in counts.items():
         stack = host.stacks[number]
         functions = host.called(stack)
@@ -44,7 +44,10 @@ def call_tree(host: HostProfile, place: Place) -> Node:
             continue
         node = root
         node.samples += samples
-        for function in (Function(stack.process, ""), *(one for one in functions if one.symbol != OUTSIDE)):
+        for function in (
+            Function(stack.process, ""),
+            *(function for function in functions if function.symbol != OUTSIDE),
+        ):
             node = node.children.setdefault(function, Node(function))
             node.samples += samples
     return root
@@ -52,27 +55,34 @@ def call_tree(host: HostProfile, place: Place) -> Node:
 
 def call_graph(root: Node, least_ratio: float = LEAST_RATIO) -> list[str]:
     """As ``perf report -g caller`` prints it: percent of busy samples, single calls below each other."""
-    least = max(1.0, least_ratio * root.samples)
-    return [line for node in root.sorted if node.samples >= least for line in _top(node, root.samples, least)]
+    min_samples = max(1.0, least_ratio * root.samples)
+    return [
+        line
+        for node in root.sorted
+        if node.samples >= min_samples
+        for line in _top(node, root.samples, min_samples)
+    ]
 
 
-def _top(node: Node, whole: int, least: float) -> Iterator[str]:
-    yield f"{node.samples / whole:7.2%}  {node.function.symbol}"
-    yield from _below(node, whole, least, "         ", 1)
+def _top(node: Node, total_samples: int, min_samples: float) -> Iterator[str]:
+    yield f"{node.samples / total_samples:7.2%}  {node.function.symbol}"
+    yield from _below(node, total_samples, min_samples, "         ", 1)
 
 
-def _below(node: Node, whole: int, least: float, indent: str, depth: int) -> Iterator[str]:
-    shown = [one for one in node.sorted if one.samples >= least]
-    if len(shown) == 1 and shown[0].samples > node.samples - least:
+def _below(node: Node, total_samples: int, min_samples: float, indent: str, depth: int) -> Iterator[str]:
+    shown = [child for child in node.sorted if child.samples >= min_samples]
+    if len(shown) == 1 and shown[0].samples > node.samples - min_samples:
         yield f"{indent}{shown[0].function.symbol}"
-        yield from _below(shown[0], whole, least, indent, depth)
+        yield from _below(shown[0], total_samples, min_samples, indent, depth)
         return
     if depth > _DEEPEST:
         return
-    for number, one in enumerate(shown):
-        yield f"{indent}|--{one.samples / whole:.2%}--{one.function.symbol}"
+    for number, child in enumerate(shown):
+        yield f"{indent}|--{child.samples / total_samples:.2%}--{child.function.symbol}"
         last = number == len(shown) - 1
-        yield from _below(one, whole, least, f"{indent}{' ' if last else '|'}          ", depth + 1)
+        yield from _below(
+            child, total_samples, min_samples, f"{indent}{' ' if last else '|'}          ", depth + 1
+        )
 
 
 def folded(host: HostProfile, place: Place) -> list[str]:
@@ -80,13 +90,13 @@ def folded(host: HostProfile, place: Place) -> list[str]:
     lines: list[str] = []
 
     def walk(node: Node, path: str) -> None:
-        own = node.samples - sum(one.samples for one in node.children.values())
-        if own and path:
-            lines.append(f"{path} {own}")
-        for one in node.children.values():
-            mark = "_[k]" if one.function.in_kernel else ""
-            name = one.function.symbol.replace(";", ":").replace(" ", "_") + mark
-            walk(one, f"{path};{name}" if path else name)
+        self_samples = node.samples - sum(child.samples for child in node.children.values())
+        if self_samples and path:
+            lines.append(f"{path} {self_samples}")
+        for child in node.children.values():
+            mark = "_[k]" if child.function.in_kernel else ""
+            name = child.function.symbol.replace(";", ":").replace(" ", "_") + mark
+            walk(child, f"{path};{name}" if path else name)
 
     walk(call_tree(host, place), "")
     return sorted(lines)

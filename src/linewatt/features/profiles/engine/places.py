@@ -9,11 +9,11 @@ from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.features.profiles.perf.model import Place
 
 
-def places(planned: PlannedTrial, host: str, every: tuple[int, ...]) -> Mapping[Place, tuple[int, ...]]:
-    """CPUs by what they are there for; ``every`` CPU of the host where the system places its load."""
+def places(planned: PlannedTrial, host: str, host_cpus: tuple[int, ...]) -> Mapping[Place, tuple[int, ...]]:
+    """CPUs by what they are there for; ``host_cpus`` CPU of the host where the system places its load."""
     app = set(planned.app_cpus(host))
     irq = {cpu for pair in planned.pairs if host in pair.case.hosts for cpu in pair.irq_cpus(host)}
     if not app:
-        return {"host": every}
-    found: dict[Place, set[int]] = {"app": app - irq, "irq": irq - app, "app + irq": app & irq}
-    return {place: tuple(sorted(cpus)) for place, cpus in found.items() if cpus}
+        return {"host": host_cpus}
+    cpus_by_place: dict[Place, set[int]] = {"app": app - irq, "irq": irq - app, "app + irq": app & irq}
+    return {place: tuple(sorted(cpus)) for place, cpus in cpus_by_place.items() if cpus}

@@ -90,11 +90,11 @@ class Profiler:
     ) -> None:
         """Make a profile of what perf said, and store it. Raises StoreError."""
         texts: dict[str, str] = {}
-        for one in recorders:
-            if one.ended is not None:
-                texts[f"{one.profile.host}/{store.RECORDED}"] = one.ended.stdout
-                texts[f"{one.profile.host}/perf.stderr"] = one.ended.stderr
-        hosts = [_with_surroundings(self._found(one, run), trial) for one in recorders]
+        for recorder in recorders:
+            if recorder.ended is not None:
+                texts[f"{recorder.profile.host}/{store.RECORDED}"] = recorder.ended.stdout
+                texts[f"{recorder.profile.host}/perf.stderr"] = recorder.ended.stderr
+        hosts = [_with_surroundings(self._found(recorder, run), trial) for recorder in recorders]
         self._store(result, self._profile(planned, run, trial, hosts), texts)
 
     def _empty(self, planned: PlannedTrial, reason: str) -> Profile:
@@ -106,7 +106,7 @@ class Profiler:
     ) -> Profile:
         why = run.failure if run is not None and run.failure else trial.reason if trial is not None else None
         if why is not None:
-            hosts = [replace(one, reason=one.reason or f"its load failed: {why}") for one in hosts]
+            hosts = [replace(host, reason=host.reason or f"its load failed: {why}") for host in hosts]
         empty = (
             self._empty(planned, "")
             if run is None
@@ -131,7 +131,9 @@ class Profiler:
         """The load with perf beside it in its window. Raises HostError."""
         recorders, lives = await self._started(planned), self._bench.lives([planned])
         try:
-            problems = [one for one in await asyncio.gather(*(live.prepared() for live in lives)) if one]
+            problems = [
+                problem for problem in await asyncio.gather(*(live.prepared() for live in lives)) if problem
+            ]
             if problems:
                 await asyncio.gather(*(live.stop() for live in lives))
                 return self._bench.together([planned], [live.failed(problems[0]) for live in lives])[
@@ -139,24 +141,24 @@ class Profiler:
                 ], recorders
             for live in lives:
                 live.release()
-            beside = asyncio.create_task(self._in_window(recorders))
+            window_task = asyncio.create_task(self._in_window(recorders))
             try:
                 runs = await asyncio.gather(*(live.collect() for live in lives))
                 if not any(run.failure for run in runs):
-                    await beside
+                    await window_task
             finally:
-                beside.cancel()
+                window_task.cancel()
             return self._bench.together([planned], runs)[0], recorders
         finally:
             await _all_stopped(lives, recorders)
 
     async def _started(self, planned: PlannedTrial) -> list[_Recorder]:
         """perf held on every host; where one is lost it is held on none. Raises HostError."""
-        made = await asyncio.gather(
+        outcomes = await asyncio.gather(
             *(self._recorder(planned, name) for name in planned.case.hosts), return_exceptions=True
         )
-        recorders = [one for one in made if isinstance(one, _Recorder)]
-        for problem in made:
+        recorders = [outcome for outcome in outcomes if isinstance(outcome, _Recorder)]
+        for problem in outcomes:
             if isinstance(problem, BaseException):
                 await _all_stopped((), recorders)
                 raise problem
@@ -165,26 +167,28 @@ class Profiler:
     async def _in_window(self, recorders: Sequence[_Recorder]) -> None:
         """Let perf go when the window begins, and wait for what it says."""
         await asyncio.sleep(self._session.load.lead_s + self._campaign.omit_s)
-        started = [(one, one.process) for one in recorders if one.process is not None]
+        started = [(recorder, recorder.process) for recorder in recorders if recorder.process is not None]
         for _, process in started:
             process.release()
-        await asyncio.gather(*(self._wait(one, process) for one, process in started))
+        await asyncio.gather(*(self._wait(recorder, process) for recorder, process in started))
 
-    async def _wait(self, one: _Recorder, process: Process) -> None:
-        limit_s = one.recording.limit_s + self._session.late_s([one.profile.host])
+    async def _wait(self, recorder: _Recorder, process: Process) -> None:
+        limit_s = recorder.recording.limit_s + self._session.late_s([recorder.profile.host])
         try:
-            one.ended = await process.wait(limit_s, f"perf to end, {limit_s:.0f} s after its start")
+            recorder.ended = await process.wait(limit_s, f"perf to end, {limit_s:.0f} s after its start")
         except HostError as error:
-            one.profile = replace(one.profile, reason=str(error).removeprefix(f"{one.profile.host}: "))
+            recorder.profile = replace(
+                recorder.profile, reason=str(error).removeprefix(f"{recorder.profile.host}: ")
+            )
 
     async def _recorder(self, planned: PlannedTrial, name: str) -> _Recorder:
         """perf started and held on one host, or why it is not. Raises HostLost."""
         role = dict(planned.case.ends)[name]
         cpus = places(planned, name, self._cpus_of(name))
-        every = one_each(*cpus.values())
-        able = await self._ability(name, every[0] if every else 0)
+        profiled_cpus = one_each(*cpus.values())
+        able = await self._ability(name, profiled_cpus[0] if profiled_cpus else 0)
         counted = () if able.no_counters else tuple(cpus.values())
-        job = Recording(every, self._campaign.window_s, able.event, counted)
+        job = Recording(profiled_cpus, self._campaign.window_s, able.event, counted)
         empty = HostProfile(name, role, cpus, able.event, job.frequency_hz, notes=able.notes)
         empty = replace(empty, no_counters=able.no_counters or None)
         if able.problem:
@@ -208,47 +212,53 @@ class Profiler:
         spec = self._session.specs[name]
         return tuple(spec.cpus or self._session.facts[name]["cpus"].get("online") or (0,))
 
-    def _found(self, one: _Recorder, run: TrialRun | None) -> HostProfile:
+    def _found(self, recorder: _Recorder, run: TrialRun | None) -> HostProfile:
         """What perf said on a host, or why there is nothing."""
-        if one.ended is None:
-            return replace(one.profile, reason=one.profile.reason or "perf said nothing")
-        if one.ended.status != 0:
-            return replace(one.profile, reason=f"perf: {last_line(one.ended.stderr)}")
+        if recorder.ended is None:
+            return replace(recorder.profile, reason=recorder.profile.reason or "perf said nothing")
+        if recorder.ended.status != 0:
+            return replace(recorder.profile, reason=f"perf: {last_line(recorder.ended.stderr)}")
         try:
-            job, text = one.recording, one.ended.stdout
-            found = understood(
-                lambda: parse(text, one.profile, job.slices, job.slice_s), "what perf recorded"
+            job, text = recorder.recording, recorder.ended.stdout
+            host_profile = understood(
+                lambda: parse(text, recorder.profile, job.slices, job.slice_s), "what perf recorded"
             )
         except ParseError as error:
-            return replace(one.profile, reason=f"{error} ({last_line(one.ended.stderr)})")
-        return _on_time_line(found, run)
+            return replace(recorder.profile, reason=f"{error} ({last_line(recorder.ended.stderr)})")
+        return _on_time_line(host_profile, run)
 
 
-def _on_time_line(found: HostProfile, run: TrialRun | None) -> HostProfile:
+def _on_time_line(host_profile: HostProfile, run: TrialRun | None) -> HostProfile:
     """Stamps of the host's clock as the controller's; what was recorded without load is said."""
-    clock = run.clocks.get(found.host) if run is not None else None
-    if clock is None or found.start_s is None or found.end_s is None:
-        return replace(found, start_s=None, end_s=None)
-    start_s, end_s = clock.to_controller(found.start_s), clock.to_controller(found.end_s)
-    notes = found.notes
+    clock = run.clocks.get(host_profile.host) if run is not None else None
+    if clock is None or host_profile.start_s is None or host_profile.end_s is None:
+        return replace(host_profile, start_s=None, end_s=None)
+    start_s, end_s = clock.to_controller(host_profile.start_s), clock.to_controller(host_profile.end_s)
+    notes = host_profile.notes
     if run is not None and end_s > run.ended_s + clock.uncertainty_s + LATE_S:
         notes = (*notes, f"perf recorded for up to {end_s - run.ended_s:.1f} s beyond the end of the load")
-    return replace(found, start_s=start_s, end_s=end_s, notes=notes)
+    return replace(host_profile, start_s=start_s, end_s=end_s, notes=notes)
 
 
-def _with_surroundings(found: HostProfile, trial: Trial | None) -> HostProfile:
+def _with_surroundings(host_profile: HostProfile, trial: Trial | None) -> HostProfile:
     """With what the trial says of its host: packets, and base clock, by which counters are told."""
-    end = next((one for one in trial.ends if one.host == found.host), None) if trial is not None else None
+    end = (
+        next((end for end in trial.ends if end.host == host_profile.host), None)
+        if trial is not None
+        else None
+    )
     if end is None or trial is None or trial.window is None:
-        return found
+        return host_profile
     ways = [end.counters.get(name) for name in ("nic.rx_packets", "nic.tx_packets")]
-    known = [one for one in ways if one is not None]
-    packets_hz = sum(known) / trial.window.seconds if len(known) == len(ways) else None
-    return replace(found, packets_hz=packets_hz, base_frequency_hz=end.base_frequency_hz)
+    packet_counts = [way for way in ways if way is not None]
+    packets_hz = sum(packet_counts) / trial.window.seconds if len(packet_counts) == len(ways) else None
+    return replace(host_profile, packets_hz=packets_hz, base_frequency_hz=end.base_frequency_hz)
 
 
 async def _all_stopped(lives: Sequence[Live], recorders: Sequence[_Recorder]) -> None:
     """Nothing of it goes on, whatever happened."""
     await asyncio.gather(*(live.stop() for live in lives))
-    processes = [one.process for one in recorders if one.process is not None and one.ended is None]
-    await asyncio.gather(*(one.stop() for one in processes), return_exceptions=True)
+    processes = [
+        recorder.process for recorder in recorders if recorder.process is not None and recorder.ended is None
+    ]
+    await asyncio.gather(*(process.stop() for process in processes), return_exceptions=True)

@@ -60,28 +60,28 @@ class Ability:
 
 def parse(text: str) -> Ability:
     """What a host answered; whatever it does not say is a problem, not an error."""
-    said: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for line in text.splitlines():
         name, _, value = line.partition(" ")
-        said.setdefault(name, []).append(value.strip())
-    version = re.match(r"perf version (\S+)", one_line(_first(said, "version")))
+        answers.setdefault(name, []).append(value.strip())
+    version = re.match(r"perf version (\S+)", one_line(_first(answers, "version")))
     if version is None:
-        return Ability(problem=_no_perf(_first(said, "version")), advice=_INSTALL)
-    if not said.get("awk"):
+        return Ability(problem=_no_perf(_first(answers, "version")), advice=_INSTALL)
+    if not answers.get("awk"):
         return Ability(version[1], "there is no awk, which folds stacks", "apt-get or dnf install gawk")
-    if not _counts(said.get("clock", [])):
-        return Ability(version[1], *_forbidden(said))
-    counts = _counts(said.get("cycles", []))
+    if not _counts(answers.get("clock", [])):
+        return Ability(version[1], *_forbidden(answers))
+    counts = _counts(answers.get("cycles", []))
     return Ability(
         version[1],
         event=HARDWARE_CLOCK if counts else SOFTWARE_CLOCK,
-        no_counters="" if counts else _no_counters(said.get("cycles", [])),
-        hidden=not _first(said, "address").strip("0"),
+        no_counters="" if counts else _no_counters(answers.get("cycles", [])),
+        hidden=not _first(answers, "address").strip("0"),
     )
 
 
-def _first(said: dict[str, list[str]], name: str) -> str:
-    return next(iter(said.get(name, ())), "")
+def _first(answers: dict[str, list[str]], name: str) -> str:
+    return next(iter(answers.get(name, ())), "")
 
 
 def _no_perf(text: str) -> str:
@@ -105,13 +105,13 @@ def _no_counters(lines: list[str]) -> str:
     return f"no hardware counters: {last_line(chr(10).join(lines), 'perf stat says nothing of them')}"
 
 
-def _forbidden(said: dict[str, list[str]]) -> tuple[str, str]:
+def _forbidden(answers: dict[str, list[str]]) -> tuple[str, str]:
     """Why nothing can be recorded, and what to do about it."""
-    paranoid, uid = _first(said, "paranoid"), _first(said, "uid")
+    paranoid, uid = _first(answers, "paranoid"), _first(answers, "uid")
     if uid != "0":
         return (
             f"perf may not look at whole CPUs (not root; kernel.perf_event_paranoid {paranoid or 'unknown'})",
             "log in as root, give the host sudo: true, or sysctl kernel.perf_event_paranoid=-1",
         )
-    why = last_line("\n".join(said.get("clock", [])), "perf stat says nothing")
+    why = last_line("\n".join(answers.get("clock", [])), "perf stat says nothing")
     return f"perf cannot look at whole CPUs: {why}", "is it in a container without CAP_PERFMON?"

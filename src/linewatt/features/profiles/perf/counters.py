@@ -26,14 +26,16 @@ def parse_counts(place: Place, lines: Iterable[str]) -> Iterator[Counted]:
 
     Events of CPUs with two kinds of cores (``cpu_core/cycles/``) come one a kind, and are summed up.
     """
-    found: dict[str, Counted] = {}
+    counted_by_event: dict[str, Counted] = {}
     for line in lines:
         parts = line.strip().split(",")
         if len(parts) < _FIELDS or (event := _event(parts[2])) is None:
             continue
-        one = _counted(place, event, parts[0], parts[4])
-        found[event] = _sum(found[event], one) if event in found else one
-    yield from found.values()
+        counted = _counted(place, event, parts[0], parts[4])
+        counted_by_event[event] = (
+            _sum(counted_by_event[event], counted) if event in counted_by_event else counted
+        )
+    yield from counted_by_event.values()
 
 
 def _event(text: str) -> str | None:
@@ -55,8 +57,8 @@ def _counted(place: Place, event: str, value: str, percent: str) -> Counted:
     return Counted(place, event, count, min(1.0, ratio))
 
 
-def _sum(one: Counted, other: Counted) -> Counted:
-    if one.value is None or other.value is None:
-        return other if one.value is None else one
-    ratio = min(one.running_ratio or 0.0, other.running_ratio or 0.0)
-    return Counted(one.place, one.event, one.value + other.value, ratio)
+def _sum(first: Counted, second: Counted) -> Counted:
+    if first.value is None or second.value is None:
+        return second if first.value is None else first
+    ratio = min(first.running_ratio or 0.0, second.running_ratio or 0.0)
+    return Counted(first.place, first.event, first.value + second.value, ratio)

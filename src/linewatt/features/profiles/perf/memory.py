@@ -66,17 +66,17 @@ fi
 
 def memory_traffic(lines: Iterable[str], seconds: float) -> MemoryTraffic | None:
     """What a host said, ``<kind>\\t<text>`` each, of a window of ``seconds``; None if it was not asked."""
-    said: dict[str, list[str]] = {}
+    texts_by_kind: dict[str, list[str]] = {}
     for line in lines:
         kind, _, text = line.partition("\t")
-        said.setdefault(kind, []).append(text)
-    if "perf" in said:
-        return _of_controllers(said["perf"], seconds)
-    if "before" in said:
-        return _of_resctrl(said["before"][0], said.get("after", [""])[0])
-    if not said:
+        texts_by_kind.setdefault(kind, []).append(text)
+    if "perf" in texts_by_kind:
+        return _of_controllers(texts_by_kind["perf"], seconds)
+    if "before" in texts_by_kind:
+        return _of_resctrl(texts_by_kind["before"][0], texts_by_kind.get("after", [""])[0])
+    if not texts_by_kind:
         return None
-    return MemoryTraffic(reason=NOT_MOUNTED if "unmounted" in said else NOTHING_COUNTS)
+    return MemoryTraffic(reason=NOT_MOUNTED if "unmounted" in texts_by_kind else NOTHING_COUNTS)
 
 
 def _of_controllers(lines: Sequence[str], seconds: float) -> MemoryTraffic:
@@ -96,9 +96,11 @@ def _of_controllers(lines: Sequence[str], seconds: float) -> MemoryTraffic:
         return MemoryTraffic(CONTROLLERS, reason=f"perf stat says {shortened(' '.join(lines))!r}")
     if seconds <= 0:
         return MemoryTraffic(CONTROLLERS, reason="its window is not known")
-    read, written = (moved[one] / seconds if one in seen else None for one in (READ, WRITTEN))
-    known = [one for one in (read, written) if one is not None]
-    return MemoryTraffic(CONTROLLERS, read, written, sum(known) if len(known) == len(moved) else None)
+    read, written = (
+        moved[direction] / seconds if direction in seen else None for direction in (READ, WRITTEN)
+    )
+    rates = [rate for rate in (read, written) if rate is not None]
+    return MemoryTraffic(CONTROLLERS, read, written, sum(rates) if len(rates) == len(moved) else None)
 
 
 def _events(text: str) -> tuple[str, ...] | None:
@@ -132,6 +134,6 @@ def _of_resctrl(before: str, after: str) -> MemoryTraffic:
     if len(first) != len(last):
         return MemoryTraffic(RESCTRL, reason="its groups changed in the window")
     rises = [end - start for start, end in zip(first, last, strict=True)]
-    if not ended_s > began_s or any(not math.isfinite(one) or one < 0 for one in rises):
+    if not ended_s > began_s or any(not math.isfinite(rise) or rise < 0 for rise in rises):
         return MemoryTraffic(RESCTRL, reason="its counters, or the clock, went backwards")
     return MemoryTraffic(RESCTRL, total_bytes_per_s=sum(rises) / (ended_s - began_s))

@@ -121,15 +121,15 @@ class HostProfile:
 
     def called(self, stack: Stack) -> tuple[Function, ...]:
         """The functions of a stack; what nobody can name of processes outside is told apart."""
-        found = tuple(self.functions[at] for at in stack.functions)
-        if stack.process == OUTSIDE and (not found or found[-1].symbol == UNKNOWN):
+        functions = tuple(self.functions[at] for at in stack.functions)
+        if stack.process == OUTSIDE and (not functions or functions[-1].symbol == UNKNOWN):
             return (Function(OUTSIDE, OUTSIDE),)
-        return found
+        return functions
 
     @property
     def outside_samples(self) -> int:
         """Those of processes of other PID namespaces."""
-        return sum(one.samples for one in self.counts if self.stacks[one.stack].process == OUTSIDE)
+        return sum(count.samples for count in self.counts if self.stacks[count.stack].process == OUTSIDE)
 
 
 @dataclass(frozen=True, slots=True)

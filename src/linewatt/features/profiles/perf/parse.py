@@ -46,77 +46,77 @@ def parse(text: str, empty: HostProfile, slices: int, slice_s: float) -> HostPro
     lines = text.splitlines()
     if MARK not in lines[:1]:
         raise ParseError("what perf recorded is not there")
-    found = _Read()
+    contents = _Read()
     for number, line in enumerate(lines[1:], start=2):
         try:
-            _take(found, line, slices)
+            _take(contents, line, slices)
         except (ValueError, IndexError) as error:
             raise ParseError(f"line {number} of the profile is no part of one: {line[:60]!r}") from error
-    if not found.ended or len(found.totals) != _TOTALS:
+    if not contents.ended or len(contents.totals) != _TOTALS:
         raise ParseError("what perf recorded was cut off: perf script or awk ended before its end")
-    samples, lost, cut, further = found.totals
-    if samples != sum(one.samples for one in found.counts):
+    samples, lost, cut, further = contents.totals
+    if samples != sum(count.samples for count in contents.counts):
         raise ParseError(f"the profile's counts do not sum up to its {samples} samples")
     return replace(
         empty,
-        start_s=found.begun_s,
-        end_s=found.ended_s,
+        start_s=contents.begun_s,
+        end_s=contents.ended_s,
         slices=slices,
         slice_s=slice_s,
-        functions=tuple(found.functions),
-        stacks=tuple(found.stacks),
-        counts=tuple(found.counts),
+        functions=tuple(contents.functions),
+        stacks=tuple(contents.stacks),
+        counts=tuple(contents.counts),
         samples=samples,
         lost_samples=lost,
         cut_samples=cut,
-        build_ids=found.builds,
+        build_ids=contents.builds,
         counted=tuple(
-            one
+            count
             for place, at in zip(empty.cpus, range(len(empty.cpus)), strict=True)
-            for one in parse_counts(place, found.counted.get(at, ()))
+            for count in parse_counts(place, contents.counted.get(at, ()))
         ),
-        memory=memory_traffic(found.memory, slices * slice_s),
+        memory=memory_traffic(contents.memory, slices * slice_s),
         notes=(*empty.notes, *_notes(further)),
     )
 
 
-def _take(found: _Read, line: str, slices: int) -> None:
+def _take(contents: _Read, line: str, slices: int) -> None:
     """One line. Raises ValueError, IndexError."""
-    kind, _, rest = line.partition("\t")
+    kind, _, body = line.partition("\t")
     if kind == "F":
-        symbol, _, binary = rest.partition("\t")
-        found.functions.append(function_of(symbol, binary))
+        symbol, _, binary = body.partition("\t")
+        contents.functions.append(function_of(symbol, binary))
     elif kind == "S":
-        process, _, numbers = rest.partition("\t")
+        process, _, numbers = body.partition("\t")
         functions = tuple(map(int, numbers.split()))
-        if functions and not 0 <= min(functions) <= max(functions) < len(found.functions):
+        if functions and not 0 <= min(functions) <= max(functions) < len(contents.functions):
             raise ValueError("no such function")
-        found.stacks.append(Stack(one_line(process[:MOST_CHARACTERS]), functions))
+        contents.stacks.append(Stack(one_line(process[:MOST_CHARACTERS]), functions))
     elif kind == "C":
-        at, cpu, stack, samples = map(int, rest.split("\t"))
-        if not 0 <= stack < len(found.stacks) or samples < 1 or cpu < 0 or at < 0:
+        at, cpu, stack, samples = map(int, body.split("\t"))
+        if not 0 <= stack < len(contents.stacks) or samples < 1 or cpu < 0 or at < 0:
             raise ValueError("no such stack")
-        found.counts.append(Count(min(at, slices - 1), cpu, stack, samples))
+        contents.counts.append(Count(min(at, slices - 1), cpu, stack, samples))
     elif kind == "N":
-        place, _, text = rest.partition("\t")
-        found.counted.setdefault(int(place), []).append(text)
+        place, _, text = body.partition("\t")
+        contents.counted.setdefault(int(place), []).append(text)
     elif kind == "M":
-        found.memory.append(rest)
+        contents.memory.append(body)
     else:
-        _take_words(found, line)
+        _take_words(contents, line)
 
 
-def _take_words(found: _Read, line: str) -> None:
-    kind, _, rest = line.partition(" ")
+def _take_words(contents: _Read, line: str) -> None:
+    kind, _, body = line.partition(" ")
     if kind == "times":
-        found.begun_s, found.ended_s = map(float, rest.split())
+        contents.begun_s, contents.ended_s = map(float, body.split())
     elif kind == "build":
-        build, _, binary = rest.partition(" ")
-        found.builds[binary_of(binary)] = one_line(build[:MOST_CHARACTERS])
+        build, _, binary = body.partition(" ")
+        contents.builds[binary_of(binary)] = one_line(build[:MOST_CHARACTERS])
     elif kind == "totals":
-        found.totals = tuple(map(int, rest.split()))
+        contents.totals = tuple(map(int, body.split()))
     elif kind == "ended":
-        found.ended = rest.split() == ["0", "0"]
+        contents.ended = body.split() == ["0", "0"]
     elif line.strip():
         raise ValueError("no such line")
 

@@ -167,7 +167,9 @@ class Recording:
     def frequency_hz(self) -> int:
         """Samples a second of each CPU: the most that keeps all of them within bounds."""
         most_hz = MOST_SAMPLES / (max(1, len(self.cpus)) * max(1.0, self.seconds))
-        return next((one for one in FREQUENCIES_HZ if one <= most_hz), FREQUENCIES_HZ[-1])
+        return next(
+            (candidate_hz for candidate_hz in FREQUENCIES_HZ if candidate_hz <= most_hz), FREQUENCIES_HZ[-1]
+        )
 
     @property
     def slices(self) -> int:

@@ -43,12 +43,12 @@ class _Box:
     kind: str
 
 
-def flame_figure(found: PlaceProfile, title: str, name: str) -> DrawnFigure | None:
+def flame_figure(place_profile: PlaceProfile, title: str, name: str) -> DrawnFigure | None:
     """The flame graph of a role's CPUs; ``None`` where they were never busy."""
-    root = call_tree(found.host, found.place)
+    root = call_tree(place_profile.host, place_profile.place)
     if not root.samples:
         return None
-    where = place_words(found)
+    where = place_words(place_profile)
     figure = Figure(
         name=name,
         title=f"{title}: {where}",
@@ -64,26 +64,29 @@ def flame_figure(found: PlaceProfile, title: str, name: str) -> DrawnFigure | No
     return DrawnFigure(figure, _svg(root, figure, name))
 
 
-def _boxes(node: Node, left: float, row: int) -> Iterator[_Box]:
+def _boxes(node: Node, offset_samples: float, row: int) -> Iterator[_Box]:
     kind = "process" if row == 0 else "user"
     if node.function.in_kernel:
         kind = "module" if ": " in node.function.binary else "kernel"
-    yield _Box(node, left, row, kind)
+    yield _Box(node, offset_samples, row, kind)
     if row < DEEPEST:
-        yield from _row_of(node, left, row + 1)
+        yield from _row_of(node, offset_samples, row + 1)
 
 
-def _row_of(node: Node, left: float, row: int) -> Iterator[_Box]:
-    for child in sorted(node.children.values(), key=lambda one: (one.function.symbol, one.function.binary)):
-        yield from _boxes(child, left, row)
-        left += child.samples
+def _row_of(node: Node, offset_samples: float, row: int) -> Iterator[_Box]:
+    for child in sorted(
+        node.children.values(),
+        key=lambda child_node: (child_node.function.symbol, child_node.function.binary),
+    ):
+        yield from _boxes(child, offset_samples, row)
+        offset_samples += child.samples
 
 
 def _svg(root: Node, figure: Figure, name: str) -> Markup:
     scale = WIDTH_PX / root.samples
-    boxes = [one for one in _row_of(root, 0, 0) if one.node.samples * scale >= LEAST_PX]
-    height = (max((one.row for one in boxes), default=0) + 1) * ROW_PX
-    drawn = Markup("").join(_drawn(one, scale, height, root.samples) for one in boxes)
+    boxes = [box for box in _row_of(root, 0, 0) if box.node.samples * scale >= LEAST_PX]
+    height = (max((box.row for box in boxes), default=0) + 1) * ROW_PX
+    drawn = Markup("").join(_drawn(box, scale, height, root.samples) for box in boxes)
     size = WIDTH_PX, height
     return Markup(
         '<svg class="flame" viewBox="0 0 {} {}" width="{}" height="{}" font-family="sans-serif" '
@@ -92,15 +95,15 @@ def _svg(root: Node, figure: Figure, name: str) -> Markup:
     ).format(*size, *size, name, name, name, figure.title, name, figure.description, drawn)
 
 
-def _drawn(box: _Box, scale: float, height: int, whole: int) -> Markup:
+def _drawn(box: _Box, scale: float, height: int, total_samples: int) -> Markup:
     """A box with its name, as much of it as there is room for, and all of it for the pointer."""
     fill, ink = _COLOURS[box.kind]
     symbol = one_line(box.node.function.symbol)
     x, width = box.left * scale, box.node.samples * scale
     y = height - (box.row + 1) * ROW_PX
     binary = f" ({box.node.function.binary})" if box.node.function.binary else ""
-    share = format_percent(box.node.samples / whole)
-    said = f"{symbol}{one_line(binary)}: {share}, {box.node.samples:,} samples"
+    share = format_percent(box.node.samples / total_samples)
+    tooltip = f"{symbol}{one_line(binary)}: {share}, {box.node.samples:,} samples"
     letters = int((width - 6) / _LETTER_PX)
     label = symbol if len(symbol) <= letters else f"{symbol[: letters - 1]}…" if letters > 3 else ""
     text = Markup("")
@@ -109,4 +112,4 @@ def _drawn(box: _Box, scale: float, height: int, whole: int) -> Markup:
     return Markup(
         '<g><title>{}</title><rect x="{:.2f}" y="{}" width="{:.2f}" height="{}" rx="1" fill="{}" '
         'stroke="var(--ground, #ffffff)" stroke-width="0.6"/>{}</g>'
-    ).format(said, x, y, width, ROW_PX - 1, fill, text)
+    ).format(tooltip, x, y, width, ROW_PX - 1, fill, text)

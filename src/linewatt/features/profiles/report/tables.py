@@ -49,30 +49,33 @@ class Shown:
 def shown(profiles: Sequence[Profile], title: Callable[[Case], str]) -> list[Shown]:
     """Profiles by what their cases are called."""
     return [
-        Shown(one, title(one.case), tuple(chain.from_iterable(map(place_profiles, one.hosts))))
-        for one in profiles
+        Shown(profile, title(profile.case), tuple(chain.from_iterable(map(place_profiles, profile.hosts))))
+        for profile in profiles
     ]
 
 
-def tables_of(one: Shown) -> list[Table]:
+def tables_of(shown_profile: Shown) -> list[Table]:
     """The hottest functions and kinds of work; what is missing is said where they would be."""
-    tables = [hot_table(one), *([work_table(one)] if any(map(work_shares, one.places)) else [])]
-    counted = any(host.counted for host in one.profile.hosts)
-    return [*tables, counter_table(one)] if counted else tables
+    tables = [
+        hot_table(shown_profile),
+        *([work_table(shown_profile)] if any(map(work_shares, shown_profile.places)) else []),
+    ]
+    counted = any(host.counted for host in shown_profile.profile.hosts)
+    return [*tables, counter_table(shown_profile)] if counted else tables
 
 
-def hot_table(one: Shown) -> Table:
+def hot_table(shown_profile: Shown) -> Table:
     """The functions in which most samples were taken, by role."""
-    notes = [note for host in one.profile.hosts for note in host_notes(host)]
-    notes += [note for place in one.places for note in place_notes(place)]
+    notes = [note for host in shown_profile.profile.hosts for note in host_notes(host)]
+    notes += [note for place in shown_profile.places for note in place_notes(place)]
     groups = tuple(
         RowGroup(_label(place), tuple(_hot_row(place, share) for share in listed))
-        for place in one.places
+        for place in shown_profile.places
         if (listed := [share for share in hottest(place, MOST_FUNCTIONS) if share.ratio >= LEAST_SHOWN])
     )
     remark = [Note("remark", INTERVALS)] if groups else []
     return Table(
-        title=f"{one.title}: hottest functions, {about(one.profile)}",
+        title=f"{shown_profile.title}: hottest functions, {about(shown_profile.profile)}",
         keys=(Head("Function", kind="text"),),
         heads=(
             Head("Own", "%", key="ratio"),
@@ -104,21 +107,24 @@ def _hot_row(place: PlaceProfile, share: Share) -> Row:
     )
 
 
-def work_table(one: Shown) -> Table:
+def work_table(shown_profile: Shown) -> Table:
     """What kind of work each role did, in percent of its busy samples."""
-    found = [
-        (place, {name: (ratio, error) for name, ratio, error in work_shares(place)}) for place in one.places
+    place_shares = [
+        (place, {name: (ratio, error) for name, ratio, error in work_shares(place)})
+        for place in shown_profile.places
     ]
     names = [
-        name for name in GROUPS if any(shares.get(name, (0.0, 0.0))[0] >= LEAST_SHOWN for _, shares in found)
+        name
+        for name in GROUPS
+        if any(shares.get(name, (0.0, 0.0))[0] >= LEAST_SHOWN for _, shares in place_shares)
     ]
     rows = tuple(
         Row((Cell(place_words(place)),), tuple(_work_cell(place, shares.get(name)) for name in names))
-        for place, shares in found
+        for place, shares in place_shares
         if shares
     )
     return Table(
-        title=f"{one.title}: kinds of work, % of busy samples",
+        title=f"{shown_profile.title}: kinds of work, % of busy samples",
         keys=(Head("Role", kind="text"),),
         heads=tuple(Head(name, show_sd=True) for name in names),
         groups=(RowGroup("", rows),),
@@ -142,18 +148,22 @@ def _percent(ratio: float) -> str:
     return f"{percent_from_ratio(ratio):.1f}" if ratio < float("inf") else MISSING
 
 
-def counter_table(one: Shown) -> Table:
+def counter_table(shown_profile: Shown) -> Table:
     """What counters of the CPUs said in the same window; a row a place, and what both together cost."""
     groups = []
-    for host in one.profile.hosts:
-        counted = {each.place: each for each in place_counters(host)}
-        rows = [_counter_row(place, counted[place.place]) for place in one.places if place.host is host]
+    for host in shown_profile.profile.hosts:
+        counted = {place_counter.place: place_counter for place_counter in place_counters(host)}
+        rows = [
+            _counter_row(place, counted[place.place]) for place in shown_profile.places if place.host is host
+        ]
         if rows:
-            whole = cycles_per_packet(host), bits_per_cycle(host, one.profile.throughput_bps)
-            rows.append(Row((Cell("together"),), (*(Cell("") for _ in range(4)), *map(_figure, whole))))
+            host_figures = cycles_per_packet(host), bits_per_cycle(host, shown_profile.profile.throughput_bps)
+            rows.append(
+                Row((Cell("together"),), (*(Cell("") for _ in range(4)), *map(_figure, host_figures)))
+            )
             groups.append(RowGroup(f"{host.role} {host.host}", tuple(rows)))
     return Table(
-        title=f"{one.title}: counters",
+        title=f"{shown_profile.title}: counters",
         keys=(Head("CPUs", kind="text"),),
         heads=(
             Head("Cycles", "G/s"),
@@ -172,17 +182,17 @@ def counter_table(one: Shown) -> Table:
     )  # fmt: skip
 
 
-def _counter_row(place: PlaceProfile, found: PlaceCounters) -> Row:
+def _counter_row(place: PlaceProfile, counters: PlaceCounters) -> Row:
     figures = (
-        _figure(found.cycles_hz, 1e-9),
-        _figure(found.ipc),
-        _figure(found.frequency_hz, 1e-9),
-        _figure(found.misses_per_kilo),
+        _figure(counters.cycles_hz, 1e-9),
+        _figure(counters.ipc),
+        _figure(counters.frequency_hz, 1e-9),
+        _figure(counters.misses_per_kilo),
     )
     return Row((Cell(place_words(place)),), (*figures, Cell(""), Cell("")))
 
 
-def _figure(found: Figure, scale: float = 1.0) -> Cell:
-    if found.value is None:
-        return Cell(MISSING, reason=found.reason)
-    return Cell(format_significant(found.value * scale), si=found.value)
+def _figure(figure: Figure, scale: float = 1.0) -> Cell:
+    if figure.value is None:
+        return Cell(MISSING, reason=figure.reason)
+    return Cell(format_significant(figure.value * scale), si=figure.value)

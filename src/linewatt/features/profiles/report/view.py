@@ -53,12 +53,12 @@ SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"
 
 def profiles_of(view: Digest) -> list[Shown]:
     """The profiles that are stored, by what their cases are called. Raises StoreError."""
-    found = list(store.profiles(view.result.path))
-    return shown(found, lambda case: view.describe(case) if case in _known(view) else case.test)
+    profiles = list(store.profiles(view.result.path))
+    return shown(profiles, lambda case: view.describe(case) if case in _known(view) else case.test)
 
 
 def _known(view: Digest) -> set[object]:
-    return {one.case for one in view.summaries}
+    return {summary.case for summary in view.summaries}
 
 
 def page_sections(view: Digest) -> Iterator[Section]:
@@ -87,35 +87,37 @@ def page_sections(view: Digest) -> Iterator[Section]:
     )
 
 
-def _graphs(found: Sequence[Shown]) -> Iterator[Lines]:
-    for one in found:
-        for place in one.places:
+def _graphs(host_profiles: Sequence[Shown]) -> Iterator[Lines]:
+    for shown_profile in host_profiles:
+        for place in shown_profile.places:
             lines = call_graph(call_tree(place.host, place.place))
-            graph = listed(f"{one.title}: {place_words(place)}, call graph", lines, preformatted=True)
+            graph = listed(
+                f"{shown_profile.title}: {place_words(place)}, call graph", lines, preformatted=True
+            )
             yield replace(graph, folded=True)
 
 
 def show(view: Digest, width: int | None) -> RenderableType:
     """All profiles for a terminal."""
     parts: list[RenderableType] = []
-    for one in profiles_of(view):
-        parts += [render(table, width) for table in tables_of(one)]
-        for place in one.places:
+    for profile in profiles_of(view):
+        parts += [render(table, width) for table in tables_of(profile)]
+        for place in profile.places:
             lines = call_graph(call_tree(place.host, place.place))
-            title = Text(one_line(f"{one.title}: {place_words(place)}, call graph"), style="bold")
+            title = Text(one_line(f"{profile.title}: {place_words(place)}, call graph"), style="bold")
             parts.append(Group(title, *(Text(one_line(line)) for line in lines)))
     if not parts:
         parts.append(Text("No profile is stored; profile: true in the campaign file adds one a case."))
-    return Group(*(part for each in parts for part in (each, Text())))
+    return Group(*(part for block in parts for part in (block, Text())))
 
 
-def documents(found: Sequence[Shown]) -> list[dict[str, Any]]:
+def documents(host_profiles: Sequence[Shown]) -> list[dict[str, Any]]:
     """The profiles of ``show --json``: a mark says that no figure is made of them."""
-    return [_document(one) for one in found]
+    return [_document(shown_profile) for shown_profile in host_profiles]
 
 
-def _document(one: Shown) -> dict[str, Any]:
-    profile = one.profile
+def _document(shown_profile: Shown) -> dict[str, Any]:
+    profile = shown_profile.profile
     return {
         "number": profile.number,
         "measured": False,
@@ -124,11 +126,11 @@ def _document(one: Shown) -> dict[str, Any]:
         "started_s": profile.started_s,
         "throughput_bps": profile.throughput_bps,
         "reason": profile.reason,
-        "hosts": [_host(profile, one, at) for at in range(len(profile.hosts))],
+        "hosts": [_host(profile, shown_profile, at) for at in range(len(profile.hosts))],
     }
 
 
-def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
+def _host(profile: Profile, shown_profile: Shown, at: int) -> dict[str, Any]:
     host = profile.hosts[at]
     return {
         "host": host.host,
@@ -145,7 +147,7 @@ def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
         "cycles_per_packet": cycles_per_packet(host).value,
         "bits_per_cycle": bits_per_cycle(host, profile.throughput_bps).value,
         "memory": asdict(host.memory) if host.memory is not None else None,
-        "counters": [_counters(found) for found in place_counters(host)],
+        "counters": [_counters(place_counter) for place_counter in place_counters(host)],
         "places": [
             {
                 "place": place.place,
@@ -163,7 +165,7 @@ def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
                     for name, ratio, error in work_shares(place)
                 ],
             }
-            for place in one.places
+            for place in shown_profile.places
             if place.host is host
         ],
     }
@@ -172,12 +174,12 @@ def _host(profile: Profile, one: Shown, at: int) -> dict[str, Any]:
 _COUNTED = ("cycles_hz", "ipc", "frequency_hz", "misses_per_kilo")
 
 
-def _counters(found: PlaceCounters) -> dict[str, Any]:
-    figures = {name: getattr(found, name) for name in _COUNTED}
+def _counters(counters: PlaceCounters) -> dict[str, Any]:
+    figures = {name: getattr(counters, name) for name in _COUNTED}
     return {
-        "place": found.place,
-        **{name: one.value for name, one in figures.items()},
-        "reasons": {name: one.reason for name, one in figures.items() if one.reason is not None},
+        "place": counters.place,
+        **{name: figure.value for name, figure in figures.items()},
+        "reasons": {name: figure.reason for name, figure in figures.items() if figure.reason is not None},
     }
 
 
@@ -260,22 +262,22 @@ def _place_schema() -> Keys:
     }
 
 
-def folded_text(found: Sequence[Shown]) -> str:
+def folded_text(host_profiles: Sequence[Shown]) -> str:
     """As flamegraph.pl and speedscope read it: each stack below its case, host and role."""
     return "".join(
-        f"{one.title.replace(';', ',')};{place_words(place)};{line}\n"
-        for one in found
-        for place in one.places
+        f"{shown_profile.title.replace(';', ',')};{place_words(place)};{line}\n"
+        for shown_profile in host_profiles
+        for place in shown_profile.places
         for line in folded(place.host, place.place)
     )
 
 
-def speedscope(found: Sequence[Shown], name: str) -> dict[str, Any]:
+def speedscope(host_profiles: Sequence[Shown], name: str) -> dict[str, Any]:
     """As https://www.speedscope.app and Firefox's profiler import it: a profile a role."""
     frames: dict[tuple[str, str], int] = {}
     profiles = []
-    for one in found:
-        for place in one.places:
+    for shown_profile in host_profiles:
+        for place in shown_profile.places:
             samples, weights = [], []
             for line in folded(place.host, place.place):
                 stack, _, count = line.rpartition(" ")
@@ -284,7 +286,7 @@ def speedscope(found: Sequence[Shown], name: str) -> dict[str, Any]:
             profiles.append(
                 {
                     "type": "sampled",
-                    "name": f"{one.title}: {place_words(place)}",
+                    "name": f"{shown_profile.title}: {place_words(place)}",
                     "unit": "none",
                     "startValue": 0,
                     "endValue": sum(weights),

@@ -23,11 +23,11 @@ _MANY_UNRESOLVED = 0.05
 _MANY_LOST = 0.01
 
 
-def place_words(found: PlaceProfile) -> str:
+def place_words(place_profile: PlaceProfile) -> str:
     """``receiver h2, IRQ CPU 3``."""
-    host, cpus = found.host, found.host.cpus[found.place]
-    several = "s" if len(cpus) > 1 and found.place != "host" else ""
-    return f"{host.role} {host.host}, {_PLACES[found.place]}{several} {format_cpulist(cpus)}"
+    host, cpus = place_profile.host, place_profile.host.cpus[place_profile.place]
+    several = "s" if len(cpus) > 1 and place_profile.place != "host" else ""
+    return f"{host.role} {host.host}, {_PLACES[place_profile.place]}{several} {format_cpulist(cpus)}"
 
 
 def about(profile: Profile) -> str:
@@ -77,26 +77,26 @@ def host_notes(host: HostProfile) -> Iterator[Note]:
         yield Note("remark", text, host.host)
 
 
-def _memory(found: MemoryTraffic, name: str) -> Note:
+def _memory(memory_traffic: MemoryTraffic, name: str) -> Note:
     """Of the whole host, whoever moved it."""
-    if found.reason is not None:
-        by = f"{found.counted}: " if found.counted else ""
-        return Note("absence", f"no memory bandwidth: {by}{found.reason}", name)
-    ways = {"read": found.read_bytes_per_s, "written": found.written_bytes_per_s}
-    known = [f"{_bytes(value)} {way}" for way, value in ways.items() if value is not None]
-    text = ", ".join(known or [f"{_bytes(found.total_bytes_per_s or 0.0)} read and written"])
-    return Note("remark", f"memory of the whole host, by {found.counted}: {text}", name)
+    if memory_traffic.reason is not None:
+        by = f"{memory_traffic.counted}: " if memory_traffic.counted else ""
+        return Note("absence", f"no memory bandwidth: {by}{memory_traffic.reason}", name)
+    ways = {"read": memory_traffic.read_bytes_per_s, "written": memory_traffic.written_bytes_per_s}
+    traffic_words = [f"{_bytes(value)} {way}" for way, value in ways.items() if value is not None]
+    text = ", ".join(traffic_words or [f"{_bytes(memory_traffic.total_bytes_per_s or 0.0)} read and written"])
+    return Note("remark", f"memory of the whole host, by {memory_traffic.counted}: {text}", name)
 
 
 def _bytes(per_s: float) -> str:
     return f"{format_significant(per_s / 1e9)} GB/s"
 
 
-def place_notes(found: PlaceProfile) -> Iterator[Note]:
+def place_notes(place_profile: PlaceProfile) -> Iterator[Note]:
     """Why nothing is ranked, or how far it can be read."""
-    if (why := found.why_not_ranked) is not None:
-        yield Note("absence", f"no ranking: {why}", place_words(found))
-    elif found.unresolved > _MANY_UNRESOLVED * found.busy:
-        share = format_percent(found.unresolved / found.busy)
+    if (why := place_profile.why_not_ranked) is not None:
+        yield Note("absence", f"no ranking: {why}", place_words(place_profile))
+    elif place_profile.unresolved > _MANY_UNRESOLVED * place_profile.busy:
+        share = format_percent(place_profile.unresolved / place_profile.busy)
         text = f"{share} of busy samples are in functions without a name; are symbols stripped or hidden?"
-        yield Note("doubt", text, place_words(found))
+        yield Note("doubt", text, place_words(place_profile))

@@ -45,12 +45,13 @@ class Answer:
 
 
 def answer(
-    view: Digest, at: Best | None = None, told: Sequence[Best] = (), costs: Sequence[Spot] = ()
+    view: Digest, at: Best | None = None, fastest_cases: Sequence[Best] = (), costs: Sequence[Spot] = ()
 ) -> Answer | None:
     """Of a result with any case that has a throughput; load levels have a table of their own.
 
-    ``at``: the case whose cost is told, if not the fastest. ``told`` are the cases whose throughput is shown,
-    if not the fastest of each series, ``costs`` the ends whose CPU or watts are, beside those of ``at``.
+    ``at``: the case whose cost is told, if not the fastest. ``fastest_cases`` are the cases whose throughput
+    is shown, if not the fastest of each series, ``costs`` the ends whose CPU or watts are, beside those of
+    ``at``.
     """
     best = best_cases(view)
     if not best:
@@ -58,7 +59,7 @@ def answer(
     fastest = _fastest_first(best)
     shown = best if len(best) <= MOST_NAMED else fastest[:MOST_SERIES]
     costing = at or fastest[0]
-    doubts = trust_block(view, told or shown, costs, costing)
+    doubts = trust_block(view, fastest_cases or shown, costs, costing)
     return Answer(
         f"{fastest[0].name}: {spoken(fastest[0].summary, view)}.",
         doubts.remark,
@@ -71,10 +72,10 @@ def answer(
 
 def _left_out(view: Digest, best: Sequence[Best], shown: Sequence[Best]) -> Iterator[Note]:
     """Series beyond those shown, and those without any number."""
-    rest = [_throughput(one) for one in best if one not in shown]
-    if rest:
-        span = " to ".join(dict.fromkeys(format_rate(bps) for bps in (min(rest), max(rest))))
-        yield Note("remark", f"{len(rest)} more series have less: {span}")
+    omitted_bps = [_throughput(best_case) for best_case in best if best_case not in shown]
+    if omitted_bps:
+        span = " to ".join(dict.fromkeys(format_rate(bps) for bps in (min(omitted_bps), max(omitted_bps))))
+        yield Note("remark", f"{len(omitted_bps)} more series have less: {span}")
     yield from without_number(view)
 
 
@@ -88,30 +89,38 @@ def without_number(view: Digest) -> Iterator[Note]:
 
 def best_cases(view: Digest) -> list[Best]:
     """The case of each series with the most throughput; of equals the one with the fewest instances."""
-    series = [one for group in view.groups for one in group.series]
+    series = [case_series for group in view.groups for case_series in group.series]
     names = _names(series)
-    found = []
-    for name, one in zip(names, series, strict=True):
-        if (fastest := fastest_case(one.summaries)) is not None:
-            found.append(Best(name, fastest))
-    return found
+    chosen = []
+    for name, case_series in zip(names, series, strict=True):
+        if (fastest := fastest_case(case_series.summaries)) is not None:
+            chosen.append(Best(name, fastest))
+    return chosen
 
 
 def _names(series: Sequence[Series]) -> list[str]:
     """``TCP`` where the test tells a series apart; else its title."""
-    tests = [one.test for one in series]
-    paths = {(one.summaries[0].case.sender, one.summaries[0].case.receiver) for one in series}
+    tests = [case_series.test for case_series in series]
+    paths = {
+        (case_series.summaries[0].case.sender, case_series.summaries[0].case.receiver)
+        for case_series in series
+    }
     alone = len(paths) == 1 and len(set(tests)) == len(tests)
-    return [one.title.partition(",")[0] if alone else one.title for one in series]
+    return [case_series.title.partition(",")[0] if alone else case_series.title for case_series in series]
 
 
 def _fastest_first(best: Sequence[Best]) -> list[Best]:
     """By throughput; the pairs of a group stand behind it, in their order."""
-    group_of = {pair: one for one in best for pair in one.summary.case.pairs if one.summary.case.flows}
+    group_of = {
+        pair: best_case
+        for best_case in best
+        for pair in best_case.summary.case.pairs
+        if best_case.summary.case.flows
+    }
 
-    def key(one: Best) -> tuple[float, bool]:
-        whole = group_of.get(one.summary.case)
-        return -_throughput(whole or one), whole is not None
+    def key(best: Best) -> tuple[float, bool]:
+        group_best = group_of.get(best.summary.case)
+        return -_throughput(group_best or best), group_best is not None
 
     return sorted(best, key=key)
 
@@ -152,14 +161,17 @@ def letters(doubts: Sequence[str]) -> str:
 def spoken(summary: CaseSummary, view: Digest) -> str:
     """A case in one sentence: how fast, with its CI, how much of the line, limited by what."""
     value, ci = rate(summary, view)
-    said = [in_words((value, ci)), *_beside([summary], summary)]
-    return f"{', '.join(said)}; {limit_words(summary)}"
+    parts = [in_words((value, ci)), *_beside([summary], summary)]
+    return f"{', '.join(parts)}; {limit_words(summary)}"
 
 
 def in_words(figures: Iterable[str]) -> str:
     """Figures in a sentence, in which an interval is called what it is; why there is none stays as it is."""
     return " ".join(
-        one.replace("(", "(95 % CI ", 1) if one.startswith("(") and " to " in one else one for one in figures
+        figure_text.replace("(", "(95 % CI ", 1)
+        if figure_text.startswith("(") and " to " in figure_text
+        else figure_text
+        for figure_text in figures
     )
 
 
@@ -184,17 +196,22 @@ def _beside(shown: Sequence[CaseSummary], summary: CaseSummary) -> Iterator[str]
 
 def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Block:
     """How fast: an entry a series, then what limits several of them alike."""
-    counts = {trials_cell(one.summary).text for one in shown}
+    counts = {trials_cell(best_case.summary).text for best_case in shown}
     alike = f" of {plural(shown[0].summary.trials_done, 'trial')}" if len(counts) == 1 else ""
-    told = []
-    for one in shown:
-        trials = () if alike else (_trials(one.summary),)
-        beside = _beside([one.summary], one.summary)
-        case = () if one.summary.case.of_users else (instances_words(one.summary.case),)
-        told.append((Line(one.name, (*rate(one.summary, view), *case, *trials, *beside)), one.summary))
-    entries = tuple(with_limits(told))
-    left = len(fastest) - len(shown)
-    return Block("Result", entries, means_are(view, alike), rest="series", left=left)
+    result_lines = []
+    for best_case in shown:
+        trials = () if alike else (_trials(best_case.summary),)
+        further_figures = _beside([best_case.summary], best_case.summary)
+        case = () if best_case.summary.case.of_users else (instances_words(best_case.summary.case),)
+        result_lines.append(
+            (
+                Line(best_case.name, (*rate(best_case.summary, view), *case, *trials, *further_figures)),
+                best_case.summary,
+            )
+        )
+    entries = tuple(with_limits(result_lines))
+    omitted_count = len(fastest) - len(shown)
+    return Block("Result", entries, means_are(view, alike), rest="series", left=omitted_count)
 
 
 def means_are(view: Digest, of: str = "") -> str:
@@ -213,16 +230,16 @@ def _trials(summary: CaseSummary) -> str:
     return f"{count} trial{'' if count == '1' else 's'}"
 
 
-def with_limits(told: Sequence[tuple[Line, CaseSummary]]) -> list[Entry]:
+def with_limits(case_lines: Sequence[tuple[Line, CaseSummary]]) -> list[Entry]:
     """Lines with what limits their case; what limits several of them alike once, below."""
     names: dict[str, list[str]] = {}
-    for line, summary in told:
+    for line, summary in case_lines:
         names.setdefault(limit_words(summary), []).append(line.name)
     entries: list[Entry] = []
-    for line, summary in told:
+    for line, summary in case_lines:
         forms = limit_forms(summary)
-        own = forms if len(names[forms[0]]) == 1 else ("",)
-        entries.append(tuple(replace(line, prose=words) for words in own))
+        line_forms = forms if len(names[forms[0]]) == 1 else ("",)
+        entries.append(tuple(replace(line, prose=words) for words in line_forms))
     for text, sharing in names.items():
         if len(sharing) > 1:
             several = f"each of the {len(sharing)}" if len(names) == 1 else first_of(sharing, MOST_NAMED)
@@ -236,10 +253,10 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
         (replace(head, title=f"{head.title}, {role}"), name, role)
         for name, head in _PAGE_COLUMNS.items()
         for role in ENDS
-        if any(_end_cell(name, role, one.summary, view.marks).text != MISSING for one in shown)
+        if any(_end_cell(name, role, best_case.summary, view.marks).text != MISSING for best_case in shown)
     ]
     line = BY_NAME["line_rate_ratio"]
-    lined = line.has_values([one.summary for one in shown])
+    lined = line.has_values([best_case.summary for best_case in shown])
     heads = (
         Head("Throughput", kind="number"),
         Head("95 % CI", kind="number"),
@@ -248,17 +265,17 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
         Head("Limited by", kind="prose"),
     )
     rows = []
-    for one in shown:
-        value, ci = rate(one.summary, view)
-        part = case_cell(line, one.summary, line.unit([one.summary]))
+    for best_case in shown:
+        value, ci = rate(best_case.summary, view)
+        part = case_cell(line, best_case.summary, line.unit([best_case.summary]))
         cells = (
             Cell(value, strong=True),
             Cell(ci.strip("()")),
             *([replace(part, text=f"{part.text} %", sd=None, bar=part.si)] if lined else []),
-            *(_end_cell(name, role, one.summary, view.marks) for _, name, role in columns),
-            Cell(unbroken(limit_words(one.summary).removeprefix("limited by "))),
+            *(_end_cell(name, role, best_case.summary, view.marks) for _, name, role in columns),
+            Cell(unbroken(limit_words(best_case.summary).removeprefix("limited by "))),
         )
-        rows.append(Row((Cell(one.name),), cells, view.marks.row(one.summary.case)))
+        rows.append(Row((Cell(best_case.name),), cells, view.marks.row(best_case.summary.case)))
     title = "Each series at its most throughput"
     return Table(
         title, (Head("Series", kind="text"),), heads, (RowGroup("", tuple(rows)),), notes, style="first"
@@ -290,28 +307,28 @@ def _end_cell(name: str, role: Role, summary: CaseSummary, marks: Marks) -> Cell
 def _cost(best: Best, view: Digest) -> Block:
     """What it cost: an entry an end of the case, then why anything is not known."""
     marks, spots = view.marks, spots_of(best, view)
-    wanted = [("{role}_cpu_cores", "CPU", "{}"), ("efficiency_{role}_bps_per_core", "Per core", "{}")]
-    cpu = [one for summary, role in spots if (one := summary.cpu_cores(role)) is not None]
+    quantities = [("{role}_cpu_cores", "CPU", "{}"), ("efficiency_{role}_bps_per_core", "Per core", "{}")]
+    cpu = [cpu_cores for summary, role in spots if (cpu_cores := summary.cpu_cores(role)) is not None]
     powers = [power for summary, role in spots if (power := summary.power(role)) is not None]
     if not cpu:
-        wanted = [("{role}_cpu_cores_per_bps", "App + IRQ CPU", "{} on app and IRQ CPUs"), *wanted]
+        quantities = [("{role}_cpu_cores_per_bps", "App + IRQ CPU", "{} on app and IRQ CPUs"), *quantities]
     if powers:
-        wanted += _OF_POWER
+        quantities += _OF_POWER
     ends: list[tuple[Role, Line]] = []
     lacks: list[Lack] = []
     for summary, role in spots:
-        cells = {title: _end_cell(name, role, summary, marks) for name, title, _ in wanted}
-        units = {title: _unit_of(name, role, summary) for name, title, _ in wanted}
+        cells = {title: _end_cell(name, role, summary, marks) for name, title, _ in quantities}
+        units = {title: _unit_of(name, role, summary) for name, title, _ in quantities}
         figures = (
             words.format(figure(cells[title], units[title], cells[title].doubts))
-            for _, title, words in wanted
+            for _, title, words in quantities
             if not cells[title].missing
         )
         end = end_word(summary.case, role)
         ends.append((role, Line(f"{end} {summary.case.host(role)}", tuple(figures))))
         whys = {
             title: _withheld(name, role, summary, view) or cells[title].reason or "not known"
-            for name, title, _ in wanted
+            for name, title, _ in quantities
             if cells[title].missing
         }
         lacks += [Lack(title, of_ends(why, summary.case), "", end) for title, why in whys.items()]
@@ -319,11 +336,11 @@ def _cost(best: Best, view: Digest) -> Block:
     scopes = dict.fromkeys(
         SCOPE_WORDS.get(power.system_scope, power.system_scope) for power in powers if power.system_scope
     )
-    said = [f"watts: {', '.join(scopes)}"] if scopes else []
+    remarks = [f"watts: {', '.join(scopes)}"] if scopes else []
     if cpu:
-        said.append(_core([summary.case.host(role) for summary, role in spots], view))
+        remarks.append(_core([summary.case.host(role) for summary, role in spots], view))
     entries = (*((line,) for _, line in ends if line.figures), *reasons)
-    return Block("Cost of", entries, "; ".join(said), best.name, least=2)
+    return Block("Cost of", entries, "; ".join(remarks), best.name, least=2)
 
 
 def _core(hosts: Sequence[str], view: Digest) -> str:
@@ -334,7 +351,7 @@ def _core(hosts: Sequence[str], view: Digest) -> str:
         named.setdefault(kinds.get(host) or "kind not known", []).append(host)
     if len(named) == 1:
         return f"core: {next(iter(named))}"
-    return f"core: {', '.join(f'{kind} ({one})' for kind, (one,) in named.items())}"
+    return f"core: {', '.join(f'{kind} ({host})' for kind, (host,) in named.items())}"
 
 
 def _withheld(name: str, role: Role, summary: CaseSummary, view: Digest) -> str:
@@ -347,7 +364,7 @@ def _withheld(name: str, role: Role, summary: CaseSummary, view: Digest) -> str:
 
 def _in_few(sentence: str) -> Entry:
     """A reason, and its first clause alone."""
-    return tuple(Line("", prose=one) for one in dict.fromkeys((sentence, sentence.partition("; ")[0])))
+    return tuple(Line("", prose=phrase) for phrase in dict.fromkeys((sentence, sentence.partition("; ")[0])))
 
 
 _OF_POWER = [

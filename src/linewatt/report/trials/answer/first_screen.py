@@ -31,26 +31,30 @@ def first_screen(view: Digest) -> Screen | None:
     makers = (experiment_subject, networks_subject, matrix_subject, levels_subject, search_subject)
     if view.knees:  # whose cases differ in instances from pair to pair: no matrix has them all
         makers = (knee_subject, experiment_subject, networks_subject, levels_subject, search_subject)
-    subjects = [one for made in makers if (one := made(view)) is not None]
-    at = next((one.at for one in subjects if one.at is not None), None)
-    told = [one for each in subjects for one in each.told]
-    costs = [one for each in subjects for one in each.costs]
-    found = answer(view, at, told, costs)
-    if found is None and not subjects:
+    subjects = [subject for maker in makers if (subject := maker(view)) is not None]
+    at = next((subject.at for subject in subjects if subject.at is not None), None)
+    bests = [best for subject in subjects for best in subject.told]
+    costs = [cost for subject in subjects for cost in subject.costs]
+    case_answer = answer(view, at, bests, costs)
+    if case_answer is None and not subjects:
         return None
     name = one_line(view.result.id)
     blocks = list(subjects[0].blocks) if subjects else []
-    also = tuple((Line("", prose=one.sentence),) for one in subjects[1:] if one.sentence)
+    also = tuple((Line("", prose=subject.sentence),) for subject in subjects[1:] if subject.sentence)
     blocks += [Block("Also", also, rest="subject", least=0)] if also else []
-    doubts = found.doubts if found else trust_block(view, told, costs)
-    of_cases = any(one.of_cases for one in subjects)
-    costing = (found.result, found.cost)[of_cases:] if found else ()
+    doubts = case_answer.doubts if case_answer else trust_block(view, bests, costs)
+    of_cases = any(subject.of_cases for subject in subjects)
+    costing = (case_answer.result, case_answer.cost)[of_cases:] if case_answer else ()
     blocks += (*costing, doubts)
-    blocks = [*(block for made in feature_functions("first_blocks") for block in made(view)), *blocks]
+    blocks = [*(block for maker in feature_functions("first_blocks") for block in maker(view)), *blocks]
     failed = failed_entries(view)
     blocks[0] = replace(blocks[0], entries=(*blocks[0].entries, *failed))
-    of_page = [one for each in subjects for one in (each.blocks if each.lists is None else each.lists)]
-    if failed and not found:
+    of_page = [
+        block
+        for subject in subjects
+        for block in (subject.blocks if subject.lists is None else subject.lists)
+    ]
+    if failed and not case_answer:
         of_page.append(Block("Without a number", tuple(failed)))
     hosts = hosts_words([*view.hosts]) + _over_ports(view)
     caveats = " · ".join(in_short(view))
@@ -58,16 +62,16 @@ def first_screen(view: Digest) -> Screen | None:
         str(view.result.manifest.name or MISSING),
         (hosts, progress(view), when(view.result.manifest.created_s)),
         (caveats,) if caveats else (),
-        next((one.sentence for one in subjects), found.sentence if found else ""),
+        next((subject.sentence for subject in subjects), case_answer.sentence if case_answer else ""),
         doubts.remark,
         tuple(blocks),
         (
             f"linewatt show {name} --full",
             f"linewatt report {name}",
             *(f"linewatt show {name} --{trials.show_option}" for trials, _count in view.further),
-            *(more for one in subjects for more in one.more),
+            *(more for subject in subjects for more in subject.more),
         ),
-        tables=(found.series,) if found else (),
+        tables=(case_answer.series,) if case_answer else (),
         lists=tuple(of_page),
     )
 

@@ -58,12 +58,14 @@ class LimitNote:
 
 def limit_notes(group: TestGroup) -> tuple[LimitNote, ...]:
     """The limits of a test's cases, those most cases have first; those not found last."""
-    found: dict[tuple[str, bool], list[tuple[str, str]]] = {}
+    cases_by_limit: dict[tuple[str, bool], list[tuple[str, str]]] = {}
     for series in group.series:
         for summary in series.summaries:
-            one = summary.limit
-            found.setdefault((one.lead, one.found), []).append((_name(group, series, summary), one.evidence))
-    notes = [LimitNote(lead, known, tuple(cases)) for (lead, known), cases in found.items()]
+            limit = summary.limit
+            cases_by_limit.setdefault((limit.lead, limit.found), []).append(
+                (_name(group, series, summary), limit.evidence)
+            )
+    notes = [LimitNote(lead, is_found, tuple(cases)) for (lead, is_found), cases in cases_by_limit.items()]
     return tuple(sorted(notes, key=lambda note: (not note.found, -len(note.cases))))
 
 
@@ -77,11 +79,11 @@ def _name(group: TestGroup, series: Series, summary: CaseSummary) -> str:
 
 def export_limit(summary: CaseSummary) -> dict[str, Any]:
     """Keys of JSON and CSV: words, and their kinds, which are stable."""
-    found = summary.limit
+    limit = summary.limit
     regime = summary.regime
     return {
-        "limited_by": found.words,
-        "limited_by_kinds": " ".join(found.kinds),
+        "limited_by": limit.words,
+        "limited_by_kinds": " ".join(limit.kinds),
         "regime": regime.regime if regime else None,
         "regime_why": regime.why if regime else None,
     }
@@ -97,43 +99,43 @@ def export_limit_schema() -> Keys:
     }
 
 
-def limit_document(found: Limit) -> dict[str, Any]:
+def limit_document(limit: Limit) -> dict[str, Any]:
     """The whole verdict for JSON: every candidate with evidence for and against, nearest to full first."""
     return {
-        "kinds": list(found.kinds),
-        "what": found.what if found.found else None,
-        "evidence": found.evidence,
-        "margin": found.margin or None,
-        "unknown": list(found.unknown),
-        "candidates": [_candidate(one, named=one in found.named) for one in found.ranked],
+        "kinds": list(limit.kinds),
+        "what": limit.what if limit.found else None,
+        "evidence": limit.evidence,
+        "margin": limit.margin or None,
+        "unknown": list(limit.unknown),
+        "candidates": [_candidate(candidate, named=candidate in limit.named) for candidate in limit.ranked],
     }
 
 
-def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
+def _candidate(ranked: Ranked, *, named: bool) -> dict[str, Any]:
     return {
-        "kind": one.kind,
-        "end": one.end,
-        "host": one.host,
-        "what": name(one),
+        "kind": ranked.kind,
+        "end": ranked.end,
+        "host": ranked.host,
+        "what": name(ranked),
         "named": named,
-        "share_mean": one.share,
-        "share_low": min(one.known),
-        "share_high": max(one.known),
-        "trials_full": one.full_in,
-        "trials_known": len(one.known),
-        "capacity": one.capacity,
-        "used": one.used,
-        "unit": one.unit,
-        "source": one.source,
-        "for": list(one.evidence),
-        "against": list(one.against),
-        "ruled_out": one.ruled_out,
-        "otherwise": one.otherwise,
-        "cpus": list(one.cpu.cpus) if one.cpu else None,
-        "role_used_mean": used(one.role, load_niced=one.load_niced) if one.role else None,
-        **({} if one.port is None else {"port": one.port}),
-        **({} if one.cgroup is None else _quota(one)),
-        **({} if one.sent_again is None else _loss(one.sent_again)),
+        "share_mean": ranked.share,
+        "share_low": min(ranked.known),
+        "share_high": max(ranked.known),
+        "trials_full": ranked.full_in,
+        "trials_known": len(ranked.known),
+        "capacity": ranked.capacity,
+        "used": ranked.used,
+        "unit": ranked.unit,
+        "source": ranked.source,
+        "for": list(ranked.evidence),
+        "against": list(ranked.against),
+        "ruled_out": ranked.ruled_out,
+        "otherwise": ranked.otherwise,
+        "cpus": list(ranked.cpu.cpus) if ranked.cpu else None,
+        "role_used_mean": used(ranked.role, load_niced=ranked.load_niced) if ranked.role else None,
+        **({} if ranked.port is None else {"port": ranked.port}),
+        **({} if ranked.cgroup is None else _quota(ranked)),
+        **({} if ranked.sent_again is None else _loss(ranked.sent_again)),
     }
 
 
@@ -199,14 +201,14 @@ def limit_words(summary: CaseSummary) -> str:
 def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
     """The same in ever fewer words: without the other end, without evidence."""
     limit = summary.limit
-    asked = limit.candidate("paced")
+    paced = limit.candidate("paced")
     if limit.kind == "paced":
         return (f"held to its rate: {limit.evidence}",)
-    missed = f"; {short(asked)} arrived" if asked is not None and not asked.holds else ""
+    missed = f"; {short(paced)} arrived" if paced is not None and not paced.holds else ""
     if limit.found:
-        found = f"limited by {limit.what}"
-        where = f"{found} ({_where(limit)})"
-        forms = (f"{where}{_other_end(limit)}{missed}", f"{where}{missed}", found)
+        named_limit = f"limited by {limit.what}"
+        where = f"{named_limit} ({_where(limit)})"
+        forms = (f"{where}{_other_end(limit)}{missed}", f"{where}{missed}", named_limit)
     else:
         lead = limit.lead[0].lower() + limit.lead[1:]
         margin = f": {limit.margin}" if limit.margin else ""
@@ -229,32 +231,34 @@ def _where(limit: Limit) -> str:
         share = format_percent(min(1.0, first.share)) if first.unit == "bit/s" else evidence
         return _at(first, share)
     busiest: dict[str | None, Ranked] = {}
-    for one in limit.named:
-        if one.cpu is not None:
-            known = busiest.setdefault(one.end, one)
-            busiest[one.end] = max(known, one, key=lambda each: each.share)
+    for candidate in limit.named:
+        if candidate.cpu is not None:
+            busiest_cpu = busiest.setdefault(candidate.end, candidate)
+            busiest[candidate.end] = max(busiest_cpu, candidate, key=lambda ranked: ranked.share)
     several = len(busiest) > 1
-    said = (
-        (_at(one, format_percent(min(1.0, one.share)), named=several), *filled(one))
-        for one in busiest.values()
+    parts = (
+        (_at(candidate, format_percent(min(1.0, candidate.share)), named=several), *filled(candidate))
+        for candidate in busiest.values()
     )
-    return "; ".join(": ".join(one) for one in said)
+    return "; ".join(": ".join(part) for part in parts)
 
 
-def _at(one: Ranked, share: str, *, named: bool = False) -> str:
-    host = one.host if named or not one.two_roles else None
+def _at(ranked: Ranked, share: str, *, named: bool = False) -> str:
+    host = ranked.host if named or not ranked.two_roles else None
     return share if host is None else f"{host}, {share}"
 
 
 def _other_end(limit: Limit) -> str:
     """Whether the other end is the limit, too: how busy it is, where one end limits, or none does."""
-    ends = {one.end for one in limit.named}
+    ends = {candidate.end for candidate in limit.named}
     others = [
-        one for one in limit.ranked if one.end not in ends and one.end is not None and one.cpu is not None
+        candidate
+        for candidate in limit.ranked
+        if candidate.end not in ends and candidate.end is not None and candidate.cpu is not None
     ]
     if len(ends) != 1 or not others:
         return ""
-    busiest = max(others, key=lambda one: one.share)
+    busiest = max(others, key=lambda candidate: candidate.share)
     share = format_percent(min(1.0, busiest.share), 0)
     if busiest.share >= FULL:
         return f"; the busiest CPU of {busiest.host} is at {share}, too"

@@ -51,54 +51,56 @@ def ends_of(summary: CaseSummary) -> tuple[Spot, ...]:
 
 def spots_of(best: Best, view: Digest) -> tuple[Spot, ...]:
     """The ends of a case, and behind those of a group the ones of each of its pairs."""
-    known = {one.case: one for one in view.summaries}
-    pairs = [known[pair] for pair in best.summary.case.pairs if best.summary.case.flows and pair in known]
+    summary_of = {summary.case: summary for summary in view.summaries}
+    pairs = [
+        summary_of[pair] for pair in best.summary.case.pairs if best.summary.case.flows and pair in summary_of
+    ]
     return tuple(spot for summary in (best.summary, *pairs) for spot in ends_of(summary))
 
 
 def trust_block(
-    view: Digest, told: Sequence[Best], costs: Sequence[Spot], costing: Best | None = None
+    view: Digest, best_cases: Sequence[Best], costs: Sequence[Spot], costing: Best | None = None
 ) -> Block:
     """The verdict on each group of figures, then the reasons.
 
-    ``told`` are the cases whose throughput is shown, ``costs`` the ends whose CPU or watts are, beside those
-    of ``costing``, which has figures above idle, too.
+    ``best_cases`` are the cases whose throughput is shown, ``costs`` the ends whose CPU or watts are, beside
+    those of ``costing``, which has figures above idle, too.
     """
-    own = () if costing is None else spots_of(costing, view)
-    every = told if costing is None else (*told, costing)
-    said = " · ".join(_verdicts(view, every, costs, own))
-    cases = [*(one.summary for one in every), *(summary for summary, _ in costs)]
-    return Block(TRUST, tuple(_doubts(view, cases)), said, rest="finding")
+    costing_spots = () if costing is None else spots_of(costing, view)
+    all_bests = best_cases if costing is None else (*best_cases, costing)
+    verdicts = " · ".join(_verdicts(view, all_bests, costs, costing_spots))
+    cases = [*(best.summary for best in all_bests), *(summary for summary, _ in costs)]
+    return Block(TRUST, tuple(_doubts(view, cases)), verdicts, rest="finding")
 
 
 def _verdicts(
-    view: Digest, told: Sequence[Best], costs: Sequence[Spot], own: Sequence[Spot]
+    view: Digest, best_cases: Sequence[Best], costs: Sequence[Spot], spots: Sequence[Spot]
 ) -> Iterator[str]:
     """Of each group of figures what holds of those shown; groups of which the same holds together."""
     alike: dict[str, list[str]] = {}
     for word, group in _FIGURES:
         if group == "throughput":
-            said = _of_throughput(view, told) if told else ""
+            verdict = _of_throughput(view, best_cases) if best_cases else ""
         else:
-            said = _of_ends(view, group, own if group == "above_idle" else (*own, *costs))
-        if said:
-            alike.setdefault(said, []).append(word)
-    for said, words in alike.items():
-        yield f"{', '.join(words)}: {said}"
+            verdict = _of_ends(view, group, spots if group == "above_idle" else (*spots, *costs))
+        if verdict:
+            alike.setdefault(verdict, []).append(word)
+    for verdict, words in alike.items():
+        yield f"{', '.join(words)}: {verdict}"
 
 
-def _of_throughput(view: Digest, told: Sequence[Best]) -> str:
-    codes = (code for one in told for code in view.findings.doubts(one.summary.case, "throughput"))
-    alone = list(dict.fromkeys(one.name for one in told if one.summary.trials_done == 1))
-    every = all(one.summary.trials_done == 1 for one in told)
-    return _joined(_doubtful(view, codes), _of_one_trial(alone, every=every), view)
+def _of_throughput(view: Digest, best_cases: Sequence[Best]) -> str:
+    codes = (code for best in best_cases for code in view.findings.doubts(best.summary.case, "throughput"))
+    alone = list(dict.fromkeys(best.name for best in best_cases if best.summary.trials_done == 1))
+    all_single = all(best.summary.trials_done == 1 for best in best_cases)
+    return _joined(_doubtful(view, codes), _of_one_trial(alone, all_single=all_single), view)
 
 
-def _of_one_trial(alone: Sequence[str], *, every: bool) -> str | None:
+def _of_one_trial(alone: Sequence[str], *, all_single: bool) -> str | None:
     """That a spread is not known, and of what if not of all."""
     if not alone:
         return None
-    return f"one trial {'each' if every else f'of {first_of(alone, MOST_NAMED)}'}, spread not known"
+    return f"one trial {'each' if all_single else f'of {first_of(alone, MOST_NAMED)}'}, spread not known"
 
 
 def _joined(doubts: Iterable[str], of_one_trial: str | None, view: Digest) -> str:
@@ -116,58 +118,67 @@ def _joined(doubts: Iterable[str], of_one_trial: str | None, view: Digest) -> st
 
 def _doubtful(view: Digest, codes: Iterable[str], withheld: str = "withheld in part") -> Iterator[str]:
     """``doubtful (a, c)``; what is withheld apart from it."""
-    every = dict.fromkeys(codes)
+    distinct_codes = dict.fromkeys(codes)
     for word, rank in (("doubtful", "doubtful"), (withheld, "withheld")):
-        own = [code for code in every if kind_of(code).rank == rank]
-        if own:
-            yield f"{word} ({first_of(view.marks.of(own), 2 * MOST_LETTERS, between=', ')})"
+        ranked_codes = [code for code in distinct_codes if kind_of(code).rank == rank]
+        if ranked_codes:
+            yield f"{word} ({first_of(view.marks.of(ranked_codes), 2 * MOST_LETTERS, between=', ')})"
 
 
 def _of_ends(view: Digest, group: Figure, spots: Iterable[Spot]) -> str:
     """What holds at both ends, or at each of them by its role; nothing where there is none of it."""
     spots = list(spots)
-    found = {role: _of_end(view, group, [one for one, own in spots if own == role], role) for role in ENDS}
-    said = {role: words for role, words in found.items() if words}
-    if len(set(said.values())) < 2:
-        return next(iter(said.values()), "")
-    return ", ".join(f"{words} at the {role}" for role, words in said.items())
+    role_verdicts = {
+        role: _of_end(view, group, [summary for summary, spot_role in spots if spot_role == role], role)
+        for role in ENDS
+    }
+    known_verdicts = {role: words for role, words in role_verdicts.items() if words}
+    if len(set(known_verdicts.values())) < 2:
+        return next(iter(known_verdicts.values()), "")
+    return ", ".join(f"{words} at the {role}" for role, words in known_verdicts.items())
 
 
 _VALUES: dict[Figure, Callable[[CaseSummary, Role], object]] = {
     "cpu": CaseSummary.cpu_cores,
-    "power": lambda one, role: (power := one.power(role)) and power.values.get("system_w"),
-    "above_idle": lambda one, role: (power := one.power(role)) and power.values.get("dynamic_w"),
+    "power": lambda summary, role: (power := summary.power(role)) and power.values.get("system_w"),
+    "above_idle": lambda summary, role: (power := summary.power(role)) and power.values.get("dynamic_w"),
 }
 
 
 def _of_end(view: Digest, group: Figure, cases: Sequence[CaseSummary], role: Role) -> str:
     """What holds of one end in these cases; nothing where nobody wanted to know."""
-    known = [one for one in cases if _VALUES[group](one, role) is not None]
-    codes = [code for one in cases for code in view.findings.doubts(one.case, group, role)]
-    if not known:
-        wanted = group != "cpu" and any(one.power(role) is not None for one in cases)
+    measured_cases = [case for case in cases if _VALUES[group](case, role) is not None]
+    codes = [code for case in cases for code in view.findings.doubts(case.case, group, role)]
+    if not measured_cases:
+        is_expected = group != "cpu" and any(case.power(role) is not None for case in cases)
         withheld = [code for code in codes if kind_of(code).rank == "withheld"]
-        return next(_doubtful(view, withheld, "withheld"), "not known" if wanted else "")
-    powers = (one.power(role) for one in known) if group != "cpu" else ()
-    unmeasured = provenance_words(one.system_provenance for one in powers if one is not None)
-    alone = ["some cases" for one in known if one.trials_done == 1][:1]
-    of_one_trial = _of_one_trial(alone, every=all(one.trials_done == 1 for one in known))
+        return next(_doubtful(view, withheld, "withheld"), "not known" if is_expected else "")
+    powers = (case.power(role) for case in measured_cases) if group != "cpu" else ()
+    unmeasured = provenance_words(power.system_provenance for power in powers if power is not None)
+    alone = ["some cases" for case in measured_cases if case.trials_done == 1][:1]
+    of_one_trial = _of_one_trial(alone, all_single=all(case.trials_done == 1 for case in measured_cases))
     return _joined(filter(None, (unmeasured, *_doubtful(view, codes))), of_one_trial, view)
 
 
-def _doubts(view: Digest, told: Iterable[CaseSummary]) -> Iterator[Entry]:
+def _doubts(view: Digest, summaries: Iterable[CaseSummary]) -> Iterator[Entry]:
     """The gravest reasons not to trust a figure shown, each with what to do; then what else was found."""
-    cases = {one.case for one in told}
-    here = [note for note in view.notes if cases & set(note.cases)]
-    graves = [one for one in view.findings.every if one.kind.rank != "note" and cases & set(one.cases)]
-    codes = {one.code for one in graves}
-    grave = [note for note in here if note.code in codes]
+    cases = {summary.case for summary in summaries}
+    shown_notes = [note for note in view.notes if cases & set(note.cases)]
+    graves = [
+        finding
+        for finding in view.findings.every
+        if finding.kind.rank != "note" and cases & set(finding.cases)
+    ]
+    codes = {finding.code for finding in graves}
+    grave = [note for note in shown_notes if note.code in codes]
     for note in grave:
-        found = [one for one in graves if one.code == note.code]
-        yield tuple(Line(f"({note.mark})", prose=said, style="yellow") for said in _doubt(note.title, found))
+        note_findings = [finding for finding in graves if finding.code == note.code]
+        yield tuple(
+            Line(f"({note.mark})", prose=words, style="yellow") for words in _doubt(note.title, note_findings)
+        )
     for lead, others in (
-        ("also found" if grave else "found", [note for note in here if note not in grave]),
-        ("in other cases", [note for note in view.notes if note not in here]),
+        ("also found" if grave else "found", [note for note in shown_notes if note not in grave]),
+        ("in other cases", [note for note in view.notes if note not in shown_notes]),
     ):
         if others:
             titles = ", ".join(note.title for note in others)
@@ -177,12 +188,12 @@ def _doubts(view: Digest, told: Iterable[CaseSummary]) -> Iterator[Entry]:
             )
 
 
-def _doubt(title: str, found: Sequence[Finding]) -> Iterator[str]:
+def _doubt(title: str, findings: Sequence[Finding]) -> Iterator[str]:
     """What was seen of it in the cases shown, and what to do, in ever fewer words."""
-    seen = found[0].sightings[0]
-    more = sum(len(one.sightings) for one in found) - 1
+    seen = findings[0].sightings[0]
+    more = sum(len(finding.sightings) for finding in findings) - 1
     evidence = f"{seen.where}: {seen.evidence}{f' (and {more} more)' if more else ''}"
-    advice = found[0].advice[0]
+    advice = findings[0].advice[0]
     yield f"{title}: {evidence}; do: {advice}"
     yield f"{title} ({seen.where}); do: {advice}"
     yield f"{title} ({seen.where})"

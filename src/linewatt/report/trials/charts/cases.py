@@ -38,12 +38,12 @@ def figures(groups: Sequence[TestGroup], runs: Runs) -> tuple[Figure, ...]:
     """All figures of a result: lines where instances vary, bars where they do not, then CPU by role."""
     drawn: list[Figure | None] = []
     for group in groups:
-        series = [one for one in group.series if measured(one) > 1]
+        series = [case_series for case_series in group.series if measured(case_series) > 1]
         drawn += [chart.figure(runs) for chart in line_charts(group, series, runs)] if series else []
     single = [series for group in groups for series in group.series if measured(series) == 1]
     bars = data.few(single, top_bps, MOST_BARS, 10)
-    left = data.few_words(bars, single, "series")
-    drawn += [_throughput_bars(bars, runs, left), _efficiency_bars(bars, runs, left)]
+    omitted_words = data.few_words(bars, single, "series")
+    drawn += [_throughput_bars(bars, runs, omitted_words), _efficiency_bars(bars, runs, omitted_words)]
     cases = sum(len(group.summaries) for group in groups)
     parts = [tuple(groups)] if cases <= _MOST_ROWS else [(group,) for group in groups]
     drawn += map(_role_figure, parts)
@@ -57,7 +57,7 @@ def measured(series: Series) -> int:
 
 def top_bps(series: Series) -> float:
     """The largest throughput of a series."""
-    return max(one.throughput_bps.mean for one in series.summaries if one.throughput_bps)
+    return max(summary.throughput_bps.mean for summary in series.summaries if summary.throughput_bps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,23 @@ class Rate:
         return Line(series.label, tuple(self.points(series)), *self._references(series, runs))
 
     def _references(self, series: Series, runs: Runs) -> tuple[float | None, tuple[tuple[float, float], ...]]:
-        rates = [trial.line_goodput_bps for one in series.summaries for trial in runs.get(one.case, ())]
-        known = {rate for rate in rates if rate}
-        alike = known and None not in rates and max(known) <= _ALIKE * min(known)
-        scale = [one for summary in series.summaries if (one := self._per_bit(summary)) is not None]
-        most = max(known) * max(scale) if alike and scale else None
+        rates = [
+            trial.line_goodput_bps for summary in series.summaries for trial in runs.get(summary.case, ())
+        ]
+        goodputs_bps = {rate for rate in rates if rate}
+        alike = goodputs_bps and None not in rates and max(goodputs_bps) <= _ALIKE * min(goodputs_bps)
+        scale = [
+            units_per_bit
+            for summary in series.summaries
+            if (units_per_bit := self._per_bit(summary)) is not None
+        ]
+        line_rate = max(goodputs_bps) * max(scale) if alike and scale else None
         offered = (
             (float(summary.case.instances), bps * per_bit)
             for summary in series.summaries
             if (bps := _offered_bps(summary)) is not None and (per_bit := self._per_bit(summary)) is not None
         )
-        return most, tuple(offered)
+        return line_rate, tuple(offered)
 
     def _per_bit(self, summary: CaseSummary) -> float | None:
         """What one bit of throughput is in SI of this rate."""
@@ -105,9 +111,14 @@ class Rate:
 
 def rate_of(series: Sequence[Series]) -> Rate:
     """Packets for tests of small ones, as far as they were counted; else bits."""
-    measured = [one for each in series for one in each.summaries if one.throughput_bps is not None]
-    packets = [one.values.get("packets_per_s") for one in measured]
-    if packets and all(of_small_packets(one.test) for one in series) and None not in packets:
+    measured = [
+        summary
+        for case_series in series
+        for summary in case_series.summaries
+        if summary.throughput_bps is not None
+    ]
+    packets = [summary.values.get("packets_per_s") for summary in measured]
+    if packets and all(of_small_packets(case_series.test) for case_series in series) and None not in packets:
         top = max(value.mean for value in packets if value is not None)
         return Rate(MPPS if top >= 1e6 else KPPS, "packets_per_s", partial(_metric_of, "packets_per_s"))
     return Rate(data.rate_unit(series), "throughput_bps", _throughput_of)
@@ -124,13 +135,13 @@ def _offered_bps(summary: CaseSummary) -> float | None:
 def line_charts(group: TestGroup, series: Sequence[Series], runs: Runs) -> Iterator[LineChart]:
     """Throughput with its references, CPU used and efficiency of both ends."""
     rate = rate_of(series)
-    lines = [rate.line(one, runs) for one in series]
+    lines = [rate.line(case_series, runs) for case_series in series]
     yield _chart("throughput", group, rate.quantity, lines, ideal=True)
     for name, quantity, metric, caption in (
         ("cpu", _CPU, "{role}_cpu_cores", _ALL_CPUS),
         ("efficiency", _EFFICIENCY, "efficiency_{role}_bps_per_core", _PER_CORE),
     ):
-        of_ends = [Line(one.label, tuple(_of_ends(one, metric))) for one in series]
+        of_ends = [Line(case_series.label, tuple(_of_ends(case_series, metric))) for case_series in series]
         yield _chart(name, group, quantity, of_ends, caption)
 
 
@@ -171,7 +182,7 @@ def _throughput_of(trial: Trial) -> float | None:
     return trial.throughput_bps
 
 
-def _throughput_bars(single: Sequence[Series], runs: Runs, left: str) -> Figure | None:
+def _throughput_bars(single: Sequence[Series], runs: Runs, omitted_words: str) -> Figure | None:
     """Throughput of the series with one instance count: a bar each, with its value; a panel a test."""
     rows, axes = [], {}
     for group in by_test(single):
@@ -188,7 +199,7 @@ def _throughput_bars(single: Sequence[Series], runs: Runs, left: str) -> Figure 
     return Figure(
         name="throughput-tests",
         title="Throughput of tests with one instance count",
-        caption=f"{_BARS}{left}",
+        caption=f"{_BARS}{omitted_words}",
         description="; ".join(f"{row['series']}: {row['text']}" for row in rows if row["kind"] == "mean"),
         spec=specs.bars(rows, axes, {"color": {"value": specs.RECEIVER}}),
     )
@@ -199,7 +210,7 @@ def _rate_text(value: float, rate: Rate) -> str:
     return format_rate(value, 4) if rate.metric == "throughput_bps" else rate.quantity.text(value)
 
 
-def _efficiency_bars(single: Sequence[Series], runs: Runs, left: str) -> Figure | None:
+def _efficiency_bars(single: Sequence[Series], runs: Runs, omitted_words: str) -> Figure | None:
     """Efficiency of both ends of the series with one instance count; a panel a test."""
     metric = "efficiency_{role}_bps_per_core"
     rows = [
@@ -211,17 +222,17 @@ def _efficiency_bars(single: Sequence[Series], runs: Runs, left: str) -> Figure 
     if not rows:
         return None
     ends = list(END_NAMES.values())
-    beside = {"yOffset": {"field": "part", "type": "nominal", "sort": None}}
+    offset_encoding = {"yOffset": {"field": "part", "type": "nominal", "sort": None}}
     lines = (Line(series.title, tuple(_of_ends(series, metric))) for series in single)
     return Figure(
         name="efficiency-tests",
         title="Efficiency of tests with one instance count",
-        caption=f"{_PER_CORE} {_BARS}{left}",
+        caption=f"{_PER_CORE} {_BARS}{omitted_words}",
         description="; ".join(line.words(_EFFICIENCY) for line in lines),
         spec=specs.bars(
             rows,
             {row["panel"]: _EFFICIENCY.title for row in rows},
-            {"color": specs.colours("part", ends, {})} | beside,
+            {"color": specs.colours("part", ends, {})} | offset_encoding,
         ),
     )
 
@@ -234,8 +245,10 @@ def _bar_rows(series: Series, point: Point, from_si: Callable[[float], float], r
 
 def _role_figure(groups: Sequence[TestGroup]) -> Figure | None:
     """How the CPUs of each role spent the window, stacked, a row a case."""
-    every = [(_case_label(g, line, s), s) for g in groups for line in g.series for s in line.summaries]
-    cases = data.few(every, _busiest, MOST_BARS, 10)
+    labelled_cases = [
+        (_case_label(g, line, s), s) for g in groups for line in g.series for s in line.summaries
+    ]
+    cases = data.few(labelled_cases, _busiest, MOST_BARS, 10)
     rows = [row for label, summary in cases for row in _share_rows(label, summary)]
     names = {row["share"] for row in rows if row["kind"] == "share"}
     if not names:
@@ -260,7 +273,8 @@ def _role_figure(groups: Sequence[TestGroup]) -> Figure | None:
         name=f"roles-{group.test}" if group else "roles",
         title=f"{group.title + ': w' if group else 'W'}here the CPU went, by role",
         caption="Mean share of the window on the CPUs that ran the load (app) and on those that served its "
-        "interrupts (IRQ), each per CPU; the rest to 100 % is idle." + data.few_words(cases, every, "cases"),
+        "interrupts (IRQ), each per CPU; the rest to 100 % is idle."
+        + data.few_words(cases, labelled_cases, "cases"),
         description=f"Busy. {'; '.join(_share_words(*case) for case in cases)}",
         spec=specs.themed(spec | specs.room(labels)),
         wide=True,
@@ -269,7 +283,7 @@ def _role_figure(groups: Sequence[TestGroup]) -> Figure | None:
 
 def _busiest(case: tuple[str, CaseSummary]) -> float:
     """How busy the busiest CPUs of a case were."""
-    return max((one.busy_ratio for one in _shares(case[1]).values() if one), default=0.0)
+    return max((share.busy_ratio for share in _shares(case[1]).values() if share), default=0.0)
 
 
 def _shares(summary: CaseSummary) -> dict[str, CpuShares | None]:

@@ -65,14 +65,14 @@ def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
 
     Load levels are left out: the one at 100 % repeats a case at full rate.
     """
-    known = [
-        (one.throughput_bps.mean, one.case)
-        for one in view.summaries
-        if one.throughput_bps and one.case.load_level is None
+    rated_cases = [
+        (summary.throughput_bps.mean, summary.case)
+        for summary in view.summaries
+        if summary.throughput_bps and summary.case.load_level is None
     ]
-    if not known:
+    if not rated_cases:
         return ()
-    _, case = max(known, key=lambda one: one[0])
+    _, case = max(rated_cases, key=lambda rated_case: rated_case[0])
     trials = [trial for trial in view.result.trials if trial.case == case]
     declared = view.result.manifest.asked.components
     return tuple(

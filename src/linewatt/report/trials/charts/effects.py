@@ -34,10 +34,10 @@ def effect_figures(effects: Experiment) -> list[Figure]:
         figure for group in effects.groups[:MOST_FIGURES] if (figure := _figure(effects, group)) is not None
     ]
     if len(effects.groups) > MOST_FIGURES and figures:
-        left = (
+        omitted_words = (
             f" Not drawn: {len(effects.groups) - MOST_FIGURES} more groups of cases, which the tables have."
         )
-        figures[-1] = replace(figures[-1], caption=figures[-1].caption + left)
+        figures[-1] = replace(figures[-1], caption=figures[-1].caption + omitted_words)
     return figures
 
 
@@ -57,13 +57,13 @@ def _figure(effects: Experiment, group: GroupEffects) -> Figure | None:
     )
 
 
-def _description(found: ResponseEffects) -> str:
-    sure = mark(found.provenance)
+def _description(response_effects: ResponseEffects) -> str:
+    sure = mark(response_effects.provenance)
     rows = ", ".join(
-        f"{_name(one.factor, one.level)} {effect_words(one)}{f' {sure}' if sure else ''}"
-        for one in found.rows
+        f"{_name(row.factor, row.level)} {effect_words(row)}{f' {sure}' if sure else ''}"
+        for row in response_effects.rows
     )
-    return f"{found.response.title}: {rows}"
+    return f"{response_effects.response.title}: {rows}"
 
 
 def _name(factor: str, level: str) -> str:
@@ -89,8 +89,10 @@ def effect_spec(responses: Sequence[ResponseEffects]) -> Spec:
     labels = [row["level"] for row in effect_rows(responses[0])]
     width_px = min(_PANEL_PX, _ALL_PANELS_PX // len(responses))
     panels = [
-        forest.panel(_title(one), unit(one.response), effect_rows(one), labels, width_px, first=at == 0)
-        for at, one in enumerate(responses)
+        forest.panel(
+            _title(response), unit(response.response), effect_rows(response), labels, width_px, first=at == 0
+        )
+        for at, response in enumerate(responses)
     ]
     return specs.themed({"hconcat": panels, "spacing": 26} | specs.room(labels))
 

@@ -77,13 +77,17 @@ class HeatMap:
         return [by_receiver.get(receiver, "") for receiver in self.hosts]
 
 
-def grid(one: HeatMap) -> Table:
+def grid(heat_map: HeatMap) -> Table:
     """The values of a map as a table: rows send, columns receive."""
     return Table(
-        f"{one.title}{f', {one.label}' if one.label else ''} ({one.unit})",
+        f"{heat_map.title}{f', {heat_map.label}' if heat_map.label else ''} ({heat_map.unit})",
         (Head("sender ↓ receiver →", kind="text"),),
-        tuple(map(Head, one.hosts)),
-        (RowGroup("", tuple(Row((Cell(sender),), texts(*one.row(sender))) for sender in one.hosts)),),
+        tuple(map(Head, heat_map.hosts)),
+        (
+            RowGroup(
+                "", tuple(Row((Cell(sender),), texts(*heat_map.row(sender))) for sender in heat_map.hosts)
+            ),
+        ),
     )
 
 
@@ -102,14 +106,14 @@ _QUANTITIES: tuple[tuple[str, str, str, _Best], ...] = (
 
 def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
     """Throughput and receiver CPU of every matrix; maps of one test share their scale."""
-    made = []
+    maps = []
     for cases in tests:
         for field, words, remark, best in _QUANTITIES:
-            summaries = [one for _, matrix in cases.drawn for one in matrix.cells.values()]
-            values = [value.mean for one in summaries if (value := one.values.get(field)) is not None]
+            summaries = [cell for _, matrix in cases.drawn for cell in matrix.cells.values()]
+            values = [value.mean for summary in summaries if (value := summary.values.get(field)) is not None]
             unit = BY_NAME[field].unit(summaries)
             for label, matrix in cases.drawn if values else ():
-                made.append(
+                maps.append(
                     HeatMap(
                         title=f"{test_title(cases.test)}: {words}",
                         label=label,
@@ -120,14 +124,14 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
                         name=f"{field}-{cases.test}",
                     )
                 )
-    return tuple(made)
+    return tuple(maps)
 
 
 def _marked(cells: Iterable[tuple[HeatCell, float | None]], best: _Best) -> tuple[HeatCell, ...]:
     """The cells, with those marked whose figure is the best one; none where all have the same."""
     valued = list(cells)
-    known = {value: cell.text for cell, value in valued if value is not None}
-    text = known[best(known)] if len(set(known.values())) > 1 else None
+    text_by_value = {value: cell.text for cell, value in valued if value is not None}
+    text = text_by_value[best(text_by_value)] if len(set(text_by_value.values())) > 1 else None
     return tuple(replace(cell, best=value is not None and cell.text == text) for cell, value in valued)
 
 
@@ -147,53 +151,53 @@ def _cells(matrix: Matrix, field: str, unit: Unit, top: float) -> Iterator[tuple
 def heat_figures(maps: Sequence[HeatMap]) -> tuple[Figure, ...]:
     """The maps as charts: those of one test and quantity are panels of one figure."""
     alike: dict[str, list[HeatMap]] = {}
-    for one in maps:
-        alike.setdefault(one.name, []).append(one)
+    for heat_map in maps:
+        alike.setdefault(heat_map.name, []).append(heat_map)
     return tuple(_figure(panels) for panels in alike.values())
 
 
 def _figure(panels: Sequence[HeatMap]) -> Figure:
     first = panels[0]
     caption = f"{first.unit}; rows send, columns receive. {first.remark} Colour steps begin at 0."
-    missing = sorted({cell.reason or "" for one in panels for cell in one.cells if cell.step is None})
+    missing = sorted({cell.reason or "" for panel in panels for cell in panel.cells if cell.step is None})
     if missing:
         caption += f" Dashed, {MISSING}: {'; '.join(missing)}."
-    if any(cell.best for one in panels for cell in one.cells):
+    if any(cell.best for panel in panels for cell in panel.cells):
         caption += f" Outlined: the best{' of each map' if len(panels) > 1 else ''}."
     columns = panel_columns(len(first.hosts), len(panels))
-    rows = [row for one in panels for row in _rows(one)]
+    rows = [row for panel in panels for row in _rows(panel)]
     return Figure(
         name=f"matrix-{first.name}",
         title=first.title,
         caption=caption,
-        description="; ".join(_words(one) for one in panels),
-        spec=_spec(rows, first.hosts, [one.label for one in panels], columns),
+        description="; ".join(_words(panel) for panel in panels),
+        spec=_spec(rows, first.hosts, [panel.label for panel in panels], columns),
         wide=columns > 1 or len(first.hosts) >= _WIDE_FROM,
     )
 
 
-def _rows(one: HeatMap) -> list[data.Row]:
+def _rows(heat_map: HeatMap) -> list[data.Row]:
     return [
         {
-            "panel": one.label,
+            "panel": heat_map.label,
             "sender": cell.sender,
             "receiver": cell.receiver,
             "text": cell.text,
             "best": cell.best,
         }
         | ({} if cell.step is None else {"fill": _colour(cell.step, 0), "ink": _colour(cell.step, 1)})
-        for cell in one.cells
+        for cell in heat_map.cells
     ]
 
 
-def _words(one: HeatMap) -> str:
+def _words(heat_map: HeatMap) -> str:
     """What a map shows, for whoever cannot see it; a large one only how it ranges."""
-    values = [cell for cell in one.cells if cell.step is not None]
-    lead = f"{one.label}: " if one.label else ""
-    if len(one.hosts) <= _WIDE_FROM:
-        said = [f"{cell.sender} → {cell.receiver} {cell.text}" for cell in one.cells]
-        return f"{lead}{', '.join(said)} ({one.unit})"
-    return f"{lead}{len(values)} of {len(one.cells)} pairs have a value; the table above has them"
+    values = [cell for cell in heat_map.cells if cell.step is not None]
+    lead = f"{heat_map.label}: " if heat_map.label else ""
+    if len(heat_map.hosts) <= _WIDE_FROM:
+        cell_texts = [f"{cell.sender} → {cell.receiver} {cell.text}" for cell in heat_map.cells]
+        return f"{lead}{', '.join(cell_texts)} ({heat_map.unit})"
+    return f"{lead}{len(values)} of {len(heat_map.cells)} pairs have a value; the table above has them"
 
 
 def _colour(step: int, which: int) -> str:
@@ -207,7 +211,7 @@ def panel_columns(hosts: int, panels: int) -> int:
 
 
 def _step_px(hosts: int) -> int:
-    return next((px for most, px in _STEPS_PX if hosts <= most), _SMALLEST_PX)
+    return next((px for most_hosts, px in _STEPS_PX if hosts <= most_hosts), _SMALLEST_PX)
 
 
 def _spec(rows: Sequence[data.Row], hosts: Sequence[str], panels: Sequence[str], columns: int) -> Spec:

@@ -17,13 +17,15 @@ from linewatt.units import format_rate, mbps_from_bps
 _SIZE_PX = (520, 260)
 
 
-def knee_figures(found: Sequence[InstanceSearch]) -> Iterator[Figure]:
+def knee_figures(instance_searches: Sequence[InstanceSearch]) -> Iterator[Figure]:
     """One for each search with more than one step that has a number."""
-    for number, (search, name) in enumerate(named(found), start=1):
-        known = [(one.case.instances, one.throughput_bps) for one in search.steps if one.throughput_bps]
-        if len(known) > 1:
+    for number, (search, name) in enumerate(named(instance_searches), start=1):
+        instance_means = [
+            (step.case.instances, step.throughput_bps) for step in search.steps if step.throughput_bps
+        ]
+        if len(instance_means) > 1:
             answer = answer_words(search)
-            points = "; ".join(f"{format_rate(mean.mean, 4)} at {count}" for count, mean in known)
+            points = "; ".join(f"{format_rate(mean.mean, 4)} at {count}" for count, mean in instance_means)
             lines = " Dashed: the two lines fitted; shaded: the 95 % CI of where they meet."
             yield Figure(
                 name=f"knee-{number}",

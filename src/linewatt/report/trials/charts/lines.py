@@ -126,13 +126,13 @@ class LineChart:
         top = specs.HEADROOM * max([measured, *marks.within])
         labels = [line.label for line in shown]
         parts = list(dict.fromkeys(point.part for line in shown for point in line.points if point.part))
-        apart = len(labels) > 1 if parts else len(labels) > len(specs.LINES)
+        in_panels = len(labels) > 1 if parts else len(labels) > len(specs.LINES)
         field = "part" if parts else "series"
         spread = "" if self.brief else spread_words(dots, spread=any("low" in row for row in rows))
-        left = data.few_words(shown, self.lines, "lines")
-        size = (400, 200) if apart else self.size_px
-        references = marks.rows(top, apart=apart)
-        ends = _end_labels(rows, field, size[1] / top if top else 1.0, apart=apart)
+        omitted_words = data.few_words(shown, self.lines, "lines")
+        size = (400, 200) if in_panels else self.size_px
+        references = marks.rows(top, apart=in_panels)
+        ends = _end_labels(rows, field, size[1] / top if top else 1.0, in_panels=in_panels)
         named = max((row["wide"] for row in ends), default=0.0)
         width = round(size[0] - max(self.names_px, named))
         spec = specs.lines(
@@ -143,17 +143,17 @@ class LineChart:
                 *(specs.end_label_layers() if ends else ()),
             ],
             self._encoding(labels, parts, top),
-            labels if apart else (),
+            labels if in_panels else (),
             (width, size[1]),
             right_px=round(max(0.0, self.names_px - named) + _WIDER * named),
         )
         return Figure(
             name=self.name,
             title=self.title,
-            caption=" ".join(filter(None, (self.caption, marks.words, spread))) + left,
+            caption=" ".join(filter(None, (self.caption, marks.words, spread))) + omitted_words,
             description="; ".join(line.words(self.quantity) for line in shown),
             spec=spec,
-            wide=apart,
+            wide=in_panels,
         )
 
     def _rows(self, line: Line, runs: Runs) -> Iterator[Row]:
@@ -195,47 +195,59 @@ class _References:
     @property
     def within(self) -> list[float]:
         """The references that the chart's scale takes in."""
-        every = [*self._most.values(), *(value for line in self.lines for _, value in self._offered(line))]
-        return [value for value in every if value <= self.reach]
+        reference_values = [
+            *self._most.values(),
+            *(value for line in self.lines for _, value in self._offered(line)),
+        ]
+        return [value for value in reference_values if value <= self.reach]
 
     @property
     def words(self) -> str:
         """What the caption says of them."""
-        said = []
+        sentences = []
         if self.chart.ideal and any(self._linear(line, 1.0) for line in self.lines):
-            said.append("Dashed: ideal linear scaling.")
+            sentences.append("Dashed: ideal linear scaling.")
         if any(line.offered for line in self.lines):
-            said.append("Dotted: what was offered.")
+            sentences.append("Dotted: what was offered.")
         if any(line.most is not None for line in self.lines):
-            said.append("Line rate: the payload that it carries.")
+            sentences.append("Line rate: the payload that it carries.")
         beyond = {line.most for line in self.lines if self._most.get(line.label, 0.0) > self.reach}
         if beyond:
-            rates = " and ".join(self.chart.quantity.text(most) for most in sorted(filter(None, beyond)))
-            said[-1] = f"Line rate: {rates} of payload, beyond the chart."
-        return " ".join(said)
+            rates = " and ".join(
+                self.chart.quantity.text(line_rate) for line_rate in sorted(filter(None, beyond))
+            )
+            sentences[-1] = f"Line rate: {rates} of payload, beyond the chart."
+        return " ".join(sentences)
 
     def rows(self, top: float, *, apart: bool) -> list[Row]:
         """Rows of all references; what is the same for all lines is drawn once unless they stand apart."""
-        made: list[Row] = []
-        known: set[object] = set()
+        reference_rows: list[Row] = []
+        seen: set[object] = set()
         for line in self.lines:
-            most = self._most.get(line.label)
-            if most is not None and line.most is not None and most <= top and (apart or most not in known):
-                known.add(most)
+            line_rate = self._most.get(line.label)
+            if (
+                line_rate is not None
+                and line.most is not None
+                and line_rate <= top
+                and (apart or line_rate not in seen)
+            ):
+                seen.add(line_rate)
                 text = f"line rate {self.chart.quantity.text(line.most)}"
-                made.append({"kind": "reference", "series": line.label, "value": most, "text": text})
+                reference_rows.append(
+                    {"kind": "reference", "series": line.label, "value": line_rate, "text": text}
+                )
             for kind, course in (("offered", self._offered(line)), ("ideal", self._linear(line, top))):
                 drawn = _up_to(course, top)
-                if len(drawn) > 1 and (apart or kind == "ideal" or tuple(drawn) not in known):
-                    known.add(tuple(drawn))
+                if len(drawn) > 1 and (apart or kind == "ideal" or tuple(drawn) not in seen):
+                    seen.add(tuple(drawn))
                     base: Row = {"kind": kind, "series": line.label}
-                    last = len(drawn) - 1 if apart or kind not in known else -1
-                    known.add(kind)  # its name stands once
-                    made += [
+                    last = len(drawn) - 1 if apart or kind not in seen else -1
+                    seen.add(kind)  # its name stands once
+                    reference_rows += [
                         base | {"x": x, "value": value, "end": at == last}
                         for at, (x, value) in enumerate(drawn)
                     ]
-        return made
+        return reference_rows
 
     @property
     def _most(self) -> dict[str, float]:
@@ -256,37 +268,37 @@ class _References:
 
 def _up_to(course: Sequence[tuple[float, float]], top: float) -> list[tuple[float, float]]:
     """The course of a reference as far as it stays in the chart, with the place where it leaves it."""
-    kept: list[tuple[float, float]] = []
+    shown_points: list[tuple[float, float]] = []
     for x, value in course:
         if value <= top:
-            kept.append((x, value))
+            shown_points.append((x, value))
             continue
-        if kept:
-            before_x, before = kept[-1]
-            kept.append((before_x + (x - before_x) * (top - before) / (value - before), top))
+        if shown_points:
+            before_x, before = shown_points[-1]
+            shown_points.append((before_x + (x - before_x) * (top - before) / (value - before), top))
         break
-    return kept
+    return shown_points
 
 
-def _end_labels(rows: Sequence[Row], field: str, px_per_unit: float, *, apart: bool) -> list[Row]:
+def _end_labels(rows: Sequence[Row], field: str, px_per_unit: float, *, in_panels: bool) -> list[Row]:
     """The name of each line beside its end, moved up or down as far as names need; none of a lone line."""
     ends: dict[tuple[str, str], Row] = {}
     for row in rows:
         if row["kind"] == "mean":
-            panel = row["series"] if apart else ""
+            panel = row["series"] if in_panels else ""
             if row["x"] >= ends.get((panel, row[field]), row)["x"]:
                 ends[panel, row[field]] = row
-    if field == "series" and (apart or len(ends) < 2):
+    if field == "series" and (in_panels or len(ends) < 2):
         return []
-    made: list[Row] = []
+    label_rows: list[Row] = []
     for panel in dict.fromkeys(panel for panel, _ in ends):
         by_value = sorted((end["value"], name) for (where, name), end in ends.items() if where == panel)
         places = data.apart([(value, len(_broken(name))) for value, name in by_value], px_per_unit)
         for (value, name), at in zip(by_value, places, strict=True):
             wide = data.LETTER_PX * max(map(len, _broken(name))) + 20
             base = ends[panel, name] | {"kind": "label", "end": value, "value": at}
-            made.append(base | {"text": _broken(name), "wide": wide})
-    return made
+            label_rows.append(base | {"text": _broken(name), "wide": wide})
+    return label_rows
 
 
 def _broken(name: str) -> list[str]:
@@ -296,8 +308,8 @@ def _broken(name: str) -> list[str]:
     for mark in (", ", ": ", " (", " → "):
         head, separator, tail = name.partition(mark)
         if separator:
-            kept, moved = (separator.rstrip(), "") if mark != " (" else ("", "(")
-            return [head + kept, *_broken(moved + tail)]
+            head_end, moved = (separator.rstrip(), "") if mark != " (" else ("", "(")
+            return [head + head_end, *_broken(moved + tail)]
     return [name]
 
 

@@ -52,10 +52,14 @@ class _Track:
 
 def over_time_figures(view: Digest, runs: Runs) -> tuple[Figure, ...]:
     """A figure for each case with stored samples, of many cases for the best one of each series."""
-    series = [one for group in view.groups for one in group.series]
-    cases = [summary for one in series for summary in one.summaries if summary.case.flow_of is None]
+    series = [case_series for group in view.groups for case_series in group.series]
+    cases = [
+        summary for case_series in series for summary in case_series.summaries if summary.case.flow_of is None
+    ]
     if len(cases) > MOST_FIGURES:
-        best = [one for each in series if (one := fastest_case(each.summaries)) is not None]
+        best = [
+            fastest for case_series in series if (fastest := fastest_case(case_series.summaries)) is not None
+        ]
         cases = sorted(best, key=mean_bps, reverse=True)[:MOST_FIGURES]
     drawn = (_figure(view, summary, runs.get(summary.case, ())) for summary in cases)
     return tuple(figure for figure in drawn if figure is not None)
@@ -71,21 +75,21 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
     rows: dict[str, list[Row]] = {}
     absent = []
     for track in _tracks(summary):
-        found = [row for trial in shown for row in _rows(track, trial, courses[trial.number], labels)]
-        if any(row["kind"] == "reading" for row in found):
-            rows[track.name] = found
+        track_rows = [row for trial in shown for row in _rows(track, trial, courses[trial.number], labels)]
+        if any(row["kind"] == "reading" for row in track_rows):
+            rows[track.name] = track_rows
         elif track.always:
             absent.append(f" {track.name.partition(' (')[0]}: no reading is stored.")
     if not rows:
         return None
     some = f" Drawn are {len(shown)} of {plural(len(runs), 'trial')}: those with findings, then the slowest "
-    left = f"{some}and the fastest." if len(shown) < len(runs) else ""
+    omitted_words = f"{some}and the fastest." if len(shown) < len(runs) else ""
     return Figure(
         name=f"time-{summary.case.key}-{summary.case.sender}-{summary.case.receiver}".replace(" ", ""),
         title=f"{view.describe(summary.case)}: over time",
         caption="A column is one trial; shaded: the window that figures are from. Rates and CPU are means "
-        f"since the reading before, watts as read.{_source(shown)}{left}{''.join(absent)}",
-        description="; ".join(_range(name, found) for name, found in rows.items()),
+        f"since the reading before, watts as read.{_source(shown)}{omitted_words}{''.join(absent)}",
+        description="; ".join(_range(name, row) for name, row in rows.items()),
         spec=_spec(rows, list(labels.values())),
         wide=len(shown) > 2,
         over_time=True,
@@ -98,7 +102,7 @@ def _telling(trials: Sequence[Trial]) -> list[Trial]:
         return list(trials)
     by_rate = sorted(trials, key=lambda trial: trial.throughput_bps or 0.0)
     extremes = [by_rate[at // 2 if at % 2 == 0 else -1 - at // 2] for at in range(len(by_rate))]
-    ordered = [*(one for one in trials if one.flags), *(one for one in extremes if not one.flags)]
+    ordered = [*(trial for trial in trials if trial.flags), *(trial for trial in extremes if not trial.flags)]
     return sorted(ordered[:MOST_TRIALS], key=lambda trial: trial.number)
 
 
@@ -114,7 +118,7 @@ def _label(view: Digest, trial: Trial) -> str:
 def _source(shown: Sequence[Trial]) -> str:
     """Where the watts are from, unless they were measured."""
     totals = [system_power(trial.end(role)) for trial in shown for role in ENDS]
-    source = words([one.provenance for one in totals if one is not None])
+    source = words([total.provenance for total in totals if total is not None])
     return f" The watts are {source}." if source else ""
 
 
@@ -134,7 +138,12 @@ def _of_host(name: str, unit: str) -> Callable[[Sequence[Course], Trial, Role], 
     def read(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
         host = trial.case.host(role)
         points = next(
-            (one.points for one in courses if (one.host, one.name, one.unit) == (host, name, unit)), ()
+            (
+                course.points
+                for course in courses
+                if (course.host, course.name, course.unit) == (host, name, unit)
+            ),
+            (),
         )
         return _of_usual_length(points) if name == "cpu" else list(points)
 
@@ -143,15 +152,15 @@ def _of_host(name: str, unit: str) -> Callable[[Sequence[Course], Trial, Role], 
 
 def _throughput(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
     """What all instances got together, at the times of the first; where one is not known, nor is the sum."""
-    rates = [one for one in courses if one.unit == "bit/s" and f".{role}." in one.name]
+    rates = [course for course in courses if course.unit == "bit/s" and f".{role}." in course.name]
     if len(rates) < trial.case.processes:
         return []
-    rates = [replace(one, points=tuple(_of_usual_length(one.points))) for one in rates]
+    rates = [replace(rate, points=tuple(_of_usual_length(rate.points))) for rate in rates]
     first = rates[0].points
     half_s = median([after - before for (before, _), (after, _) in pairwise(first)] or [0.0]) / 2
-    total = [(time_s, _sum(_at(one.points, time_s, half_s) for one in rates)) for time_s, _ in first]
-    known = [at for at, (_, value) in enumerate(total) if value is not None]
-    return total[known[0] : known[-1] + 1] if known else []
+    total = [(time_s, _sum(_at(rate.points, time_s, half_s) for rate in rates)) for time_s, _ in first]
+    known_indices = [at for at, (_, value) in enumerate(total) if value is not None]
+    return total[known_indices[0] : known_indices[-1] + 1] if known_indices else []
 
 
 def _of_usual_length(points: Sequence[tuple[float, float | None]]) -> Points:
@@ -175,30 +184,31 @@ def _system(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
     total = system_power(trial.end(role))
     if total is None:
         return []
-    own = [
-        one
-        for one in courses
-        if (one.host, one.source, one.unit) == (trial.case.host(role), total.source, "W")
-        and one.name in total.channels
+    channels = [
+        course
+        for course in courses
+        if (course.host, course.source, course.unit) == (trial.case.host(role), total.source, "W")
+        and course.name in total.channels
     ]
-    if len(own) < len(total.channels):
+    if len(channels) < len(total.channels):
         return []
     last: dict[str, float | None] = {}
     points: Points = []
     readings = sorted(
-        ((time_s, one.name, value) for one in own for time_s, value in one.points), key=lambda read: read[0]
+        ((time_s, course.name, value) for course in channels for time_s, value in course.points),
+        key=lambda read: read[0],
     )
     for at, (time_s, name, value) in enumerate(readings):
         last[name] = value
         complete = at + 1 == len(readings) or readings[at + 1][0] > time_s
-        if complete and len(last) == len(own):
+        if complete and len(last) == len(channels):
             points.append((time_s, _sum(last.values())))
     return points
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    known = list(values)
-    return None if None in known else math.fsum(value for value in known if value is not None)
+    readings = list(values)
+    return None if None in readings else math.fsum(value for value in readings if value is not None)
 
 
 def _rows(track: _Track, trial: Trial, courses: Sequence[Course], labels: Mapping[int, str]) -> Iterator[Row]:
@@ -222,23 +232,23 @@ def _rows(track: _Track, trial: Trial, courses: Sequence[Course], labels: Mappin
             }
 
 
-def thinned(points: Points, most: int = _MOST_POINTS) -> Points:
-    """At most ``most`` points that keep every peak and dip, and a gap of each portion that has one."""
-    if len(points) <= most:
+def thinned(points: Points, max_points: int = _MOST_POINTS) -> Points:
+    """At most ``max_points`` points that keep every peak and dip, and a gap of each portion that has one."""
+    if len(points) <= max_points:
         return list(points)
-    portions = most // 3
-    kept: Points = []
+    portions = max_points // 3
+    selected: Points = []
     for at in range(portions):
         portion = points[at * len(points) // portions : (at + 1) * len(points) // portions]
-        known = [(value, time_s) for time_s, value in portion if value is not None]
+        known_values = [(value, time_s) for time_s, value in portion if value is not None]
         gap = next((point for point in portion if point[1] is None), None)
         ends: dict[float, float | None] = {}
-        if known:
-            ends = {time_s: value for value, time_s in (min(known), max(known))}
+        if known_values:
+            ends = {time_s: value for value, time_s in (min(known_values), max(known_values))}
         if gap is not None:
             ends[gap[0]] = None
-        kept += sorted(ends.items())
-    return kept
+        selected += sorted(ends.items())
+    return selected
 
 
 def _range(name: str, rows: Sequence[Row]) -> str:
@@ -251,8 +261,8 @@ _SIZE_PX = (205, 74)
 
 def _spec(tracks: Mapping[str, Sequence[Row]], trials: Sequence[str]) -> Spec:
     """A row a track on a scale from 0, a column a trial; ends named behind the last one."""
-    every = [row["time_s"] for rows in tracks.values() for row in rows if row["kind"] == "reading"]
-    span = (min(every, default=0.0), max(every, default=1.0))
+    times_s = [row["time_s"] for rows in tracks.values() for row in rows if row["kind"] == "reading"]
+    span = (min(times_s, default=0.0), max(times_s, default=1.0))
     shown = [
         _row(name, rows, trials, span, first=at == 0, last=at + 1 == len(tracks))
         for at, (name, rows) in enumerate(tracks.items())

@@ -35,7 +35,7 @@ def overview_figures(groups: Sequence[TestGroup], runs: Runs) -> tuple[Figure, .
     varied = [
         (group, max(series, key=top_bps))
         for group in groups
-        if (series := [one for one in group.series if measured(one) > 1])
+        if (series := [case_series for case_series in group.series if measured(case_series) > 1])
     ]
     charts = [chart for group, series in varied[:MOST_TESTS] for chart in _charts(group, series, runs)]
     return tuple(figure for chart in charts if (figure := chart.figure(runs)) is not None)
@@ -43,9 +43,9 @@ def overview_figures(groups: Sequence[TestGroup], runs: Runs) -> tuple[Figure, .
 
 def overview_words(groups: Sequence[TestGroup], figures: Sequence[Figure]) -> tuple[str, ...]:
     """How to read them, and what is not among them."""
-    spread = any("high" in row for one in figures for row in one.spec["data"]["values"])
-    dots = any(row["kind"] == "run" for one in figures for row in one.spec["data"]["values"])
-    shown = {one.name.removeprefix(_PART) for one in figures}
+    spread = any("high" in row for figure in figures for row in figure.spec["data"]["values"])
+    dots = any(row["kind"] == "run" for figure in figures for row in figure.spec["data"]["values"])
+    shown = {figure.name.removeprefix(_PART) for figure in figures}
     without = [
         f"{group.title}: {words} of no end measured."
         for group in groups
@@ -58,7 +58,7 @@ def overview_words(groups: Sequence[TestGroup], figures: Sequence[Figure]) -> tu
 def _charts(group: TestGroup, series: Series, runs: Runs) -> Iterator[LineChart]:
     throughput, cpu, _ = line_charts(group, [series], runs)
     name = group.title if len(group.series) == 1 else series.title
-    counts = tuple(float(one.case.instances) for one in series.summaries)
+    counts = tuple(float(summary.case.instances) for summary in series.summaries)
     cpu = replace(cpu, lines=_plain(cpu.lines))
     for chart, subject in ((throughput, "throughput"), (cpu, "CPU"), (_watts(group, series), "watts")):
         ends = " of both ends" if chart is not throughput else ""
@@ -84,29 +84,35 @@ def _plain(lines: Sequence[Line]) -> list[Line]:
 
 def _watts(group: TestGroup, series: Series) -> LineChart:
     """Watts of the system at both ends, with what they cover and whether they were measured."""
-    of_ends = {role: [(one, one.power(role)) for one in series.summaries] for role in ENDS}
-    known = {
-        role: [(one, power) for one, power in powers if power and power.values.get(POWER.system)]
+    of_ends = {role: [(summary, summary.power(role)) for summary in series.summaries] for role in ENDS}
+    known_powers = {
+        role: [(summary, power) for summary, power in powers if power and power.values.get(POWER.system)]
         for role, powers in of_ends.items()
     }
-    sources = {role: words([one.system_provenance for _, one in powers]) for role, powers in known.items()}
-    common = {sources[role] for role, powers in known.items() if powers}
+    sources = {
+        role: words([power.system_provenance for _, power in powers]) for role, powers in known_powers.items()
+    }
+    common = {sources[role] for role, powers in known_powers.items() if powers}
     points = [
         Point(
-            one.case.instances,
-            plural(one.case.instances, "instance"),
-            one.case,
+            summary.case.instances,
+            plural(summary.case.instances, "instance"),
+            summary.case,
             value,
             partial(read_system, POWER, role),
             role if len(common) == 1 or not sources[role] else f"{role} ({sources[role]})",
         )
-        for role, powers in known.items()
-        for one, power in powers
+        for role, powers in known_powers.items()
+        for summary, power in powers
         if (value := power.values[POWER.system]) is not None
     ]
-    said = {role: _scopes(powers, len(of_ends[role])) for role, powers in known.items()}
-    apart = len(set(said.values())) > 1
-    scopes = "; ".join(f"{role}: {scope}" for role, scope in said.items()) if apart else said["receiver"]
+    scope_words = {role: _scopes(powers, len(of_ends[role])) for role, powers in known_powers.items()}
+    scopes_differ = len(set(scope_words.values())) > 1
+    scopes = (
+        "; ".join(f"{role}: {scope}" for role, scope in scope_words.items())
+        if scopes_differ
+        else scope_words["receiver"]
+    )
     note = next(iter(common)) if len(common) == 1 else ""
     return LineChart(
         f"watts-{group.test}",
@@ -118,8 +124,12 @@ def _watts(group: TestGroup, series: Series) -> LineChart:
     )
 
 
-def _scopes(known: Sequence[tuple[CaseSummary, EndPower]], every: int) -> str:
+def _scopes(known_powers: Sequence[tuple[CaseSummary, EndPower]], case_count: int) -> str:
     """What the watts of an end cover, and whether some are missing."""
-    scopes = dict.fromkeys(SCOPE_WORDS.get(power.system_scope or "", "system") for _, power in known)
-    missing = f" for {len(known)} of {plural(every, 'case')}" if 0 < len(known) < every else ""
+    scopes = dict.fromkeys(SCOPE_WORDS.get(power.system_scope or "", "system") for _, power in known_powers)
+    missing = (
+        f" for {len(known_powers)} of {plural(case_count, 'case')}"
+        if 0 < len(known_powers) < case_count
+        else ""
+    )
     return f"{' and '.join(scopes) or 'not measured'}{missing}"

@@ -78,23 +78,27 @@ def paired_figures(blocks: Sequence[DetailBlock], runs: Runs) -> tuple[Figure, .
     None where a result has one network and fewer than three ordered pairs: other figures show those. Both
     ways at once, no host only generates and none only receives.
     """
-    wanted = [one for one in blocks if one.case.load_level is None and not one.case.ends_do_both]
-    networks = {block.case.network for block in wanted}
-    if len(networks) < 2 and len({block.case.hosts for block in wanted}) < 3:
+    shown_blocks = [
+        block for block in blocks if block.case.load_level is None and not block.case.ends_do_both
+    ]
+    networks = {block.case.network for block in shown_blocks}
+    if len(networks) < 2 and len({block.case.hosts for block in shown_blocks}) < 3:
         return ()
     drawn: list[Figure | None] = []
-    for chart in _charts(_most_instances(wanted), several=len(networks) > 1):
+    for chart in _charts(_most_instances(shown_blocks), several=len(networks) > 1):
         drawn += [_throughput(chart, runs), _cost(chart)]
     return tuple(figure for figure in drawn if figure is not None)
 
 
 def _most_instances(blocks: Sequence[DetailBlock]) -> list[DetailBlock]:
     """Of cases that differ in instances only, those with most of them."""
-    most: dict[Case, int] = {}
+    most_instances: dict[Case, int] = {}
     for block in blocks:
         series = replace(block.case, instances=1)
-        most[series] = max(most.get(series, 0), block.case.instances)
-    return [one for one in blocks if one.case.instances == most[replace(one.case, instances=1)]]
+        most_instances[series] = max(most_instances.get(series, 0), block.case.instances)
+    return [
+        block for block in blocks if block.case.instances == most_instances[replace(block.case, instances=1)]
+    ]
 
 
 def _charts(blocks: Sequence[DetailBlock], *, several: bool) -> list[_Chart]:
@@ -129,7 +133,7 @@ def _network(block: DetailBlock, *, several: bool) -> str:
 
 
 def _throughput(chart: _Chart, runs: Runs) -> Figure | None:
-    rates = [one.throughput_bps.mean for one in chart.blocks if one.throughput_bps is not None]
+    rates = [block.throughput_bps.mean for block in chart.blocks if block.throughput_bps is not None]
     unit = GBPS if max(rates, default=0.0) >= BPS_PER_GBPS else MBPS
     return _figure(
         chart,
@@ -145,8 +149,8 @@ def _throughput(chart: _Chart, runs: Runs) -> Figure | None:
 
 def _cost(chart: _Chart) -> Figure | None:
     """CPU % per unit of rate, app and IRQ CPUs stacked, a bar an end."""
-    known = [one for one in chart.blocks if one.cpu_cores_per_bps is not None]
-    rates = [one.throughput_bps.mean for one in known if one.throughput_bps is not None]
+    known_blocks = [block for block in chart.blocks if block.cpu_cores_per_bps is not None]
+    rates = [block.throughput_bps.mean for block in known_blocks if block.throughput_bps is not None]
     unit = PER_GBPS if max(rates, default=0.0) >= BPS_PER_GBPS else PER_MBPS
     return _figure(
         chart,
@@ -172,13 +176,13 @@ def _figure(
     """Bars of ``rows`` in ``unit``; ``looks`` are what they are of, and which field has which colours."""
     if not rows:
         return None
-    left = f" {plural(chart.more, 'more pair')} in the tables." if chart.more else ""
+    omitted_words = f" {plural(chart.more, 'more pair')} in the tables." if chart.more else ""
     means = (row for row in rows if row["kind"] == "mean")
     what, field, colours = looks
     return Figure(
         name=f"paired-{name}-{chart.name}",
         title=f"{chart.title}: {words}",
-        caption=f"{caption}{left}",
+        caption=f"{caption}{omitted_words}",
         description="; ".join(f"{row['pair']}, {row['bar']} {row['text']} {unit.name}" for row in means),
         spec=specs.grouped_bars(
             rows, [panel.label for panel in chart.panels], f"{what} ({unit.name})", field, colours

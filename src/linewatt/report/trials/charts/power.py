@@ -80,9 +80,9 @@ def power_figures(tables: Sequence[PowerCases], runs: Runs) -> tuple[Figure, ...
 
 def _chart(cases: PowerCases, quantity: PowerQuantity, number: int) -> LineChart:
     lines = [
-        Line(own[0].series.label, points)
-        for _, own in cases.by_series
-        if len(own) > 1 and (points := tuple(_points(own, cases, quantity)))
+        Line(series_cases[0].series.label, points)
+        for _, series_cases in cases.by_series
+        if len(series_cases) > 1 and (points := tuple(_points(series_cases, cases, quantity)))
     ]
     sure = f", {cases.provenance}" if cases.provenance else ""
     return LineChart(
@@ -94,20 +94,20 @@ def _chart(cases: PowerCases, quantity: PowerQuantity, number: int) -> LineChart
     )
 
 
-def _points(own: Sequence[PowerCase], cases: PowerCases, quantity: PowerQuantity) -> Iterator[Point]:
+def _points(power_cases: Sequence[PowerCase], cases: PowerCases, quantity: PowerQuantity) -> Iterator[Point]:
     """Of the system and of the CPU: ``System: PSU DC out (simulated)``."""
     cpu = cases.cpu_words or ""
     named = (
         (f"System: {cases.system_words}", quantity.system, read_system, cases.system_words),
         (cpu if cpu.startswith("CPU") else f"CPU: {cpu}", quantity.cpu, read_cpu, cpu),
     )
-    for one in own:
-        count = one.summary.case.instances
-        for name, field, read, known in named:
-            value = one.power.values.get(field) if known else None
+    for power_case in power_cases:
+        count = power_case.summary.case.instances
+        for name, field, read, scope_words in named:
+            value = power_case.power.values.get(field) if scope_words else None
             if value is not None:
                 of_trial = partial(read, quantity, cases.role)
-                yield Point(count, plural(count, "instance"), one.summary.case, value, of_trial, name)
+                yield Point(count, plural(count, "instance"), power_case.summary.case, value, of_trial, name)
 
 
 def read_system(quantity: PowerQuantity, role: Role, trial: Trial) -> float | None:

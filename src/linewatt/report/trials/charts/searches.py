@@ -20,18 +20,20 @@ _LEAST_PERCENT = 0.01
 """below which the scale of loss is linear, so that it has a zero"""
 
 
-def search_figures(found: Sequence[RateSearch]) -> Iterator[Figure]:
+def search_figures(rate_searches: Sequence[RateSearch]) -> Iterator[Figure]:
     """One for each search with more than one step."""
-    for number, (search, name) in enumerate(named(found), start=1):
+    for number, (search, name) in enumerate(named(rate_searches), start=1):
         drawn = _near(search)
         if len(drawn) > 1:
             points = (
-                f"{format_significant(100 * one.lost_ratio, 3)} % at {format_rate(one.offered_bps, 4)}"
-                for one in search.steps
+                f"{format_significant(100 * step.lost_ratio, 3)} % at {format_rate(step.offered_bps, 4)}"
+                for step in search.steps
             )
-            left = len(search.steps) - len(drawn)
+            omitted_count = len(search.steps) - len(drawn)
             away = (
-                f" Further away and not drawn: {plural(left, 'step')}, which the table has." if left else ""
+                f" Further away and not drawn: {plural(omitted_count, 'step')}, which the table has."
+                if omitted_count
+                else ""
             )
             goals = ", ".join(f"{goal_name(goal)} {rate_words(goal)}" for goal in search.goals)
             yield Figure(
@@ -46,26 +48,27 @@ def search_figures(found: Sequence[RateSearch]) -> Iterator[Figure]:
 
 def _near(search: RateSearch) -> list[Step]:
     """The steps around what was found; all where nothing was."""
-    bounds = [one for goal in search.goals for one in (goal.lower, goal.upper) if one is not None]
+    bounds = [bound for goal in search.goals for bound in (goal.lower, goal.upper) if bound is not None]
     if not bounds:
         return list(search.steps)
-    low = min(one.load_bps for one in bounds) * (1 - _AROUND)
-    high = max(one.load_bps for one in bounds) * (1 + _AROUND)
-    return [one for one in search.steps if low <= one.load_bps <= high]
+    low = min(bound.load_bps for bound in bounds) * (1 - _AROUND)
+    high = max(bound.load_bps for bound in bounds) * (1 + _AROUND)
+    return [step for step in search.steps if low <= step.load_bps <= high]
 
 
 def _spec(search: RateSearch, drawn: Sequence[Step]) -> Spec:
     rows: list[Row] = [
-        {"kind": "mean", "x": mbps_from_bps(one.offered_bps), "value": 100 * one.lost_ratio} for one in drawn
+        {"kind": "mean", "x": mbps_from_bps(step.offered_bps), "value": 100 * step.lost_ratio}
+        for step in drawn
     ]
-    found = [
+    goal_steps = [
         (goal_name(goal), goal.lower)
         for goal in search.goals
         if goal.lower is not None and goal.rate_bps is not None
     ]
     rows += [
         {"kind": "goal", "x": mbps_from_bps(step.offered_bps), "text": name, "place": 16 * (1 + at)}
-        for at, (name, step) in enumerate(found)
+        for at, (name, step) in enumerate(goal_steps)
     ]
     x = specs.amount("x", "offered (Mbps)", ticks=6) | {
         "scale": {"type": "log", "nice": False, "padding": 20}

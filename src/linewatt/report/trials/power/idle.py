@@ -80,21 +80,21 @@ def idle_notes(result: Result) -> tuple[Note, ...]:
 
 def idle_power(result: Result) -> tuple[IdlePower, ...]:
     """System and CPU power of every host in the idle windows; nothing for hosts without a source."""
-    before, after = (one.hosts if one else {} for one in (result.idle_before, result.idle_after))
+    before, after = (idle.hosts if idle else {} for idle in (result.idle_before, result.idle_after))
     readings: list[IdlePower] = []
     for host in dict.fromkeys([*before, *after]):
         then, now = before.get(host, IdleHost()), after.get(host, IdleHost())
         for which in (power.SYSTEM_SCOPES, power.CPU_SCOPES):
-            one = _idle(host, which, then.power, now.power, then.power_reasons)
-            if one is not None:
-                readings.append(one)
+            reading = _idle(host, which, then.power, now.power, then.power_reasons)
+            if reading is not None:
+                readings.append(reading)
         readings += _silent(host, then.power_reasons, now.power)
     return tuple(readings)
 
 
 def _silent(host: str, reasons: Mapping[str, str], now: Sequence[PowerResult]) -> Iterator[IdlePower]:
     """Sources that had nothing to say before the trials."""
-    later = {one.source for one in now if one.power_w is not None}
+    later = {power_result.source for power_result in now if power_result.power_w is not None}
     for key, reason in reasons.items():
         source = key.removeprefix("power.")
         if source not in later:
@@ -112,10 +112,10 @@ def _idle(
         if power.is_refuted(then, scope) or power.is_refuted(now, scope):
             continue
         before, after = power.total(then, scope), power.total(now, scope)
-        known = [one for one in (before, after) if isinstance(one, power.Total)]
-        if known:
-            worst = power.least_sure(one.provenance for one in known)
-            silent = before or reasons.get(f"power.{known[0].source}") or "not recorded"
+        totals = [total for total in (before, after) if isinstance(total, power.Total)]
+        if totals:
+            worst = power.least_sure(total.provenance for total in totals)
+            silent = before or reasons.get(f"power.{totals[0].source}") or "not recorded"
             return IdlePower(
                 host=host,
                 scope=scope,
@@ -123,9 +123,13 @@ def _idle(
                 before_w=before.power_w if isinstance(before, power.Total) else None,
                 after_w=after.power_w if isinstance(after, power.Total) else None,
                 reason=None if isinstance(before, power.Total) else str(silent),
-                step_w=known[0].least_drift_w,
+                step_w=totals[0].least_drift_w,
             )
         if isinstance(before, Missing):
-            of_scope = (one.provenance for one in then if one.scope.partition(":")[0] == scope)
+            of_scope = (
+                power_result.provenance
+                for power_result in then
+                if power_result.scope.partition(":")[0] == scope
+            )
             return IdlePower(host, scope, power.least_sure(of_scope), None, None, before.reason)
     return None

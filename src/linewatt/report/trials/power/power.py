@@ -49,27 +49,29 @@ class PowerCases:
 
     @property
     def by_series(self) -> list[tuple[Series, list[PowerCase]]]:
-        groups = (list(own) for _, own in groupby(self.members, key=lambda one: id(one.series)))
-        return [(own[0].series, own) for own in groups]
+        groups = (list(group) for _, group in groupby(self.members, key=lambda member: id(member.series)))
+        return [(group[0].series, group) for group in groups]
 
     @property
     def labelled(self) -> list[tuple[str, list[PowerCase]]]:
         """The cases of each series with its label, where there are several."""
         by_series = self.by_series
-        return [(series.label if len(by_series) > 1 else "", own) for series, own in by_series]
+        return [(series.label if len(by_series) > 1 else "", members) for series, members in by_series]
 
     @property
     def title(self) -> str:
         """The test, the end and its host; series only where there is one."""
         series = self.by_series
         name = series[0][0].title if len(series) == 1 else self.group.title
-        hosts = {one.power.host for one in self.members}
+        hosts = {member.power.host for member in self.members}
         return f"{name}: power of the {self.role}{f' {hosts.pop()}' if len(hosts) == 1 else ''}"
 
     @property
     def provenances(self) -> list[Provenance | None]:
         return [
-            kind for one in self.members for kind in (one.power.system_provenance, one.power.cpu_provenance)
+            kind
+            for member in self.members
+            for kind in (member.power.system_provenance, member.power.cpu_provenance)
         ]
 
     @property
@@ -80,30 +82,30 @@ class PowerCases:
     @property
     def system_words(self) -> str | None:
         """The system's scope for people, with a word unless it was measured."""
-        return _scope_words(self.scopes[0], [one.power.system_provenance for one in self.members])
+        return _scope_words(self.scopes[0], [member.power.system_provenance for member in self.members])
 
     @property
     def cpu_words(self) -> str | None:
         """The CPU's scope for people, with a word unless it was measured."""
-        return _scope_words(self.scopes[1], [one.power.cpu_provenance for one in self.members])
+        return _scope_words(self.scopes[1], [member.power.cpu_provenance for member in self.members])
 
     @property
     def columns(self) -> list[tuple[PowerMetric, Unit]]:
         """Those with a value, each with the unit it is shown in."""
-        gbps = _THROUGHPUT.unit([one.summary for one in self.members]) is _THROUGHPUT.units[0]
-        found = ((column, self._means(column.name)) for column in POWER_METRICS)
-        return [(column, column.unit(means, gbps=gbps)) for column, means in found if means]
+        gbps = _THROUGHPUT.unit([member.summary for member in self.members]) is _THROUGHPUT.units[0]
+        column_means = ((column, self._means(column.name)) for column in POWER_METRICS)
+        return [(column, column.unit(means, gbps=gbps)) for column, means in column_means if means]
 
     def _means(self, name: str) -> list[float]:
-        values = (one.power.values.get(name) for one in self.members)
+        values = (member.power.values.get(name) for member in self.members)
         return [value.mean for value in values if value is not None]
 
 
-def _scope_words(scope: str | None, found: Sequence[Provenance | None]) -> str | None:
+def _scope_words(scope: str | None, provenances: Sequence[Provenance | None]) -> str | None:
     if scope is None:
         return None
-    said = words(found)
-    return f"{SCOPE_WORDS.get(scope, scope)}{f' ({said})' if said else ''}"
+    source_words = words(provenances)
+    return f"{SCOPE_WORDS.get(scope, scope)}{f' ({source_words})' if source_words else ''}"
 
 
 def power_cases(groups: Sequence[TestGroup]) -> tuple[PowerCases, ...]:
@@ -138,10 +140,10 @@ def _members(series: Series, role: Role) -> Iterator[PowerCase]:
 
 def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     """The table of one end of a test: behind the throughput the columns that have values."""
-    powers = {one.summary.case: one.power for one in cases.members}
+    powers = {member.summary.case: member.power for member in cases.members}
     of_users = count_noun(cases.group.test) == "user"  # who have no regime
     columns = [
-        of_case(_THROUGHPUT, [one.summary for one in cases.members], marks),
+        of_case(_THROUGHPUT, [member.summary for member in cases.members], marks),
         *(
             of_power(column, unit, cases.role, cases.scopes[column.of == "cpu"], powers, marks)
             for column, unit in cases.columns
@@ -150,9 +152,10 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     return Table(
         title=cases.title,
         keys=(count_head(cases.group),),
-        heads=(*(() if of_users else (Head("Regime", kind="text"),)), *(one.head for one in columns)),
+        heads=(*(() if of_users else (Head("Regime", kind="text"),)), *(column.head for column in columns)),
         groups=tuple(
-            RowGroup(label, tuple(_row(one, columns) for one in own)) for label, own in cases.labelled
+            RowGroup(label, tuple(_row(member, columns) for member in members))
+            for label, members in cases.labelled
         ),
         notes=(
             *legend_notes(legend(cases.provenances)),
@@ -164,17 +167,20 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     )
 
 
-def _row(one: PowerCase, columns: Sequence[Shown]) -> Row:
-    regime = () if one.summary.case.of_users else (Cell(one.regime),)
-    return Row((count_cell(one.summary.case),), (*regime, *(column.cell(one.summary) for column in columns)))
+def _row(power_case: PowerCase, columns: Sequence[Shown]) -> Row:
+    regime = () if power_case.summary.case.of_users else (Cell(power_case.regime),)
+    return Row(
+        (count_cell(power_case.summary.case),),
+        (*regime, *(column.cell(power_case.summary) for column in columns)),
+    )
 
 
 def _lacks(cases: PowerCases) -> Iterator[Lack]:
     labelled = cases.labelled
     for column in POWER_METRICS:
         title = power_head(column, cases.role, column.units[0], cases.scopes[column.of == "cpu"], ()).title
-        for label, own in labelled:
-            for one in own:
-                if column.name in one.power.reasons:
-                    reason = one.power.reasons[column.name]
-                    yield Lack(title, reason, label, count_text(one.summary.case))
+        for label, members in labelled:
+            for member in members:
+                if column.name in member.power.reasons:
+                    reason = member.power.reasons[column.name]
+                    yield Lack(title, reason, label, count_text(member.summary.case))

@@ -77,7 +77,9 @@ _Ends = dict[Case, list[tuple[Trial, EndResult]]]
 
 def thermal_tables(view: Digest, *, trials: bool = False) -> tuple[Table, ...]:
     """One a host of which anything is told beside watts: a row a case, or with ``trials`` one of each."""
-    lines_by_host = {host: list(_lines(view, own, trials=trials)) for host, own in _ends(view).items()}
+    lines_by_host = {
+        host: list(_lines(view, host_ends, trials=trials)) for host, host_ends in _ends(view).items()
+    }
     return tuple(
         _table(host, lines, trials=trials)
         for host, lines in lines_by_host.items()
@@ -96,26 +98,26 @@ def _ends(view: Digest) -> dict[str, _Ends]:
 
 
 def _lines(view: Digest, ends: _Ends, *, trials: bool) -> Iterator[_Line]:
-    for case in (one.case for one in view.summaries if one.case in ends):
-        name, own = view.describe(case), ends[case]
+    for case in (summary.case for summary in view.summaries if summary.case in ends):
+        name, trial_ends = view.describe(case), ends[case]
         if trials:
-            yield from (_Line((f"{trial.number}", name), [end]) for trial, end in own)
+            yield from (_Line((f"{trial.number}", name), [end]) for trial, end in trial_ends)
         else:
-            yield _Line((name,), [end for _, end in own])
+            yield _Line((name,), [end for _, end in trial_ends])
 
 
 def _table(host: str, lines: Sequence[_Line], *, trials: bool) -> Table:
     heats = [line.heat for line in lines]
-    columns = [one for one in _COLUMNS if any(one.text(heat) is not None for heat in heats)]
+    columns = [column for column in _COLUMNS if any(column.text(heat) is not None for heat in heats)]
     rows = (
-        Row(tuple(map(Cell, line.names)), tuple(_cell(one, heat, line) for one in columns))
+        Row(tuple(map(Cell, line.names)), tuple(_cell(column, heat, line) for column in columns))
         for line, heat in zip(lines, heats, strict=True)
     )
     case = Head("Case", kind="text")
     return Table(
         title=f"{TITLE} of {host}{', every trial' if trials else ''}",
         keys=(Head("Trial"), case) if trials else (case,),
-        heads=tuple(one.head for one in columns),
+        heads=tuple(column.head for column in columns),
         groups=(RowGroup("", tuple(rows)),),
         notes=(*absences(_lacks(lines, heats), len(lines)), *_simulated(heats)),
         style="numbers thermal",

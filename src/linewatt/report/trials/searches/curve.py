@@ -24,13 +24,13 @@ from linewatt.units import first_of, format_rate
 
 def levels_subject(view: Digest) -> Subject | None:
     """The score of each curve, then one of them: of the first case, at an end whose watts are known."""
-    every = level_cases(view.levels)
-    if not any(point.throughput_bps for one in view.levels for point in one.points):
+    curve_cases = level_cases(view.levels)
+    if not any(point.throughput_bps for level in view.levels for point in level.points):
         return None
-    scores = [entry for cases in every for entry in _scores(cases, view)]
-    known = [one for one in view.levels if one.score_bps_per_w is not None]
-    shown = known[0] if known else view.levels[0]
-    name = case_names(dict.fromkeys(one.case for one in view.levels), with_test=True)[shown.case]
+    scores = [entry for cases in curve_cases for entry in _scores(cases, view)]
+    scored = [level for level in view.levels if level.score_bps_per_w is not None]
+    shown = scored[0] if scored else view.levels[0]
+    name = case_names(dict.fromkeys(level.case for level in view.levels), with_test=True)[shown.case]
     rows = [_level(point, view) for point in shown.points]
     more = len(view.levels) - 1
     others = f"{plural(more, 'other curve')}: show --full" if more else ""
@@ -40,10 +40,10 @@ def levels_subject(view: Digest) -> Subject | None:
     lead = next((entry[0] for entry in scores if entry[0].figures), scores[0][0])
     lead_words = "; ".join(filter(None, (" ".join(lead.figures), lead.prose)))
     score = Block("Overall score", tuple(scores), "Σ throughput ÷ Σ power over the levels", rest="score")
-    curves = [one for one in view.levels if one is shown or one.score_bps_per_w is not None]
-    told = [Best(level_name(point.level), point.summary) for one in curves for point in one.points]
-    costs = [(point.summary, one.role) for one in curves for point in one.points]
-    return Subject(f"Overall score of {lead.name}: {lead_words}.", (score, curve), tuple(told), tuple(costs))
+    curves = [level for level in view.levels if level is shown or level.score_bps_per_w is not None]
+    bests = [Best(level_name(point.level), point.summary) for curve in curves for point in curve.points]
+    costs = [(point.summary, curve.role) for curve in curves for point in curve.points]
+    return Subject(f"Overall score of {lead.name}: {lead_words}.", (score, curve), tuple(bests), tuple(costs))
 
 
 def _scores(cases: LevelCases, view: Digest) -> Iterator[Entry]:
@@ -89,8 +89,8 @@ def _point(point: LevelPoint, view: Digest) -> Iterator[str]:
         yield "no throughput"
     else:
         missed = "(missed its target)" if point.missed else ""
-        said = (format_rate(arrived.mean, 4), missed, letters(marks.cell(case, "throughput")))
-        yield " ".join(filter(None, said))
+        parts = (format_rate(arrived.mean, 4), missed, letters(marks.cell(case, "throughput")))
+        yield " ".join(filter(None, parts))
     cores = case_cell(BY_NAME[f"{point.role}_cpu_cores"], point.summary, CORES)
     busy = figure(cores, CORES.name, marks.cell(case, "cpu", point.role))
     yield "CPU not known" if cores.missing else busy

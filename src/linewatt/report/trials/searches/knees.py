@@ -39,26 +39,28 @@ TITLE = "Searched instances"
 
 def instance_searches_of(result: Result) -> tuple[InstanceSearch, ...]:
     """The searches of a result, as far as they got."""
-    asked = result.manifest.asked
-    if asked.instance_search is None:
+    campaign = result.manifest.asked
+    if campaign.instance_search is None:
         return ()
-    own: dict[Case, list[Trial]] = {}
+    case_trials: dict[Case, list[Trial]] = {}
     for trial in result.trials:
-        if any(_searches(test, trial.case) for test in asked.tests):
-            own.setdefault(replace(trial.case, instances=1, search="instances"), []).append(trial)
-    return tuple(_search(case, trials, asked.instance_search, result) for case, trials in own.items())
+        if any(_searches(test, trial.case) for test in campaign.tests):
+            case_trials.setdefault(replace(trial.case, instances=1, search="instances"), []).append(trial)
+    return tuple(
+        _search(case, trials, campaign.instance_search, result) for case, trials in case_trials.items()
+    )
 
 
 def _searches(test: AskedTest, case: Case) -> bool:
     """Whether a case is a step of what a test searches: all that differ in instances only, at no rate."""
     same = (test.test, bool(test.zerocopy)) == (case.test, bool(case.zerocopy))
-    own = same and case.streams in test.streams and not case.paced and not case.search
-    return test.instances == "auto" and own
+    in_scope = same and case.streams in test.streams and not case.paced and not case.search
+    return test.instances == "auto" and in_scope
 
 
-def _search(case: Case, trials: Sequence[Trial], asked: Asked, result: Result) -> InstanceSearch:
-    rule = Rule(asked.runs, asked.most, asked.bound, asked.counts)
-    if not asked.named:
+def _search(case: Case, trials: Sequence[Trial], settings: Asked, result: Result) -> InstanceSearch:
+    rule = Rule(settings.runs, settings.most, settings.bound, settings.counts)
+    if not settings.named:
         rule = bounded(rule, result.manifest.hosts, case)
     ended = recorded_why(case, result) or next_step(rule, trials).ended
     return instance_search(case, rule, trials, ended=ended)
@@ -71,29 +73,32 @@ def certain(search: InstanceSearch) -> bool:
 
 def answer_words(search: InstanceSearch) -> str:
     """``knee at 4.0 instances (95 % CI 3.8 to 4.2): …``, or what is known in its place."""
-    stops, most, enough = search.first_flat, max(search.tried, default=0), search.enough
+    stops, most_tried, enough = search.first_flat, max(search.tried, default=0), search.enough
     if search.state == "open":
-        return f"not finished: {plural(most, 'instance')} at most so far"
+        return f"not finished: {plural(most_tried, 'instance')} at most so far"
     if search.state == "failed":
-        return f"no knee: trials failed before it was sure; {plural(most, 'instance')} at most have a number"
+        return (
+            f"no knee: trials failed before it was sure; {plural(most_tried, 'instance')} at "
+            f"most have a number"
+        )
     if search.state == "found" and search.knee is not None:
         return _knee_words(search.knee, search.after_bps if falls(search) else None)
     if stops is None or stops.gain is None or enough is None:
-        return f"no knee up to {plural(most, 'instance')}"
+        return f"no knee up to {plural(most_tried, 'instance')}"
     if search.state == "flat":
-        least = format_percent(LITTLE_GAIN)
+        least_gain = format_percent(LITTLE_GAIN)
         fewest = stops.fewer.instances
-        return f"no knee: beyond {plural(fewest, 'instance')} a doubling surely brings less than {least}"
+        return f"no knee: beyond {plural(fewest, 'instance')} a doubling surely brings less than {least_gain}"
     return f"no one bend: throughput stops to rise at about {plural(enough.instances, 'instance')}"
 
 
 def _knee_words(bend: Knee, after_bps: float | None) -> str:
     """What an instance brings beyond it with its sign: throughput may fall."""
-    said = knee_words(bend)
+    sentence = knee_words(bend)
     if after_bps is not None and after_bps < 0:
-        lead = said.rpartition(", ")[0]
-        said = f"{lead}, and {format_rate(-after_bps)} less for each one after"
-    return said[:1].lower() + said[1:]
+        lead = sentence.rpartition(", ")[0]
+        sentence = f"{lead}, and {format_rate(-after_bps)} less for each one after"
+    return sentence[:1].lower() + sentence[1:]
 
 
 def carried_words(search: InstanceSearch) -> str:
@@ -101,20 +106,20 @@ def carried_words(search: InstanceSearch) -> str:
     step = search.enough
     if step is None or step.throughput_bps is None:
         return ""
-    said = f"{plural(step.instances, 'instance')}: {format_rate(step.throughput_bps.mean, 4)}"
+    sentence = f"{plural(step.instances, 'instance')}: {format_rate(step.throughput_bps.mean, 4)}"
     last = search.doublings[-1]
-    return f"{said}; {_gain(last)}" if last.measured else said
+    return f"{sentence}; {_gain(last)}" if last.measured else sentence
 
 
-def _gain(one: Doubling) -> str:
+def _gain(doubling: Doubling) -> str:
     """``16 → 32 brought −0.1 % (−2.1 % to +2.0 %)``: as it was measured."""
-    found = one.measured
-    if found is None:
+    gain = doubling.measured
+    if gain is None:
         return MISSING
-    said = f"{one.fewer.instances} → {one.more.instances} brought {format_change(found.ratio)}"
-    if found.low is None or found.high is None:
-        return said
-    return f"{said} ({format_change(found.low)} to {format_change(found.high)})"
+    sentence = f"{doubling.fewer.instances} → {doubling.more.instances} brought {format_change(gain.ratio)}"
+    if gain.low is None or gain.high is None:
+        return sentence
+    return f"{sentence} ({format_change(gain.low)} to {format_change(gain.high)})"
 
 
 def tried_words(search: InstanceSearch) -> str:
@@ -122,13 +127,15 @@ def tried_words(search: InstanceSearch) -> str:
     tried, rule = search.tried, search.rule
     if not tried:
         return "no number of instances was tried"
-    looked = sorted({0, *tried, *(one.instances for one in search.without_number)})
+    looked = sorted({0, *tried, *(step.instances for step in search.without_number)})
     gaps = [(low + 1, high - 1) for low, high in pairwise(looked) if low + 1 < high <= tried[-1]]
-    left = [f"{first}–{last}" if last > first else f"{first}" for first, last in gaps]
-    left += [f"more than {tried[-1]}"]
-    said = f"tried: {number_ranges(tried)}; not: {', '.join(left)} (at most {rule.most}: {rule.bound})"
-    failed = [f"{one.instances}: {plural(len(one.trials), 'trial')} failed" for one in search.without_number]
-    return f"{said}; no number at {', '.join(failed)}" if failed else said
+    untried = [f"{first}–{last}" if last > first else f"{first}" for first, last in gaps]
+    untried += [f"more than {tried[-1]}"]
+    sentence = f"tried: {number_ranges(tried)}; not: {', '.join(untried)} (at most {rule.most}: {rule.bound})"
+    failed = [
+        f"{step.instances}: {plural(len(step.trials), 'trial')} failed" for step in search.without_number
+    ]
+    return f"{sentence}; no number at {', '.join(failed)}" if failed else sentence
 
 
 def _ended(search: InstanceSearch) -> str:
@@ -139,15 +146,15 @@ def effort_words(search: InstanceSearch) -> str:
     return f"{effort(search)}; {_ended(search)}"
 
 
-def knee_tables(found: Sequence[InstanceSearch]) -> tuple[Table, ...]:
+def knee_tables(instance_searches: Sequence[InstanceSearch]) -> tuple[Table, ...]:
     """A table for each search, a row a number of instances."""
-    return tuple(_table(one, name) for one, name in named(found))
+    return tuple(_table(search, name) for search, name in named(instance_searches))
 
 
 def _table(search: InstanceSearch, name: str) -> Table:
-    said = (answer_words(search), carried_words(search))
+    parts = (answer_words(search), carried_words(search))
     notes = (
-        Note("remark" if certain(search) else "doubt", "; ".join(filter(None, said)), name),
+        Note("remark" if certain(search) else "doubt", "; ".join(filter(None, parts)), name),
         Note("remark", effort_words(search)),
         Note("remark", tried_words(search)),
     )
@@ -167,12 +174,12 @@ def _row(step: Step, search: InstanceSearch) -> Row:
     ci = f"{format_rate(interval.low, 4)} to {format_rate(interval.high, 4)}" if interval else MISSING
     if interval is not None and interval.is_cut:
         ci = f"{ci}, {CUT}"
-    doubled = next((one for one in search.doublings if one.more == step), None)
+    doubled = next((doubling for doubling in search.doublings if doubling.more == step), None)
     cells = texts(
         MISSING if mean is None else format_rate(mean.mean, 4),
         ci,
         "" if doubled is None else _gain(doubled),
-        number_ranges(one.number for one in step.trials),
+        number_ranges(trial.number for trial in step.trials),
     )
     return Row((Cell(f"{step.case.instances}"),), cells)
 
@@ -181,9 +188,9 @@ Doubts = Callable[[Case], Sequence[str]]
 """what makes the throughput of a case doubtful, by code"""
 
 
-def as_documents(found: Iterable[InstanceSearch], doubts: Doubts) -> list[dict[str, Any]]:
+def as_documents(instance_searches: Iterable[InstanceSearch], doubts: Doubts) -> list[dict[str, Any]]:
     """Of instances the ``searches`` of ``show --json``."""
-    return [_document(one, doubts) for one in found]
+    return [_document(search, doubts) for search in instance_searches]
 
 
 def _document(search: InstanceSearch, doubts: Doubts) -> dict[str, Any]:
@@ -204,23 +211,23 @@ def _document(search: InstanceSearch, doubts: Doubts) -> dict[str, Any]:
         "bps_per_instance_before": None if bend is None else bend.before_bps,
         "bps_per_instance_after": search.after_bps,
         "instances_enough": None if step is None else step.instances,
-        "not_tried": [one for one in range(1, search.rule.most + 1) if one not in search.tried],
-        "doubts": [*dict.fromkeys(code for one in search.known for code in doubts(one.case))],
-        "steps": [_step(one, search) for one in search.steps],
+        "not_tried": [count for count in range(1, search.rule.most + 1) if count not in search.tried],
+        "doubts": [*dict.fromkeys(code for step in search.known for code in doubts(step.case))],
+        "steps": [_step(step, search) for step in search.steps],
     }
 
 
 def _step(step: Step, search: InstanceSearch) -> dict[str, Any]:
-    doubled = next((one for one in search.doublings if one.more == step), None)
-    found = None if doubled is None else doubled.measured
+    doubled = next((doubling for doubling in search.doublings if doubling.more == step), None)
+    gain = None if doubled is None else doubled.measured
     return {
         "instances": step.case.instances,
         "case_key": step.case.key,
-        "trials": [one.number for one in step.trials],
+        "trials": [trial.number for trial in step.trials],
         **mean_keys("throughput_bps", step.throughput_bps),
         "compared_with": None if doubled is None else doubled.fewer.instances,
-        "gain_ratio": None if found is None else found.ratio,
-        "gain_ci95": None if found is None or found.low is None else [found.low, found.high],
+        "gain_ratio": None if gain is None else gain.ratio,
+        "gain_ci95": None if gain is None or gain.low is None else [gain.low, gain.high],
     }
 
 

@@ -34,23 +34,29 @@ RATES_ARE = "rates are what the sender offered, payload of all instances"
 
 def searches_of(result: Result) -> tuple[RateSearch, ...]:
     """The searches of a result, as far as they got."""
-    asked = result.manifest.asked.search
-    if asked is None:
+    settings = result.manifest.asked.search
+    if settings is None:
         return ()
-    rule = Rule(tuple(asked.loss_ratios), asked.width_ratio, asked.max_rate_bps, asked.trials, asked.runs)
+    rule = Rule(
+        tuple(settings.loss_ratios),
+        settings.width_ratio,
+        settings.max_rate_bps,
+        settings.trials,
+        settings.runs,
+    )
     return searches(result.trials, rule)
 
 
-def named(found: Sequence[S]) -> list[tuple[S, str]]:
+def named(all_searches: Sequence[S]) -> list[tuple[S, str]]:
     """Each with its name: ``UDP 1500`` where a test has one search; else its case, too."""
-    tests, cases = [one.case.test for one in found], [one.case for one in found]
+    tests, cases = [search.case.test for search in all_searches], [search.case for search in all_searches]
     if len(set(tests)) == len(tests):
-        return [(one, test_title(one.case.test)) for one in found]
+        return [(search, test_title(search.case.test)) for search in all_searches]
     if any(case.search == "instances" for case in cases):
         labels = case_labels(cases)
-        return [(one, f"{test_title(one.case.test)}, {labels[one.case]}") for one in found]
+        return [(search, f"{test_title(search.case.test)}, {labels[search.case]}") for search in all_searches]
     of_cases = case_names(cases, with_test=True)
-    return [(one, of_cases[one.case]) for one in found]
+    return [(search, of_cases[search.case]) for search in all_searches]
 
 
 def goal_name(goal: Goal) -> str:
@@ -75,12 +81,14 @@ def certain(goal: Goal) -> bool:
 
 def packets_words(goal: Goal) -> str:
     """``44.42 kpps``; empty where nothing was found, or no one rate."""
-    told = goal.rate_bps is not None and not goal.differing
-    hz = goal.lower.packets_hz if goal.lower is not None and told else None
+    has_one_rate = goal.rate_bps is not None and not goal.differing
+    hz = goal.lower.packets_hz if goal.lower is not None and has_one_rate else None
     if hz is None:
         return ""
     scale, unit = next(
-        one for one in ((1e6, "Mpps"), (1e3, "kpps"), (1.0, "pps")) if hz >= one[0] or one[0] == 1
+        scale_unit
+        for scale_unit in ((1e6, "Mpps"), (1e3, "kpps"), (1.0, "pps"))
+        if hz >= scale_unit[0] or scale_unit[0] == 1
     )
     return f"{format_significant(hz / scale, 4)} {unit}"
 
@@ -91,22 +99,24 @@ def loss_words(goal: Goal, *, brief: bool = False) -> str:
     if lower is None:
         return ""
     if not lower.lost_packets:
-        least, packets = _percent(RULE_OF_THREE / lower.packets), f"{lower.packets:,}"
+        loss_limit, packets = _percent(RULE_OF_THREE / lower.packets), f"{lower.packets:,}"
         if brief:
             return f"none of {packets} lost"
-        said = f"no loss in {packets} datagrams, so less than {least} (95 %, if losses are independent)"
+        sentence = (
+            f"no loss in {packets} datagrams, so less than {loss_limit} (95 %, if losses are independent)"
+        )
     elif brief:
-        said = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost"
+        sentence = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost"
     else:
         over = f" over all {len(lower.every)} trials" if len(lower.every) > len(lower.steps) else ""
         counted = f"({lower.lost_packets:,} of {lower.packets:,})"
-        said = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost{over} {counted}"
-    return "; ".join((said, *_outvoted(goal, lower)))
+        sentence = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost{over} {counted}"
+    return "; ".join((sentence, *_outvoted(goal, lower)))
 
 
 def _outvoted(goal: Goal, lower: Bound) -> Iterator[str]:
     """What trials say that are fewer than those that agree."""
-    more = sum(one.lost_ratio > goal.loss_ratio for one in lower.every)
+    more = sum(step.lost_ratio > goal.loss_ratio for step in lower.every)
     waited = sum(one.waiting_ratio > 0 and one.lost_ratio <= goal.loss_ratio for one in lower.every)
     short = len(lower.every) - len(lower.steps) - more - waited
     if more:
@@ -121,9 +131,9 @@ def bound_words(goal: Goal, search: RateSearch) -> str:
     """What is above a goal's rate, or why nothing is known of it."""
     upper, lower = goal.upper, goal.lower
     if lower is not None and goal.too_few:
-        least, allowed = _percent(RULE_OF_THREE / lower.packets), f"{100 * goal.loss_ratio:.6g} %"
+        least_loss, allowed = _percent(RULE_OF_THREE / lower.packets), f"{100 * goal.loss_ratio:.6g} %"
         at = f"{lower.packets:,} datagrams at {format_rate(lower.offered_bps, 4)}"
-        return f"{at} are too few to tell {allowed} ({least} if none is lost): a longer window tells"
+        return f"{at} are too few to tell {allowed} ({least_loss} if none is lost): a longer window tells"
     if goal.even_to_bps is not None and lower is not None and upper is not None:
         lost, rate = _percent(upper.lost_ratio, goal.loss_ratio), format_rate(upper.offered_bps, 4)
         span = f"{format_rate(lower.offered_bps, 4)} to {format_rate(goal.even_to_bps, 4)}"
@@ -135,8 +145,8 @@ def bound_words(goal: Goal, search: RateSearch) -> str:
         return f"{_allowed(goal)} at the highest rate tried, {_highest(goal, search, search.first)}"
     if upper is None:
         why = "nothing higher was" if lower is not None else "no rate was"
-        most = search.rule.runs
-        return f"{why} decided on: that takes {most // 2 + 1} of {most} trials that agree"
+        max_runs = search.rule.runs
+        return f"{why} decided on: that takes {max_runs // 2 + 1} of {max_runs} trials that agree"
     at = format_rate(upper.offered_bps, 4)
     if goal.sender_limited:
         return _of_sender(goal, upper)
@@ -144,7 +154,7 @@ def bound_words(goal: Goal, search: RateSearch) -> str:
     if goal.state == "below":
         return f"already at the lowest rate tried, {at}, {lost}"
     if lower is None:
-        tried = any(one.load_bps < upper.load_bps for one in search.steps)
+        tried = any(step.load_bps < upper.load_bps for step in search.steps)
         return f"{lost} at {at}, and nothing lower was {'decided on' if tried else 'tried'}"
     width = _percent(search.rule.width_ratio)
     return f"{lost} at {at}" if goal.state == "found" else f"not within {width}: {lost} at {at}"
@@ -171,25 +181,25 @@ def _upper_lost(goal: Goal, upper: Bound) -> str:
 
 def _of_sender(goal: Goal, upper: Bound) -> str:
     """Why it is the limit, and the lowest rate that it did send and that lost more."""
-    at, asked = format_rate(upper.offered_bps, 4), format_rate(upper.load_bps, 4)
+    at, asked_rate = format_rate(upper.offered_bps, 4), format_rate(upper.load_bps, 4)
     where = " above it" if goal.lower is not None else ""
-    said = f"the sender is the limit{where}: it sent {at} of the {asked} asked for, "
-    said += f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
+    sentence = f"the sender is the limit{where}: it sent {at} of the {asked_rate} asked for, "
+    sentence += f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
     if (lossy := goal.lossy) is None:
-        return said
+        return sentence
     lost, sent = _percent(lossy.lost_ratio, goal.loss_ratio), format_rate(lossy.offered_bps, 4)
-    return f"{said}; where it sent {sent} (trial {lossy.trial.number}), {lost} was lost"
+    return f"{sentence}; where it sent {sent} (trial {lossy.trial.number}), {lost} was lost"
 
 
 def _highest(goal: Goal, search: RateSearch, first: Step) -> str:
-    offered = [one.offered_bps for one in goal.lower.steps] if goal.lower is not None else []
+    offered = [step.offered_bps for step in goal.lower.steps] if goal.lower is not None else []
     rate = format_rate(first.offered_bps, 4)
     if goal.differing:
         rate = f"{format_rate(min(offered), 4)} to {format_rate(max(offered), 4)} from trial to trial"
-    asked = first.trial.case.rate_bps
-    if asked is None:
+    instance_rate_bps = first.trial.case.rate_bps
+    if instance_rate_bps is None:
         return f"{rate}: as fast as the sender goes, so the sender is the limit"
-    asked_bps = asked * search.case.instances
+    asked_bps = instance_rate_bps * search.case.instances
     if first.load_bps < asked_bps:
         asked_words = format_rate(asked_bps, 4)
         return f"{rate}: all that the sender sent of the {asked_words} asked for, so it is the limit"
@@ -204,17 +214,24 @@ def effort(search: RateSearch | InstanceSearch) -> str:
 
 def one_packet(search: RateSearch) -> str:
     """What the loss of one datagram is at the rates of a search; empty where none was tried."""
-    found = [step.packets for one in search.goals if one.lower is not None for step in one.lower.steps]
-    if not found or not (fewest := min(found)):
+    packet_counts = [
+        step.packets for goal in search.goals if goal.lower is not None for step in goal.lower.steps
+    ]
+    if not packet_counts or not (fewest := min(packet_counts)):
         return ""
     part = _percent(1 / fewest)
     return f"one datagram of {fewest:,} in a window is {part}: a longer window tells smaller losses"
 
 
-def _percent(ratio: float, beside: float | None = None) -> str:
+def _percent(ratio: float, neighbour_ratio: float | None = None) -> str:
     """With as many digits as tell it from the one beside it."""
     digits = 2
-    while beside and ratio != beside and digits < 6 and _rounded(ratio, digits) == _rounded(beside, digits):
+    while (
+        neighbour_ratio
+        and ratio != neighbour_ratio
+        and digits < 6
+        and _rounded(ratio, digits) == _rounded(neighbour_ratio, digits)
+    ):
         digits += 1
     return f"{format_significant(100 * ratio, digits)} %"
 
@@ -232,21 +249,28 @@ def recorded_why(case: Case, result: Result) -> str | None:
     """What is on record of why the search ended whose steps have ``case`` in common; None: nothing."""
     ended = result.searches.searches if result.searches is not None else []
     keys = case.key, *case.hosts
-    return next((one.why for one in ended if (one.case_key, one.sender, one.receiver) == keys), None)
+    return next(
+        (
+            search_record.why
+            for search_record in ended
+            if (search_record.case_key, search_record.sender, search_record.receiver) == keys
+        ),
+        None,
+    )
 
 
 def _notes(search: RateSearch, result: Result) -> Iterator[Note]:
     for goal in search.goals:
-        said = (packets_words(goal), loss_words(goal), bound_words(goal, search))
-        words = "; ".join((rate_words(goal), *filter(None, said)))
+        parts = (packets_words(goal), loss_words(goal), bound_words(goal, search))
+        words = "; ".join((rate_words(goal), *filter(None, parts)))
         yield Note("remark" if certain(goal) else "doubt", words, goal_name(goal))
     yield Note("remark", f"{effort(search)}; {why_ended(search, result) or 'not finished'}; {RATES_ARE}")
     yield from (Note("remark", text) for text in [one_packet(search)] if text)
 
 
-def search_tables(found: Sequence[RateSearch], result: Result) -> tuple[Table, ...]:
+def search_tables(rate_searches: Sequence[RateSearch], result: Result) -> tuple[Table, ...]:
     """A table for each search, a row a rate that was tried."""
-    return tuple(_table(one, name, result) for one, name in named(found))
+    return tuple(_table(search, name, result) for search, name in named(rate_searches))
 
 
 def _table(search: RateSearch, name: str, result: Result) -> Table:
@@ -268,35 +292,35 @@ def _table(search: RateSearch, name: str, result: Result) -> Table:
 
 
 def _row(step: Step, search: RateSearch) -> Row:
-    bounds = [goal_name(one) for one in search.goals if one.lower and step in one.lower.steps]
-    above = [f"above {goal_name(one)}" for one in search.goals if one.upper and step in one.upper.steps]
+    bounds = [goal_name(goal) for goal in search.goals if goal.lower and step in goal.lower.steps]
+    above = [f"above {goal_name(goal)}" for goal in search.goals if goal.upper and step in goal.upper.steps]
     short = [f"sent {format_percent(step.unsent_ratio)} less than asked for"] if step.unsent_ratio else []
     short += [f"{format_percent(step.waiting_ratio)} not arrived, nor lost"] if step.waiting_ratio else []
     loss = format_significant(100 * step.lost_ratio, 3)
     cells = texts(
         format_rate(step.trial.throughput_bps, 4), f"{step.packets:,}", f"{step.lost_packets:,}", loss
     )
-    said = ", ".join([*bounds, *above, *short]) or MISSING
-    return Row((Cell(format_rate(step.offered_bps, 4)),), (*cells, *texts(str(step.trial.number), said)))
+    remarks = ", ".join([*bounds, *above, *short]) or MISSING
+    return Row((Cell(format_rate(step.offered_bps, 4)),), (*cells, *texts(str(step.trial.number), remarks)))
 
 
-def as_documents(found: Iterable[RateSearch], result: Result) -> list[dict[str, Any]]:
+def as_documents(rate_searches: Iterable[RateSearch], result: Result) -> list[dict[str, Any]]:
     """The ``searches`` of ``show --json``."""
     return [
         {
-            **case_keys(one.case),
-            "case_key": one.case.key,
-            "width_ratio": one.rule.width_ratio,
-            "max_rate_bps": one.rule.max_bps,
-            "runs": one.rule.runs,
-            "trials": len(one.trials),
-            "trials_failed": one.failed,
-            "load_s": one.load_s,
-            "ended": why_ended(one, result),
-            "goals": [_goal(goal) for goal in one.goals],
-            "steps": [_step(step) for step in one.steps],
+            **case_keys(search.case),
+            "case_key": search.case.key,
+            "width_ratio": search.rule.width_ratio,
+            "max_rate_bps": search.rule.max_bps,
+            "runs": search.rule.runs,
+            "trials": len(search.trials),
+            "trials_failed": search.failed,
+            "load_s": search.load_s,
+            "ended": why_ended(search, result),
+            "goals": [_goal(goal) for goal in search.goals],
+            "steps": [_step(step) for step in search.steps],
         }
-        for one in found
+        for search in rate_searches
     ]
 
 
@@ -371,7 +395,7 @@ def _goal(goal: Goal) -> dict[str, Any]:
 
 def _bound(bound: Bound) -> dict[str, Any]:
     return {
-        "trials": [one.trial.number for one in bound.steps],
+        "trials": [step.trial.number for step in bound.steps],
         "runs": len(bound.every),
         "offered_bps": bound.offered_bps,
         "throughput_bps": _arrived_bps(bound),
@@ -383,7 +407,7 @@ def _bound(bound: Bound) -> dict[str, Any]:
 
 
 def _arrived_bps(bound: Bound) -> float:
-    return fmean(bps for one in bound.steps if (bps := one.trial.throughput_bps) is not None)
+    return fmean(bps for step in bound.steps if (bps := step.trial.throughput_bps) is not None)
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -38,61 +38,70 @@ MOST = 3
 
 def search_subject(view: Digest) -> Subject | None:
     """The rates of each search, with what is lost there and above; what it took."""
-    found = named(view.searches)
-    if not found:
+    named_searches = named(view.searches)
+    if not named_searches:
         return None
-    entries = [entry for search, name in found for entry in _entries(search, name, view)]
-    told = [
+    entries = [entry for search, name in named_searches for entry in _entries(search, name, view)]
+    bests = [
         Best(f"{name} {goal_name(goal)}", step)
-        for search, name in found
+        for search, name in named_searches
         for goal in search.goals
         if (step := view.step_of(goal)) is not None
     ]
-    said = ". ".join(f"{name}: {_in_short(search, alone=len(found) == 1)}" for search, name in found[:MOST])
-    left = len(found) - MOST
-    more = f". And {left} more search{'es' if left > 1 else ''}" if left > 0 else ""
+    sentence = ". ".join(
+        f"{name}: {_in_short(search, alone=len(named_searches) == 1)}"
+        for search, name in named_searches[:MOST]
+    )
+    omitted_count = len(named_searches) - MOST
+    more = (
+        f". And {omitted_count} more search{'es' if omitted_count > 1 else ''}" if omitted_count > 0 else ""
+    )
     block = Block(TITLE, tuple(entries), RATES_ARE, rest="line", least=2)
-    return Subject(f"{said}{more}.", (block,), tuple(told), of_cases=False)
+    return Subject(f"{sentence}{more}.", (block,), tuple(bests), of_cases=False)
 
 
 def knee_subject(view: Digest) -> Subject | None:
     """The knee of each search, what instances carry there, and what was tried."""
-    found = named(view.knees)
-    if not found:
+    named_searches = named(view.knees)
+    if not named_searches:
         return None
-    whole = len(found) <= MOST_WHOLE
-    entries = [entry for search, name in found for entry in _knee(search, name, view, whole=whole)]
-    if not whole:
-        trials = plural(sum(len(search.trials) for search, _ in found), "trial")
-        seconds = format_seconds(sum(search.load_s for search, _ in found))
+    in_full = len(named_searches) <= MOST_WHOLE
+    entries = [entry for search, name in named_searches for entry in _knee(search, name, view, whole=in_full)]
+    if not in_full:
+        trials = plural(sum(len(search.trials) for search, _ in named_searches), "trial")
+        seconds = format_seconds(sum(search.load_s for search, _ in named_searches))
         entries.append((Line("", prose=f"{trials}, {seconds} of load; what was tried: show --full"),))
-    cases = {one.case: one for one in view.summaries}
-    told = [
+    cases = {summary.case: summary for summary in view.summaries}
+    bests = [
         Best(f"{name} {step.case.instances} instances", cases[step.case])
-        for search, name in found
+        for search, name in named_searches
         for step in search.steps
         if step.throughput_bps is not None
     ]
-    said = ". ".join(f"{name}: {knees.answer_words(search)}" for search, name in found[:MOST])
-    left = len(found) - MOST
-    more = f". And {left} more search{'es' if left > 1 else ''}" if left > 0 else ""
+    sentence = ". ".join(f"{name}: {knees.answer_words(search)}" for search, name in named_searches[:MOST])
+    omitted_count = len(named_searches) - MOST
+    more = (
+        f". And {omitted_count} more search{'es' if omitted_count > 1 else ''}" if omitted_count > 0 else ""
+    )
     block = Block(knees.TITLE, tuple(entries), rest="line", least=2)
-    return Subject(f"{said}{more}.", (block,), tuple(told), of_cases=False)
+    return Subject(f"{sentence}{more}.", (block,), tuple(bests), of_cases=False)
 
 
 def _knee(search: InstanceSearch, name: str, view: Digest, *, whole: bool) -> Iterator[Entry]:
     """The answer of a search; ``whole``: what instances carry there, what it took and what was tried, too."""
     style = "" if knees.certain(search) else "yellow"
-    codes = [code for one in search.known for code in view.findings.doubts(one.case, "throughput")]
+    codes = [code for step in search.known for code in view.findings.doubts(step.case, "throughput")]
     marked = letters(view.marks.of(dict.fromkeys(codes)))
     answer, carried = knees.answer_words(search), knees.carried_words(search)
     short = answer.partition(": ")[0] if search.state == "found" else answer
     forms = (f"{prose} {marked}".rstrip() for prose in dict.fromkeys((answer, short)))
     yield tuple(Line(name, prose=prose, style=style) for prose in forms)
     if whole:
-        said = (carried, knees.effort_words(search), knees.tried_words(search))
-        yield from ((Line("", prose=prose),) for prose in said if prose)
-        steps = {one.case.instances: one.throughput_bps.mean for one in search.steps if one.throughput_bps}
+        details = (carried, knees.effort_words(search), knees.tried_words(search))
+        yield from ((Line("", prose=prose),) for prose in details if prose)
+        steps = {
+            step.case.instances: step.throughput_bps.mean for step in search.steps if step.throughput_bps
+        }
         if len(steps) > 1:
             top = max(steps.values())
             prose = f"throughput of {', '.join(map(str, steps))} instances, from 0 to {format_rate(top, 4)}"
@@ -111,14 +120,14 @@ def _in_short(search: RateSearch, *, alone: bool) -> str:
 def _entries(search: RateSearch, name: str, view: Digest) -> Iterator[Entry]:
     alike: dict[tuple[str, ...], list[Goal]] = {}
     for goal in search.goals:
-        said = rate_words(goal), packets_words(goal), loss_words(goal), bound_words(goal, search)
-        alike.setdefault(said, []).append(goal)
+        parts = rate_words(goal), packets_words(goal), loss_words(goal), bound_words(goal, search)
+        alike.setdefault(parts, []).append(goal)
     for (rate, packets, lost, bound), goals in alike.items():
         title = f"{name} {', '.join(map(goal_name, goals))}"
         figures = tuple(filter(None, (rate, packets)))
         style = "" if certain(goals[0]) else "yellow"
         briefly = loss_words(goals[0], brief=True)
-        forms = dict.fromkeys("; ".join(filter(None, (one, bound))) for one in (lost, briefly))
+        forms = dict.fromkeys("; ".join(filter(None, (lost_words, bound))) for lost_words in (lost, briefly))
         yield tuple(Line(title, figures, prose, style) for prose in forms)
     ended = why_ended(search, view.result)
     took = f"{effort(search)}; {ended or 'not finished'}"

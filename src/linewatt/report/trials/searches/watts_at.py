@@ -23,22 +23,22 @@ Asked = Sequence[float]
 """bit/s, all instances together"""
 
 
-def found_at(view: Digest, asked: Asked) -> list[WattsAt]:
-    return [one for bps in asked for one in watts_at(view.summaries, bps)]
+def found_at(view: Digest, rates_bps: Asked) -> list[WattsAt]:
+    return [power_at for bps in rates_bps for power_at in watts_at(view.summaries, bps)]
 
 
-def watts_table(view: Digest, asked: Asked) -> Table:
+def watts_table(view: Digest, rates_bps: Asked) -> Table:
     """A row for each throughput, kind of load and end; why there is none stands in it."""
-    found = found_at(view, asked)
-    names = case_names(dict.fromkeys(one.case for one in found), with_test=True)
-    doubts = {mark_: None for one in found for mark_ in _doubts(one, view)}
-    said = [
+    powers_at = found_at(view, rates_bps)
+    names = case_names(dict.fromkeys(power_at.case for power_at in powers_at), with_test=True)
+    doubts = {mark_: None for power_at in powers_at for mark_ in _doubts(power_at, view)}
+    remarks = [
         "± is 95 % of the cases (over trials, and the meter's bound); between two of them it reaches "
         "both: power may step anywhere between"
-        if any(one.power_w is not None for one in found)
+        if any(power_at.power_w is not None for power_at in powers_at)
         else "",
-        "" if found else _nothing(view),
-        f"Ring: {OF_RING}, and the throughput is that of its pair" if _of_ring(found) else "",
+        "" if powers_at else _nothing(view),
+        f"Ring: {OF_RING}, and the throughput is that of its pair" if _of_ring(powers_at) else "",
         f"({','.join(doubts)}): findings that make its watts or throughput doubtful: show --full"
         * bool(doubts),
     ]
@@ -47,86 +47,89 @@ def watts_table(view: Digest, asked: Asked) -> Table:
         keys=(Head("At"), Head("End", kind="text")),
         heads=(Head("Power", "W"), Head("±", "W"), Head("From", kind="prose")),
         groups=tuple(
-            RowGroup(name, tuple(_row(one, view) for one in found if one.case == case))
+            RowGroup(name, tuple(_row(power_at, view) for power_at in powers_at if power_at.case == case))
             for case, name in names.items()
         ),
         notes=(
-            *(Note("remark", text) for text in said if text),
-            *legend_notes(legend(one.provenance for one in found)),
+            *(Note("remark", text) for text in remarks if text),
+            *legend_notes(legend(power_at.provenance for power_at in powers_at)),
         ),
     )
 
 
-def _of_ring(found: Sequence[WattsAt]) -> bool:
-    return any(one.case.shape == "ring" for one in found)
+def _of_ring(watts_rows: Sequence[WattsAt]) -> bool:
+    return any(power_at.case.shape == "ring" for power_at in watts_rows)
 
 
 def _nothing(view: Digest) -> str:
     """Why there is no row at all."""
-    if not any(one.power(role) for one in view.summaries for role in ENDS):
+    if not any(summary.power(role) for summary in view.summaries for role in ENDS):
         return "no source of power was named, or no trial is done"
     return "no case with watts carried as much, and none was sent at several rates or load levels"
 
 
-def _row(one: WattsAt, view: Digest) -> Row:
-    power = MISSING if one.power_w is None else f"{one.power_w:.1f}"
-    unknown = MISSING if one.power_w is None else "not known"
+def _row(power_at: WattsAt, view: Digest) -> Row:
+    power = MISSING if power_at.power_w is None else f"{power_at.power_w:.1f}"
+    unknown = MISSING if power_at.power_w is None else "not known"
     cells = (
-        Cell(power, mark=mark(one.provenance) if one.power_w is not None else ""),
-        Cell(unknown if one.reach_w is None else f"{one.reach_w:.1f}"),
-        Cell(one.reason or _from(one, view)),
+        Cell(power, mark=mark(power_at.provenance) if power_at.power_w is not None else ""),
+        Cell(unknown if power_at.reach_w is None else f"{power_at.reach_w:.1f}"),
+        Cell(power_at.reason or _from(power_at, view)),
     )
-    return Row((Cell(format_rate(one.bps, 4)), Cell(f"{one.role} {one.host}")), cells)
+    return Row((Cell(format_rate(power_at.bps, 4)), Cell(f"{power_at.role} {power_at.host}")), cells)
 
 
-def _from(one: WattsAt, view: Digest) -> str:
+def _from(power_at: WattsAt, view: Digest) -> str:
     """``measured at 4.99 Gbps (50 %)``; ``between 4.01 Gbps (40 %) and 6.02 Gbps (60 %)``."""
-    points = " and ".join(map(_point, one.points))
-    watts = SCOPE_WORDS.get(one.scope or "", one.scope)
-    letters = ",".join(_doubts(one, view))
+    points = " and ".join(map(_point, power_at.points))
+    watts = SCOPE_WORDS.get(power_at.scope or "", power_at.scope)
+    letters = ",".join(_doubts(power_at, view))
     marked = f" ({letters})" if letters else ""
-    known = f"; ± not known: {one.unknown}" if one.unknown else ""
-    return f"{'measured at' if len(one.points) == 1 else 'between'} {points}; watts: {watts}{known}{marked}"
+    unknown_words = f"; ± not known: {power_at.unknown}" if power_at.unknown else ""
+    return (
+        f"{'measured at' if len(power_at.points) == 1 else 'between'} {points}; watts: "
+        f"{watts}{unknown_words}{marked}"
+    )
 
 
-def _point(one: Point) -> str:
-    case = one.summary.case
+def _point(point: Point) -> str:
+    case = point.summary.case
     level = "" if case.load_level is None else f" ({level_name(case.load_level)})"
-    return f"{format_rate(one.bps, 4)}{level}"
+    return f"{format_rate(point.bps, 4)}{level}"
 
 
-def _doubts(one: WattsAt, view: Digest) -> tuple[str, ...]:
+def _doubts(power_at: WattsAt, view: Digest) -> tuple[str, ...]:
     """The letters of what makes a figure behind it doubtful."""
-    return view.marks.of(_codes(one, view))
+    return view.marks.of(_codes(power_at, view))
 
 
-def _codes(one: WattsAt, view: Digest) -> Iterator[str]:
-    for point in one.points:
+def _codes(power_at: WattsAt, view: Digest) -> Iterator[str]:
+    for point in power_at.points:
         case = point.summary.case
-        yield from view.findings.doubts(case, "power", one.role)
+        yield from view.findings.doubts(case, "power", power_at.role)
         yield from view.findings.doubts(case, "throughput")
 
 
-def as_documents(view: Digest, asked: Asked) -> list[dict[str, Any]]:
+def as_documents(view: Digest, rates_bps: Asked) -> list[dict[str, Any]]:
     """The ``watts_at`` of ``show --json --at``."""
-    return [_document(one, view) for one in found_at(view, asked)]
+    return [_document(power_at, view) for power_at in found_at(view, rates_bps)]
 
 
-def _document(one: WattsAt, view: Digest) -> dict[str, Any]:
+def _document(power_at: WattsAt, view: Digest) -> dict[str, Any]:
     return {
-        **case_keys(one.case),
-        "role": one.role,
-        "host": one.host,
-        "at_bps": one.bps,
-        "system_w": one.power_w,
-        "system_w_half_width": one.reach_w,
-        "system_w_half_width_reason": one.unknown,
-        "reaches_ends_w": one.ends_w,
-        "measured": None if one.power_w is None else len(one.points) == 1,
-        "system_scope": one.scope,
-        "provenance": one.provenance,
-        "reason": one.reason,
-        "doubts": [*dict.fromkeys(_codes(one, view))],
+        **case_keys(power_at.case),
+        "role": power_at.role,
+        "host": power_at.host,
+        "at_bps": power_at.bps,
+        "system_w": power_at.power_w,
+        "system_w_half_width": power_at.reach_w,
+        "system_w_half_width_reason": power_at.unknown,
+        "reaches_ends_w": power_at.ends_w,
+        "measured": None if power_at.power_w is None else len(power_at.points) == 1,
+        "system_scope": power_at.scope,
+        "provenance": power_at.provenance,
+        "reason": power_at.reason,
+        "doubts": [*dict.fromkeys(_codes(power_at, view))],
         "of": [
             {
                 "case_key": point.summary.case.key,
@@ -136,7 +139,7 @@ def _document(one: WattsAt, view: Digest) -> dict[str, Any]:
                 "system_w_half_width": point.reach_w,
                 "system_w_half_width_reason": point.unknown,
             }
-            for point in one.points
+            for point in power_at.points
         ],
     }
 

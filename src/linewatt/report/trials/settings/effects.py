@@ -59,7 +59,9 @@ class Experiment:
     def tables(self) -> tuple[Table, ...]:
         """One for each group and response."""
         return tuple(
-            _table(group, found, self.names[group]) for group in self.groups for found in group.responses
+            _table(group, response, self.names[group])
+            for group in self.groups
+            for response in group.responses
         )
 
 
@@ -70,8 +72,10 @@ def experiment(result: Result) -> Experiment | None:
     if not any(settings) or (len(settings) == 1 and not campaign.factors):
         return None
     factors = {name: tuple(levels) for name, levels in campaign.factors.items()}
-    known = get_args(design.Design)
-    named: design.Design = next((one for one in known if one == campaign.design), "one-at-a-time")
+    designs = get_args(design.Design)
+    named: design.Design = next(
+        (design_name for design_name in designs if design_name == campaign.design), "one-at-a-time"
+    )
     groups = effects(result.trials, factors, named)
     of_cases = case_names([group.case for group in groups], with_test=True)
     names = {group: of_cases[group.case] for group in groups}
@@ -92,32 +96,40 @@ def unit(response: Response) -> str:
     return "%" if response.relative else "points"
 
 
-def _table(group: GroupEffects, found: ResponseEffects, name: str) -> Table:
+def _table(group: GroupEffects, response_effects: ResponseEffects, name: str) -> Table:
     """The main effects on one response of cases that differ in factors only, a row a level."""
-    scope = f" ({SCOPE_WORDS.get(found.scope, found.scope)})" if found.scope else ""
-    sure = mark(found.provenance)
-    together = [Note("remark", _marked(_together(one), sure)) for one in found.interactions if one.found]
+    scope = (
+        f" ({SCOPE_WORDS.get(response_effects.scope, response_effects.scope)})"
+        if response_effects.scope
+        else ""
+    )
+    sure = mark(response_effects.provenance)
+    together = [
+        Note("remark", _marked(_together(interaction), sure))
+        for interaction in response_effects.interactions
+        if interaction.found
+    ]
     return Table(
-        title=f"{of_ends(found.response.title, group.case)}{scope}: {name}",
+        title=f"{of_ends(response_effects.response.title, group.case)}{scope}: {name}",
         keys=(Head("Level", kind="text"),),
         heads=(
             Head("Runs / at base", lines="n / base"),
-            Head("Change", unit(found.response), page_only=True),
-            Head("95 % CI", unit(found.response), page_only=True),
+            Head("Change", unit(response_effects.response), page_only=True),
+            Head("95 % CI", unit(response_effects.response), page_only=True),
             Head("p (Holm)", lines="p"),
             Head("In words", kind="prose", lines="Effect"),
         ),
         groups=tuple(
             RowGroup(factor, tuple(_row(effect, sure) for effect in levels))
-            for factor, levels in groupby(found.rows, key=lambda effect: effect.factor)
+            for factor, levels in groupby(response_effects.rows, key=lambda effect: effect.factor)
         ),
         notes=(
             *together,
-            Note("remark", best_words(group, found)),
-            *legend_notes(legend([found.provenance])),
+            Note("remark", best_words(group, response_effects)),
+            *legend_notes(legend([response_effects.provenance])),
         ),
         group_title="Factor",
-        provenance=sources([found.provenance]),
+        provenance=sources([response_effects.provenance]),
         style="numbers effects",
     )
 
@@ -130,17 +142,17 @@ def beyond_chance(effect: MainEffect) -> bool:
 def _row(effect: MainEffect, sure: str | None) -> Row:
     change = effect.verdict.change
     if change is None:
-        known = texts(MISSING, MISSING, MISSING)
+        change_cells = texts(MISSING, MISSING, MISSING)
     else:
         interval = f"{signed(change.low)} to {signed(change.high)}"
-        known = (
+        change_cells = (
             Cell(signed(change.value), mark=sure),
             Cell(interval, mark=sure),
             Cell(p_text(change.p_holm)),
         )
     words = Cell(effect_words(effect), mark=sure, strong=beyond_chance(effect))
     level = Cell(effect.level, note=f"base {effect.base}")
-    cells = (Cell(f"{effect.runs} / {effect.base_runs}"), *known, words)
+    cells = (Cell(f"{effect.runs} / {effect.base_runs}"), *change_cells, words)
     return Row((level,), cells, kind=effect.verdict.kind)
 
 
@@ -154,37 +166,38 @@ def _marked(text: str, sure: str | None) -> str:
     return f"{text} {sure}" if sure else text
 
 
-def _together(one: Interaction) -> str:
-    pairs = " with ".join(map("=".join, zip(one.factors, one.levels, strict=True)))
+def _together(interaction: Interaction) -> str:
+    pairs = " with ".join(map("=".join, zip(interaction.factors, interaction.levels, strict=True)))
     return (
-        f"{' and '.join(one.factors)} act together: {pairs} is {one.verdict.words} than each alone makes it"
+        f"{' and '.join(interaction.factors)} act together: {pairs} is "
+        f"{interaction.verdict.words} than each alone makes it"
     )
 
 
-def best_words(group: GroupEffects, found: ResponseEffects, *, named: bool = True) -> str:
+def best_words(group: GroupEffects, response_effects: ResponseEffects, *, named: bool = True) -> str:
     """``Best setting found: mtu=9000 gro=off: faster by …``; only what differs from the base is named."""
-    best = found.best
-    doubts = "".join(f"; {one}" for one in best_doubts(group.base, best, named=named))
+    best = response_effects.best
+    doubts = "".join(f"; {doubt}" for doubt in best_doubts(group.base, best, named=named))
     if best.setting is None:
         return f"Best setting found: {setting_text(group.base)}: {best.words}{doubts}."
     changed = setting_text(pair for pair in best.setting if pair not in group.base)
-    words = _marked(best.words, mark(found.provenance))
+    words = _marked(best.words, mark(response_effects.provenance))
     among = "" if best.not_told else f", of {best.compared} others compared"
     return f"Best setting found: {changed}: {words}{among}{doubts}."
 
 
-def as_document(found: Experiment) -> dict[str, Any]:
+def as_document(factor_effects: Experiment) -> dict[str, Any]:
     """The ``effects`` of ``show --json``."""
     return {
-        "notes": list(found.notes),
+        "notes": list(factor_effects.notes),
         "groups": [
             {
                 **_case(group),
                 "base": dict(group.base),
                 "not_run": [{"factor": name, "level": level} for name, level in group.absent],
-                "responses": [_response(one) for one in group.responses],
+                "responses": [_response(response) for response in group.responses],
             }
-            for group in found.groups
+            for group in factor_effects.groups
         ],
     }
 
@@ -193,29 +206,29 @@ def _case(group: GroupEffects) -> dict[str, Any]:
     return case_keys(group.case) | {"load_level": group.case.load_level}
 
 
-def _response(found: ResponseEffects) -> dict[str, Any]:
-    best = found.best
+def _response(response_effects: ResponseEffects) -> dict[str, Any]:
+    best = response_effects.best
     return {
-        "response": found.response.name,
-        "scope": found.scope,
-        "provenance": found.provenance,
-        "main_effects": [_main(found, effect) for effect in found.rows],
+        "response": response_effects.response.name,
+        "scope": response_effects.scope,
+        "provenance": response_effects.provenance,
+        "main_effects": [_main(response_effects, effect) for effect in response_effects.rows],
         "interactions": [
             {
-                "factors": list(one.factors),
-                "levels": list(one.levels),
-                **numbers(found.response, one.verdict),
-                "found": one.found,
+                "factors": list(interaction.factors),
+                "levels": list(interaction.levels),
+                **numbers(response_effects.response, interaction.verdict),
+                "found": interaction.found,
             }
-            for one in found.interactions
+            for interaction in response_effects.interactions
         ],
         "best": {
             "setting": _setting(best.setting),
             "words": best.words,
             "compared": best.compared,
-            "not_told_from": [dict(one) for one in best.not_told],
+            "not_told_from": [dict(setting) for setting in best.not_told],
             "together_not_run": _setting(best.not_run),
-            **numbers(found.response, best.verdict),
+            **numbers(response_effects.response, best.verdict),
         },
     }
 
@@ -224,14 +237,14 @@ def _setting(setting: Setting | None) -> dict[str, str] | None:
     return None if setting is None else dict(setting)
 
 
-def _main(found: ResponseEffects, effect: MainEffect) -> dict[str, Any]:
+def _main(response_effects: ResponseEffects, effect: MainEffect) -> dict[str, Any]:
     return {
         "factor": effect.factor,
         "level": effect.level,
         "base": effect.base,
         "runs": effect.runs,
         "base_runs": effect.base_runs,
-        **numbers(found.response, effect.verdict),
+        **numbers(response_effects.response, effect.verdict),
         "depends_on": list(effect.depends_on),
     }
 
@@ -280,19 +293,19 @@ def schema() -> Schema:
 
 def effect_rows(result: Result) -> list[dict[str, Any]]:
     """Rows of ``show --csv --effects``: one a case without its factors, response and level."""
-    found = experiment(result)
+    factor_effects = experiment(result)
     return [
         {
             **_case(group),
-            "response": one.response.name,
-            **_main(one, effect),
+            "response": response.response.name,
+            **_main(response, effect),
             "depends_on": " ".join(effect.depends_on),
-            "scope": one.scope,
-            "provenance": one.provenance,
+            "scope": response.scope,
+            "provenance": response.provenance,
         }
-        for group in (found.groups if found else ())
-        for one in group.responses
-        for effect in one.rows
+        for group in (factor_effects.groups if factor_effects else ())
+        for response in group.responses
+        for effect in response.rows
     ]
 
 

@@ -78,7 +78,7 @@ def where(curves: Sequence[LevelCurve]) -> str | None:
 
 def remark(point: LevelPoint) -> str | None:
     """What makes the curve doubtful at a level; ``None``: nothing does."""
-    remarks = [one for one in (_miss(point), _unlike(point)) if one]
+    remarks = [text for text in (_miss(point), _unlike(point)) if text]
     return "; ".join(remarks) or None
 
 
@@ -90,10 +90,10 @@ def _miss(point: LevelPoint) -> str | None:
         return f"not known whether the load was what was asked for: {why}"
     if not point.missed or off is None or point.target_bps is None:
         return None
-    beside = "below" if off.mean < 0 else "above"
-    asked = format_rate(point.target_bps.mean, 4)
+    side = "below" if off.mean < 0 else "above"
+    target_rate = format_rate(point.target_bps.mean, 4)
     return (
-        f"missed its target of {asked}: throughput is {format_percent(abs(off.mean))} {beside} it"
+        f"missed its target of {target_rate}: throughput is {format_percent(abs(off.mean))} {side} it"
         f"{_offered(point) if off.mean < 0 else ''}; the curve is not at this load here"
     )
 
@@ -190,11 +190,14 @@ def _level_schema() -> Keys:
         "trials_failed": COUNT,
     }
     role = ENDS[0]
-    of_end = [metric_schema(BY_NAME[f"{role}_cpu_cores"]), *(end_schema(one, role) for one in _OF_END)]
+    of_end = [
+        metric_schema(BY_NAME[f"{role}_cpu_cores"]),
+        *(end_schema(power_metric, role) for power_metric in _OF_END),
+    ]
     for name in _OF_CASE:
         keys |= metric_schema(BY_NAME[name])
-    for each in of_end:
-        keys |= {name.removeprefix(f"{role}_"): one for name, one in each.items()}
+    for metric_keys in of_end:
+        keys |= {name.removeprefix(f"{role}_"): value_schema for name, value_schema in metric_keys.items()}
     return {**keys, "target_missed": maybe(BOOLEAN), "remark": maybe(TEXT)}
 
 
@@ -259,7 +262,7 @@ class LevelCases:
     def labelled(self) -> list[tuple[str, LevelCurve]]:
         """The curves, each with its name where there are several."""
         several = len(self.names) > 1
-        return [(name if several else "", one) for name, one in zip(self.names, self.curves, strict=True)]
+        return [(name if several else "", curve) for name, curve in zip(self.names, self.curves, strict=True)]
 
 
 def level_cases(curves: Sequence[LevelCurve]) -> tuple[LevelCases, ...]:
@@ -293,7 +296,7 @@ def _columns(cases: LevelCases, marks: Marks) -> list[Shown]:
 def level_table(cases: LevelCases, marks: Marks) -> Table:
     """The table of one end of a test, a row a level."""
     columns = _columns(cases, marks)
-    heads = [one.head for one in columns]
+    heads = [column.head for column in columns]
     groups = tuple(
         RowGroup(label, (*(_row(point, columns, marks) for point in curve.points), *_score_row(curve, heads)))
         for label, curve in cases.labelled
@@ -315,7 +318,7 @@ def level_table(cases: LevelCases, marks: Marks) -> Table:
 
 def _row(point: LevelPoint, columns: Sequence[Shown], marks: Marks) -> Row:
     name = Cell(level_name(point.level), warning=_warning(point))
-    cells = (*(one.cell(point.summary) for one in columns), trials_cell(point.summary))
+    cells = (*(column.cell(point.summary) for column in columns), trials_cell(point.summary))
     return Row((name,), cells, marks.row(point.summary.case))
 
 

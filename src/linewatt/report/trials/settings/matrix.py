@@ -51,7 +51,9 @@ class PairCases:
         """Of those that differ in instances only, the one with most of them: what heat maps are of."""
         chosen = fullest(self.matrices)
         return tuple(
-            (label, one) for label, one in zip(self.labels, self.matrices, strict=True) if one in chosen
+            (label, matrix)
+            for label, matrix in zip(self.labels, self.matrices, strict=True)
+            if matrix in chosen
         )
 
 
@@ -65,13 +67,14 @@ def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[
     hosts = {host for pair in pairs for host in pair}
     if len(hosts) > _MANY_HOSTS and len(pairs) < _LEAST_PART * len(hosts) * (len(hosts) - 1):
         return ()
-    found = matrices(summaries, order)
-    labels = matrix_labels([matrix.case for matrix in found])
+    all_matrices = matrices(summaries, order)
+    labels = matrix_labels([matrix.case for matrix in all_matrices])
     by_test: dict[str, list[Matrix]] = {}
-    for matrix in found:
+    for matrix in all_matrices:
         by_test.setdefault(matrix.case.test, []).append(matrix)
     return tuple(
-        PairCases(test, tuple(own), tuple(labels[one.case] for one in own)) for test, own in by_test.items()
+        PairCases(test, tuple(test_matrices), tuple(labels[matrix.case] for matrix in test_matrices))
+        for test, test_matrices in by_test.items()
     )
 
 
@@ -95,7 +98,7 @@ def matrix_table(cases: PairCases) -> Table:
     return Table(
         title=cases.title,
         keys=(Head("Pair", kind="text"),),
-        heads=(*(one.head for one in columns), TRIALS),
+        heads=(*(column.head for column in columns), TRIALS),
         groups=tuple(
             RowGroup(label, tuple(_row(matrix, *pair, columns) for pair in _pairs(matrix)))
             for label, matrix in zip(cases.labels, cases.matrices, strict=True)
@@ -113,13 +116,17 @@ def _pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
     """What a pair reached, and the watts of both ends where there are any."""
-    for one in of_cases([BY_NAME[name] for name in _FIELDS], summaries):
-        plain = replace(one.head, show_sd=True, key="")
-        yield Shown(plain, one.cell if one.head.show_sd else one.without_spread.cell)
+    for shown_column in of_cases([BY_NAME[name] for name in _FIELDS], summaries):
+        plain = replace(shown_column.head, show_sd=True, key="")
+        yield Shown(
+            plain, shown_column.cell if shown_column.head.show_sd else shown_column.without_spread.cell
+        )
     for field, title in (("system_w", "Power"), ("system_bps_per_w", "Efficiency")):
         column = POWER_BY_NAME[field]
         for role in ENDS:
-            powers = {one.case: power for one in summaries if (power := one.power(role)) is not None}
+            powers = {
+                summary.case: power for summary in summaries if (power := summary.power(role)) is not None
+            }
             if any(power.values.get(column.name) is not None for power in powers.values()):
                 shown = of_power(column, column.units[0], role, None, powers).without_spread
                 head = Head(f"{title}, {role}", shown.head.unit, lines=f"{title}\n{role}")
@@ -131,4 +138,4 @@ def _row(matrix: Matrix, sender: str, receiver: str, columns: Sequence[Shown]) -
     summary = matrix.cells.get((sender, receiver))
     if summary is None:
         return Row(keys, (*[Cell(MISSING, reason=NO_TRIAL)] * len(columns), Cell("none")))
-    return Row(keys, (*(one.cell(summary) for one in columns), trials_cell(summary)))
+    return Row(keys, (*(column.cell(summary) for column in columns), trials_cell(summary)))

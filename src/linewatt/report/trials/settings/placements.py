@@ -71,14 +71,17 @@ class Placed:
     @property
     def words(self) -> str:
         """``processes on CPUs 0-3, interrupts on CPUs 4-7``, or what is not known of them."""
-        own = cpus_text(self.processes) if self.processes else None
+        process_cpus = cpus_text(self.processes) if self.processes else None
         if self.pinned:
-            said = f"processes on {own}"
+            process_words = f"processes on {process_cpus}"
         else:
-            said = f"processes where the system put them ({f'seen on {own}' if own else 'not seen where'})"
+            process_words = (
+                f"processes where the system put them "
+                f"({f'seen on {process_cpus}' if process_cpus else 'not seen where'})"
+            )
         if self.interrupts:
-            return f"{said}, interrupts on {cpus_text(self.interrupts)}"
-        return f"{said}, interrupts not shown ({self.no_interrupts or 'not recorded'})"
+            return f"{process_words}, interrupts on {cpus_text(self.interrupts)}"
+        return f"{process_words}, interrupts not shown ({self.no_interrupts or 'not recorded'})"
 
     @property
     def stray_words(self) -> str | None:
@@ -107,31 +110,31 @@ class _Run:
 
 def cpus_text(cpus: Iterable[int]) -> str:
     """``CPU 3`` or ``CPUs 0-3,8``."""
-    known = set(cpus)
-    return f"CPU{'' if len(known) == 1 else 's'} {format_cpulist(known)}"
+    cpu_set = set(cpus)
+    return f"CPU{'' if len(cpu_set) == 1 else 's'} {format_cpulist(cpu_set)}"
 
 
 def placements(view: Digest, host: str) -> tuple[Placed, ...]:
     """Every placement that a host had, those to draw first, by falling instances."""
     runs = list(_runs(view, host))
-    most: dict[tuple[Role, str | None], int] = {}
+    most_instances: dict[tuple[Role, str | None], int] = {}
     for run in runs:
         group = run.use.role, run.use.policy
-        most[group] = max(most.get(group, 0), run.use.case.instances)
+        most_instances[group] = max(most_instances.get(group, 0), run.use.case.instances)
     same: dict[tuple[tuple[int, ...] | None, tuple[int, ...]], list[_Run]] = {}
-    for run in sorted(runs, key=lambda one: -one.use.case.instances):
+    for run in sorted(runs, key=lambda run: -run.use.case.instances):
         same.setdefault((run.put, run.interrupts), []).append(run)
-    found = [_placed(host, each, most) for each in same.values()]
-    return tuple(sorted(found, key=lambda one: not one.largest))
+    placed = [_placed(host, group_runs, most_instances) for group_runs in same.values()]
+    return tuple(sorted(placed, key=lambda placement: not placement.largest))
 
 
 def split(placed: Sequence[Placed]) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:
     """The placements of a host that are drawn, and those that are listed."""
-    count = min(MOST_DRAWN, sum(one.largest for one in placed))
+    count = min(MOST_DRAWN, sum(placement.largest for placement in placed))
     return tuple(placed[:count]), tuple(placed[count:])
 
 
-def _placed(host: str, runs: Sequence[_Run], most: dict[tuple[Role, str | None], int]) -> Placed:
+def _placed(host: str, runs: Sequence[_Run], most_instances: dict[tuple[Role, str | None], int]) -> Placed:
     first = runs[0]
     strays: dict[int, set[int]] = {}
     for run in runs:
@@ -145,7 +148,7 @@ def _placed(host: str, runs: Sequence[_Run], most: dict[tuple[Role, str | None],
         interrupts=first.interrupts,
         no_interrupts=first.no_interrupts,
         strays={cpu: tuple(sorted(strays[cpu])) for cpu in sorted(strays)},
-        largest=any(run.use.case.instances == most[run.use.role, run.use.policy] for run in runs),
+        largest=any(run.use.case.instances == most_instances[run.use.role, run.use.policy] for run in runs),
     )
 
 
@@ -154,22 +157,22 @@ def _runs(view: Digest, host: str) -> Iterator[_Run]:
     trials: dict[tuple[Case, Role], list[Trial]] = {}
     for trial in with_flows(view.result.trials):
         for role in ENDS:
-            here = trial.case.host(role) == host and not trial.case.told_elsewhere(role)
-            if trial.instances and here:
+            is_at_host = trial.case.host(role) == host and not trial.case.told_elsewhere(role)
+            if trial.instances and is_at_host:
                 trials.setdefault((trial.case, role), []).append(trial)
-    for (case, role), own in trials.items():
-        yield _run(Use(case, role, _policy(view, case)), own)
+    for (case, role), case_trials in trials.items():
+        yield _run(Use(case, role, _policy(view, case)), case_trials)
 
 
 def _run(use: Use, trials: Sequence[Trial]) -> _Run:
-    put = [_cpus(_put(*one)) for one in _processes(trials[0], use)]
+    put = [_cpus(_put(*process)) for process in _processes(trials[0], use)]
     seen: set[int] = set()
     strays: dict[int, set[int]] = {}
     for trial in trials:
-        for one in _processes(trial, use):
-            asked, ran_on = _cpus(_put(*one)), _cpus(_ran_on(*one)) or ()
+        for process in _processes(trial, use):
+            put_cpus, ran_on = _cpus(_put(*process)), _cpus(_ran_on(*process)) or ()
             seen.update(ran_on)
-            for cpu in set(ran_on).difference(ran_on if asked is None else asked):
+            for cpu in set(ran_on).difference(ran_on if put_cpus is None else put_cpus):
                 strays.setdefault(cpu, set()).add(trial.number)
     interrupts, why = _interrupts(trials, use.role)
     return _Run(
@@ -185,18 +188,18 @@ def _run(use: Use, trials: Sequence[Trial]) -> _Run:
 def _processes(trial: Trial, use: Use) -> Iterator[tuple[InstanceResult, Role]]:
     """The load's processes at the host of a use."""
     host = use.case.host(use.role)
-    for one in trial.instances:
-        yield from ((one, role) for role in trial.case.roles_at(one.instance, host))
+    for instance in trial.instances:
+        yield from ((instance, role) for role in trial.case.roles_at(instance.instance, host))
     if trial.incoming is not None:  # of a ring, where the host receives, too
-        yield from ((one, "receiver") for one in trial.incoming.instances)
+        yield from ((instance, "receiver") for instance in trial.incoming.instances)
 
 
-def _put(one: InstanceResult, role: Role) -> str | None:
-    return one.sender_cpu if role == "sender" else one.receiver_cpu
+def _put(instance_result: InstanceResult, role: Role) -> str | None:
+    return instance_result.sender_cpu if role == "sender" else instance_result.receiver_cpu
 
 
-def _ran_on(one: InstanceResult, role: Role) -> str | None:
-    return one.sender_ran_on if role == "sender" else one.receiver_ran_on
+def _ran_on(instance_result: InstanceResult, role: Role) -> str | None:
+    return instance_result.sender_ran_on if role == "sender" else instance_result.receiver_ran_on
 
 
 @cache  # few texts, on every instance of every trial
@@ -224,8 +227,11 @@ def _policy(view: Digest, case: Case) -> str | None:
 def policy_words(placed: Placed) -> str | None:
     """The policies that chose a placement, in words; ``None`` when none is on record."""
     policies = dict.fromkeys(use.policy for use in placed.uses if use.policy is not None)
-    known = {"pinned": "pinned: the CPUs that the campaign names", "none": "none: the system decides"}
-    return " and ".join(known.get(policy, policy) for policy in policies) or None
+    words_of_policy = {
+        "pinned": "pinned: the CPUs that the campaign names",
+        "none": "none: the system decides",
+    }
+    return " and ".join(words_of_policy.get(policy, policy) for policy in policies) or None
 
 
 def policy_lines(view: Digest, host: str) -> tuple[str, ...]:
@@ -242,11 +248,11 @@ def why(placed: Placed, lines: Iterable[str]) -> str | None:
 
 
 def _is_about(line: str, placed: Placed) -> bool:
-    own, served = _PROCESSES.search(line), _INTERRUPTS.search(line)
-    if own is None:  # rules 2 (shared) and 3 name no CPUs of processes
-        wanted = re.compile(rf"{placed.at_once:,} process(es)? (are|leave)\b")
-        return _RULE.match(line) is not None and wanted.match(_body(line)) is not None
-    if not placed.pinned or _cpus(own[1].rstrip(",")) != placed.processes:
+    process_match, served = _PROCESSES.search(line), _INTERRUPTS.search(line)
+    if process_match is None:  # rules 2 (shared) and 3 name no CPUs of processes
+        pattern = re.compile(rf"{placed.at_once:,} process(es)? (are|leave)\b")
+        return _RULE.match(line) is not None and pattern.match(_body(line)) is not None
+    if not placed.pinned or _cpus(process_match[1].rstrip(",")) != placed.processes:
         return False
     return served is None or not placed.interrupts or _cpus(served[1].rstrip(",")) == placed.interrupts
 
@@ -283,13 +289,15 @@ def ran_lines(view: Digest) -> list[str]:
     """Where the load ran, a line for each host: its placement with the most instances."""
     lines = []
     for host in view.hosts:
-        found = placements(view, host)
-        if not found:
+        host_placements = placements(view, host)
+        if not host_placements:
             continue
-        one = found[0]
-        parts = [f"{one.host}, {cases_text(view, one)}: {one.words}"]
-        parts += [f"! {said}" for each in found if (said := each.stray_words)]
-        if len(found) > 1:
-            parts.append(f"{plural(len(found) - 1, 'other placement')} in the report")
+        largest = host_placements[0]
+        parts = [f"{largest.host}, {cases_text(view, largest)}: {largest.words}"]
+        parts += [
+            f"! {stray_words}" for placement in host_placements if (stray_words := placement.stray_words)
+        ]
+        if len(host_placements) > 1:
+            parts.append(f"{plural(len(host_placements) - 1, 'other placement')} in the report")
         lines.append("; ".join(parts))
     return lines

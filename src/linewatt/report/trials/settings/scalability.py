@@ -38,7 +38,7 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
     return Table(
         title=group.title if len(group.series) > 1 else group.series[0].title,
         keys=(count_head(group),),
-        heads=(*(one.head for one in columns), TRIALS),
+        heads=(*(column.head for column in columns), TRIALS),
         groups=tuple(
             RowGroup(label, tuple(_row(summary, columns, marks) for summary in series.summaries))
             for label, series in group.labelled
@@ -54,7 +54,7 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
 
 def regime_notes(group: TestGroup) -> tuple[Note, ...]:
     """In which regime each case ran and why, a line a series; with power the table of power says it."""
-    if any(one.power(role) for one in group.summaries for role in ENDS):
+    if any(summary.power(role) for summary in group.summaries for role in ENDS):
         return ()
     return tuple(
         Note("remark", _by_regime(series.summaries), f"Regime{f', {label}' if label else ''}")
@@ -85,16 +85,21 @@ def _runs_of(case: Case) -> str:
 
 def ring_notes(group: TestGroup) -> tuple[Note, ...]:
     """Of what figures by core and by watt are, which stand beside the throughput of one pair."""
-    return (Note("remark", OF_RING, "Ring"),) if any(one.case.is_ring for one in group.summaries) else ()
+    return (
+        (Note("remark", OF_RING, "Ring"),) if any(summary.case.is_ring for summary in group.summaries) else ()
+    )
 
 
 def _by_regime(summaries: Sequence[CaseSummary]) -> str:
     """``single 1; multi 2 and 4; saturated 8 instances (twice the instances brought +17.8 %)``."""
     cases: dict[str, list[CaseSummary]] = {}
-    for one in summaries:
-        if one.regime is not None and one.throughput_bps is not None:
-            cases.setdefault(one.regime.regime, []).append(one)
-    parts = [f"{name} {' and '.join(str(one.case.instances) for one in own)}" for name, own in cases.items()]
+    for summary in summaries:
+        if summary.regime is not None and summary.throughput_bps is not None:
+            cases.setdefault(summary.regime.regime, []).append(summary)
+    parts = [
+        f"{name} {' and '.join(str(summary.case.instances) for summary in summaries)}"
+        for name, summaries in cases.items()
+    ]
     if not parts:
         return "not known, as no throughput is"
     last = list(cases.values())[-1][0].regime
@@ -123,7 +128,7 @@ def trials_cell(summary: CaseSummary) -> Cell:
 
 
 def _row(summary: CaseSummary, columns: Sequence[Shown], marks: Marks) -> Row:
-    cells = (*(one.cell(summary) for one in columns), trials_cell(summary))
+    cells = (*(column.cell(summary) for column in columns), trials_cell(summary))
     return Row((count_cell(summary.case),), cells, marks.row(summary.case))
 
 
@@ -194,8 +199,8 @@ def _export_modes(summary: CaseSummary) -> dict[str, Any]:
 
 
 def _export_shares(field: str, shares: CpuShares | None) -> dict[str, Any]:
-    known = None if shares is None or shares.unnumbered else shares.cpus
-    row: dict[str, Any] = {f"{field}_cpus": None if known is None else " ".join(map(str, known))}
+    cpus = None if shares is None or shares.unnumbered else shares.cpus
+    row: dict[str, Any] = {f"{field}_cpus": None if cpus is None else " ".join(map(str, cpus))}
     for name in SHARES:
         row[f"{field}_{name}_ratio"] = None if shares is None else getattr(shares, f"{name}_ratio")
     return row
