@@ -14,6 +14,7 @@ from tests.documents import valid
 from linewatt.analysis.comparison.compare import finding
 from linewatt.analysis.statistics.contrasts import Contrast, over_strata, welch
 from linewatt.analysis.statistics.permutation import STRATA_DRAWS, strata_p
+from linewatt.missing import Missing
 from linewatt.model import Case, Trial
 from linewatt.report.comparison.document import as_document
 from linewatt.report.comparison.tables import tables
@@ -122,7 +123,7 @@ def test_a_spread_that_is_that_of_one_side_alone_has_an_interval_and_no_verdict(
 
 
 def test_strata_with_one_run_on_a_side_give_no_contrast() -> None:
-    assert over_strata([([1.0], [1.0, 2.0])]) == "1 run on a side, and each needs 2"
+    assert over_strata([([1.0], [1.0, 2.0])]) == Missing("1 run on a side, and each needs 2")
 
 
 def experiments(shift: float) -> list[Strata]:

@@ -11,6 +11,7 @@ from itertools import product
 import pytest
 
 from linewatt.analysis.statistics.factorial import Cell, Model, fit
+from linewatt.missing import Missing
 
 # D. C. Montgomery, Design and Analysis of Experiments, problem 6.1: life of a tool, 2³, three replicates.
 # A: cutting speed, B: tool geometry, C: cutting angle
@@ -92,7 +93,7 @@ def test_without_repeats_the_error_is_what_the_model_leaves_over() -> None:
 
 
 def test_a_fraction_without_repeats_has_nothing_to_tell_effects_from_chance() -> None:
-    assert fit({cell: (value,) for cell, value in FILTRATION.items()}) == (
+    assert fit({cell: (value,) for cell, value in FILTRATION.items()}) == Missing(
         "8 runs leave fewer than 4 to tell effects from chance"
     )
 
@@ -140,8 +141,8 @@ def test_a_lost_setting_leaves_main_effects_as_far_as_they_can_be_told() -> None
     only: dict[Cell, tuple[float, ...]] = {
         cell: values * 3 for cell, values in whole.items() if cell in ((0, 0), (1, 1))
     }
-    assert fit(only) == "too many settings have no run: effects cannot be told apart"
-    assert fit({}) == "no run has a value"
+    assert fit(only) == Missing("too many settings have no run: effects cannot be told apart")
+    assert fit({}) == Missing("no run has a value")
 
 
 def test_95_percent_intervals_of_main_effects_hold_in_95_percent_of_experiments() -> None:
@@ -181,4 +182,4 @@ def test_a_large_design_leaves_interactions_out_and_stays_quick() -> None:
     model = fitted({cell: (float(sum(cell)), sum(cell) + 0.5) for cell in cells})
     assert len(model.blocks) == 6
     many = fit({(at,): (1.0, 1.1) for at in range(402)})
-    assert many == "more than 400 effects"
+    assert many == Missing("more than 400 effects")

@@ -17,6 +17,7 @@ from linewatt.analysis.comparison.verdicts import Verdict, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import MIN_RUNS, Contrast, welch
 from linewatt.analysis.statistics.factorial import fit
+from linewatt.missing import Missing
 from linewatt.model import Case, Provenance, Trial
 
 ONE_AT_A_TIME = "one-at-a-time"
@@ -213,30 +214,30 @@ class _Fitted:
         levels = dict(setting)
         return tuple(self.known[name].index(levels[name]) for name in self.names)
 
-    def main(self, step: _Step) -> Contrast | str:
+    def main(self, step: _Step) -> Contrast | Missing:
         """A level against its base, or why not."""
         name, level = step
         for needed in (self.levels[name][0], level):
             if needed not in self.known[name]:
-                return f"{name}={needed}: {NO_VALUE}"
-        if isinstance(self.model, str):
+                return Missing(f"{name}={needed}: {NO_VALUE}")
+        if isinstance(self.model, Missing):
             return self.model
         return self.model.main(self.names.index(name), self.known[name].index(level))
 
-    def between(self, base: Setting, changed: Setting) -> Contrast | str:
+    def between(self, base: Setting, changed: Setting) -> Contrast | Missing:
         """A setting against the base, or why not."""
         sides = [len(self.runs.get(side_setting, ())) for side_setting in (base, changed)]
         if min(sides) < MIN_RUNS:
-            return f"{sides[0]} and {sides[1]} runs, and each side needs {MIN_RUNS}"
+            return Missing(f"{sides[0]} and {sides[1]} runs, and each side needs {MIN_RUNS}")
         return (
             self.model
-            if isinstance(self.model, str)
+            if isinstance(self.model, Missing)
             else self.model.between(*map(self._cell, (base, changed)))
         )
 
     def together(self, response: Response) -> tuple[Interaction, ...]:
         """The interactions that can be told from everything else."""
-        joints = [] if isinstance(self.model, str) else self.model.joint()
+        joints = [] if isinstance(self.model, Missing) else self.model.joint()
         judged = verdicts(response, [replace(joint.departure, tested_p=joint.p) for joint in joints])
         interactions = []
         for joint, verdict in zip(joints, judged, strict=True):
@@ -324,7 +325,7 @@ def _best(
     response: Response,
     base: Setting,
     settings: Iterable[Setting],
-    between: Callable[[Setting, Setting], Contrast | str],
+    between: Callable[[Setting, Setting], Contrast | Missing],
 ) -> Best:
     """The setting with the best response among those that are better than the base beyond doubt."""
     contrasts = {setting: between(base, setting) for setting in settings if setting != base}
@@ -332,8 +333,8 @@ def _best(
         return Best(None, "the base is kept: no other setting was run")
     compared = sum(isinstance(contrast, Contrast) for contrast in contrasts.values())
     if not compared:
-        why = next(contrast for contrast in contrasts.values() if isinstance(contrast, str))
-        return Best(None, f"the base is kept: not enough runs to compare settings with it ({why})")
+        why = next(contrast for contrast in contrasts.values() if isinstance(contrast, Missing))
+        return Best(None, f"the base is kept: not enough runs to compare settings with it ({why.reason})")
     judged = dict(zip(contrasts, verdicts(response, list(contrasts.values())), strict=True))
     better = {setting: verdict for setting, verdict in judged.items() if verdict.kind == "better"}
     if not better:

@@ -28,6 +28,7 @@ from linewatt.analysis.statistics.contrasts import (
 from linewatt.analysis.statistics.modes import modes
 from linewatt.analysis.statistics.permutation import permutation_ps, smallest_p, strata_p
 from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.missing import Missing
 from linewatt.model import Case, Provenance
 
 OF_CASES = (*OF_CASE.values(), *PER_WATT.values())
@@ -78,6 +79,9 @@ class Row:
     besides: tuple[str, ...] = ()  # what else differs, in short
 
 
+NOT_COMPARED = Missing("not compared")
+
+
 @dataclass
 class Draft:
     """A row before its family is judged; ``refusal`` is why there is no verdict."""
@@ -90,7 +94,7 @@ class Draft:
     scope: str | None = None
     provenance: Provenance | None = None
     refusal: str | None = None
-    contrast: Contrast | str = ""
+    contrast: Contrast | Missing = NOT_COMPARED
     besides: Sequence[Beside] = ()
     measured_first: Literal["base", "other"] | None = None
     """the side whose runs all came before those of the other; ``None`` where they were interleaved"""
@@ -126,7 +130,10 @@ def judged(drafts: Sequence[Draft], options: Options) -> tuple[tuple[Row, ...], 
 
 
 def _judged_rows(
-    drafts: Sequence[Draft], comparable: Sequence[Draft], pooled: Sequence[Contrast | str], options: Options
+    drafts: Sequence[Draft],
+    comparable: Sequence[Draft],
+    pooled: Sequence[Contrast | Missing],
+    options: Options,
 ) -> Iterator[Row]:
     mode_words: dict[Match, str] = {}  # of throughput, which all that is made of it shares
     for response, drafts_of_response in _families(drafts):
@@ -148,8 +155,8 @@ def _judged_rows(
 
 
 def _judged_pools(
-    pools: Sequence[tuple[Response, Sequence[Draft], Contrast | str]],
-    single: Sequence[Contrast | str],
+    pools: Sequence[tuple[Response, Sequence[Draft], Contrast | Missing]],
+    single: Sequence[Contrast | Missing],
     options: Options,
 ) -> Iterator[Row]:
     for response in dict.fromkeys(response for response, _, _ in pools):
@@ -166,7 +173,7 @@ def _judged_pools(
             yield _overall_row(group, verdict)
 
 
-def _beside(response: Response, comparable: Sequence[Draft]) -> list[Contrast | str]:
+def _beside(response: Response, comparable: Sequence[Draft]) -> list[Contrast | Missing]:
     """What else of one run is of the family of a response: the other figures of its metric."""
     return [
         draft.contrast
@@ -204,16 +211,16 @@ def _groups_of_pairs(family: Sequence[Draft]) -> list[list[Draft]]:
         match = draft.match
         # pairs of a group share each run, so that they repeat nothing
         alone = not isinstance(match.base, Case) or match.base.flow_of is None
-        if draft.refusal is None and not isinstance(draft.contrast, str) and alone:
+        if draft.refusal is None and not isinstance(draft.contrast, Missing) and alone:
             key = match.base.key, match.other.key, match.base_level, match.level
             groups.setdefault(key, []).append(draft)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _over_pairs(group: Sequence[Draft]) -> Contrast | str:
+def _over_pairs(group: Sequence[Draft]) -> Contrast | Missing:
     strata = [(draft.base, draft.other) for draft in group]
     pooled = over_strata(strata)
-    if isinstance(pooled, str) or pooled.doubt is not None:
+    if isinstance(pooled, Missing) or pooled.doubt is not None:
         return pooled
     first = {draft.measured_first for draft in group}
     return replace(
@@ -261,7 +268,7 @@ def _mean_of_means(response: Response, runs: Sequence[Sequence[float]]) -> Estim
     )
 
 
-def _contrast(draft: Draft) -> Contrast | str:
+def _contrast(draft: Draft) -> Contrast | Missing:
     contrast = welch(draft.base, draft.other)
     smallest = smallest_p(len(draft.base), len(draft.other))
     if isinstance(contrast, Contrast) and smallest > ALPHA:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, holm
+from linewatt.missing import Missing
 
 Kind = Literal["better", "worse", "small", "same", "undecided"]
 
@@ -106,13 +107,13 @@ class Verdict:
 
 def verdicts(
     response: Response,
-    family: Sequence[Contrast | str],
+    family: Sequence[Contrast | Missing],
     matters: float | None = None,
     wording: Wording = EFFECTS,
-    related_contrasts: Sequence[Contrast | str] = (),
-    elsewhere: Sequence[Contrast | str] | None = None,
+    related_contrasts: Sequence[Contrast | Missing] = (),
+    elsewhere: Sequence[Contrast | Missing] | None = None,
 ) -> tuple[Verdict, ...]:
-    """A verdict on each contrast of a family that is looked at together; a text says why there is none.
+    """A verdict on each contrast of a family that is looked at together; a reason where there is none.
 
     ``matters`` is the factor that a change must be beyond; ``related_contrasts`` are contrasts of other
     responses that are of the family, too. ``elsewhere`` are all others that are shown with the family,
@@ -126,8 +127,8 @@ def verdicts(
     holm_ps = iter(holm([contrast.p for contrast in among_family]))
     all_ps = iter(holm([contrast.p for contrast in among_all or ()]))
     return tuple(
-        Verdict("undecided", f"not enough runs: {contrast}")
-        if isinstance(contrast, str)
+        Verdict("undecided", f"not enough runs: {contrast.reason}")
+        if isinstance(contrast, Missing)
         else Verdict("undecided", f"not enough runs: {contrast.doubt}", _change(response, contrast, 1.0))
         if contrast.doubt is not None
         else judge(_change(response, contrast, next(holm_ps), None if among_all is None else next(all_ps)))
@@ -135,7 +136,7 @@ def verdicts(
     )
 
 
-def _testable(contrasts: Sequence[Contrast | str]) -> list[Contrast]:
+def _testable(contrasts: Sequence[Contrast | Missing]) -> list[Contrast]:
     """Those with runs enough for a verdict; what has none does not count as looked at."""
     return [contrast for contrast in contrasts if isinstance(contrast, Contrast) and contrast.doubt is None]
 

@@ -29,6 +29,7 @@ from linewatt.findings.limits import (
     SEGMENT_BITS,
     WAITING,
 )
+from linewatt.missing import Missing
 from linewatt.model import Case, Role
 from linewatt.units import format_change, format_percent, format_rate, format_significant
 
@@ -83,7 +84,7 @@ def gain(fewer: Measured, more: Measured) -> Gain | None:
     ratio = _factor((math.log(b.mean) - math.log(a.mean)) / doublings) - 1
     logs = [[math.log(value) for value in throughput.values if value > 0] for throughput in (a, b)]
     contrast = welch(logs[0], logs[1])
-    if isinstance(contrast, str):
+    if isinstance(contrast, Missing):
         return Gain(ratio)
     low, high = (_factor(end / doublings) - 1 for end in contrast.interval)
     return Gain(ratio, low, high)

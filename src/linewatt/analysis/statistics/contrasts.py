@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.statistics.student import critical_t, two_sided_p
+from linewatt.missing import Missing
 
 MIN_RUNS = 3
 """Runs on each side below which two are not compared: the spread of two runs is hardly known."""
@@ -69,14 +70,14 @@ class Contrast:
         return two_sided_p(self.value / self.se, self.df)
 
 
-def welch(base: Sequence[float], other_values: Sequence[float]) -> Contrast | str:
+def welch(base: Sequence[float], other_values: Sequence[float]) -> Contrast | Missing:
     """Mean of ``other_values`` − mean of ``base``, without taking their spread for equal; or why not.
 
     B. L. Welch, Biometrika 34 (1947) 28–35, degrees of freedom after Satterthwaite.
     """
     fewest = min(len(base), len(other_values))
     if fewest < MIN_RUNS:
-        return f"{len(base)} and {len(other_values)} runs, and each side needs {MIN_RUNS}"
+        return Missing(f"{len(base)} and {len(other_values)} runs, and each side needs {MIN_RUNS}")
     (mean, squared), (other_mean, other_squared) = (
         _mean_and_squared_se(values) for values in (base, other_values)
     )
@@ -131,7 +132,7 @@ def _led_on(values: Sequence[float]) -> tuple[float, float]:
     return mean + slope * n / 2, residual_squares / (n - 2) * (1 / n + (n / 2) ** 2 / squares_of_places)
 
 
-def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Contrast | str:
+def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Contrast | Missing:
     """The mean over strata of the difference of their sides' means, every stratum alike; or why not.
 
     It is of these strata and no others: their spread is not in it. Each side of each has a spread of its own,
@@ -139,7 +140,7 @@ def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Co
     """
     fewest = min(min(len(base), len(other_values)) for base, other_values in strata)
     if fewest < 2:
-        return f"{fewest} {'run' if fewest == 1 else 'runs'} on a side, and each needs 2"
+        return Missing(f"{fewest} {'run' if fewest == 1 else 'runs'} on a side, and each needs 2")
     parts = [
         (_mean_and_squared_se(base), _mean_and_squared_se(other_values)) for base, other_values in strata
     ]

@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import Any
 
 from linewatt.analysis.statistics.contrasts import MIN_DF, Contrast
+from linewatt.missing import Missing
 
 MAX_COLUMNS = 400
 """columns of a model; interactions that would make more are left out"""
@@ -101,30 +102,32 @@ class Model:
         return float(fdtrc(len(coefficients), self.df, explained / self.sd**2))
 
 
-def fit(runs: Mapping[Cell, Sequence[float]]) -> Model | str:
-    """The model of runs by setting; a sentence says why there is none.
+def fit(runs: Mapping[Cell, Sequence[float]]) -> Model | Missing:
+    """The model of runs by setting; or why there is none.
 
     Every factor has a place in each setting; one whose level never changes is left out of the model.
     """
     if not runs:
-        return "no run has a value"
+        return Missing("no run has a value")
     cells = list(runs)
     counts = [1 + max(levels) for levels in zip(*cells, strict=True)]
     if any(len({cell[at] for cell in cells}) < count for at, count in enumerate(counts)):
-        return "all runs at one level failed"
+        return Missing("all runs at one level failed")
     mains: dict[Block, _Array] = {
         (at,): _coded(cells, at, count) for at, count in enumerate(counts) if count > 1
     }
     if 1 + sum(len(columns[0]) for columns in mains.values()) > MAX_COLUMNS:
-        return f"more than {MAX_COLUMNS} effects"
+        return Missing(f"more than {MAX_COLUMNS} effects")
     repeated = sum(map(len, runs.values())) - len(cells)
     for blocks in (mains | _pairs(mains), mains):
         rank, columns = _rank(blocks, len(cells))
         if rank == columns and max(repeated, len(cells) - columns) >= MIN_DF:
             return _solve(blocks, counts, runs)
         if rank < columns and blocks is mains:
-            return "too many settings have no run: effects cannot be told apart"
-    return f"{sum(map(len, runs.values()))} runs leave fewer than {MIN_DF} to tell effects from chance"
+            return Missing("too many settings have no run: effects cannot be told apart")
+    return Missing(
+        f"{sum(map(len, runs.values()))} runs leave fewer than {MIN_DF} to tell effects from chance"
+    )
 
 
 def _step(level: int, count: int) -> _Array:
