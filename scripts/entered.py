@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
         cli.program()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         imported = sum(name.partition(".")[0] == "linewatt" for name in sys.modules)
         print(f"{len(entered.calls)} files entered, {imported} imported", file=sys.stderr)
         if with_list:
