@@ -21,6 +21,7 @@ from linewatt.features.rehearse.changes import Outcome, Rehearsed, differences, 
 from linewatt.features.rehearse.document import document, host_says, lines
 from linewatt.features.rehearse.edits import Guests, changes_of, describe_cuts, loads_of, on_guests
 from linewatt.hosts.facts import read
+from linewatt.missing import Missing
 from linewatt.model import Case
 from linewatt.tuning.base import Change
 
@@ -260,7 +261,7 @@ def test_the_lines_say_which_driver_stood_in_and_what_that_means() -> None:
         (Change("dut", "pause", "data0", "off", ""), captured("composed-xeon"), None),
         (Change("dut", "rings", "data1", "rx=1", ""), captured("composed-xeon"), None),
         (Change("dut", "rings", "data0", "rx=1", ""), {"nic": {}}, None),
-        (RINGS, "dut: no route to host", None),
+        (RINGS, Missing("dut: no route to host"), None),
     ],
 )
 def test_what_is_on_record_of_the_hosts_own_nic_is_told(change: Change, told: Any, said: str | None) -> None:
@@ -306,4 +307,4 @@ def test_hosts_that_cannot_be_asked_are_told_with_the_reason(tmp_path: Path) -> 
     )
     told = asyncio.run(facts_of(load(path)))
     assert list(told) == ["gen", "dut"]
-    assert all(isinstance(why, str) and "127.0.0.1" in why for why in told.values())
+    assert all(isinstance(why, Missing) and "127.0.0.1" in why.reason for why in told.values())
