@@ -232,6 +232,8 @@ def test_a_load_of_the_same_class_is_not_outranked_and_an_idle_one_by_real_time_
     same = at_both("h2", thread(2000, nice=0, scheduling="real-time"))
     assert outranked(real_time(), load=same) == []
     assert outranked(real_time(scheduling="deadline"), load=same) != []
+    batch = at_both("h2", thread(2000, nice=0, scheduling="batch"))
+    assert outranked(real_time(), load=batch) != []
     idle = at_both("h2", thread(2000, nice=0, scheduling="idle"))
     assert outranked(real_time(), load=idle) != []
 

@@ -17,8 +17,13 @@ from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import EndResult, Flag, OtherProcess, SchedulingClass
 from linewatt.units import format_percent
 
-_RANKS: dict[SchedulingClass, int] = {"deadline": 3, "real-time": 2, "normal": 1, "batch": 1, "idle": 0}
-"""who runs first (sched(7)); nice values are weights within one of these"""
+_RANKS: tuple[tuple[SchedulingClass, ...], ...] = (
+    ("idle",),
+    ("normal", "batch"),
+    ("real-time",),
+    ("deadline",),
+)
+"""who runs first (sched(7)), from last to first; nice values are weights within one of these"""
 _IN_THREADS = ("ksoftirqd/", "napi/", "irq/")
 """threads of the kernel that do what interrupts and softirqs else do"""
 _ULIMITS = {"open files": "ulimit -n", "locked memory": "ulimit -l", "threads": "ulimit -u"}
@@ -113,7 +118,7 @@ def outranked(end: EndResult, readback: ReadBack, placed: Sequence[PlacedProcess
         for thread in _at_both_ends(readback, process.pid)
         if thread.scheduling is not None
     ]
-    rank = min((_RANKS[scheduling] for scheduling in classes), default=_RANKS["normal"])
+    rank = min(map(_rank, classes), default=_rank("normal"))
     higher = [process for process in end.other_processes if _runs_first(process, rank, cpus)]
     cores = sum(process.cores for process in higher)
     if cores >= OUTRANKED_CORES:
@@ -127,9 +132,13 @@ def outranked(end: EndResult, readback: ReadBack, placed: Sequence[PlacedProcess
         )
 
 
+def _rank(scheduling: SchedulingClass) -> int:
+    return next(rank for rank, classes in enumerate(_RANKS) if scheduling in classes)
+
+
 def _runs_first(process: OtherProcess, rank: int, cpus: Collection[int]) -> bool:
     """Only who was seen on CPUs of the load alone: of others it is not known where they ran how long."""
-    if process.scheduling is None or _RANKS[process.scheduling] < max(_RANKS["real-time"], rank + 1):
+    if process.scheduling is None or _rank(process.scheduling) < max(_rank("real-time"), rank + 1):
         return False
     in_place_of_interrupts = process.kernel and process.name.startswith(_IN_THREADS)
     return not in_place_of_interrupts and {*process.cpus} <= {*cpus}
