@@ -197,10 +197,17 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
         assert [trial["receiver"]["cpu_cores"] is None for trial in trials] == [False, True, False]
         assert "; it has said nothing for " in trials[1]["receiver"]["reasons"]["cpu_cores"]
     else:
-        counted = [trial["receiver"]["counters"].get("nic.rx_bytes") is None for trial in trials]
-        assert counted == [False, True, False]
-        flags = [one for one in trials[1]["flags"] if one["code"] == "sensor-unreadable"]
-        assert [one["evidence"].startswith("it has said nothing for ") for one in flags] == [True]
+        receivers = [trial["receiver"] for trial in trials]
+        assert receivers[1]["counters"].get("nic.rx_bytes") is None
+        for receiver in receivers:  # a slow machine reads others late, too, and says so
+            is_read = receiver["counters"].get("nic.rx_bytes") is not None
+            assert is_read != ("nic.rx_bytes" in receiver["reasons"])
+        silent = [
+            [flag["evidence"].startswith("it has said nothing for ") for flag in trial["flags"]]
+            for trial in trials
+        ]
+        assert [any(flags) for flags in silent] == [False, True, False]
+        assert sum(silent[1]) == 1
     assert hung[0] not in sensors(bench, 2, tool)
 
 
