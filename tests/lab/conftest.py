@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
@@ -42,6 +43,13 @@ def patient(built: lab.Lab) -> lab.Lab:
     return built
 
 
+def rate_for(tests: Iterable[pytest.Item]) -> str:
+    """How fast a lab is for these tests. Loads of 10 Gbit/s fill the CPUs that other tests need beside: only
+    tests that `make test` leaves out have them."""
+    measured = any(test.get_closest_marker(name) for test in tests for name in ("full", "measures"))
+    return "10gbit" if measured else "1gbit"
+
+
 class Labs:
     """Builds labs under names of their own and takes every one down."""
 
@@ -68,13 +76,13 @@ def _possible(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(scope="session")
-def lab2() -> Iterator[lab.Lab]:
-    """Two hosts, 10 Gbit/s between them, for all tests that leave them as they were."""
+def lab2(request: pytest.FixtureRequest) -> Iterator[lab.Lab]:
+    """Two hosts for all tests that leave them as they were."""
     if reason := _reason():
         pytest.skip(reason)
     labs = Labs(f"t{os.getpid()}-s")
     try:
-        yield labs.make()
+        yield labs.make(rate=rate_for(request.session.items))
     finally:
         labs.close()
 
@@ -98,6 +106,6 @@ def make_lab(request: pytest.FixtureRequest) -> Iterator[Callable[..., lab.Lab]]
         pytest.skip(reason)
     labs = Labs(f"t{os.getpid()}-{abs(hash(request.node.name)) % 1000}")
     try:
-        yield labs.make
+        yield partial(labs.make, rate=rate_for([request.node]))
     finally:
         labs.close()
