@@ -281,7 +281,7 @@ series = [10.0, 10.1] * 8 + [7.0, 7.1] * 8
 assert steadiness.step(series) and steadiness.slope(np.arange(1.0, 30.0).tolist())
 print(sorted(set(sys.modules) - there))
 assert steadiness.drift(range(12), [100.0 + at for at in range(12)]) and steadiness.unlike(5.0, series[:9])
-assert estimate(series[:5]).interval().method == "student-t"
+assert estimate(series[:5]).interval().method == "student-t-skewed"
 assert estimate(series).interval().method == "bca-bootstrap"
 print(sorted({name for name in sys.modules if name == "ruptures" or name.startswith("scipy")}))
 """

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.analysis.statistics.stats import runs_that_exclude
+from linewatt.analysis.statistics.stats import FEWEST_TO_SKEW, runs_that_exclude
 from linewatt.findings.kinds import percent
 from linewatt.findings.limits import BEYOND_KNEE_GAIN, FULL, LITTLE_GAIN
 
@@ -58,7 +58,10 @@ RARE_MODE = 0.1
 def interval_entry(fewest_runs: int) -> tuple[str, str]:
     """What an interval of a mean assumes; with too few runs, what these could not show."""
     needed = runs_that_exclude(RARE_MODE)
-    text = "Where the mean of many more runs would be, if the runs that were made show how runs are spread."
+    text = (
+        "Where the mean of many more runs would be, if the runs that were made show how runs are spread. "
+        f"From {FEWEST_TO_SKEW} runs on it reaches further on the side where runs are further off."
+    )
     if fewest_runs < needed:
         text += (
             f" A mode that takes 1 run in {1 / RARE_MODE:g} would show with 95 % in {needed} runs; "

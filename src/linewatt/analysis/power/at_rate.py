@@ -26,8 +26,8 @@ NEAR = 0.01
 class Point:
     """A case at the throughput that it carried, and the watts of one end; without any ``lacks`` says why.
 
-    ``reach_w`` is its ±: Student's t over trials and the meter's bound; without both ``unknown`` says which
-    part is not known.
+    ``reach_w`` is its ±: the longer arm of the interval over trials and the meter's bound; without both
+    ``unknown`` says which part is not known.
     """
 
     summary: CaseSummary
@@ -126,7 +126,8 @@ def _with_watts(
     if spread is None or bound is None:
         why = "one trial: its spread is not known" if spread is None else "the meter's error is not known"
         return replace(point, power_w=power.system_w.mean, unknown=why)
-    return replace(point, power_w=power.system_w.mean, reach_w=math.hypot(spread.half_width, bound.mean))
+    mean_w = power.system_w.mean
+    return replace(point, power_w=mean_w, reach_w=math.hypot(spread.longer_arm(mean_w), bound.mean))
 
 
 def _at(points: Sequence[Point], blank: WattsAt) -> WattsAt:

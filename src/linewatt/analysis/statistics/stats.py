@@ -23,8 +23,15 @@ FEWEST_TO_TRANSFORM = 3
 """Runs from which an interval that would cross a bound is made on a scale that has none. Of two runs its
 upper end would be ten times their mean and more, and say less than the interval that is cut."""
 _MOST_LOG = 100.0
+FEWEST_TO_SKEW = 5
+"""Runs from which Student's interval has a longer arm on the side of their tail. Fewer say nothing of it."""
+LONGER_ARM = 1.0
+"""By so much times |skewness| / √n the arm is longer. Of 5 to 19 runs with a skewness of 1.8 it then holds
+the mean in 93.3 % and more (Student's: 91.5 % and more); of 5 normal runs it is 1.11 times as wide."""
 
-Method = Literal["student-t", "bca-bootstrap", "student-t-log", "student-t-logit", "student-t-cut"]
+Method = Literal[
+    "student-t", "student-t-skewed", "bca-bootstrap", "student-t-log", "student-t-logit", "student-t-cut"
+]
 Quantity = Literal["signed", "positive", "ratio"]
 """which means are possible: any, those from 0 on, those from 0 to 1"""
 
@@ -33,9 +40,10 @@ Quantity = Literal["signed", "positive", "ratio"]
 class Interval:
     """A two-sided confidence interval of a mean, in its unit. ``level`` is 0..1.
 
-    ``student-t`` is symmetrical; ``bca-bootstrap`` is bias-corrected and accelerated (B. Efron, JASA 82
-    (1987) 171–185) and follows the skew of the runs. Where Student's would reach beyond what is possible,
-    ``student-t-log`` and ``student-t-logit`` are made on that scale; ``student-t-cut`` is cut at the bound.
+    ``student-t`` is symmetrical; ``student-t-skewed`` reaches further on the side of the runs' tail.
+    ``bca-bootstrap`` is bias-corrected and accelerated (B. Efron, JASA 82 (1987) 171–185) and follows the
+    skew of the runs. Where Student's would reach beyond what is possible, ``student-t-log`` and
+    ``student-t-logit`` are made on that scale; ``student-t-cut`` is cut at the bound.
     """
 
     low: float
@@ -48,9 +56,13 @@ class Interval:
         """Half of its length, in the unit of the mean."""
         return (self.high - self.low) / 2
 
+    def longer_arm(self, mean: float) -> float:
+        """How far it reaches from its mean at most: what stands behind a ±."""
+        return max(self.high - mean, mean - self.low)
+
     @property
     def is_cut(self) -> bool:
-        """Whether Student's interval reached beyond what is possible, and was cut there."""
+        """Whether it reached beyond what is possible, and was cut there."""
         return self.method == "student-t-cut"
 
 
@@ -71,16 +83,20 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95 % CI of the mean; ``None`` at ``n`` = 1, where its spread is unknown.
 
-        Student's t below :data:`BCA_FROM` runs and where the runs are not known, else the BCa bootstrap. It
-        has no value that its quantity cannot have.
+        Student's t below :data:`BCA_FROM` runs and where the runs are not known, else the BCa bootstrap. Of
+        :data:`FEWEST_TO_SKEW` known runs and more it follows their skew. It has no value that its quantity
+        cannot have.
         """
         if self.sd is None:
             return None
-        if self.n >= BCA_FROM and len(self.values) == self.n and self.sd > 0:
+        if len(self.values) < self.n or self.n < FEWEST_TO_SKEW or self.sd <= 0:
+            return student_within(self.mean, self.sd, self.n, self.quantity)
+        if self.n >= BCA_FROM:
             expanded = _bca(self.values)
             if expanded is not None:
                 return expanded
-        return student_within(self.mean, self.sd, self.n, self.quantity)
+        skewness = _skewness(self.values, self.mean, self.sd)
+        return student_within(self.mean, self.sd, self.n, self.quantity, skewness)
 
 
 def estimate(values: Iterable[float | None], quantity: Quantity = "signed") -> Estimate | None:
@@ -107,20 +123,22 @@ def student(mean: float, sd: float, n: int) -> Interval:
     return Interval(mean - reach, mean + reach, "student-t")
 
 
-def student_within(mean: float, sd: float, n: int, quantity: Quantity) -> Interval:
+def student_within(mean: float, sd: float, n: int, quantity: Quantity, skewness: float = 0.0) -> Interval:
     """Student's interval, and where it would cross a bound of the quantity one that does not.
 
     From :data:`FEWEST_TO_TRANSFORM` runs on it is made of the logarithm, or the logit, of the mean, whose
     standard error is that of the mean times the slope there (delta method): it covers as much as Student's
     where runs are normal, and more where they are skewed. Of two runs, and of a mean at a bound, it is cut.
+
+    One that crosses no bound has a longer arm where runs have a ``skewness``; only that arm may then be cut.
     """
     plain = student(mean, sd, n)
     lower_bound = -math.inf if quantity == "signed" else 0.0
     upper_bound = 1.0 if quantity == "ratio" else math.inf
     if lower_bound <= plain.low and plain.high <= upper_bound:
-        return plain
+        return _cut(_skewed(plain, mean, n, skewness), lower_bound, upper_bound)
     if n < FEWEST_TO_TRANSFORM or not lower_bound < mean < upper_bound:
-        return Interval(max(lower_bound, plain.low), min(upper_bound, plain.high), "student-t-cut")
+        return _cut(plain, lower_bound, upper_bound)
     odds = mean if quantity == "positive" else mean / (1 - mean)
     slope = 1 / mean if quantity == "positive" else 1 / (mean * (1 - mean))
     factor = math.exp(min(_MOST_LOG, (plain.high - mean) * slope))
@@ -128,6 +146,29 @@ def student_within(mean: float, sd: float, n: int, quantity: Quantity) -> Interv
     if quantity == "positive":
         return Interval(low, high, "student-t-log")
     return Interval(low / (1 + low), high / (1 + high), "student-t-logit")
+
+
+def _skewed(plain: Interval, mean: float, n: int, skewness: float) -> Interval:
+    """Student's interval with a longer arm on the side of the tail."""
+    if not skewness:
+        return plain
+    longer = 1 + LONGER_ARM * abs(skewness) / math.sqrt(n)
+    if skewness < 0:
+        return Interval(mean - longer * (mean - plain.low), plain.high, "student-t-skewed")
+    return Interval(plain.low, mean + longer * (plain.high - mean), "student-t-skewed")
+
+
+def _cut(interval: Interval, lower_bound: float, upper_bound: float) -> Interval:
+    if lower_bound <= interval.low and interval.high <= upper_bound:
+        return interval
+    return Interval(max(lower_bound, interval.low), min(upper_bound, interval.high), "student-t-cut")
+
+
+def _skewness(values: Sequence[float], mean: float, sd: float) -> float:
+    """Third moment of the runs ÷ the cube of their SD, both with divisor n; at most √n."""
+    n = len(values)
+    cubes = math.fsum([((value - mean) / sd) ** 3 for value in values])
+    return cubes / n * (n / (n - 1)) ** 1.5
 
 
 def runs_that_exclude(share: float, chance: float = 0.05) -> int:

@@ -85,7 +85,7 @@ def mean_columns(key: str, meaning: str, reason: str, *, ci: bool = False) -> tu
             Column(
                 f"{key}_ci95_method",
                 "VARCHAR",
-                "student-t, bca-bootstrap, or Student's on a scale or cut",
+                "student-t, bca-bootstrap, or Student's with a longer arm, on a scale or cut",
             )
         )
     return tuple(columns)
