@@ -57,6 +57,21 @@ def test_a_throughput_that_a_case_carried_has_its_watts_as_they_were_measured() 
     assert (one.role, one.host, one.scope, one.provenance) == ("receiver", "h2", "system", "measured")
 
 
+def test_what_stands_behind_the_plus_minus_is_the_longer_arm_of_skewed_runs() -> None:
+    runs_w = iter([120.0, 120.0, 120.0, 120.0, 130.0])
+    at_rate = at(5e9, powered(lambda _: next(runs_w), [0.5], runs=5))
+    power = at_rate.points[0].summary.power("receiver")
+    assert power is not None
+    assert power.system_w is not None
+    assert power.uncertainty_w is not None
+    spread = power.system_w.interval()
+    assert spread is not None
+    assert at_rate.reach_w is not None
+    longer_w = spread.high - power.system_w.mean
+    assert longer_w > 1.5 * (power.system_w.mean - spread.low)
+    assert at_rate.reach_w == pytest.approx((longer_w**2 + power.uncertainty_w.mean**2) ** 0.5)
+
+
 LEVELS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 LAWS: dict[str, Law] = {
     "straight": line,

@@ -168,7 +168,8 @@ def _skewness(values: Sequence[float], mean: float, sd: float) -> float:
     """Third moment of the runs ÷ the cube of their SD, both with divisor n; at most √n."""
     n = len(values)
     cubes = math.fsum([((value - mean) / sd) ** 3 for value in values])
-    return cubes / n * (n / (n - 1)) ** 1.5
+    skewness: float = cubes / n * math.sqrt(n / (n - 1)) ** 3
+    return skewness
 
 
 def runs_that_exclude(share: float, chance: float = 0.05) -> int:
