@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.rig import lab_of, rig
 from bench.rows import Peer, Row, Target
 from linewatt.campaign import stored
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import Measured
 from linewatt.engine.measuring.measure import measure as measured_of
 from linewatt.engine.rederive.idle import readings_of
@@ -58,7 +58,7 @@ def _again(result: Path) -> Measured:
     """The first trial of a result with all that is stored beside it."""
     texts = raw.texts(write.trial_dir(result, 1) / write.RAW)
     campaign = stored.from_dict(read.load_manifest(result).asked.written)
-    known = kept.read(texts[kept.NAME], texts, campaign.hosts, LOADS[campaign.load])
+    known = run_record.read(texts[run_record.NAME], texts, campaign.hosts, LOADS[campaign.load])
     readings = readings_of(known.sources, texts, campaign, known.run.clocks)
     return measured_of(known.run, readings, known.setup, LOADS[campaign.load], known.overhead_s)
 

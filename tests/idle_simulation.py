@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.engine.beside import Beside
+from linewatt.engine.background_imports import Beside
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.engine import events
-from linewatt.engine.live.now import CpuNow
+from linewatt.engine.live.current_readings import CpuNow
 from linewatt.features.serve.broadcast.broadcast import Broadcast
 from linewatt.model import Case
 

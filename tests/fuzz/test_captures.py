@@ -12,8 +12,8 @@ from tests.fuzz.conftest import fuzz, survived
 from tests.fuzz.mutate import CAPTURES, damaged, texts
 
 from linewatt.features.importing.captures.folder import CaptureFile
+from linewatt.features.importing.captures.measured_folder import manifest_of, understand
 from linewatt.features.importing.captures.options import Options
-from linewatt.features.importing.captures.whole import manifest_of, understand
 from linewatt.model import document_of
 
 IMPORTS = CAPTURES / "imports"

@@ -18,7 +18,7 @@ from tests.wiring import START_S, Given, told
 
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.trial_run import TrialRun
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure
 from linewatt.foreign import STORED, read_json
@@ -62,7 +62,7 @@ def check_stored(given: Given, what: str) -> None:
         assert text_of(read_trial(directory)) == text_of(trial)
         files = raw.texts(directory / "raw")
         assert files == measured.raw
-        kept.read(files[kept.NAME], files, given.setup.hosts, Iperf3())
+        run_record.read(files[run_record.NAME], files, given.setup.hosts, Iperf3())
         for name, text in files.items():
             for line in text.splitlines() if name.endswith(".jsonl") else ():
                 read_json(line, name, STORED)
@@ -140,4 +140,4 @@ def test_a_trial_of_any_marks_and_sockets_is_done_or_failed(marks: str, said: st
 @fuzz(damaged([json.dumps({"schema_version": 1}).encode()]))
 def test_raw_files_of_anything_are_read_or_refused(text: str) -> None:
     with survived("raw/run.json"):
-        kept.read(text, {}, GIVEN.setup.hosts, Iperf3())
+        run_record.read(text, {}, GIVEN.setup.hosts, Iperf3())

@@ -16,7 +16,7 @@ import pytest
 from tests.lab.test_campaign import LONG, Bench, await_event, end, ours, until
 from tests.packed import texts
 
-from linewatt.engine.live.asking import LATE_START_S
+from linewatt.engine.live.host_queries import LATE_START_S
 
 pytestmark = [
     pytest.mark.lab,

@@ -18,7 +18,7 @@ OLD = ROOT / "tests" / "captures" / "results" / "method-1"
 KNOB = """
 # SPDX-License-Identifier: Apache-2.0
 from linewatt.tuning.commands import Command, tool
-from linewatt.tuning.words import switch
+from linewatt.tuning.setting_text import switch
 
 
 class TxQueueLength:

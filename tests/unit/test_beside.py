@@ -20,7 +20,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan
 from linewatt.cli.commands import run as command
 from linewatt.cli.commands.show import answer_modules
-from linewatt.engine.beside import Beside, importing
+from linewatt.engine.background_imports import Beside, importing
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live.session import Session
 from linewatt.engine.run import Places
@@ -268,7 +268,7 @@ from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.cli.commands.show import answer_modules
 from linewatt.engine import run
-from linewatt.engine.beside import importing
+from linewatt.engine.background_imports import importing
 from linewatt.engine.campaign import CampaignRun
 
 folder = Path(sys.argv[1])

@@ -32,7 +32,7 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.comparison.first_screen import first_screen
-from linewatt.report.comparison.words import difference_lines, heading
+from linewatt.report.comparison.remarks import difference_lines, heading
 
 LOSS = OF_CASE["lost_ratio"]
 

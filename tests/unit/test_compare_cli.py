@@ -24,7 +24,7 @@ from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.page import MOST_ROWS, rows_of
 from linewatt.report.comparison.tables import tables
 from linewatt.report.printing.screen import fitted
-from linewatt.store import remembered
+from linewatt.store import cache
 from linewatt.store.read import Result
 
 
@@ -245,7 +245,7 @@ def test_what_is_kept_of_a_result_gives_the_same_comparison_with_no_trial_read(
         trials = powered(numbered(runs(flags=(flag,), ratio=ratio, seed=day), runs(UDP, seed=day + 2)))
         stored(Path("results"), made("a", trials, day=day))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(remembered, "SETTLED_S", -1.0)
+    monkeypatch.setattr(cache, "SETTLED_S", -1.0)
     first = run("compare", "20260101", "20260102", "--json")
     history = run("history", "--json")
     monkeypatch.setattr(sides, "load", None)

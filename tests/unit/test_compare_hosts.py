@@ -15,7 +15,7 @@ from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.compare import Comparison, compare
 from linewatt.analysis.comparison.rows import Options
-from linewatt.analysis.comparison.within import match_hosts
+from linewatt.analysis.comparison.two_hosts import match_hosts
 from linewatt.errors import InvalidInput
 from linewatt.model import Case, Trial
 from linewatt.store.read import Result

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from linewatt.engine.events import Placed
-from linewatt.engine.live import now
+from linewatt.engine.live import current_readings
+from linewatt.engine.live.current_readings import CpuNow, cpu_now
 from linewatt.engine.live.feed import Feed
-from linewatt.engine.live.now import CpuNow, cpu_now
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import now_s
 from linewatt.sensors.mpstat import SENSOR, SHARES, MpstatConfig
@@ -69,6 +69,6 @@ def test_a_role_without_cpus_of_its_own_and_a_cpu_that_is_not_told_have_no_numbe
 
 
 def test_what_mpstat_said_a_while_ago_is_not_of_now() -> None:
-    found = told(mpstat(age_s=now.FRESH_S + 1))
+    found = told(mpstat(age_s=current_readings.FRESH_S + 1))
     assert (found.cpu_cores, found.app_busy_ratio, found.irq_busy_ratio) == (None, None, None)
     assert cpu_now([], [mpstat()], {}) == ()

@@ -34,7 +34,7 @@ from linewatt.campaign.planning.plain import as_dict
 from linewatt.campaign.planning.plan import PlannedTrial, Round, plan
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.reading.sites import site
-from linewatt.engine.live.asking import Configuration
+from linewatt.engine.live.host_queries import Configuration
 from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import End, Session

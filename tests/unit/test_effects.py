@@ -19,8 +19,8 @@ from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.statistics import shapes
 from linewatt.analysis.statistics.steadiness import Slope, Step
+from linewatt.engine.case_text import outcome
 from linewatt.engine.measuring.checks.steadiness import throughput
-from linewatt.engine.words import outcome
 from linewatt.model import Case, Flag, Trial, Window
 from linewatt.report.findings import finding_notes
 from linewatt.report.trials.answer.first_screen import first_screen

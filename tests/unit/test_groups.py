@@ -34,7 +34,7 @@ from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial_run import together
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
@@ -220,7 +220,7 @@ def test_what_keeps_all_pairs_from_beginning_is_laid_to_none_of_them() -> None:
 def test_a_trial_is_the_same_made_again_from_what_is_kept_of_it() -> None:
     given = group()
     first = measure(given.run, given.readings, given.setup, Iperf3(), 0.05)
-    again = kept.read(first.raw["run.json"], first.raw, given.setup.hosts, Iperf3())
+    again = run_record.read(first.raw["run.json"], first.raw, given.setup.hosts, Iperf3())
     assert again.run.planned == given.run.planned
     assert again.run.flows == given.run.flows
     measured = measure(again.run, given.readings, again.setup, Iperf3(), 0.05)

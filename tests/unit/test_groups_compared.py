@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.groups import group
 
-from linewatt.analysis.comparison.besides import besides
 from linewatt.analysis.comparison.case_runs import CaseRuns, by_case
 from linewatt.analysis.comparison.comparable import Ends, obstacles
+from linewatt.analysis.comparison.confounders import besides
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
 from linewatt.model import Case, Shape, group_of
 from linewatt.records import Campaign, Host

@@ -14,7 +14,7 @@ from tests.wiring import told
 
 from linewatt.engine.live.feed import MOST_CHARACTERS, Feed
 from linewatt.engine.live.meters import MeterFeed
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.errors import ChangeError, ParseError
 from linewatt.foreign import STORED, read_json, understood
@@ -146,7 +146,7 @@ def test_a_fact_of_one_endless_line_takes_no_long_time(key: str) -> None:
 
 @pytest.mark.parametrize("text", ["null", "[]", "7", '"x"'])
 def test_what_was_kept_of_a_trial_is_an_object_or_refused(text: str) -> None:
-    for read in (lambda: kept.read(text, {}, {}, Iperf3()), lambda: kept.read_idle(text)):
+    for read in (lambda: run_record.read(text, {}, {}, Iperf3()), lambda: run_record.read_idle(text)):
         with pytest.raises(ParseError, match=r"run\.json cannot be read"):
             read()
 

@@ -17,8 +17,8 @@ from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.matching import identity
 from linewatt.errors import InvalidInput
+from linewatt.features.importing.captures.measured_folder import Whole, manifest_of, read_folder
 from linewatt.features.importing.captures.options import Options
-from linewatt.features.importing.captures.whole import Whole, manifest_of, read_folder
 from linewatt.loads.iperf3.parser import load_end, other_end
 from linewatt.missing import Missing
 from linewatt.model import EndResult, Role, Window
@@ -983,7 +983,7 @@ def test_tests_at_one_port_behind_one_another_are_two_trials(tmp_path: Path) -> 
 
 
 def test_options_that_differ_between_trials_are_a_factor_and_those_alike_are_settings(tmp_path: Path) -> None:
-    from linewatt.features.importing.captures.whole import manifest_of
+    from linewatt.features.importing.captures.measured_folder import manifest_of
 
     for at, size in enumerate((0, 524288)):
         path = moved(ONE, tmp_path / "gen" / f"{at}.json", cookie=f"c{at}", later_s=20 * at)

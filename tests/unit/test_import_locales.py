@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.unit.test_import_captures import IMPORTS, cores_of, imported, refusal
 
-from linewatt.features.importing.captures.whole import Whole
+from linewatt.features.importing.captures.measured_folder import Whole
 
 WATTS = IMPORTS / "watts"
 FARSI = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")

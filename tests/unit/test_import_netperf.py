@@ -9,8 +9,8 @@ import pytest
 from tests.unit.conftest import Run
 from tests.unit.test_import_captures import IMPORTS, codes, imported, refusal
 
+from linewatt.features.importing.captures.measured_folder import Whole, manifest_of
 from linewatt.features.importing.captures.options import Options
-from linewatt.features.importing.captures.whole import Whole, manifest_of
 from linewatt.model import EndResult, Role, Trial
 
 NETPERF = IMPORTS / "netperf" / "gen"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.test_import_captures import IMPORTS, imported, refusal
 
-from linewatt.features.importing.captures.whole import Whole
+from linewatt.features.importing.captures.measured_folder import Whole
 
 TEXT = IMPORTS / "text"
 OLD_UDP = """Connecting to host 192.0.2.2, port 5201

@@ -18,7 +18,7 @@ import typer
 
 from linewatt.cli.commands.run import _Heard
 from linewatt.engine import events
-from linewatt.engine.beside import Beside
+from linewatt.engine.background_imports import Beside
 from linewatt.engine.campaign import CampaignRun
 from linewatt.errors import InvalidInput
 

@@ -14,7 +14,7 @@ from tests.unit.test_wiring import HEALTHY, LIES
 from tests.wiring import Change, Given, told
 
 from linewatt.engine.live.feed import Feed
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import measure
 from linewatt.errors import ParseError
 from linewatt.loads.iperf3.load import Iperf3
@@ -31,7 +31,7 @@ def as_bytes(trial: Trial) -> bytes:
 def test_a_trial_made_again_from_what_is_kept_of_it_is_the_same_to_the_byte(change: Change) -> None:
     given = told(change)
     first = measure(given.run, given.readings, given.setup, Iperf3(), 0.05)
-    again = kept.read(first.raw[kept.NAME], first.raw, given.setup.hosts, Iperf3())
+    again = run_record.read(first.raw[run_record.NAME], first.raw, given.setup.hosts, Iperf3())
     assert (again.run, again.setup) == (given.run, given.setup)
     second = measure(again.run, given.readings, again.setup, Iperf3(), again.overhead_s)
     assert as_bytes(second.trial) == as_bytes(first.trial)
@@ -58,7 +58,7 @@ def test_a_record_whose_stamp_cannot_be_stays_without_a_number() -> None:
 def test_what_is_no_such_file_is_refused() -> None:
     for text in ("{", "[]", '{"run": {}}', '{"run": 1, "setup": 2}'):
         with pytest.raises(ParseError, match=r"run\.json cannot be read"):
-            kept.read(text, {}, {}, Iperf3())
+            run_record.read(text, {}, {}, Iperf3())
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from tests.report_factories import end, renumbered, result, shares, trial
 
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.flags.case import limit_flags
+from linewatt.analysis.limits.limit_text import NAMES
 from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.ranking import candidates
 from linewatt.analysis.limits.verdict import Limit, verdict
-from linewatt.analysis.limits.words import NAMES
 from linewatt.delimited import read_table
 from linewatt.features.tables.imported import import_table
 from linewatt.findings.limits import TIE

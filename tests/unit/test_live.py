@@ -21,11 +21,11 @@ from linewatt.cli import live
 from linewatt.cli.live import LiveProgress, Seen
 from linewatt.cli.output import console
 from linewatt.engine import events
+from linewatt.engine.case_text import tells
 from linewatt.engine.events import Watts
-from linewatt.engine.live import now
+from linewatt.engine.live import current_readings
+from linewatt.engine.live.current_readings import is_current, watts_now
 from linewatt.engine.live.feed import Feed
-from linewatt.engine.live.now import is_current, watts_now
-from linewatt.engine.words import tells
 from linewatt.findings import catalogue, kind_of
 from linewatt.hosts.base import Line
 from linewatt.hosts.clock import now_s
@@ -310,8 +310,8 @@ def test_watts_now_are_the_newest_reading_or_nothing(
 
 def test_a_reading_that_is_old_or_of_a_meter_that_failed_is_not_of_now() -> None:
     assert is_current(fed("psu=157"))
-    assert not is_current(fed("psu=157", age_s=now.FRESH_S + 1))
-    assert watts_now([fed("psu=157", age_s=now.FRESH_S + 1)]) == ()
+    assert not is_current(fed("psu=157", age_s=current_readings.FRESH_S + 1))
+    assert watts_now([fed("psu=157", age_s=current_readings.FRESH_S + 1)]) == ()
     failed = fed("psu=157")
     failed.failure = "ended with status 1"
     assert watts_now([failed]) == ()

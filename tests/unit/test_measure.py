@@ -13,13 +13,13 @@ import pytest
 from tests.wiring import Given, both, cpu, rates, readback, run, told
 
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.case_text import outcome
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.line_rate import PortLine
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.measure import Measured, measure
-from linewatt.engine.words import outcome
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3.load import Iperf3

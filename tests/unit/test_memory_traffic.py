@@ -21,7 +21,7 @@ from linewatt.features.profiles.perf.memory import (
 )
 from linewatt.features.profiles.perf.model import HostProfile, MemoryTraffic
 from linewatt.features.profiles.perf.recording import SCRIPT
-from linewatt.features.profiles.report.words import host_notes
+from linewatt.features.profiles.report.sentences import host_notes
 
 MIB = 1 << 20
 TWO = (

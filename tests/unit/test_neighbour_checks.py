@@ -30,9 +30,9 @@ from tests.wiring import (
 
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.summary import summarise
+from linewatt.engine.case_text import outcome
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks import network
-from linewatt.engine.words import outcome
 from linewatt.model import Flag, Role
 from linewatt.network.framing import BARE
 from linewatt.units import format_rate

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
-from linewatt.network import whole
+from linewatt.network import removed_interface
 from linewatt.network.build import describe
 from linewatt.network.checks import check_state
 from linewatt.network.description import HostNetwork
@@ -462,14 +462,17 @@ def test_an_interface_that_could_not_be_made_again_is_not_removed(change: dict[s
         "inet6_addr_gen_mode": "eui64",
         "flags": ["UP"],
     }
-    assert whole.capture(link, [link], [])["kind"] == "vxlan"
-    assert words in whole.capture(link | change, [link | change], [])["cannot"]
+    assert removed_interface.capture(link, [link], [])["kind"] == "vxlan"
+    assert words in removed_interface.capture(link | change, [link | change], [])["cannot"]
     strange = {"info_kind": "vxlan", "info_data": data | {"gpe": True}}
-    assert "its gpe is not known here" in whole.capture(link | {"linkinfo": strange}, [link], [])["cannot"]
+    assert (
+        "its gpe is not known here"
+        in removed_interface.capture(link | {"linkinfo": strange}, [link], [])["cannot"]
+    )
     above = {"ifname": "top0", "link": "old0"}
-    assert "top0 stands on it" in whole.capture(link, [link, above], [])["cannot"]
+    assert "top0 stands on it" in removed_interface.capture(link, [link, above], [])["cannot"]
     routes = [{"dst": "10.0.0.0/8", "dev": "old0", "nexthops": []}]
-    assert "its route to 10.0.0.0/8" in whole.capture(link, [link], routes)["cannot"]
+    assert "its route to 10.0.0.0/8" in removed_interface.capture(link, [link], routes)["cannot"]
 
 
 def test_the_link_local_address_of_a_mac_is_not_made_again() -> None:
@@ -481,7 +484,7 @@ def test_the_link_local_address_of_a_mac_is_not_made_again() -> None:
         "flags": [],
     }
     link |= {"inet6_addr_gen_mode": "eui64", "addr_info": [link_local]}
-    made = whole.capture(link, [link], [])["lines"]
+    made = removed_interface.capture(link, [link], [])["lines"]
     assert not [line for line in made if line.startswith("address")]
     assert ipaddress.ip_address(link_local["local"]).is_link_local  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.foreign import MOST_SAID
-from linewatt.tuning.words import BRIEF, apart, brief
+from linewatt.tuning.setting_text import BRIEF, apart, brief
 
 items = st.dictionaries(st.sampled_from("abcd"), st.none() | st.integers(0, 3), max_size=4)
 

@@ -24,8 +24,8 @@ from linewatt.engine import events
 from linewatt.engine.campaign import CampaignRun
 from linewatt.errors import HostError
 from linewatt.hosts.base import goes_with_its_command
+from linewatt.report.trials.caveats import caveats, in_short
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.words import caveats, in_short
 
 OURS = {name: host(name, lab="kernels-4711") for name in ("h1", "h2")}
 

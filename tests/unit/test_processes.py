@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.engine.live.asking import compared
+from linewatt.engine.live.host_queries import compared
 from linewatt.engine.live.processes import (
     MOST,
     SCRIPT,

@@ -10,7 +10,7 @@ import pytest
 from linewatt.cli import progress
 from linewatt.cli.live import LiveProgress
 from linewatt.engine import events
-from linewatt.engine.words import outcome
+from linewatt.engine.case_text import outcome
 from linewatt.model import Case, EndResult, Trial
 
 CASE = Case("udp-60", "h1", "h2", instances=2, streams=4, rate_bps=2e6, family="ipv6")

@@ -23,7 +23,7 @@ from tests.wiring import START_S, Change, counters, story, told
 from linewatt.analysis.methods import why
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.measuring import flags as registry
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.power import Meters
@@ -96,7 +96,9 @@ def with_idle(path: Path) -> Path:
         "hosts": {"h1": host_values(given.setup.hosts["h1"], own, window, look, known["h1"]).as_written()},
     }
     raw = {f"h1/{one.source}.jsonl": one.raw() for one in own}
-    write_idle(path / "idle.json", document, raw | {kept.NAME: kept.idle_text({"h1": own}, known)})
+    write_idle(
+        path / "idle.json", document, raw | {run_record.NAME: run_record.idle_text({"h1": own}, known)}
+    )
     return path
 
 
@@ -356,7 +358,7 @@ def test_what_has_no_raw_trials_is_refused(tmp_path: Path, manifest: dict[str, A
 
 def test_a_trial_whose_raw_files_are_damaged_stays_as_it_is_and_the_others_do_not(tmp_path: Path) -> None:
     path = fresh(tmp_path, [HEALTHY["tcp"]] * 3)
-    for number, name, text in ((1, kept.NAME, "{"), (2, "h1/mpstat.jsonl", "{\n")):
+    for number, name, text in ((1, run_record.NAME, "{"), (2, "h1/mpstat.jsonl", "{\n")):
         folder = path / "trials" / f"{number:05d}" / "raw"
         raw.pack_of(folder).write_bytes(raw.packed("raw", raw.texts(folder) | {name: text}))
     found = again.rederive(read.load(path))

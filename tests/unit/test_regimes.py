@@ -20,7 +20,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.limits import knee as of_knee
 from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
-from linewatt.analysis.power.beside import Beside
+from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
 from linewatt.analysis.statistics.stats import t_quantile
 from linewatt.findings.limits import LITTLE_GAIN, WAITING

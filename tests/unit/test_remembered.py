@@ -17,8 +17,8 @@ from pydantic import TypeAdapter
 from tests.unit.conftest import Run
 from tests.unit.test_store import MANIFEST, SERIES, TRIAL
 
-from linewatt.store import read, remembered, write
-from linewatt.store.remembered import state_of
+from linewatt.store import cache, read, write
+from linewatt.store.cache import state_of
 
 Look = Callable[[], list[str]]
 
@@ -27,7 +27,7 @@ Look = Callable[[], list[str]]
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three results of a while ago, and a cache of their own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(remembered, "SETTLED_S", -1.0)
+    monkeypatch.setattr(cache, "SETTLED_S", -1.0)
     for day in range(3):
         path = write.new_result(tmp_path / "results", "t", 86_400.0 * day, MANIFEST)
         write.write_trial(path, TRIAL, [SERIES], {"h2/out.json": "{}"})
@@ -51,7 +51,7 @@ def loaded(root: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Look:
         assert code == 0
         with_cache = json.loads(out)
         with monkeypatch.context() as patch:
-            patch.setattr(remembered, "cache_folder", lambda: None)
+            patch.setattr(cache, "cache_folder", lambda: None)
             again, seen[:] = list(seen), []
             assert json.loads(run("list", "--json", "--results", str(root))[1]) == with_cache
             assert len(seen) >= len(again)
@@ -125,7 +125,7 @@ def test_a_result_that_is_another_now_is_read_again_and_alone(
 
 
 def _files(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / "cache" / remembered.FOLDER).iterdir())
+    return sorted((tmp_path / "cache" / cache.FOLDER).iterdir())
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_was_kept_long_ago_is_removed(tmp_path: Path, root: Path, loaded: L
     old = _files(tmp_path)[0].with_name("0")
     old.write_text("{}")
     os.utime(old, (0, 0))
-    remembered._forget_old.cache_clear()
+    cache._forget_old.cache_clear()
     _rename(next(root.iterdir()))
     loaded()
     assert not old.exists()
@@ -164,13 +164,13 @@ def test_what_was_kept_long_ago_is_removed(tmp_path: Path, root: Path, loaded: L
 
 def test_what_another_program_kept_is_made_again(loaded: Look, monkeypatch: pytest.MonkeyPatch) -> None:
     every = loaded()
-    monkeypatch.setattr(remembered, "_program", lambda: "newer")
+    monkeypatch.setattr(cache, "_program", lambda: "newer")
     assert loaded() == every
 
 
 def test_what_others_may_have_written_is_not_believed(tmp_path: Path, root: Path, loaded: Look) -> None:
     every = loaded()
-    folder = tmp_path / "cache" / remembered.FOLDER
+    folder = tmp_path / "cache" / cache.FOLDER
     assert folder.stat().st_mode & 0o777 == 0o700
     folder.chmod(0o770)
     assert loaded() == every
@@ -192,10 +192,10 @@ def test_nothing_is_written_beside_results_and_a_cache_that_cannot_be_written_is
 def test_a_file_that_changed_just_now_may_change_again_unseen(
     root: Path, loaded: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "SETTLED_S", 3600.0)
+    monkeypatch.setattr(cache, "SETTLED_S", 3600.0)
     assert len(loaded()) == len(loaded()) == 3
     assert state_of(next(root.iterdir())) is None
-    monkeypatch.setattr(remembered, "SETTLED_S", 2.0)
+    monkeypatch.setattr(cache, "SETTLED_S", 2.0)
     monkeypatch.setattr(time, "time", lambda: 4e9)
     assert state_of(next(root.iterdir())) is not None
 
@@ -213,6 +213,6 @@ def test_results_and_what_is_made_of_them_are_kept_apart(tmp_path: Path, root: P
     number = TypeAdapter(int)
     first, same = (sorted(place.iterdir())[0] for place in (root, other))
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert remembered.remembered(place, kind, number, partial(int, made)) == made
+        assert cache.remembered(place, kind, number, partial(int, made)) == made
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert remembered.remembered(place, kind, number, lambda: 0) == made
+        assert cache.remembered(place, kind, number, lambda: 0) == made

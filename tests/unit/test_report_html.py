@@ -34,8 +34,8 @@ from linewatt.errors import StoreError
 from linewatt.model import Case, Provenance
 from linewatt.report.charts.figure import inline_svg
 from linewatt.report.printing import html
+from linewatt.report.trials.caveats import in_short
 from linewatt.report.trials.digest import as_json, digest
-from linewatt.report.trials.words import in_short
 from linewatt.store.read import Result
 
 INLINE = {"a", "b", "code", "i", "span", "strong"}

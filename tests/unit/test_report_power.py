@@ -34,11 +34,11 @@ from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.table import Table
+from linewatt.report.trials.caveats import caveats
 from linewatt.report.trials.charts.power import power_figures
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.power.idle import idle_power
 from linewatt.report.trials.power.power import power_cases, power_table
-from linewatt.report.trials.words import caveats
 from linewatt.store import read
 from linewatt.store.read import Result
 

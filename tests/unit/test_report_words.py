@@ -18,8 +18,8 @@ from linewatt.model import Case
 from linewatt.records import Idle, IdleHost
 from linewatt.report.machine.environment import FactGroup, environment
 from linewatt.report.printing.export import when
+from linewatt.report.trials.caveats import caveats, progress
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.words import caveats, progress
 
 TCP = Case("tcp", "h1", "h2")
 LAB = {

@@ -29,7 +29,7 @@ from linewatt.campaign.planning.plain import as_dict
 from linewatt.campaign.planning.plan import plan
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.session import Session
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Trial, document_of, group_of
@@ -113,7 +113,7 @@ def test_a_trial_has_each_way_and_each_host_once_and_no_findings() -> None:
 def test_a_trial_is_the_same_made_again_from_what_is_kept_of_it() -> None:
     made = ring()
     first = measure(made.run, made.readings, made.setup, Iperf3(), 0.05)
-    again = kept.read(first.raw["run.json"], first.raw, made.setup.hosts, Iperf3())
+    again = run_record.read(first.raw["run.json"], first.raw, made.setup.hosts, Iperf3())
     measured = measure(again.run, made.readings, again.setup, Iperf3(), 0.05)
     assert document_of(measured.trial) == document_of(first.trial)
     assert "incoming" not in document_of(first.trial)

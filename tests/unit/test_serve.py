@@ -20,7 +20,7 @@ from linewatt.errors import InvalidInput
 from linewatt.features.serve import serving
 from linewatt.features.serve.guard import CONTENT_SECURITY_POLICY
 from linewatt.features.serve.settings import Settings, checked, is_loopback, read_token
-from linewatt.store import remembered
+from linewatt.store import cache
 
 TOKEN = "a-token-of-more-than-sixteen"  # noqa: S105
 
@@ -38,7 +38,7 @@ def site(root: Path) -> TestClient:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(remembered, "SETTLED_S", -1.0)
+    monkeypatch.setattr(cache, "SETTLED_S", -1.0)
 
 
 # Host, origin, method --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from tests.served import BROKEN, DEMO, LAB, RAW, client, results_in
 from tests.unit.conftest import Run
 
-from linewatt.store import remembered, sums
+from linewatt.store import cache, sums
 
 SECRET = "a secret beside the results"  # noqa: S105
 PACK = "trials/00001/raw.tar.gz"
@@ -41,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     patch = pytest.MonkeyPatch()
     patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-    patch.setattr(remembered, "SETTLED_S", -1.0)
+    patch.setattr(cache, "SETTLED_S", -1.0)
     return client(root)
 
 

@@ -25,7 +25,7 @@ from linewatt.model import Case
 from linewatt.report import listing
 from linewatt.report.glance import MOST_VALUES, Glance
 from linewatt.report.listing import Listed
-from linewatt.store import read, remembered
+from linewatt.store import cache, read
 from linewatt.store.read import Damaged
 
 WHOLE_S = 60.0
@@ -40,7 +40,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr(remembered, "SETTLED_S", -1.0)
+        patch.setattr(cache, "SETTLED_S", -1.0)
         yield
 
 
@@ -204,7 +204,7 @@ def test_a_result_that_always_changes_is_not_read_all_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("linewatt.features.serve.shelf.FRESH_S", -1.0)
-    monkeypatch.setattr(remembered, "SETTLED_S", 1e9)  # as if it had just been written
+    monkeypatch.setattr(cache, "SETTLED_S", 1e9)  # as if it had just been written
     monkeypatch.setattr("linewatt.features.serve.shelf._EASE", 1e9)
     stored(tmp_path, result(scaling_trials((1,), 1), id="r"))
     reads: list[str] = []

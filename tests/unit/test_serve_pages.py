@@ -31,14 +31,14 @@ from linewatt.features.serve.report_frame import data
 from linewatt.features.serve.responses import Body
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.interactive import interactive
-from linewatt.store import remembered
+from linewatt.store import cache
 
 
 @pytest.fixture(scope="module", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr(remembered, "SETTLED_S", -1.0)
+        patch.setattr(cache, "SETTLED_S", -1.0)
         yield
 
 

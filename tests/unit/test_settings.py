@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 from tests.fake_batches import answered, is_batch
 
-from linewatt.engine.undo import restore, shown
+from linewatt.engine.undo import recent_values, restore
 from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, InvalidInput, WaitTimeout
@@ -291,8 +291,8 @@ def test_what_was_read_a_while_ago_is_asked_for_again_because_others_may_change_
 ) -> None:
     asyncio.run(rig.settings.check([made("h1 sysctl=1")]))
     rig.hosts["h1"].state["sysctl", "a"] = "5"
-    later_s = now_s() + shown.HOLDS_S + 1.0
-    monkeypatch.setattr(shown, "now_s", lambda: later_s)
+    later_s = now_s() + recent_values.HOLDS_S + 1.0
+    monkeypatch.setattr(recent_values, "now_s", lambda: later_s)
     rig.to("h1 sysctl=1")
     assert rig.hosts["h1"].state["sysctl", "a"] == "1"
     assert [(entry.before, entry.wanted) for entry in rig.journal.read()[1]] == [("5", "1")]

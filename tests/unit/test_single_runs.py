@@ -22,8 +22,8 @@ from linewatt.model import Flag
 from linewatt.records import Campaign
 from linewatt.report.comparison.document import as_document, csv_rows
 from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.remarks import heading
 from linewatt.report.comparison.tables import tables
-from linewatt.report.comparison.words import heading
 
 MINUTES = Unit("min", lambda seconds: seconds / 60, significant(3))
 TIME = Response("copy_s", "Copy", "slower", "faster", False, group="latency", units=(MINUTES,))

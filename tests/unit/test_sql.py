@@ -38,11 +38,12 @@ from linewatt.report.data import database, query
 from linewatt.report.data.page import page
 from linewatt.report.data.query import ask
 from linewatt.report.data.views import VIEWS, Source
+from linewatt.report.full_result import rows_of
 from linewatt.report.printing.export import csv_of
 from linewatt.report.trials.digest import csv_columns
 from linewatt.report.trials.settings.scalability import export_case
-from linewatt.report.whole import rows_of
-from linewatt.store import read, remembered, write
+from linewatt.store import cache as result_cache
+from linewatt.store import read, write
 
 ROOT = Path(__file__).parents[2]
 DEMO = "20260101-000000-demo"
@@ -479,7 +480,7 @@ def test_counting_results_reads_no_sample_and_the_second_time_no_result(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(remembered, "SETTLED_S", -1.0)
+    monkeypatch.setattr(result_cache, "SETTLED_S", -1.0)
     seen: list[str] = []
     load = read.load
 

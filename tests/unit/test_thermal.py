@@ -10,7 +10,7 @@ from tests.report_factories import end, powered, scaling_trials, watts
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.flags.case import power_flags
-from linewatt.analysis.power.beside import AT_LIMIT, THROTTLED, Beside, beside_of, evidence
+from linewatt.analysis.power.machine_conditions import AT_LIMIT, THROTTLED, Beside, beside_of, evidence
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.thermal import NO_TEMPERATURE, with_thermal
 from linewatt.model import Case, Channel, EndResult, ThermalResult, Trial, Window, document_of

@@ -13,12 +13,12 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from linewatt.engine.live.asking import Configuration
+from linewatt.engine.live.host_queries import Configuration
 from linewatt.engine.live.readback import _THREADS, Difference, ReadBack, Thread, parse_threads, read_back
 from linewatt.engine.measuring.accounts import cores_between
 from linewatt.engine.measuring.checks import configuration, placement
 from linewatt.engine.measuring.cut import PlacedProcess
-from linewatt.engine.measuring.kept import readbacks
+from linewatt.engine.measuring.run_record import readbacks
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
 

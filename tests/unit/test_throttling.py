@@ -18,7 +18,7 @@ from tests.wiring import both, cpu, early, readback, told
 
 from linewatt.analysis.limits.quotas import throttled_ratio
 from linewatt.analysis.limits.verdict import Limit, verdict
-from linewatt.engine.live.asking import compared
+from linewatt.engine.live.host_queries import compared
 from linewatt.engine.live.readback import ReadBack, Thread, parse_threads, read_back
 from linewatt.engine.live.throttling import (
     MOST,

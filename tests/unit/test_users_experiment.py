@@ -23,7 +23,7 @@ from linewatt.campaign.planning.plan import PlannedTrial, plan
 from linewatt.campaign.reading.file import load
 from linewatt.engine.live.trial import LoadTime
 from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.cut import Cut, Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.errors import HostError, InvalidInput, ParseError
@@ -41,7 +41,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, Trial, Window, group_of
-from linewatt.report.comparison.words import names_of
+from linewatt.report.comparison.remarks import names_of
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1", "c2"), 1)}
 USERS = {"server": "dut", "clients": ["c1"], "users": 4}
@@ -340,7 +340,7 @@ def test_a_trial_of_users_is_measured_kept_and_made_again(tmp_path: Path) -> Non
     assert "the server's sessions" in found.trial.receiver.reasons["foreign_cores"]
     assert found.trial.sender.reasons["foreign_cores"] == "no mpstat readings"
     assert {one.source for one in found.series} == {"users"}
-    again = kept.read(found.raw[kept.NAME], found.raw, SETUP.hosts, LOADS[DEFAULT])
+    again = run_record.read(found.raw[run_record.NAME], found.raw, SETUP.hosts, LOADS[DEFAULT])
     assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
 
 
@@ -390,7 +390,7 @@ def test_each_of_several_clients_has_its_part_and_its_cpu_and_the_server_is_of_a
     assert cores == [pytest.approx(0.5), pytest.approx(0.9)]
     parts = {one.case.sender: one.throughput_bps for one in flow_trials(found.trial)}
     assert parts == {"c1": pytest.approx(12e6), "c2": pytest.approx(28e6)}
-    again = kept.read(found.raw[kept.NAME], found.raw, hosts, LOADS[DEFAULT])
+    again = run_record.read(found.raw[run_record.NAME], found.raw, hosts, LOADS[DEFAULT])
     assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
 
 

@@ -13,8 +13,8 @@ from tests.unit.test_users_experiment import CASE, SETUP, SIZE, WHOLE, run_of
 
 from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.matching import Side, match_two
+from linewatt.engine.case_text import describe
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.words import describe
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.records import Campaign as Asked

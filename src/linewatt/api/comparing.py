@@ -83,8 +83,8 @@ def compare(
     change must be beyond, ``metrics`` and ``allow`` are as for ``linewatt compare``. Two soaks are one run
     each, so that there is no verdict on them. Raises InvalidInput, StoreError.
     """
+    from linewatt.report.comparison.remarks import lab_words
     from linewatt.report.comparison.sides import kept, side_of
-    from linewatt.report.comparison.words import lab_words
 
     run_kind = _run_kind(a, b)
     metric_names = tuple(metrics) or tuple(METRICS)

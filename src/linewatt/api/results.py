@@ -97,7 +97,7 @@ class Result:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What keeps its figures from being those of hardware: hosts of a lab, emulation."""
-        from linewatt.report.comparison.words import lab_words_of
+        from linewatt.report.comparison.remarks import lab_words_of
 
         return tuple(lab_words_of(self._manifest.hosts))
 
@@ -160,7 +160,7 @@ class Result:
     def document(self, *, trials: bool = False) -> dict[str, Any]:
         """The document of ``show --json``; ``trials``: with every trial."""
         with self._reading():
-            from linewatt.report.whole import document_of
+            from linewatt.report.full_result import document_of
 
             return document_of(self._result, trials=trials and self.kind == "trials")
 

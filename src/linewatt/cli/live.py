@@ -18,7 +18,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.cli.output import console
 from linewatt.cli.progress import PlainProgress
 from linewatt.engine import events
-from linewatt.engine.words import describe, tells
+from linewatt.engine.case_text import describe, tells
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from linewatt.cli.output import say
 from linewatt.engine import events
-from linewatt.engine.words import describe, outcome
+from linewatt.engine.case_text import describe, outcome
 from linewatt.foreign import one_line
 from linewatt.units import format_rate, format_seconds
 

@@ -314,7 +314,7 @@ class Feature:
     differences: str = ""
     """path to a function that yields what else differs between the hosts of two sides of a comparison: of a
     ``linewatt.analysis.comparison.comparable.Ends``, a role and the names of its hosts on both sides to
-    ``linewatt.analysis.comparison.besides.Beside``"""
+    ``linewatt.analysis.comparison.confounders.Beside``"""
     run_observer: str = ""
     """path to what makes a ``linewatt.engine.observers.RunObserver`` for each run"""
 

@@ -18,7 +18,7 @@ from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan
 from linewatt.core.feature import FurtherTrials, further_trials
 from linewatt.engine import events, labels
-from linewatt.engine.beside import Step, importing
+from linewatt.engine.background_imports import Step, importing
 from linewatt.engine.further import FurtherRunner, lacking
 from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.run import Places, Run

@@ -14,7 +14,7 @@ from linewatt.campaign.factors import shown
 from linewatt.campaign.planning.idle import settling
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.idle import BusyCores, host_values, moving, needed_s
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.errors import HostError, WaitTimeout
@@ -111,7 +111,7 @@ def _measured(
         hosts[name] = host_values(spec, readings, window, look, meters_by_host.get(name, {}))
         raw |= {f"{name}/{reading.source}.jsonl": reading.raw() for reading in readings}
         readings_by_host[name] = readings
-    raw[kept.NAME] = kept.idle_text(
+    raw[run_record.NAME] = run_record.idle_text(
         readings_by_host, {name: meters_by_host.get(name, {}) for name in readings_by_host}
     )
     times = Times(start_s=window.start_s, end_s=window.end_s)

@@ -13,7 +13,7 @@ from typing import Protocol
 from linewatt.core.feature import installed_features
 from linewatt.core.third_party import load
 from linewatt.engine import events
-from linewatt.engine.live.now import CpuNow
+from linewatt.engine.live.current_readings import CpuNow
 
 CpuOf = Callable[[Iterable[events.Placed]], Sequence[CpuNow]]
 """what CPUs of running ends do now"""

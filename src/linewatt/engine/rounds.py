@@ -23,9 +23,9 @@ from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.feature_load import TrialMaker
-from linewatt.engine.live.asking import Asking, Configuration
+from linewatt.engine.live.current_readings import is_current, watts_now
 from linewatt.engine.live.feed import LiveFeed, Reading
-from linewatt.engine.live.now import is_current, watts_now
+from linewatt.engine.live.host_queries import Asking, Configuration
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime

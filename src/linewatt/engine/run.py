@@ -23,8 +23,8 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
 from linewatt.campaign.reading.sites import read_topologies, site
 from linewatt.engine import events
-from linewatt.engine.beside import Step, importing
-from linewatt.engine.live.now import CpuNow, cpu_now
+from linewatt.engine.background_imports import Step, importing
+from linewatt.engine.live.current_readings import CpuNow, cpu_now
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session, identity
 from linewatt.engine.observers import Observers

@@ -13,7 +13,7 @@ from typing import Any
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_each_json
-from linewatt.network import whole, write
+from linewatt.network import removed_interface, write
 from linewatt.network.description import KNOB
 from linewatt.network.items import Key, parse_key
 from linewatt.network.kinds import shown_option, shown_state
@@ -129,9 +129,9 @@ def _shown_of_link(key: Key, link: Mapping[str, Any], links: Links, routes: Rout
         case "need":
             return f"{link.get('min_mtu', 68)}-{link.get('max_mtu') or 65_535}"
         case "lost":
-            return whole.lost(link, routes)
+            return removed_interface.lost(link, routes)
         case "gone":
-            return whole.capture(link, links.values(), routes)
+            return removed_interface.capture(link, links.values(), routes)
         case "link":
             return shown_state(link)
         case "option":
@@ -170,7 +170,7 @@ def _route(key: Key, routes: Routes) -> dict[str, Any] | None:
         if _destination(route) == asked_route.destination
         and str(route.get("table", "254")) == str(asked_route.table)
         and int(route.get("metric", 0)) == metric
-        and route.get("type") in whole.UNICAST
+        and route.get("type") in removed_interface.UNICAST
     ]
     if not matches:
         return None

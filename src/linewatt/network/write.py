@@ -14,7 +14,7 @@ from typing import Any
 from linewatt.errors import ChangeError
 from linewatt.network.items import Key, parse_key
 from linewatt.network.kinds import add_words, option_words
-from linewatt.network.whole import restored
+from linewatt.network.removed_interface import restored
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script
 

@@ -32,8 +32,8 @@ from linewatt.model import Provenance
 from linewatt.report.glance import Glance, of_trials
 from linewatt.report.kinds import result_kind
 from linewatt.store import read
+from linewatt.store.cache import remembered
 from linewatt.store.read import Damaged, Result
-from linewatt.store.remembered import remembered
 from linewatt.units import MISSING, format_rate, when
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.refusals import Drivers, drivers_of, otherwise, unread, unwritten, why
-from linewatt.tuning.words import apart, brief
+from linewatt.tuning.setting_text import apart, brief
 
 Knobs = Mapping[str, Knob]
 LINE_S = 0.1

@@ -19,8 +19,8 @@ from linewatt.tuning.base import Change, ListedKnob
 from linewatt.tuning.commands import HOST
 from linewatt.tuning.nic.offload import feature_named
 from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.setting_text import choices
 from linewatt.tuning.sysctl import KEEP, key_named
-from linewatt.tuning.words import choices
 
 Level = str | int | float | bool
 """what YAML makes of a level; ``on`` is a text in YAML 1.2 and a switch in YAML 1.1"""

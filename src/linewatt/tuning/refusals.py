@@ -11,7 +11,7 @@ from linewatt.foreign import shortened
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal.lines import Entry
 from linewatt.tuning.base import Knob
-from linewatt.tuning.words import apart, brief
+from linewatt.tuning.setting_text import apart, brief
 
 # One line an interface: its name and its driver's
 _DRIVERS = """for net; do

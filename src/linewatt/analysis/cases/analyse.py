@@ -12,7 +12,7 @@ from linewatt.analysis.cases.series import ceilings, outlier_words, power_rows
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.limits.ceiling import Ceiling
 from linewatt.analysis.limits.knee import Knee
-from linewatt.analysis.power.beside import Beside
+from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import power_outliers
 from linewatt.findings import Rank, kind_of
 from linewatt.model import ENDS

@@ -9,9 +9,9 @@ from typing import Literal
 
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import FlagCount, count_flags
-from linewatt.analysis.comparison.besides import Beside, besides, measured_first
 from linewatt.analysis.comparison.case_runs import CaseRuns, Measured
 from linewatt.analysis.comparison.comparable import Ends, obstacles
+from linewatt.analysis.comparison.confounders import Beside, besides, measured_first
 from linewatt.analysis.comparison.differences import Difference, differences
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching
 from linewatt.analysis.comparison.obstacle import Obstacle

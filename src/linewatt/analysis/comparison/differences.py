@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.comparison.case_runs import CaseRuns
-from linewatt.analysis.comparison.in_force import SETTING, in_force
 from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.observed_settings import SETTING, in_force
 from linewatt.hosts.facts.read import NOT_KNOWN, of_port
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case

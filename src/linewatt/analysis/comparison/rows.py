@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from linewatt.analysis.cases.responses import OF_CASE, PER_WATT
-from linewatt.analysis.comparison.besides import Beside, with_besides
+from linewatt.analysis.comparison.confounders import Beside, with_besides
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
 from linewatt.analysis.metrics.metric import Response

@@ -10,11 +10,11 @@ from typing import Protocol
 
 from linewatt.analysis.flags.group import test_bed_of_pair
 from linewatt.analysis.flags.retransmits import retransmit_flags
-from linewatt.analysis.limits import words
+from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.paths import asked_bps
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.analysis.power.beside import beside_of, evidence
+from linewatt.analysis.power.machine_conditions import beside_of, evidence
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
 from linewatt.analysis.statistics.few_runs import Unresolved, unresolved
@@ -323,13 +323,13 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
         "test-bed-is-the-limit",
         case.sender,
         f"{case.sender} is the limit, not {case.receiver}: {_said(limit.named)}; "
-        f"the receiver's busiest: {words.short(receiving[0])}",
+        f"the receiver's busiest: {limit_text.short(receiving[0])}",
         "the receiver could take more: send from more instances or a faster host",
     )
 
 
 def _said(named: Sequence[Ranked]) -> str:
-    return "; ".join(words.evidence(candidate, named=True) for candidate in named)
+    return "; ".join(limit_text.evidence(candidate, named=True) for candidate in named)
 
 
 @dataclass(frozen=True, slots=True)

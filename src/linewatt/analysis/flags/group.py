@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from linewatt.analysis.cases.flows import flow_trials
-from linewatt.analysis.limits import words
+from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.findings.limits import FULL, SLOWER_PAIR
 from linewatt.model import Case, Flag, Role, Trial
@@ -30,12 +30,12 @@ def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag
     full = [candidate for candidate in of_group.ranked if candidate.host == dut and candidate.holds]
     if not cpus or full or any(cpu.share >= FULL for cpu in cpus):
         return
-    evidence_words = "; ".join(words.evidence(candidate, named=True) for candidate in limit.named)
+    evidence_words = "; ".join(limit_text.evidence(candidate, named=True) for candidate in limit.named)
     yield Flag(
         "test-bed-is-the-limit",
         peer,
         f"{peer} is the limit of its pair, not {dut}: {evidence_words}; of {dut} the busiest: "
-        f"{words.short(cpus[0])}",
+        f"{limit_text.short(cpus[0])}",
         f"{dut} could do more: use more or faster hosts beside it, or more instances",
     )
 

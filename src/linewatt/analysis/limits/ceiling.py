@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from linewatt.analysis.limits import words
+from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.cpus import count
 from linewatt.analysis.limits.knee import Knee
 from linewatt.analysis.limits.ranking import Ranked
@@ -209,7 +209,7 @@ def _cpus(series: Sequence[CaseSummary], end: Role) -> _Answer:
     ]
     kinds = {role.kind for role in roles}
     if {f"{end}-app-cpu", f"{end}-irq-cpu"} <= kinds and not any(map(_blurred, roles)):
-        return True, f"no full CPU: busiest {words.short(roles[0])}"
+        return True, f"no full CPU: busiest {limit_text.short(roles[0])}"
     where = summary.case.host(end) if summary.case.is_both_ways else f"the {end}"
     cores_by_instances = [
         (case_summary.case.instances, cores / case_summary.case.instances)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.analysis.cases.flows import judged
-from linewatt.analysis.limits import words
+from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.verdict import Limit, verdict
@@ -101,9 +101,9 @@ def _of_queues(group: Limit, pair: Case, pair_limit: Limit) -> Limit:
     ]
     if not queues:
         return pair_limit
-    evidence = "; ".join(words.evidence(queue, named=len(queues) > 1) for queue in queues)
+    evidence = "; ".join(limit_text.evidence(queue, named=len(queues) > 1) for queue in queues)
     kinds = tuple(dict.fromkeys(queue.kind for queue in queues))
-    return replace(pair_limit, kinds=kinds, what=words.names(queues), evidence=evidence, margin="")
+    return replace(pair_limit, kinds=kinds, what=limit_text.names(queues), evidence=evidence, margin="")
 
 
 def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool) -> Limit:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from linewatt.analysis.limits import words
+from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import ROLES, count
 from linewatt.analysis.limits.paths import line_words, lost_ratio
@@ -98,12 +98,14 @@ def verdict(trials: Sequence[Trial]) -> Limit:
         (candidate.host, candidate.shared): candidate for candidate in reversed(named)
     }  # a CPU can have two roles
     parts = [
-        words.evidence(candidate, named=several, users=first[candidate.host, candidate.shared] is candidate)
+        limit_text.evidence(
+            candidate, named=several, users=first[candidate.host, candidate.shared] is candidate
+        )
         for candidate in named
     ]
     return Limit(
         kinds=tuple(dict.fromkeys(candidate.kind for candidate in named)),
-        what=words.names(named) + (SHARED if all(candidate.shared for candidate in named) else ""),
+        what=limit_text.names(named) + (SHARED if all(candidate.shared for candidate in named) else ""),
         evidence="; ".join([*parts, *_missed(paced_candidate), *_loss(case, done, named, unknown), *added]),
         margin=_margin(named, ranked),
         named=named,
@@ -121,7 +123,7 @@ def _paced(paced_candidate: Ranked, ranked: tuple[Ranked, ...], unknown: tuple[s
     )
     return Limit(
         ("paced",),
-        words.name(paced_candidate),
+        limit_text.name(paced_candidate),
         evidence,
         _margin((paced_candidate,), ranked),
         (paced_candidate,),
@@ -161,7 +163,7 @@ def _missed(requested: Ranked | None) -> list[str]:
     """That the asked rate did not arrive."""
     if requested is None:
         return []
-    return [f"{'only ' if requested.share < REACHED else ''}{words.short(requested)} arrived"]
+    return [f"{'only ' if requested.share < REACHED else ''}{limit_text.short(requested)} arrived"]
 
 
 def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:
@@ -205,7 +207,7 @@ def _memory_pressure(done: Sequence[Trial]) -> list[str]:
     return [
         f"tasks on {host} waited for memory {format_percent(fmean(of_host))} of the time ({PRESSURE_FILE})"
         for host, of_host in ratios.items()
-        if fmean(of_host) >= words.WAIT_TOLD
+        if fmean(of_host) >= limit_text.WAIT_TOLD
     ]
 
 
@@ -218,15 +220,15 @@ def _not_found(
     some = [one for one in unpaced if one.full_in and not one.ruled_out and one.is_cause]
     now_and_then = [one for one in some if not (added and one.kind in _LINES)]
     parts += [
-        f"{words.name(candidate)} full in {candidate.full_in} of {len(candidate.shares)} trials"
+        f"{limit_text.name(candidate)} full in {candidate.full_in} of {len(candidate.shares)} trials"
         for candidate in now_and_then
     ]
     cpus = [candidate for candidate in unpaced if candidate.cpu is not None and candidate not in now_and_then]
-    parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []
-    waited = [(words.owner(cpu), words.waited_words(cpu.waited_ratio)) for cpu in cpus]
+    parts += [f"busiest: {limit_text.short(cpus[0])}"] if cpus else []
+    waited = [(limit_text.owner(cpu), limit_text.waited_words(cpu.waited_ratio)) for cpu in cpus]
     parts += [f"{owner.removeprefix('the ')} host: {text}" for owner, texts in waited for text in texts]
     parts += [
-        words.evidence(candidate, named=True)
+        limit_text.evidence(candidate, named=True)
         for candidate in unpaced
         if candidate.throttled_s and candidate not in now_and_then and not candidate.ruled_out
     ]
@@ -240,9 +242,9 @@ def _not_found(
         for candidate in unpaced
         if candidate.port is not None and not candidate.ruled_out and candidate not in now_and_then
     ]
-    parts += [f"fullest port: {words.short(ports[0])}"] if ports else []
+    parts += [f"fullest port: {limit_text.short(ports[0])}"] if ports else []
     parts += [
-        f"{words.name(candidate)} ruled out: {candidate.against[0]}"
+        f"{limit_text.name(candidate)} ruled out: {candidate.against[0]}"
         for candidate in unpaced
         if candidate.ruled_out and candidate.full_in
     ]
@@ -264,14 +266,14 @@ def _unknown(case: Case, ranked: Sequence[Ranked], *, has_line: bool) -> tuple[s
     ]
     hosts = {role: case.host(role) if case.is_both_ways else None for role in ENDS}
     missing = [
-        words.at_host(role_words, hosts["sender" if "sender" in role_words else "receiver"])
+        limit_text.at_host(role_words, hosts["sender" if "sender" in role_words else "receiver"])
         for role_words in missing
     ]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
     if not is_request_response(case.test) and not kinds & set(_LINES):
         parts = ["how much of the line was used" if has_line else "the line rate", *parts]
     blurred = [
-        f"single ones of {words.owner(candidate)} {count(candidate.role)} CPUs"
+        f"single ones of {limit_text.owner(candidate)} {count(candidate.role)} CPUs"
         for candidate in ranked
         if candidate.role is not None
         and candidate.kind in ROLES
@@ -292,7 +294,7 @@ def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
     if following is None:
         return "nothing else is known to compare with"
     if named:
-        return f"the next is {words.short(following)}"
+        return f"the next is {limit_text.short(following)}"
     threshold_words = f"from {format_percent(following.full_from, 0)} on"
     threshold_words += f" in every trial, not in {following.full_in} only," if following.full_in else ""
-    return f"nearest is {words.short(following)}; {threshold_words} it is named"
+    return f"nearest is {limit_text.short(following)}; {threshold_words} it is named"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from linewatt.analysis.cases.totals import whole_sum
-from linewatt.analysis.power.beside import DEGREES, HERTZ, of_limit, throttled
+from linewatt.analysis.power.machine_conditions import DEGREES, HERTZ, of_limit, throttled
 from linewatt.analysis.power.totals import Total, least_sure, system
 from linewatt.model import EndResult, Provenance, Trial
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 
-from linewatt.analysis.power.beside import NOTHING, Beside, evidence
+from linewatt.analysis.power.machine_conditions import NOTHING, Beside, evidence
 from linewatt.findings.limits import OUTLIER_PART, OUTLIER_SDS, OUTLIER_UNCERTAINTIES
 
 FEWEST_ROWS = 4

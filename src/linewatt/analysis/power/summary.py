@@ -13,7 +13,7 @@ from linewatt.analysis.metrics.metric import Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
 from linewatt.analysis.metrics.reading import ends_packets_per_s
 from linewatt.analysis.power import totals as power
-from linewatt.analysis.power.beside import NOTHING, Beside, beside_of
+from linewatt.analysis.power.machine_conditions import NOTHING, Beside, beside_of
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.missing import Missing
 from linewatt.model import EndResult, Provenance, Role, Trial

@@ -126,8 +126,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.commands.show import checked_target
     from linewatt.report.comparison.factor import parse_factor
-    from linewatt.report.comparison.of_results import compared, compared_by_kind, run_kind_of
     from linewatt.report.comparison.sides import kept
+    from linewatt.report.comparison.stored_comparison import compared, compared_by_kind, run_kind_of
     from linewatt.store.read import readable
 
     target = None if output is None else checked_target(output)
@@ -285,7 +285,7 @@ def _compare_view(
 
     The page in ``target`` has the comparison of what was measured, too.
     """
-    from linewatt.report.comparison.of_results import matched
+    from linewatt.report.comparison.stored_comparison import matched
 
     view: ComparisonView = option.load()
     a, b, matching = matched(loaded, by, base)

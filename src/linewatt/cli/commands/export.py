@@ -115,14 +115,14 @@ def _written(path: Path, target: Path, form: str, *, as_json: bool, **more: Any)
 
 
 def _csv(result: Result, trials: bool) -> str:
+    from linewatt.report.full_result import rows_of
     from linewatt.report.printing.export import csv_of
-    from linewatt.report.whole import rows_of
 
     return csv_of(*rows_of(result, trials=trials))
 
 
 def _json(result: Result, trials: bool) -> str:
-    from linewatt.report.whole import document_of
+    from linewatt.report.full_result import document_of
 
     return json_text(document_of(result, trials=trials))
 

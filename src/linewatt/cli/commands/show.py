@@ -213,7 +213,7 @@ def _show_first(result: Result) -> None:
 
 
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
-    from linewatt.report.whole import document_of, rows_of
+    from linewatt.report.full_result import document_of, rows_of
 
     _refuse(result, trials=trials, effects=effects, detail=detail)
     if as_json:
@@ -311,7 +311,7 @@ def report(
 
 def _made_by(form: str) -> Callable[[Result], bytes]:
     """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
-    from linewatt.report.whole import page_of
+    from linewatt.report.full_result import page_of
 
     if form == "md":
         from linewatt.report.printing.markdown_report import render

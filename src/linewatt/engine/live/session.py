@@ -10,7 +10,7 @@ from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.ways import Ways
-from linewatt.engine.beside import Beside
+from linewatt.engine.background_imports import Beside
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.line_rate import (
     LineLimit,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from linewatt.analysis.power.beside import DEGREES
+from linewatt.analysis.power.machine_conditions import DEGREES
 from linewatt.analysis.power.totals import SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.thermal import thermal

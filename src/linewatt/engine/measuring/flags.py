@@ -18,8 +18,8 @@ from linewatt.engine.measuring.checks import (
     plausibility,
     power,
     power_source,
-    rest,
     steadiness,
+    warm_start,
     window,
 )
 from linewatt.engine.measuring.cut import Seen
@@ -41,7 +41,7 @@ CHECKS: tuple[Check, ...] = (
     power.check,
     plausibility.check,
     power_source.check,
-    rest.check,
+    warm_start.check,
 )
 
 

@@ -14,7 +14,7 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.accounts import cores_between, nice_value, waited_ratio, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
@@ -67,7 +67,7 @@ def measure(
     What a round knows of hosts that are no end of the trial is no part of it.
     """
     run, setup = run.of_its_hosts(), setup.of(run.planned.case.hosts)
-    raw = _raw(run, readings, load) | {kept.NAME: kept.text_of(run, readings, setup, overhead_s)}
+    raw = _raw(run, readings, load) | {run_record.NAME: run_record.text_of(run, readings, setup, overhead_s)}
     sensed = tuple(
         Series(reading.host, reading.source, reading.channels, reading.samples())
         for host in readings
@@ -469,7 +469,7 @@ def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]], load: Load) -
             ("client", case.client, output.client),
             ("server", case.server, output.server),
         ):
-            name, errors = kept.output_files(load, host, role, output.planned.instance)
+            name, errors = run_record.output_files(load, host, role, output.planned.instance)
             commands.append({"host": host, "argv": output.commands[role], "output": name})
             if ended is not None:
                 files[name] = ended.stdout
@@ -481,7 +481,7 @@ def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]], load: Load) -
     for host, readback in run.readback.items():
         document = asdict(readback)
         if text := document.pop("sockets"):
-            files[f"{host}/{kept.SOCKETS}"] = text
+            files[f"{host}/{run_record.SOCKETS}"] = text
         files[f"{host}/readback.json"] = json.dumps(document, indent=1) + "\n"
     files["commands.json"] = json.dumps(commands, indent=1) + "\n"
     return files

@@ -14,9 +14,9 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import shown
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.meters import MeterRecords
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.idle import host_values
-from linewatt.engine.measuring.kept import Source
+from linewatt.engine.measuring.run_record import Source
 from linewatt.engine.rederive.differences import Again, changes
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, contained, read_json
@@ -56,9 +56,9 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
 def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
     """What hosts did in a window, from its readings. Raises ParseError."""
     files = raw.texts(folder)
-    if kept.NAME not in files:
+    if run_record.NAME not in files:
         raise ParseError("what was known of its sensors was not stored then; it stays as it is")
-    idle_inputs = kept.read_idle(files[kept.NAME])
+    idle_inputs = run_record.read_idle(files[run_record.NAME])
     readings = readings_of(idle_inputs.sources, files, campaign, {})
     window = Window(stored.window.start_s, stored.window.end_s)
     return {

@@ -11,10 +11,10 @@ from typing import Any
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, feature_values_of
-from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.kept import Kept
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.rederive import older
+from linewatt.engine.measuring.run_record import Kept
+from linewatt.engine.rederive import missing_run_records
 from linewatt.engine.rederive.differences import Again, Told, changes, of_meters, told
 from linewatt.engine.rederive.idle import IdleAgain, idle_again, readings_of
 from linewatt.errors import InvalidInput, LinewattError
@@ -138,13 +138,13 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
 def _made(result: read.Result, campaign: Campaign, directory: Path, learned: Mapping[Key, Dynamics]) -> Trial:
     """A trial from its raw files, and what was learned since. Raises ParseError, StoreError."""
     files = raw.texts(directory / RAW)
-    inputs_text = files.get(kept.NAME)
+    inputs_text = files.get(run_record.NAME)
     if inputs_text is None:
         trial = read.read_trial(directory)
-        trial_inputs = older.kept_of(result, campaign, trial, files, directory)
+        trial_inputs = missing_run_records.kept_of(result, campaign, trial, files, directory)
         again = _measured(trial_inputs, files, campaign)
-        return older.as_far_as_known(trial, again)
-    trial_inputs = kept.read(inputs_text, files, campaign.hosts, LOADS[campaign.load])
+        return missing_run_records.as_far_as_known(trial, again)
+    trial_inputs = run_record.read(inputs_text, files, campaign.hosts, LOADS[campaign.load])
     return _measured(_with_meters(trial_inputs, learned), files, campaign)
 
 

@@ -11,7 +11,7 @@ from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal.journal import Journal, journals, look, told
 from linewatt.hosts.journal.lines import Content, Place
-from linewatt.tuning.words import brief
+from linewatt.tuning.setting_text import brief
 
 FIXES = "check-"
 """how the journals of ``check --fix`` begin; those of runs begin with their time"""

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from linewatt.engine.undo.knobs import GROUND, LRO, TOP, apart, beside_forwarding, without_lro
 from linewatt.engine.undo.knobs import layer as layer_of
-from linewatt.engine.undo.shown import Key, Shown
+from linewatt.engine.undo.recent_values import Key, Shown
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
 from linewatt.hosts.batch import Short

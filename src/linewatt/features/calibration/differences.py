@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.analysis.cases.responses import PER_WATT
-from linewatt.analysis.comparison.besides import Beside
 from linewatt.analysis.comparison.comparable import Ends, between
+from linewatt.analysis.comparison.confounders import Beside
 from linewatt.features.calibration.stored import calibrations_used
 from linewatt.model import Role
 

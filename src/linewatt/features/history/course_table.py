@@ -13,8 +13,8 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history.courses import Change, Course, Label, Unlike
 from linewatt.model import Case
+from linewatt.report.comparison.remarks import difference_lines
 from linewatt.report.comparison.tables import mean_cell
-from linewatt.report.comparison.words import difference_lines
 from linewatt.report.printing.export import when
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources

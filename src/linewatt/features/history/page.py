@@ -35,9 +35,9 @@ from linewatt.model import Case
 from linewatt.report.charts import course as chart
 from linewatt.report.charts.data import Row, mean_row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
+from linewatt.report.comparison.remarks import lab_words_of
 from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.comparison.terminal import ENDS
-from linewatt.report.comparison.words import lab_words_of
 from linewatt.report.printing.export import when
 from linewatt.report.printing.html import pages_of_files
 from linewatt.report.section import Lines, Section, listed

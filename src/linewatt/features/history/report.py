@@ -37,9 +37,9 @@ from linewatt.features.history.regressions import Regressions
 from linewatt.foreign import one_line
 from linewatt.model import Case, Provenance
 from linewatt.records import Host
+from linewatt.report.comparison.remarks import lab_words_of, names_of
 from linewatt.report.comparison.tables import unit_of
 from linewatt.report.comparison.terminal import COLOURS, ENDS
-from linewatt.report.comparison.words import lab_words_of, names_of
 from linewatt.report.kinds import run_kinds
 from linewatt.report.printing.export import keyed_case, keyed_case_schema, numbers, numbers_schema
 from linewatt.report.printing.text_table import render, titled

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from linewatt.features.importing.captures.measured_folder import Whole
     from linewatt.features.importing.captures.options import Options
-    from linewatt.features.importing.captures.whole import Whole
 
 SCHEMA_VERSION = 1
 MOST_S = 86_400.0
@@ -64,7 +64,7 @@ def is_captures(path: Path) -> bool:
 def import_captures(path: Path, called: str, given_options: Given, results: Path, *, as_json: bool) -> None:
     """Store what is in a folder as a result. Raises InvalidInput, one line; StoreError."""
     from linewatt.cli.output import print_json, put, say
-    from linewatt.features.importing.captures.whole import manifest_of, read_folder
+    from linewatt.features.importing.captures.measured_folder import manifest_of, read_folder
     from linewatt.foreign import one_line
     from linewatt.store.write import ImportedTrial, write_imported
 

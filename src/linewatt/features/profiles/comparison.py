@@ -18,7 +18,7 @@ from linewatt.features.profiles import store
 from linewatt.features.profiles.analysis.difference import Change, Difference, difference
 from linewatt.features.profiles.analysis.shares import place_profile
 from linewatt.features.profiles.perf.model import PLACES, HostProfile, Place, Profile
-from linewatt.features.profiles.report.words import host_notes, place_words
+from linewatt.features.profiles.report.sentences import host_notes, place_words
 from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case
 from linewatt.report.printing.export import case_keys, case_schema

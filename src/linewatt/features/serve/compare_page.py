@@ -22,9 +22,9 @@ from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import Site, site_of
 from linewatt.report.comparison.first_screen import first_screen
-from linewatt.report.comparison.of_results import compared, compared_by_kind
 from linewatt.report.comparison.page import render
 from linewatt.report.comparison.sides import kept
+from linewatt.report.comparison.stored_comparison import compared, compared_by_kind
 from linewatt.store.read import readable
 
 router = APIRouter()

@@ -20,7 +20,7 @@ from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.features.serve.trial_view import trial_values
 from linewatt.model import Trial
-from linewatt.report.whole import page_of
+from linewatt.report.full_result import page_of
 from linewatt.store import read
 from linewatt.store.read import Result, readable
 

@@ -12,8 +12,8 @@ from linewatt.core.feature import named_result
 from linewatt.errors import StoreError
 from linewatt.features.serve.site import Site
 from linewatt.store import sums
+from linewatt.store.cache import state_of
 from linewatt.store.read import newest_first
-from linewatt.store.remembered import state_of
 
 _LONGEST = 255
 

@@ -18,8 +18,8 @@ from linewatt.features.serve.responses import Body, attachment, body_response
 from linewatt.features.serve.result_page import of_result
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
+from linewatt.report.full_result import document_of, page_of, rows_of
 from linewatt.report.printing.export import csv_of
-from linewatt.report.whole import document_of, page_of, rows_of
 from linewatt.store.bundle.layout import SUFFIX
 from linewatt.store.bundle.pack import pack
 from linewatt.store.read import Result

@@ -16,8 +16,8 @@ from threading import Condition, Thread
 from typing import Generic, TypeVar
 
 from linewatt.errors import StoreError
+from linewatt.store.cache import state_of
 from linewatt.store.read import Damaged, Unproven, readable, result_dirs
-from linewatt.store.remembered import state_of
 
 T = TypeVar("T")
 

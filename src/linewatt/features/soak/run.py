@@ -17,8 +17,8 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
 from linewatt.engine import events
-from linewatt.engine.beside import Step
-from linewatt.engine.live.now import is_current, watts_now
+from linewatt.engine.background_imports import Step
+from linewatt.engine.live.current_readings import is_current, watts_now
 from linewatt.engine.live.sensing import Restarts, start_sensors, tried
 from linewatt.engine.networks.proof import legs, prove
 from linewatt.engine.run import Places, Run

@@ -29,8 +29,8 @@ from linewatt.declare import (
     version,
 )
 from linewatt.model import Case, Flag, Provenance
+from linewatt.report.comparison.remarks import lab_words
 from linewatt.report.comparison.tables import single_ratio
-from linewatt.report.comparison.words import lab_words
 from linewatt.report.kinds import run_kinds
 from linewatt.report.printing.export import (
     case_key_schema,

@@ -10,10 +10,10 @@ from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.analysis.comparison.rows import Row
 from linewatt.foreign import one_line
 from linewatt.report.columns import change_figures, response_words
+from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, side_names
 from linewatt.report.comparison.tables import Line as Told
 from linewatt.report.comparison.tables import ResponseTable, single_ratio, tables, tally
 from linewatt.report.comparison.terminal import COLOURS, ENDS
-from linewatt.report.comparison.words import difference_lines, heading, lab_words, side_names
 from linewatt.report.printing.screen import Block, Entry, Line, Screen
 from linewatt.report.series import plural
 from linewatt.units import first_of

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 from linewatt.analysis.comparison.compare import Comparison, Finding, asked_for
 from linewatt.foreign import one_line
+from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, names_of
 from linewatt.report.comparison.tables import Line, ResponseTable, tables
 from linewatt.report.comparison.terminal import ENDS
-from linewatt.report.comparison.words import difference_lines, heading, lab_words, names_of
 
 UNMATCHED = "Unmatched"
 _NO_SIGN_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

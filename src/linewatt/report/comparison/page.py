@@ -15,8 +15,8 @@ from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
 from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.remarks import factor_words, lab_words, lists
 from linewatt.report.comparison.tables import ResponseTable, tables
-from linewatt.report.comparison.words import factor_words, lab_words, lists
 from linewatt.report.printing.html import pages_of_files
 from linewatt.report.section import Section, listed
 

@@ -16,8 +16,8 @@ from linewatt.analysis.comparison.side import Side
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
 from linewatt.report.kinds import result_kind
+from linewatt.store.cache import remembered
 from linewatt.store.read import Result, load, load_manifest
-from linewatt.store.remembered import remembered
 
 
 @dataclass(frozen=True, slots=True)

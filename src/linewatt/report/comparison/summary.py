@@ -8,8 +8,8 @@ from itertools import chain
 
 from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.remarks import factor_words, lists
 from linewatt.report.comparison.tables import tables
-from linewatt.report.comparison.words import factor_words, lists
 from linewatt.report.printing import markdown
 from linewatt.report.section import listed
 

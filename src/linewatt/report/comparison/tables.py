@@ -17,7 +17,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
 from linewatt.report.columns import cell_of
-from linewatt.report.comparison.words import case_names, level_words, side_names
+from linewatt.report.comparison.remarks import case_names, level_words, side_names
 from linewatt.report.printing.export import p_text
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.foreign import one_line
+from linewatt.report.comparison.remarks import factor_words, heading, lab_words, lists
 from linewatt.report.comparison.tables import tables
-from linewatt.report.comparison.words import factor_words, heading, lab_words, lists
 from linewatt.report.printing.text_table import render, titled
 
 ENDS = {0: "No regression", 3: "Regression", 4: "Not enough evidence"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The views of ``linewatt sql``, each declared once: columns, and how a stored result is made into its rows.
 
-What was made is kept as ``list`` and ``compare`` keep theirs (:mod:`linewatt.store.remembered`). ``samples``
+What was made is kept as ``list`` and ``compare`` keep theirs (:mod:`linewatt.store.cache`). ``samples``
 alone is read where it lies, when a query asks for it.
 """
 
@@ -26,8 +26,8 @@ from linewatt.report.data.result_columns import (
 from linewatt.report.data.trial_columns import end_columns, rows_of_ends, rows_of_trials, trial_columns
 from linewatt.report.kinds import result_kind
 from linewatt.report.trials.digest import Digest, digest
+from linewatt.store.cache import remembered
 from linewatt.store.read import Result, load
-from linewatt.store.remembered import remembered
 
 Rows = list[list[Cell]]
 

@@ -28,11 +28,11 @@ from linewatt.report.printing.page_rows import marks_html, rows_html
 from linewatt.report.printing.saving import save_figure, save_table
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.caveats import caveats, progress
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import page_sections
 from linewatt.report.trials.settings.levels import where
-from linewatt.report.trials.words import caveats, progress
 from linewatt.store.read import Result
 from linewatt.units import MISSING, number_ranges, unbroken
 

@@ -14,9 +14,9 @@ from linewatt.report.printing import markdown
 from linewatt.report.printing.screen import Screen
 from linewatt.report.section import listed
 from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.caveats import caveats
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.report.trials.sections import page_sections
-from linewatt.report.trials.words import caveats
 from linewatt.store.read import Result
 
 

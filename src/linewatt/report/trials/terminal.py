@@ -25,6 +25,7 @@ from linewatt.report.printing.text_table import note_text, render
 from linewatt.report.section import Lines
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.limits import limit_notes
+from linewatt.report.trials.caveats import caveats, progress
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns, component_rows
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.detail import (
@@ -52,7 +53,6 @@ from linewatt.report.trials.settings.levels import level_cases, level_table, whe
 from linewatt.report.trials.settings.matrix import matrix_table, pair_cases
 from linewatt.report.trials.settings.placements import ran_lines
 from linewatt.report.trials.settings.scalability import scalability_table
-from linewatt.report.trials.words import caveats, progress
 from linewatt.units import MISSING, number_ranges
 
 _MOST_EVIDENCE = 3

@@ -14,7 +14,7 @@ from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script, whole_host
 from linewatt.tuning.cpu.percpu import format_values, parse_values
-from linewatt.tuning.words import choices
+from linewatt.tuning.setting_text import choices
 
 # A line "cpuN/cpuidle/stateN NAME DISABLED" for each, without a process
 _READ = """cd /sys/devices/system/cpu || exit 1

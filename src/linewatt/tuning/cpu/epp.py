@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from linewatt.errors import InvalidInput
 from linewatt.tuning.cpu.policies import PolicyText
-from linewatt.tuning.words import choices
+from linewatt.tuning.setting_text import choices
 
 PREFERENCES = ("performance", "balance_performance", "balance_power", "power")
 """from the fastest to the thriftiest"""

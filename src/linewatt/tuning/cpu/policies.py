@@ -15,7 +15,7 @@ from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script, whole_host
 from linewatt.tuning.cpu.percpu import format_values, parse_values
-from linewatt.tuning.words import choices
+from linewatt.tuning.setting_text import choices
 
 # $1: file of the setting, $2: file of what there is
 _READ = """cd /sys/devices/system/cpu/cpufreq 2>/dev/null && set -- "$1" "$2" policy* && [ -r "$3/$1" ] ||

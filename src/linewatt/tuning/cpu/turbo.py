@@ -12,7 +12,7 @@ import re
 from linewatt.errors import ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script, whole_host
-from linewatt.tuning.words import switch
+from linewatt.tuning.setting_text import switch
 
 _READ = """cd /sys/devices/system/cpu || exit 1
 for file in intel_pstate/no_turbo cpufreq/boost; do

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linewatt.tuning.nic.ethtool_table import TableKnob, change_table, format_table, read_table
-from linewatt.tuning.words import whole
+from linewatt.tuning.setting_text import whole
 
 
 class Channels(TableKnob):

@@ -16,7 +16,7 @@ import re
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script, tool
-from linewatt.tuning.words import asked, choices, format_words, parse_words, switch, whole
+from linewatt.tuning.setting_text import asked, choices, format_words, parse_words, switch, whole
 
 _SWITCHES = ("adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx")
 _LEVELS = tuple(

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, tool
-from linewatt.tuning.words import asked, choices, format_words, parse_words, whole
+from linewatt.tuning.setting_text import asked, choices, format_words, parse_words, whole
 
 _LINE = re.compile(r"([A-Za-z][A-Za-z ]*):\s*(\d+)", re.ASCII)
 _NUMBERS = re.compile(r"(\d+)/(\d+)", re.ASCII)

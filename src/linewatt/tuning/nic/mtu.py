@@ -14,7 +14,7 @@ import re
 from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script, tool
-from linewatt.tuning.words import whole
+from linewatt.tuning.setting_text import whole
 
 IPV4_MINIMUM = 68
 MAXIMUM = 65_535

@@ -19,7 +19,7 @@ from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
-from linewatt.tuning.words import whole
+from linewatt.tuning.setting_text import whole
 
 NONE = "none"
 LIMIT_PACKETS = 100_000

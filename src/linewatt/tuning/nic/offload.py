@@ -14,7 +14,7 @@ import re
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
-from linewatt.tuning.words import choices, format_words, parse_words, switch
+from linewatt.tuning.setting_text import choices, format_words, parse_words, switch
 
 # $1: interface, $2: feature. What is asked for stands before what ethtool says
 _READ = """PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin

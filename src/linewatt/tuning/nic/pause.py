@@ -12,7 +12,7 @@ import re
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, tool
-from linewatt.tuning.words import asked, choices, format_words, parse_words, switch
+from linewatt.tuning.setting_text import asked, choices, format_words, parse_words, switch
 
 _OPTIONS = {"Autonegotiate": "autoneg", "RX": "rx", "TX": "tx"}
 _LINE = re.compile(r"(Autonegotiate|RX|TX):\s+(on|off)")

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script, tool
-from linewatt.tuning.words import whole
+from linewatt.tuning.setting_text import whole
 
 MOST_QUEUES = 4096
 """of a device; the most of any driver of Linux 6.12 is below"""

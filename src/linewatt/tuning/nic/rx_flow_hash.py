@@ -12,7 +12,7 @@ import re
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, tool
-from linewatt.tuning.words import choices
+from linewatt.tuning.setting_text import choices
 
 FLOWS = ("tcp4", "udp4", "tcp6", "udp6")
 FIELDS = {

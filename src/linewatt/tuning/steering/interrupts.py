@@ -14,7 +14,7 @@ from linewatt.errors import ChangeError, ParseError
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script, whole_host
-from linewatt.tuning.words import parse_words
+from linewatt.tuning.setting_text import parse_words
 
 NAME = "interrupts"
 NONE = "none"

@@ -20,7 +20,7 @@ from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.facts.interrupts import names_of_queues, turns
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
-from linewatt.tuning.words import parse_words
+from linewatt.tuning.setting_text import parse_words
 
 # $1: interface. What names its device
 _DEVICE = r"""net=/sys/class/net/$1

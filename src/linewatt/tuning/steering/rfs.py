@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from linewatt.errors import ChangeError, InvalidInput
 from linewatt.tuning.base import Command
+from linewatt.tuning.setting_text import whole
 from linewatt.tuning.steering.queues import format_queues, parse_queues, read_queues, write_queues
-from linewatt.tuning.words import whole
 
 _FILE = "rps_flow_cnt"
 MAX_FLOWS = 1 << 29

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable, Iterator
 
 from linewatt.analysis.limits.cpus import processes_on
+from linewatt.analysis.limits.limit_text import process_names, throttled_words, waited_words
 from linewatt.analysis.limits.quotas import quota_words, throttled_ratio
-from linewatt.analysis.limits.words import process_names, throttled_words, waited_words
 from linewatt.engine.measuring.accounts import Account, account, load_by_cpus, load_cores, on_one_machine
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from linewatt.analysis.limits.limit_text import process_names
 from linewatt.analysis.limits.verdict import MEMORY_PRESSURE, PRESSURE_FILE
-from linewatt.analysis.limits.words import process_names
 from linewatt.engine.live.confinement import Cpuset, ProcessLimits, ResourceUse
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.accounts import on_one_machine

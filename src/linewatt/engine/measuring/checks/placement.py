@@ -12,7 +12,7 @@ from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag, InstanceResult
-from linewatt.tuning.words import apart, brief
+from linewatt.tuning.setting_text import apart, brief
 
 STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
 MOVED_ADVICE = "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs"

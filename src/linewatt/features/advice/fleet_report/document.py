@@ -12,14 +12,14 @@ from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.points import OperatingPoint, Reading
 from linewatt.features.advice.fleet.question import Question
 from linewatt.features.advice.fleet.totals import Fleet, Totals
-from linewatt.features.advice.fleet_report.sources import FleetSource
-from linewatt.features.advice.fleet_report.words import (
+from linewatt.features.advice.fleet_report.sentences import (
     energy_provenance,
     how_sure,
     supply_lines,
     trade_words,
     warnings,
 )
+from linewatt.features.advice.fleet_report.sources import FleetSource
 from linewatt.units import gbps_from_bps, mbps_from_bps
 
 SCHEMA_VERSION = 1

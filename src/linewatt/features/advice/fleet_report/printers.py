@@ -11,9 +11,7 @@ from rich.text import Text
 from linewatt import __version__
 from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet_report.chart import trade_off
-from linewatt.features.advice.fleet_report.sources import FleetSource
-from linewatt.features.advice.fleet_report.tables import fleet_table
-from linewatt.features.advice.fleet_report.words import (
+from linewatt.features.advice.fleet_report.sentences import (
     answer,
     assumptions,
     how_sure,
@@ -23,6 +21,8 @@ from linewatt.features.advice.fleet_report.words import (
     trade_words,
     warnings,
 )
+from linewatt.features.advice.fleet_report.sources import FleetSource
+from linewatt.features.advice.fleet_report.tables import fleet_table
 from linewatt.foreign import one_line
 from linewatt.report.charts.figure import drawn
 from linewatt.report.printing.html import pages_of_files

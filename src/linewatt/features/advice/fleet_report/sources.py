@@ -15,8 +15,8 @@ from linewatt.features.tables.analysed import case_words
 from linewatt.model import Role, Trial
 from linewatt.records import Supplies
 from linewatt.report.series import plural, series_of
+from linewatt.report.trials.caveats import in_short
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.words import in_short
 from linewatt.store.read import Result
 from linewatt.units import first_of
 

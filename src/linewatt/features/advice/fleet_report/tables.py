@@ -12,7 +12,7 @@ from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.choice import worth
 from linewatt.features.advice.fleet.points import Reading
 from linewatt.features.advice.fleet.totals import Fleet, Totals
-from linewatt.features.advice.fleet_report.words import amount, energy_provenance, limits_of, remarks
+from linewatt.features.advice.fleet_report.sentences import amount, energy_provenance, limits_of, remarks
 from linewatt.report.provenance import legend, mark, words
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.units import BPS_PER_GBPS, MISSING, format_change

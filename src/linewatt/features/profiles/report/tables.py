@@ -24,7 +24,7 @@ from linewatt.features.profiles.analysis.shares import (
     work_shares,
 )
 from linewatt.features.profiles.perf.model import Profile
-from linewatt.features.profiles.report.words import about, host_notes, place_notes, place_words
+from linewatt.features.profiles.report.sentences import about, host_notes, place_notes, place_words
 from linewatt.model import Case
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.units import MISSING, format_significant, percent_from_ratio

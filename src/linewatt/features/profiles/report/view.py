@@ -36,8 +36,8 @@ from linewatt.features.profiles.analysis.shares import half_width, hottest, work
 from linewatt.features.profiles.analysis.tree import call_graph, call_tree, folded
 from linewatt.features.profiles.perf.model import MemoryTraffic, Place, Profile
 from linewatt.features.profiles.report.flame import flame_figure
+from linewatt.features.profiles.report.sentences import TITLE, place_words
 from linewatt.features.profiles.report.tables import Shown, shown, tables_of
-from linewatt.features.profiles.report.words import TITLE, place_words
 from linewatt.foreign import one_line
 from linewatt.model import ENDS
 from linewatt.report.printing.export import case_key_schema, case_keys, case_schema

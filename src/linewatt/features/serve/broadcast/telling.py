@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.power.totals import Total, system_now
 from linewatt.engine import events
-from linewatt.engine.words import describe, outcome, tells
+from linewatt.engine.case_text import describe, outcome, tells
 from linewatt.features.serve.broadcast.view import Document
 from linewatt.findings import kind_of
 from linewatt.foreign import shortened

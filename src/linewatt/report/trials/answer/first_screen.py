@@ -14,6 +14,7 @@ from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import Block, Line, Screen, hosts_words
 from linewatt.report.trials.answer.answer import answer, failed_entries
 from linewatt.report.trials.answer.trust import trust_block
+from linewatt.report.trials.caveats import in_short, progress
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.searches.curve import levels_subject
 from linewatt.report.trials.searches.subject import knee_subject, search_subject
@@ -22,7 +23,6 @@ from linewatt.report.trials.subject import (
     matrix_subject,
     networks_subject,
 )
-from linewatt.report.trials.words import in_short, progress
 from linewatt.units import MISSING
 
 

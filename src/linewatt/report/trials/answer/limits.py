@@ -10,9 +10,9 @@ from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.limits.candidate import Kind, SentAgain
 from linewatt.analysis.limits.cpus import used
+from linewatt.analysis.limits.limit_text import filled, name, short
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.analysis.limits.words import filled, name, short
 from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, choice, listing, maybe, record, said
 from linewatt.findings.limits import FULL
 from linewatt.model import ENDS, Role

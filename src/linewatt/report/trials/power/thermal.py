@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.beside import DEGREES
 from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
+from linewatt.analysis.power.machine_conditions import DEGREES
 from linewatt.model import Case, EndResult, Trial
 from linewatt.report.provenance import mark
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences

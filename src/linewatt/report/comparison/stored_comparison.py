@@ -21,7 +21,7 @@ from linewatt.analysis.comparison.matching import (
 from linewatt.analysis.comparison.rows import Options
 from linewatt.analysis.comparison.side import RunKind
 from linewatt.analysis.comparison.single_runs import match_tasks
-from linewatt.analysis.comparison.within import match_hosts
+from linewatt.analysis.comparison.two_hosts import match_hosts
 from linewatt.errors import InvalidInput
 from linewatt.report.comparison.sides import Kept, side_of
 from linewatt.report.kinds import KindComparison, result_kind, run_kinds

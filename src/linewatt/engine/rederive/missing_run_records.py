@@ -21,7 +21,7 @@ from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
-from linewatt.engine.measuring.kept import Kept, Source, output_files, readbacks
+from linewatt.engine.measuring.run_record import Kept, Source, output_files, readbacks
 from linewatt.engine.rounds import setup_of
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, read_json
