@@ -58,7 +58,7 @@ KINDS = (
         (),
         "A load process uses nearly all that its limits (ulimit) let it: more streams or instances would be refused.",
         f"Open files, locked memory or threads are {percent(NEAR_LIMIT)} or more of the soft limit in `/proc/PID/limits` after "
-        "the window. The limit of threads is of all of a user's: what the load has is a least value.",
+        "the window. The limit of threads counts every thread of the user: at least those of the load are used.",
         "Raise the limit (`ulimit -n`, `-l`, `-u`; `limits.conf`, `LimitNOFILE=` of sshd's unit) before the load grows.",
         name="Limit of the load's processes is near",
     ),

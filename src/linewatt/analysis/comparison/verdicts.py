@@ -116,8 +116,8 @@ def verdicts(
     """A verdict on each contrast of a family that is looked at together; a reason where there is none.
 
     ``matters`` is the factor that a change must be beyond; ``related_contrasts`` are contrasts of other
-    responses that are of the family, too. ``elsewhere`` are all others that are shown with the family,
-    whoever's they are: then chance is excluded among all of these.
+    responses that are of the family, too. ``elsewhere`` are all other contrasts on the
+    same screen: then chance is excluded among all of these.
     """
     among_family = _testable((*family, *related_contrasts))
     among_all = None if elsewhere is None else _testable((*family, *elsewhere))
