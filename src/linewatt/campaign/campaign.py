@@ -233,7 +233,7 @@ class Campaign:
     def _named_load(self) -> FeatureLoad | None:
         if not self.feature_values:
             return None
-        return next((own for own in feature_loads() if own.name in self.feature_values), None)
+        return next((load for load in feature_loads() if load.name in self.feature_values), None)
 
     @property
     def is_passing(self) -> bool:

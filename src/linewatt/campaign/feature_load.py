@@ -56,12 +56,12 @@ def planning_of(load: FeatureLoad) -> LoadPlanning:
 def load_of_factor(name: str) -> FeatureLoad | None:
     """The load that a factor ``<load>.<key>`` is of; None: it is of none that a feature brings."""
     prefix, dot, _ = name.partition(".")
-    return next((own for own in feature_loads() if dot and own.name == prefix), None)
+    return next((load for load in feature_loads() if dot and load.name == prefix), None)
 
 
 def named_load(entry: CampaignFile) -> FeatureLoad | None:
     """The load of a feature whose key is written."""
-    return next((own for own in feature_loads() if entry.value_of(own.name) is not None), None)
+    return next((load for load in feature_loads() if entry.value_of(load.name) is not None), None)
 
 
 def load_of_trials(entry: CampaignFile) -> FeatureLoad | None:

@@ -350,7 +350,9 @@ def installed_features() -> tuple[InstalledFeature, ...]:
         for item in installed
         for key in item.feature.campaign_keys
     )
-    _refuse_duplicates((f"test {own.test!r}", item) for item in installed for own in item.feature.loads)
+    _refuse_duplicates(
+        (f"test {feature_load.test!r}", item) for item in installed for feature_load in item.feature.loads
+    )
     _refuse_duplicates(
         (f"further trials {trials.name!r}", item)
         for item in installed
@@ -423,12 +425,12 @@ def host_checks() -> list[HostCheck]:
 @cache
 def feature_loads() -> tuple[FeatureLoad, ...]:
     """Loads of trials of all features."""
-    return tuple(own for item in installed_features() for own in item.feature.loads)
+    return tuple(feature_load for item in installed_features() for feature_load in item.feature.loads)
 
 
 def feature_load_of(test: str) -> FeatureLoad | None:
     """The load of a feature whose cases are of a test; None: load processes make it."""
-    return next((own for own in feature_loads() if own.test == test), None)
+    return next((feature_load for feature_load in feature_loads() if feature_load.test == test), None)
 
 
 def feature_knobs() -> list[Any]:

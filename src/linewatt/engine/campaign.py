@@ -198,7 +198,7 @@ class CampaignRun(Run[events.Ended]):
         bench = RoundRunner(self._session, self._campaign, stage, read.load(path), len(rounds), self._say)
         make_runner = trials.load(trials.run_path)
         runner: FurtherRunner = make_runner(self._session, self._campaign, stage, bench, self._say)
-        left = "not made" if self._campaign.is_passing else _FOR_RESUME
+        outcome = "not made" if self._campaign.is_passing else _FOR_RESUME
         try:
             for round_ in rounds:
                 await self._restarts.look(self._gone)
@@ -208,10 +208,10 @@ class CampaignRun(Run[events.Ended]):
                 try:
                     await runner.run(path, round_)
                 except labels.LabelError as error:
-                    self._say(events.Warned(f"{error}; {trials.name} are {left}"))
+                    self._say(events.Warned(f"{error}; {trials.name} are {outcome}"))
                     return
                 except HostError as error:
-                    self._say(events.Warned(f"{error}; its {trials.noun} is {left}"))
+                    self._say(events.Warned(f"{error}; its {trials.noun} is {outcome}"))
         finally:
             await completed(bench.close())
 

@@ -27,9 +27,9 @@ class FurtherRunner(Protocol):
 
 def lacking(result: Path, further: Mapping[str, Sequence[Round]]) -> dict[str, list[Round]]:
     """Of the further trials of a plan, by name, those that a result lacks; no name without any."""
-    found: dict[str, list[Round]] = {}
+    lacking_rounds: dict[str, list[Round]] = {}
     for name, rounds in further.items():
         stored = numbers(result, name)
         if unstored := [round_ for round_ in rounds if round_.trials[0].number not in stored]:
-            found[name] = unstored
-    return found
+            lacking_rounds[name] = unstored
+    return lacking_rounds

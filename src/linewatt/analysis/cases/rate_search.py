@@ -118,7 +118,7 @@ class Bound:
 
     @property
     def waiting_ratio(self) -> float:
-        return fmean(one.waiting_ratio for one in self.steps)
+        return fmean(step.waiting_ratio for step in self.steps)
 
     @property
     def packets_hz(self) -> float | None:
@@ -274,24 +274,24 @@ def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
 def _even_to_bps(lower: Bound, upper: Bound, rising: Sequence[Step]) -> float | None:
     """Up to which rate loss does not surely grow from that of ``lower`` and the rates below it; ``None``: it
     does right above."""
-    below = [one for one in rising if one.load_bps <= lower.load_bps]
+    below = [step for step in rising if step.load_bps <= lower.load_bps]
     above: list[Step] = []
-    rates = groupby(rising, key=lambda one: one.load_bps)
+    rates = groupby(rising, key=lambda step: step.load_bps)
     for steps in (list(group) for load_bps, group in rates if load_bps >= upper.load_bps):
-        unlike = any(one.waiting_ratio or one.unsent_ratio for one in steps)
+        unlike = any(step.waiting_ratio or step.unsent_ratio for step in steps)
         if unlike or _grows([*below, *above], steps):
             break
         above += steps
-    highest_bps = max((one.offered_bps for one in above), default=0.0)
+    highest_bps = max((step.offered_bps for step in above), default=0.0)
     return highest_bps if highest_bps > (1 + SAME_RATE) * lower.offered_bps else None
 
 
 def _grows(below: Sequence[Step], above: Sequence[Step]) -> bool:
     """Whether more is lost above than chance makes of one loss at all rates: each datagram that was lost is
     then one of those above as likely as any that was sent is."""
-    packets, lost = sum(one.packets for one in above), sum(one.lost_packets for one in above)
-    all_packets = packets + sum(one.packets for one in below)
-    all_lost = lost + sum(one.lost_packets for one in below)
+    packets, lost = sum(step.packets for step in above), sum(step.lost_packets for step in above)
+    all_packets = packets + sum(step.packets for step in below)
+    all_lost = lost + sum(step.lost_packets for step in below)
     return _at_least(lost, all_lost, packets / all_packets) < CHANCE
 
 

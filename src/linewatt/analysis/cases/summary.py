@@ -131,7 +131,9 @@ def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
     series = {case: number for number, case in enumerate(dict.fromkeys(map(_single, groups)))}
     scaled.sort(key=lambda item: (rank(item.case.test), series[_single(item.case)], item.case.instances))
     unlike = dict(direction_flags(scaled))
-    return tuple(flagged(one, [unlike[one.case]]) if one.case in unlike else one for one in scaled)
+    return tuple(
+        flagged(summary, [unlike[summary.case]]) if summary.case in unlike else summary for summary in scaled
+    )
 
 
 def _by_series(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:

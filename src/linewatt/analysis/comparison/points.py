@@ -108,7 +108,7 @@ def series_of_cases(
     return series
 
 
-def series_of_tasks(sides: Sequence[Side], response: Response, whole: Surroundings) -> list[Series]:
+def series_of_tasks(sides: Sequence[Side], response: Response, surroundings: Surroundings) -> list[Series]:
     """Each task and the hosts under test over results of one run, in time order."""
     points_by_task: dict[tuple[Any, ...], list[Point]] = {}
     for side in sides:
@@ -117,7 +117,7 @@ def series_of_tasks(sides: Sequence[Side], response: Response, whole: Surroundin
             value = side.single_run.quantities[response.name].value or 0.0  # of a run to its end: above 0
             point = Point(side, task, (math.log(value),), Estimate(value, None, 1))
             points_by_task.setdefault((task.key, task.hosts_under_test), []).append(point)
-    return [part for points in points_by_task.values() for part in _split(points, response, whole)]
+    return [part for points in points_by_task.values() for part in _split(points, response, surroundings)]
 
 
 def _point(side: Side, runs: CaseRuns, response: Response) -> Point | None:

@@ -160,8 +160,8 @@ class Side:
 
     def facts(self, host: str) -> Facts:
         """Section → fact → value of a host; empty where nothing is on record."""
-        found = self.hosts.get(host)
-        return {} if found is None else found.facts
+        host_facts = self.hosts.get(host)
+        return {} if host_facts is None else host_facts.facts
 
     def fact(self, host: str, section: str, name: str) -> Any:
         """One fact of a host, ``None`` where it is not known."""

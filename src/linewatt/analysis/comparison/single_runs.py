@@ -82,11 +82,11 @@ def _measured(response: Response, quantities: Sequence[Quantity]) -> Measured:
 
 def task_differences(base: Side, other: Side, matches: Sequence[Match]) -> tuple[Difference, ...]:
     """Those of hosts and of what was asked otherwise and refuses nothing; what matters first."""
-    asked = [
+    asked_differences = [
         Difference("campaign", fact, base_text, other_text, rank_of(fact))
         for fact, base_text, other_text in base.single_runs[0].kind.asked_otherwise((base, other))
     ]
-    facts_and_task = [*differences(base, other, matches, None), *asked]
+    facts_and_task = [*differences(base, other, matches, None), *asked_differences]
     return tuple(
         sorted(facts_and_task, key=lambda difference: (difference.rank is None, difference.rank or 0))
     )

@@ -53,12 +53,12 @@ def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
     return limits
 
 
-def _is_effect(own: Limit, group: Case) -> bool:
+def _is_effect(limit: Limit, group: Case) -> bool:
     """Whether a limit of a pair is an effect of what limits its group: segments that whatever is full drops,
     and both ways full windows."""
     if group.is_both_ways:
-        return not any(one.is_cause for one in own.named)
-    return bool(own.named) and all(one.kind == "retransmits" for one in own.named)
+        return not any(ranked.is_cause for ranked in limit.named)
+    return bool(limit.named) and all(ranked.kind == "retransmits" for ranked in limit.named)
 
 
 def _concerns(limit: Limit, pair: Case, trials: Sequence[Trial], pair_trials: Sequence[Trial]) -> bool:

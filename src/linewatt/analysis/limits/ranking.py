@@ -70,7 +70,7 @@ def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
             )
     return tuple(
         sorted(
-            (_merged(one, trials[0].case) for one in alike.values()),
+            (_merged(trial_candidates, trials[0].case) for trial_candidates in alike.values()),
             key=lambda ranked: (-_capped(ranked), -_fitting(ranked)),
         )
     )
@@ -103,7 +103,9 @@ def _merged(trial_candidates: Sequence[Candidate | None], case: Case) -> Ranked:
     first = present[0]
     cpu = mean_shares([candidate.cpu for candidate in present if candidate.cpu is not None])
     alike = all(candidate.role is candidate.cpu for candidate in present)
-    again = mean_sent_again([one.sent_again for one in present if one.sent_again is not None])
+    again = mean_sent_again(
+        [candidate.sent_again for candidate in present if candidate.sent_again is not None]
+    )
     return Ranked(
         kind=first.kind,
         end=first.end if again is None else again.end,
@@ -114,7 +116,7 @@ def _merged(trial_candidates: Sequence[Candidate | None], case: Case) -> Ranked:
         throttled_s=_mean([candidate.throttled_s for candidate in present]),
         between_s=_mean([candidate.between_s for candidate in present]),
         waited_ratio=_mean([candidate.waited_ratio for candidate in present]),
-        load_niced=any(one.load_niced for one in present),
+        load_niced=any(candidate.load_niced for candidate in present),
         two_roles=first.two_roles,
         share=fmean(candidate.share for candidate in present),
         shares=tuple(None if candidate is None else candidate.share for candidate in trial_candidates),

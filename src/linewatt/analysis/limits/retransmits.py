@@ -57,12 +57,12 @@ def mean_sent_again(trials: Sequence[SentAgain]) -> SentAgain | None:
     """Means over trials; an end is counted where all of them have its counters."""
     if not trials:
         return None
-    keys = dict.fromkeys(key for one in trials for key in one.drops)
+    keys = dict.fromkeys(key for trial_counts in trials for key in trial_counts.drops)
     return SentAgain(
-        fmean(one.segments for one in trials),
-        fmean(one.ratio for one in trials),
-        {key: fmean(one.drops.get(key, 0.0) for one in trials) for key in keys},
-        frozenset().union(*(one.uncounted for one in trials)),
+        fmean(trial_counts.segments for trial_counts in trials),
+        fmean(trial_counts.ratio for trial_counts in trials),
+        {key: fmean(trial_counts.drops.get(key, 0.0) for trial_counts in trials) for key in keys},
+        frozenset().union(*(trial_counts.uncounted for trial_counts in trials)),
     )
 
 
@@ -88,7 +88,7 @@ def retransmit_candidates(trial: Trial) -> Iterator[Candidate]:
 def _waited_for_windows(trial: Trial) -> float:
     """The part of the time in which windows or buffers of sockets held TCP, not its congestion window; 0
     where it is not known."""
-    states = [one.tcp for one in trial.instances if one.tcp is not None]
+    states = [instance.tcp for instance in trial.instances if instance.tcp is not None]
     busy_s = sum(state.busy_s or 0.0 for state in states)
     if len(states) < len(trial.instances) or busy_s <= 0:
         return 0.0

@@ -217,8 +217,8 @@ def _not_found(
     paced_candidate = next((candidate for candidate in ranked if candidate.kind == "paced"), None)
     unpaced = [candidate for candidate in ranked if candidate.kind != "paced"]
     parts = [*added, *_missed(paced_candidate)]
-    some = [one for one in unpaced if one.full_in and not one.ruled_out and one.is_cause]
-    now_and_then = [one for one in some if not (added and one.kind in _LINES)]
+    some = [ranked for ranked in unpaced if ranked.full_in and not ranked.ruled_out and ranked.is_cause]
+    now_and_then = [ranked for ranked in some if not (added and ranked.kind in _LINES)]
     parts += [
         f"{limit_text.name(candidate)} full in {candidate.full_in} of {len(candidate.shares)} trials"
         for candidate in now_and_then

@@ -205,8 +205,8 @@ class Design(Traffic):
         points = max(0, len(self.groups) - parameters)
         if not points:
             return np.zeros(len(weights)), 0
-        off_w = np.array([rest_w[own].mean() for own in self.groups])
-        by_state = np.column_stack([weights[:, own].sum(axis=1) for own in self.groups])
+        off_w = np.array([rest_w[group_rows].mean() for group_rows in self.groups])
+        by_state = np.column_stack([weights[:, group_rows].sum(axis=1) for group_rows in self.groups])
         return math.sqrt(float(off_w @ off_w) / points) * np.linalg.norm(by_state, axis=1), points
 
     def extended(self, extra: Any) -> Extension | None:
@@ -290,9 +290,9 @@ class Design(Traffic):
             return None
         span_s = float(np.ptp(self.times))
         watts, times = self.watts.copy(), self.times.copy()
-        for own in self.groups:
-            watts[own] -= watts[own].mean()
-            times[own] -= times[own].mean()
+        for group_rows in self.groups:
+            watts[group_rows] -= watts[group_rows].mean()
+            times[group_rows] -= times[group_rows].mean()
         degrees = len(self.rows) - len(self.groups) - 1
         squares = float(times @ times)
         if degrees < FEWEST_REPEATS or squares <= EXACT_RATIO * span_s**2:

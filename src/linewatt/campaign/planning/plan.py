@@ -317,14 +317,14 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, case_fits: Fits) -
         yield Round(tuple(trials), changes)
 
 
-def _further_rounds(cases: Iterable[Case], made: Fits, common: frozenset[Change]) -> tuple[Round, ...]:
+def _further_rounds(cases: Iterable[Case], fits: Fits, common: frozenset[Change]) -> tuple[Round, ...]:
     """One a case, numbered from 1 by themselves; with what hosts show beyond ``common``."""
-    found = []
+    rounds = []
     for number, case in enumerate(cases, start=1):
-        fit = made.of(case)
+        fit = fits.of(case)
         changes = tuple(change for change in fit.changes if change not in common)
-        found.append(Round((fit.trial(number, 1, case, made.first_ports[0]),), changes))
-    return tuple(found)
+        rounds.append(Round((fit.trial(number, 1, case, fits.first_ports[0]),), changes))
+    return tuple(rounds)
 
 
 def _dealt(case: Case, layout: Layout) -> Iterator[tuple[Any, ...]]:

@@ -105,8 +105,8 @@ def _most_serving(cpus: Sequence[int], record: Record) -> tuple[tuple[int, float
     )[:2]
     if not serving:
         return None, 0.0
-    most, cpu = serving[0]
-    return (cpu, -most), -serving[1][0] if len(serving) > 1 else 0.0
+    highest_ratio, cpu = serving[0]
+    return (cpu, -highest_ratio), -serving[1][0] if len(serving) > 1 else 0.0
 
 
 def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> dict[int, CpuShares | None]:

@@ -168,7 +168,7 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
 
 def _other_server(output: InstanceOutput, host: str, error: NobodyCame, ends: Mapping[str, EndRun]) -> str:
     """Why a server had no test whose client had one."""
-    moved = sum(one.transferred_bytes for end in ends.values() for one in end.load.intervals)
+    moved = sum(interval.transferred_bytes for end in ends.values() for interval in end.load.intervals)
     if not moved:
         return str(error)
     return (
@@ -342,7 +342,7 @@ def tcp_state(connections: Sequence[Connection], port_pairs: Collection[tuple[in
         ),
         rtt_s=sum(rtts_s) / len(rtts_s) if rtts_s else None,
         congestion=", ".join(names) or None,
-        mss_bytes=min((one.mss_bytes for one in streams if one.mss_bytes is not None), default=None),
+        mss_bytes=min((stream.mss_bytes for stream in streams if stream.mss_bytes is not None), default=None),
     )
 
 

@@ -51,12 +51,12 @@ def evidence(levels: Sequence[float], white_variance: float, floor: float) -> Ev
 
     count, noises = len(levels), _noises(len(levels))
     values = np.asarray(levels) - float(np.mean(levels))
-    least = np.maximum(floor, white_variance / noises.white_parts)
+    lowest_variance = np.maximum(floor, white_variance / noises.white_parts)
     about_level = ((noises.whitening @ values) ** 2).sum(axis=1) - (noises.level @ values) ** 2
 
     def likelihood(explained: Any) -> float:
         remaining = np.maximum(0.0, about_level - explained)
-        variances = np.maximum(remaining / count, least)
+        variances = np.maximum(remaining / count, lowest_variance)
         return float((-count * np.log(variances) - remaining / variances - noises.log_determinants).max())
 
     none = likelihood(0.0)
@@ -69,11 +69,11 @@ def _noises(count: int) -> _Noises:
     import numpy as np
 
     places = np.arange(count)
-    apart = np.abs(places[:, None] - places[None, :])
+    distances = np.abs(places[:, None] - places[None, :])
     kinds = [(0.0, 1.0), *((alike, white) for alike in _CORRELATIONS for white in _WHITE_PARTS)]
     rows: list[tuple[Any, ...]] = []
     for alike, white in kinds:
-        root = np.linalg.cholesky((1 - white) * alike**apart + white * np.eye(count))
+        root = np.linalg.cholesky((1 - white) * alike**distances + white * np.eye(count))
         whitening = np.linalg.inv(root)
         level = _unit(whitening @ np.ones(count))
         ends = range(FEWEST, count - FEWEST + 1)

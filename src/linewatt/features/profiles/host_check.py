@@ -11,11 +11,11 @@ from linewatt.features.profiles.perf.ability import Ability
 LIMIT_S = 10.0
 
 
-async def perf_check(asked: AskedHost) -> Check:
+async def perf_check(asked_host: AskedHost) -> Check:
     """What perf can do there. Raises HostError."""
-    spec = asked.host.spec
-    cpus = (*(spec.cpus or ()), *(asked.facts["cpus"].get("online") or ()), 0)
-    done = await asked.host.run(ability.command(cpus[0]), timeout_s=LIMIT_S, root=asked.root)
+    spec = asked_host.host.spec
+    cpus = (*(spec.cpus or ()), *(asked_host.facts["cpus"].get("online") or ()), 0)
+    done = await asked_host.host.run(ability.command(cpus[0]), timeout_s=LIMIT_S, root=asked_host.root)
     return check_of(spec.name, ability.parse(done.stdout))
 
 

@@ -94,9 +94,9 @@ class SoakRuns:
 
     def asked_otherwise(self, sides: Sides) -> Iterator[tuple[str, str, str]]:
         for item in ASKED:
-            one, two = (item.read(side.campaign) for side in sides)
-            if item.code is None and one is not None and two is not None and one != two:
-                yield f"campaign.users.{item.name}", item.show(one), item.show(two)
+            base_value, two = (item.read(side.campaign) for side in sides)
+            if item.code is None and base_value is not None and two is not None and base_value != two:
+                yield f"campaign.users.{item.name}", item.show(base_value), item.show(two)
 
     def run_keys(self) -> Keys:
         return {
@@ -122,29 +122,31 @@ def _soak(side: Side) -> SoakRun:
 
 def _asked(sides: Sides) -> Iterator[Obstacle]:
     for item in ASKED:
-        one, two = (item.read(side.campaign) for side in sides)
-        if item.code is not None and one is not None and two is not None and one != two:
-            yield Obstacle(item.code, f"{item.title}: {between(sides, one, two, item.show)}", item.responses)
+        base_value, two = (item.read(side.campaign) for side in sides)
+        if item.code is not None and base_value is not None and two is not None and base_value != two:
+            yield Obstacle(
+                item.code, f"{item.title}: {between(sides, base_value, two, item.show)}", item.responses
+            )
 
 
 def _ran(sides: Sides) -> Iterator[Obstacle]:
     """One that was cut off is another soak: what warms up, fills or leaks has had less time."""
-    own, theirs = (side.campaign.soak and side.campaign.soak.duration_s for side in sides)
-    one, two = (_soak(side).ran_s for side in sides)
-    if own == theirs and one and two and abs(two / one - 1) > _RAN_TOLERANCE:
-        yield Obstacle("window", f"ran {between(sides, one, two, format_seconds)}")
+    base_s, theirs = (side.campaign.soak and side.campaign.soak.duration_s for side in sides)
+    base_ran_s, two = (_soak(side).ran_s for side in sides)
+    if base_s == theirs and base_ran_s and two and abs(two / base_ran_s - 1) > _RAN_TOLERANCE:
+        yield Obstacle("window", f"ran {between(sides, base_ran_s, two, format_seconds)}")
 
 
 def _pairs(sides: Sides) -> tuple[tuple[str, str], ...]:
-    one, two = (_soak(side).job for side in sides)
-    return one.pairs_with(two)
+    base_job, two = (_soak(side).job for side in sides)
+    return base_job.pairs_with(two)
 
 
 def _offloads(sides: Sides) -> Iterator[Obstacle]:
     hosts_by_words: dict[str, list[str]] = {}
-    for own, theirs in _pairs(sides):
-        for words in offloads_differ(sides, _features(sides[0], own), _features(sides[1], theirs)):
-            hosts_by_words.setdefault(words, []).append(own)
+    for base, theirs in _pairs(sides):
+        for words in offloads_differ(sides, _features(sides[0], base), _features(sides[1], theirs)):
+            hosts_by_words.setdefault(words, []).append(base)
     for words, hosts in hosts_by_words.items():
         yield Obstacle("offloads", f"offloads of {listed(hosts)}: {words}")
 
@@ -168,12 +170,13 @@ def _load(sides: Sides) -> Iterator[Obstacle]:
     load = LOADS[sides[0].campaign.load or DEFAULT]
     yield from options_differ(sides, load)
     tests = [test for side in sides for test in side.campaign.tests]
-    if max((each for test in tests for each in test.streams), default=0) < 2:
+    if max((streams for test in tests for streams in test.streams), default=0) < 2:
         return
-    one, two = (threaded(side, side.campaign.paired, load) for side in sides)
-    if one is not None and two is not None and one != two:
+    base_threaded, two = (threaded(side, side.campaign.paired, load) for side in sides)
+    if base_threaded is not None and two is not None and base_threaded != two:
         yield Obstacle(
-            f"{load.name}-threads", f"streams of {load.name}: {between(sides, one, two, threads_text)}"
+            f"{load.name}-threads",
+            f"streams of {load.name}: {between(sides, base_threaded, two, threads_text)}",
         )
 
 
@@ -182,9 +185,9 @@ def _accounting(sides: Sides) -> Iterator[Obstacle]:
     server = _soak(sides[0]).job.server
     for name, is_server in (("server_cores", True), (CLIENT_CPU.name, False)):
         hosts_by_words: dict[str, list[str]] = {}
-        for own, theirs in _pairs(sides):
-            words = accounting_differs(sides, (own, theirs))
-            if words and (own == server) == is_server:
-                hosts_by_words.setdefault(words, []).append(own)
+        for base, theirs in _pairs(sides):
+            words = accounting_differs(sides, (base, theirs))
+            if words and (base == server) == is_server:
+                hosts_by_words.setdefault(words, []).append(base)
         for words, hosts in hosts_by_words.items():
             yield Obstacle("accounting", f"CPU accounting of {listed(hosts)} {words}", (name,))

@@ -12,14 +12,14 @@ from linewatt.units import format_rate
 
 def soak_diagram(soak: Soak) -> Figure | None:
     """Of a soak that ran; ``None`` where no groups of clients are named."""
-    ports = {one.name: one.server or "" for one in soak.asked.groups}
+    ports = {group.name: group.server or "" for group in soak.asked.groups}
     links = [
         Link(
-            f"{one.name}: {plural(one.clients, 'client')}",
-            ports.get(one.name, ""),
-            "rate not read" if (rate := soak.rate_of(one).value) is None else format_rate(rate),
+            f"{group.name}: {plural(group.clients, 'client')}",
+            ports.get(group.name, ""),
+            "rate not read" if (rate := soak.rate_of(group).value) is None else format_rate(rate),
         )
-        for one in soak.groups
+        for group in soak.groups
     ]
     server = soak.asked.server.host or "server"
     note = "Rates: payload both ways, mean over the time that loads ran. Switches are not on record."

@@ -154,7 +154,7 @@ def followed_run(result: Result, response: Response) -> SoakRun:
     needed = {*((name, USERS) for name in clients), *((name, load) for name in campaign.paired)}
     stored = parts(result.path)
     lacking = [f"all of {name}" for name in parts_gone(result.path)]
-    lacking += [f"chunk {one.missing[0]} of part {one.number}" for one in stored if one.missing]
+    lacking += [f"chunk {part.missing[0]} of part {part.number}" for part in stored if part.missing]
     if lacking:
         raise StoreError(f"{lacking[0]} is missing")
     totals = load_totals(stored, needed)

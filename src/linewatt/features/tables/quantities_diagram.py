@@ -12,23 +12,23 @@ from linewatt.units import format_rate
 _MOST_GROUPS = 1000
 
 
-def published_diagram(found: Published) -> Figure | None:
+def published_diagram(published: Published) -> Figure | None:
     """Of a published summary that counts clients, groups and ports; ``None`` where it does not."""
     groups, ports = (
-        int(count) if count and count.is_integer() else 0 for count in (found.groups, found.ports)
+        int(count) if count and count.is_integer() else 0 for count in (published.groups, published.ports)
     )
-    if not (found.clients and 0 < groups <= _MOST_GROUPS and ports > 0):
+    if not (published.clients and 0 < groups <= _MOST_GROUPS and ports > 0):
         return None
-    each = found.clients / groups
-    clients = f": {plural(int(each), 'client')}" if each.is_integer() else ""
+    clients_per_group = published.clients / groups
+    clients = f": {plural(int(clients_per_group), 'client')}" if clients_per_group.is_integer() else ""
     paired = groups == ports
     links = [
-        Link(f"Group {at}{clients}", f"port {at}" if paired else "", found.port_words)
+        Link(f"Group {at}{clients}", f"port {at}" if paired else "", published.port_words)
         for at in range(1, groups + 1)
     ]
-    rates = ((found.mean_bps, "mean"), (found.rate_bps, "as stated"))
+    rates = ((published.mean_bps, "mean"), (published.rate_bps, "as stated"))
     rates_text = ", ".join(f"{format_rate(bps)} {what}" for bps, what in rates if bps is not None)
     unknown = ["the rate of each group", "how many switches there are"]
-    unknown += [] if clients else [f"how {found.clients:g} clients are in groups"]
+    unknown += [] if clients else [f"how {published.clients:g} clients are in groups"]
     unknown += [] if paired else [f"which of {plural(ports, 'port')} a group uses"]
     return diagram(links, "switches", "server", rates_text, f"Not published: {', '.join(unknown)}.")

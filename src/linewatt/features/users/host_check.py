@@ -15,23 +15,23 @@ from linewatt.hosts.base import Host
 LIMIT_S = 10.0
 
 
-async def users_check(asked: AskedHost) -> Check | None:
+async def users_check(asked_host: AskedHost) -> Check | None:
     """None: the host takes no part."""
-    users = users_in(asked.campaign)
-    return None if users is None else await ready_for_users(asked.host, users)
+    users = users_in(asked_host.campaign)
+    return None if users is None else await ready_for_users(asked_host.host, users)
 
 
 async def ready_for_users(host: Host, users: Users) -> Check | None:
     """What this host is among the users; ``None``: it takes no part."""
     name = host.spec.name
     if name in users.clients:
-        found = _client(host, users)
+        client = _client(host, users)
     elif isinstance(users.server, OwnServer) and users.server.host == name:
-        found = _server(host, users.server)
+        client = _server(host, users.server)
     else:
         return None
     try:
-        return Check(name, "users", "ok", await found)
+        return Check(name, "users", "ok", await client)
     except (HostLost, WaitTimeout) as error:
         return Check(name, "users", "unknown", without_name(name, error))
     except HostError as error:
@@ -52,6 +52,6 @@ async def _server(host: Host, server: OwnServer) -> str:
     done = await host.run(argv, timeout_s=LIMIT_S, root=True)
     if done.status and "uid " not in done.stdout:
         raise HostError(last_line(done.stderr))
-    found = ground.ground(host.spec.name, done.stdout, server.folder, server.port)
-    room = f"{found.free_bytes / 1e9:.1f} GB in {found.folder}"
-    return f"{found.program}, port {server.port} is free, {room}"
+    server_ground = ground.ground(host.spec.name, done.stdout, server.folder, server.port)
+    room = f"{server_ground.free_bytes / 1e9:.1f} GB in {server_ground.folder}"
+    return f"{server_ground.program}, port {server.port} is free, {room}"

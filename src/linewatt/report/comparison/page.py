@@ -48,8 +48,8 @@ def render(
 
 def with_section(a: Side, b: Side, matching: Matching, by: str | None, section: Section) -> str:
     """What was measured on both sides, and below it what a feature says of them."""
-    found = compare(a, b, matching, Options(by, None, tuple(METRICS), ()))
-    return render(found, finding(found, ()), section)
+    comparison = compare(a, b, matching, Options(by, None, tuple(METRICS), ()))
+    return render(comparison, finding(comparison, ()), section)
 
 
 def _verdicts(comparison: Comparison) -> Iterator[Section]:

@@ -56,8 +56,8 @@ def run_kind_of(loaded: Loaded, by: str | None) -> RunKind | None:
     """
     kinds = {kind.name: kind for kind in run_kinds()}
     results = [result for side in loaded for result in side]
-    single_runs = [(path.name, kinds[kept.kind]) for path, kept in results if kept.kind]
-    trials = [path.name for path, kept in results if not kept.kind]
+    single_runs = [(path.name, kinds[stored.kind]) for path, stored in results if stored.kind]
+    trials = [path.name for path, stored in results if not stored.kind]
     if not single_runs:
         if any(len(side) > 1 for side in loaded):
             plurals = " and ".join(f"{name}s" for name in kinds) or "other results"
@@ -69,7 +69,9 @@ def run_kind_of(loaded: Loaded, by: str | None) -> RunKind | None:
             f"--by {by}: {result} is {kind.description} without cases or levels; "
             f"name two {kind.name}s, without --by"
         )
-    others = [f"{name} is {other.description}" for name, other in single_runs if other.name != kind.name]
+    others = [
+        f"{name} is {run_kind.description}" for name, run_kind in single_runs if run_kind.name != kind.name
+    ]
     others += [f"{name} has cases and trials" for name in trials]
     if others:
         raise InvalidInput(
@@ -92,7 +94,7 @@ def compared(loaded: Loaded, options: Options, base: str | tuple[str, str] | Non
 def _of_tasks(loaded: Loaded, options: Options) -> Comparison:
     sides = []
     for name, results in zip(("A", "B"), loaded, strict=True):
-        first, *others = (side_of(*one) for one in results)
+        first, *others = (side_of(*path_and_kept) for path_and_kept in results)
         sides.append(replace(first, name=name, repeats=tuple(others)))
     return compare_sides(sides[0], sides[1], match_tasks(sides[0], sides[1], options.allowed), options)
 

@@ -154,13 +154,15 @@ def _table(
     )
 
 
-def _task_table(found: Comparison, name: str, title: str) -> ResponseTable:
+def _task_table(comparison: Comparison, name: str, title: str) -> ResponseTable:
     lines = []
-    for row in found.rows:
-        unit = unit_of(row.response, [each.mean for each in (row.base, row.other) if each is not None])
+    for row in comparison.rows:
+        unit = unit_of(
+            row.response, [estimate.mean for estimate in (row.base, row.other) if estimate is not None]
+        )
         heading = _with_scopes(row.response.title, [row])
         lines.append(Line(row, f"{heading}, {unit.name}" if unit.name else heading, "", unit))
-    return replace(_made(found, name, title, lines), of_task=True)
+    return replace(_made(comparison, name, title, lines), of_task=True)
 
 
 def _with_scopes(title: str, rows: Sequence[Row]) -> str:

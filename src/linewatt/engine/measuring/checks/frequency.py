@@ -169,11 +169,11 @@ def _slow(name: str, role: _Readings, end: EndResult, window: Window) -> Iterato
         )
 
 
-def _is_lower(third: Sequence[float], other: Sequence[float]) -> bool:
+def _is_lower(third: Sequence[float], reference: Sequence[float]) -> bool:
     """Whether a third of the window is below another by more than its noise explains."""
-    noise = math.sqrt(stdev(third) ** 2 / len(third) + stdev(other) ** 2 / len(other))
-    fell = fmean(other) - fmean(third)
-    return fell > max(FREQUENCY_DIFFERENCE * fmean(other), FREQUENCY_SDS * noise)
+    noise = math.sqrt(stdev(third) ** 2 / len(third) + stdev(reference) ** 2 / len(reference))
+    fell = fmean(reference) - fmean(third)
+    return fell > max(FREQUENCY_DIFFERENCE * fmean(reference), FREQUENCY_SDS * noise)
 
 
 def _thirds(role: _Readings, means: Mapping[int, float], window: Window) -> list[list[float]]:

@@ -374,9 +374,9 @@ def _segment_sizes(seen: Seen, framing: Framing) -> tuple[int, int]:
     """Payload and frame of a full packet; of TCP of the MSS that its connections have, where that is less
     than the MTU has room for."""
     payload, frame = frame_sizes(seen.case.test, seen.case.family, framing)
-    states = [one.tcp for one in seen.instances] if seen.case.is_tcp else []
-    known = [state.mss_bytes for state in states if state is not None and state.mss_bytes]
-    less_bytes = payload - min((payload, *known))
+    states = [instance.tcp for instance in seen.instances] if seen.case.is_tcp else []
+    sizes_bytes = [state.mss_bytes for state in states if state is not None and state.mss_bytes]
+    less_bytes = payload - min((payload, *sizes_bytes))
     return payload - less_bytes, frame - less_bytes
 
 

@@ -41,7 +41,7 @@ def check(seen: Seen) -> Iterator[Flag]:
             yield from near_limit(end.host, readback.process_limits, placed)
             if end.host not in hosts:
                 yield from outranked(end, readback, placed)
-        hosts |= {other.host for other in on_one_machine(seen.cut, seen.ends, end)}
+        hosts |= {host_end.host for host_end in on_one_machine(seen.cut, seen.ends, end)}
         yield from short_of_memory(end)
 
 
@@ -74,10 +74,10 @@ def withheld(
 
 def _kept_by(cpusets: Sequence[Cpuset], process: PlacedProcess, intended: Collection[int]) -> str:
     """``the cpuset of its cgroup /load is 0-1``, or that it is its affinity."""
-    narrow = [own for own in cpusets if own.pid == process.pid and not {*intended} <= {*own.cpus}]
+    narrow = [group for group in cpusets if group.pid == process.pid and not {*intended} <= {*group.cpus}]
     if not narrow:
         return "its affinity (taskset, CPUAffinity=) is narrower"
-    cpuset = min(narrow, key=lambda own: len(own.cpus))
+    cpuset = min(narrow, key=lambda group: len(group.cpus))
     return f"the cpuset of its cgroup {cpuset.path} is {format_cpulist(cpuset.cpus)}"
 
 
@@ -148,10 +148,10 @@ def near_limit(host: str, limits: Sequence[ProcessLimits], placed: Sequence[Plac
     """The load process that is nearest to one of its limits."""
     of_load = {process.pid: process for process in placed}
     uses = [
-        (use.used / use.limit, own.pid, use)
-        for own in limits
-        for use in own.resources
-        if own.pid in of_load and use.limit > 0
+        (use.used / use.limit, process.pid, use)
+        for process in limits
+        for use in process.resources
+        if process.pid in of_load and use.limit > 0
     ]
     if not uses:
         return

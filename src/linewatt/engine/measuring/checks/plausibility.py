@@ -33,7 +33,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     for end in seen.ends:
         yield from implausible(end, seen.setup.supplies.get(end.host))
         yield from another_unit(end, len(cpu_shares(seen.spec(end), seen.readings(end), seen.window)))
-        yield from less_than_its_cpus(end, [other for other in seen.ends if other is not end])
+        yield from less_than_its_cpus(end, [peer for peer in seen.ends if peer is not end])
 
 
 def implausible(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
@@ -97,14 +97,14 @@ def another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
     least_w = max(LEAST_HOST_W, LEAST_W_PER_CPU * cpus)
     most_w = MOST_HOST_W + MOST_W_PER_CPU * cpus
     for scope in FROM_THE_GRID:
-        whole = _whole(end, scope)
-        if not isinstance(whole, Total) or least_w <= whole.power_w <= most_w:
+        host_total = _whole(end, scope)
+        if not isinstance(host_total, Total) or least_w <= host_total.power_w <= most_w:
             continue
-        shown = f"{whole.power_w:,.{0 if whole.power_w > most_w else 3}f}"
-        limit = f"at least {least_w:g}" if whole.power_w < least_w else f"at most {most_w:,g}"
+        shown = f"{host_total.power_w:,.{0 if host_total.power_w > most_w else 3}f}"
+        limit = f"at least {least_w:g}" if host_total.power_w < least_w else f"at most {most_w:,g}"
         yield Flag(
             CODE,
-            f"{end.host}: {whole.source} {SCOPE_WORDS[scope]}",
+            f"{end.host}: {host_total.source} {SCOPE_WORDS[scope]}",
             f"{shown} W, and a host of {cpus} CPUs takes {limit} W",
             "look at the unit that the meter has (mW, W, kW) and at its scale in the campaign file",
         )
@@ -113,27 +113,27 @@ def another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
 
 def less_than_its_cpus(end: EndResult, others: Sequence[EndResult]) -> Iterator[Flag]:
     """CPUs that draw more than the whole host: one of the two is another host's."""
-    of_cpus, whole = cpu(_readings(end)), _smallest_whole(end)
-    if not isinstance(of_cpus, Total) or whole is None:
+    of_cpus, host_total = cpu(_readings(end)), _smallest_whole(end)
+    if not isinstance(of_cpus, Total) or host_total is None:
         return
-    if _least(of_cpus) <= _most(whole) * (1 + MAX_PSU_GAIN):
+    if _least(of_cpus) <= _most(host_total) * (1 + MAX_PSU_GAIN):
         return
     fitting = [
-        f"; that of {other.host} would fit ({_words(its)})"
-        for other in others
-        if (its := _smallest_whole(other)) is not None and _most(its) >= of_cpus.power_w
+        f"; that of {peer.host} would fit ({_words(its)})"
+        for peer in others
+        if (its := _smallest_whole(peer)) is not None and _most(its) >= of_cpus.power_w
     ]
     yield Flag(
         CODE,
-        f"{end.host}: {whole.source} {SCOPE_WORDS[whole.scope]}",
-        f"{_words(of_cpus)} against {_words(whole)}{''.join(fitting[:1])}",
+        f"{end.host}: {host_total.source} {SCOPE_WORDS[host_total.scope]}",
+        f"{_words(of_cpus)} against {_words(host_total)}{''.join(fitting[:1])}",
         "one of them is wrong or not of this host: look whether those of two hosts were exchanged",
     )
 
 
 def _smallest_whole(end: EndResult) -> Total | None:
     """What is nearest to the parts of a host: the last in the way of the power that is read."""
-    wholes = [whole for scope in FROM_THE_GRID if isinstance(whole := _whole(end, scope), Total)]
+    wholes = [host_total for scope in FROM_THE_GRID if isinstance(host_total := _whole(end, scope), Total)]
     return wholes[-1] if wholes else None
 
 

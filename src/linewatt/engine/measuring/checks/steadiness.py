@@ -73,13 +73,13 @@ def of_shape(shape: shapes.Shape | None, length: int, window: Window) -> list[Fl
     """What the shape of throughput in a window of ``length`` equal intervals is found to be."""
     if shape is None:
         return []
-    said = Words(format_rate, length, window)
+    shape_words = Words(format_rate, length, window)
     effect = shapes.effect_ratio(shape, length)
     match shape:
         case steadiness.Step(at, before, after) if at <= WARM_UP_PART * length:
-            return [_warm_up(said, at, before, after, effect)]
+            return [_warm_up(shape_words, at, before, after, effect)]
         case shapes.Lows(count, 0, _, low, others) if shape.together and count <= WARM_UP_PART * length:
-            return [_warm_up(said, count, low, others, effect)]
+            return [_warm_up(shape_words, count, low, others, effect)]
         case shapes.Lows():
             code = "throughput-dips"
         case shapes.Segment(_, _, inside, outside) if inside < outside:
@@ -88,7 +88,7 @@ def of_shape(shape: shapes.Shape | None, length: int, window: Window) -> list[Fl
             code = "throughput-oscillates"
         case _:
             code = "throughput-drifts"
-    return [_unsteady(code, said.of(shape) + _changed(effect), effect)]
+    return [_unsteady(code, shape_words.of(shape) + _changed(effect), effect)]
 
 
 def _changed(effect: float | None) -> str:

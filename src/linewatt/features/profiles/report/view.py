@@ -63,20 +63,20 @@ def _known(view: Digest) -> set[object]:
 
 def page_sections(view: Digest) -> Iterator[Section]:
     """What a page has of them; empty where there are none."""
-    found = profiles_of(view)
+    profiles = profiles_of(view)
     figures = [
         figure
-        for number, one in enumerate(found[:MOST_SHOWN], start=1)
-        for at, place in enumerate(one.places, start=1)
-        if (figure := flame_figure(place, one.title, f"flame-{number}-{at}")) is not None
+        for number, shown_profile in enumerate(profiles[:MOST_SHOWN], start=1)
+        for at, place in enumerate(shown_profile.places, start=1)
+        if (figure := flame_figure(place, shown_profile.title, f"flame-{number}-{at}")) is not None
     ]
-    more = len(found) - MOST_SHOWN
+    more = len(profiles) - MOST_SHOWN
     yield Section(
         TITLE,
         "profiles",
-        tuple(table for one in found[:MOST_SHOWN] for table in tables_of(one)),
+        tuple(table for shown_profile in profiles[:MOST_SHOWN] for table in tables_of(shown_profile)),
         tuple(figures),
-        notes=tuple(_graphs(found[:MOST_SHOWN])),
+        notes=tuple(_graphs(profiles[:MOST_SHOWN])),
         intro=(
             "What perf recorded on the CPUs of load processes (app) and of interrupts (IRQ) at both ends, in "
             "one more trial a case that is part of no other figure. Shares are of busy samples: of those in "

@@ -117,7 +117,7 @@ def loss_words(goal: Goal, *, brief: bool = False) -> str:
 def _outvoted(goal: Goal, lower: Bound) -> Iterator[str]:
     """What trials say that are fewer than those that agree."""
     more = sum(step.lost_ratio > goal.loss_ratio for step in lower.every)
-    waited = sum(one.waiting_ratio > 0 and one.lost_ratio <= goal.loss_ratio for one in lower.every)
+    waited = sum(step.waiting_ratio > 0 and step.lost_ratio <= goal.loss_ratio for step in lower.every)
     short = len(lower.every) - len(lower.steps) - more - waited
     if more:
         yield f"{more} of {len(lower.every)} lost more than allowed"
