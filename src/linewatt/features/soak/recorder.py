@@ -13,9 +13,9 @@ from typing import Any
 from linewatt.engine import events
 from linewatt.engine.live.feed import Feed
 from linewatt.features.soak import storage as store
-from linewatt.features.soak.counts import UserTotals
 from linewatt.features.users.server import CHANNELS as SERVER_CHANNELS
 from linewatt.features.users.server import SOURCE, Server
+from linewatt.features.users.totals import UserTotals
 from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.hosts.base import Host
 from linewatt.hosts.clock import now_s
