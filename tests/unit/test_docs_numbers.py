@@ -25,7 +25,7 @@ from linewatt.analysis.statistics import contrasts, modes, permutation, repeats,
 from linewatt.analysis.statistics import steadiness as steady
 from linewatt.analysis.statistics.rate_agreement import AGREES
 from linewatt.analysis.statistics.stats import estimate
-from linewatt.engine.measuring.power import MOST_W
+from linewatt.engine.measuring.window_power import MOST_W
 from linewatt.features.advice.psu import advice as psu_advice
 from linewatt.features.advice.psu import supplies as psu
 from linewatt.features.advice.psu.tables import CERTIFIED, LEVELS
