@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from linewatt.engine.undo.put_back import undo
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Completed, Host, HostSpec
@@ -94,7 +95,7 @@ def changed(host: Namespace, changes: Sequence[Change], journal: Journal) -> int
 
 def put_back(host: Namespace, journal: Journal) -> None:
     for entry in reversed(journal.read()[1]):
-        asyncio.run(apply.undo(cast(Host, host), KNOBS[entry.knob], entry, journal))
+        asyncio.run(undo(cast(Host, host), KNOBS[entry.knob], entry, journal))
     assert journal.read()[1] == ()
 
 
