@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Undoing what the journal holds: at the end of a campaign, and after one that was killed.
 
+Entries are put back host by host, the newest first, each as ``put_back.py`` says.
+
 What ``check --fix`` changed stands below what a run changes: it is no reason to refuse one, and is put back
 after it.
 """
