@@ -99,7 +99,7 @@ def import_command(  # noqa: PLR0913  each is an option
     The columns of a table tell which kind it is: host blocks (a row per end of a trial), scaling (a row
     per number of instances), packet power of a router, components of a machine, mean ± SD, or the summary
     of a soak; where they fit none, the message lists the columns of each. A mean with its SD is stored as
-    such, never as runs. What the table does not say is missing in the result, never 0. docs/report.md has
+    such, never as runs. What the table does not say is missing in the result, never 0. docs/tables.md has
     the columns.
     """
     from linewatt.store.bundle.layout import is_bundle
