@@ -18,7 +18,7 @@ from tests.lab.test_campaign import HANG_LIMIT_S
 from linewatt.campaign.messages import Locate
 from linewatt.campaign.reading.networks import parse_networks
 from linewatt.document import parse_yaml, show_path
-from linewatt.engine.undo.put_back import undo
+from linewatt.engine.undo.put_back import put_back
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
 from linewatt.hosts.base import Completed, Host, HostSpec
@@ -475,7 +475,7 @@ def test_what_somebody_changed_meanwhile_is_left_and_forced_back(
     run(settings.to(changes({"a": both(VXLAN)["a"]}), {"a"}))
     two[0].call("ip", "link", "set", "vxlan0", "mtu", "1300")
     (entry,) = journal.read()[1]
-    with pytest.raises(ChangeError, match="which linewatt did not set"):
-        run(undo(cast(Host, two[0]), KNOBS["network"], entry, journal))
-    run(undo(cast(Host, two[0]), KNOBS["network"], entry, journal, force=True))
+    (problem,) = run(put_back(cast(Host, two[0]), KNOBS, [entry], journal))
+    assert "which linewatt did not set" in str(problem)
+    assert run(put_back(cast(Host, two[0]), KNOBS, [entry], journal, force=True)) == [None]
     two[0].assert_is(before)

@@ -15,7 +15,6 @@ from linewatt.hosts import batch
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.tuning.apply import Behind, Knobs, look, write_and_read_back
-from linewatt.tuning.base import Knob
 from linewatt.tuning.setting_text import apart, brief
 
 
@@ -123,10 +122,3 @@ def _refusal(entry: Entry, now: str | LinewattError, force: bool) -> LinewattErr
         f"{entry.host}: {entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
         f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back"
     )
-
-
-async def undo(host: Host, knob: Knob, entry: Entry, journal: Journal, *, force: bool = False) -> None:
-    """Put one setting back. Raises what :func:`put_back` says of it."""
-    (problem,) = await put_back(host, {entry.knob: knob}, [entry], journal, force=force)
-    if problem is not None:
-        raise problem
