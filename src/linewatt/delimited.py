@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from linewatt.errors import InvalidInput
 
 DELIMITERS = (",", ";", "\t")
+_LARGEST = 1e30
+"""squares of larger numbers overflow soon"""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _WITH_COMMA = re.compile(r"[+-]?[0-9][0-9.]*(?:,[0-9]+)+(?:\.[0-9]*)?", re.ASCII)
@@ -84,6 +86,11 @@ def parse_number(cell: str) -> float | None:
         return None
     value = float(cell)
     return value if math.isfinite(value) else None
+
+
+def is_figure(value: float) -> bool:
+    """Whether a number is neither too large nor too small to compute with: what is made of it is a number."""
+    return value == 0 or 1 / _LARGEST <= abs(value) <= _LARGEST
 
 
 def why_no_number(cell: str) -> str:

@@ -26,9 +26,9 @@ from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.errors import HostError
-from linewatt.features.soak.counts import UserTotals
 from linewatt.features.users.folder_knob import PREFIX
 from linewatt.features.users.prepare_scripts import found, found_pythons
+from linewatt.features.users.totals import UserTotals
 from linewatt.features.users.vsftpd_ground import parse_piece
 from linewatt.features.users.worker.server_vsftpd import LogTotals
 from linewatt.features.users.worker.tally import WorkerReport

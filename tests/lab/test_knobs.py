@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from linewatt.engine.undo.put_back import put_back as put_entries_back
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Completed, Host, HostSpec
@@ -94,7 +95,7 @@ def changed(host: Namespace, changes: Sequence[Change], journal: Journal) -> int
 
 def put_back(host: Namespace, journal: Journal) -> None:
     for entry in reversed(journal.read()[1]):
-        asyncio.run(apply.undo(cast(Host, host), KNOBS[entry.knob], entry, journal))
+        assert asyncio.run(put_entries_back(cast(Host, host), KNOBS, [entry], journal)) == [None]
     assert journal.read()[1] == ()
 
 

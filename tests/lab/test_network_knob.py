@@ -18,6 +18,7 @@ from tests.lab.test_campaign import HANG_LIMIT_S
 from linewatt.campaign.messages import Locate
 from linewatt.campaign.reading.networks import parse_networks
 from linewatt.document import parse_yaml, show_path
+from linewatt.engine.undo.put_back import put_back
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
 from linewatt.hosts.base import Completed, Host, HostSpec
@@ -26,7 +27,6 @@ from linewatt.hosts.local import LocalHost
 from linewatt.network.description import HostNetwork
 from linewatt.network.knob import NetworkKnob
 from linewatt.network.paths import NetworkPath, path_between
-from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Command
 
 pytestmark = pytest.mark.lab
@@ -475,7 +475,7 @@ def test_what_somebody_changed_meanwhile_is_left_and_forced_back(
     run(settings.to(changes({"a": both(VXLAN)["a"]}), {"a"}))
     two[0].call("ip", "link", "set", "vxlan0", "mtu", "1300")
     (entry,) = journal.read()[1]
-    with pytest.raises(ChangeError, match="which linewatt did not set"):
-        run(apply.undo(cast(Host, two[0]), KNOBS["network"], entry, journal))
-    run(apply.undo(cast(Host, two[0]), KNOBS["network"], entry, journal, force=True))
+    (problem,) = run(put_back(cast(Host, two[0]), KNOBS, [entry], journal))
+    assert "which linewatt did not set" in str(problem)
+    assert run(put_back(cast(Host, two[0]), KNOBS, [entry], journal, force=True)) == [None]
     two[0].assert_is(before)

@@ -25,13 +25,13 @@ from linewatt.analysis.statistics import contrasts, modes, permutation, repeats,
 from linewatt.analysis.statistics import steadiness as steady
 from linewatt.analysis.statistics.rate_agreement import AGREES
 from linewatt.analysis.statistics.stats import estimate
-from linewatt.engine.measuring.power import MOST_W
+from linewatt.engine.measuring.window_power import MOST_W
 from linewatt.features.advice.psu import advice as psu_advice
 from linewatt.features.advice.psu import supplies as psu
 from linewatt.features.advice.psu.tables import CERTIFIED, LEVELS
 from linewatt.features.soak import figures as soaks
-from linewatt.features.users.findings import SATURATED
 from linewatt.findings import cpu, idle, meters, network, steadiness, verdict
+from linewatt.findings.limits import FULL
 from linewatt.hosts.facts import parsers as fact_parsers
 from linewatt.loads.base import version_text
 from linewatt.loads.iperf3 import LOAD
@@ -126,7 +126,7 @@ STATED: dict[str, tuple[str, ...]] = {
     "check.md": (f"iperf3 {version_text(LOAD.busy_waits[0])} and 3.17 with a rate (they spin)",),
     "soak.md": (
         f"slices below {percent(soaks.STALL_SHARE)} of the median rate",
-        f"used {SATURATED:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
+        f"used {FULL:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
         f"it makes {percent(soaks.VISIBLE_DRIFT)} or more over the soak",
         f"differ by more than {percent(AGREES)}",
     ),

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -36,18 +37,37 @@ def test_no_other_page_is_in_the_folder_of_references() -> None:
     assert {path.name for path in FOLDER.iterdir()} == set(pages())
 
 
-def computed_in() -> Iterator[tuple[str, tuple[str, ...]]]:
-    for file, names in CODE.findall(text_of("docs/method.md")):
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def functions_in(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for file, names in CODE.findall(text):
         yield file, tuple(re.findall(r"`(\w+)`", names))
 
 
-def test_every_function_that_the_method_names_is_where_it_says() -> None:
-    named = list(computed_in())
-    assert len(named) > 40
+def trails() -> str:
+    """Of the architecture: where a reader is to look."""
+    return text_of("docs/architecture.md").partition("\n## Where to look\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "fewest"), [(text_of("docs/method.md"), 40), (trails(), 10)], ids=["method", "architecture"]
+)
+def test_every_function_that_a_page_names_is_where_it_says(text: str, fewest: int) -> None:
+    named = list(functions_in(text))
+    assert len(named) > fewest
     for file, names in named:
         tree = ast.parse((PACKAGE / file).read_text())
-        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        defined = {node.name for node in tree.body if isinstance(node, _DEFINITION)}
         assert [name for name in names if name not in defined] == [], file
+
+
+def test_each_file_of_a_trail_names_the_next_one_where_it_begins() -> None:
+    rows = [[file for file, _ in functions_in(row)] for row in trails().splitlines()]
+    assert sorted(map(len, filter(None, rows))) == [1, 2, 3, 3, 3]
+    for file, following in (pair for row in rows for pair in pairwise(row)):
+        beginning = ast.get_docstring(ast.parse((PACKAGE / file).read_text())) or ""
+        assert Path(following).name in beginning, f"{file} does not name {following}"
 
 
 def test_the_method_states_no_number_that_could_be_behind_the_code() -> None:

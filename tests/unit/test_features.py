@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -30,6 +31,9 @@ FOLDERS = sorted(
     if (path / "__init__.py").exists()
 )
 
+DOCS = Path(__file__).parents[2] / "docs"
+CONTRACT = "features never import each other"
+MOST_IMPORTS_BETWEEN_FEATURES = 15
 CAMPAIGN = Path(__file__).parents[2] / "examples" / "two-hosts.yaml"
 
 
@@ -38,6 +42,53 @@ def _read_anew() -> Iterator[None]:
     installed_features.cache_clear()
     yield
     installed_features.cache_clear()
+
+
+def page_of(name: str) -> str:
+    """The page of a feature: the first one that its docstring names."""
+    docstring = import_module(f"{feature_module.SHIPPED}.{name}").__doc__ or ""
+    return next(iter(re.findall(r"docs/([\w-]+\.md)", docstring)), "")
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_each_feature_has_a_page_of_its_own_that_its_docstring_and_the_architecture_name(name: str) -> None:
+    page = page_of(name)
+    assert page, f"name the page of features/{name} in its docstring: (docs/PAGE.md)"
+    assert [other for other in FOLDERS if page_of(other) == page] == [name]
+    assert (DOCS / page).is_file()
+    (row,) = re.findall(rf"^\| `{name}/` \| .*", (DOCS / "architecture.md").read_text(), re.MULTILINE)
+    assert f"]({page})" in row
+    words = (DOCS / page).read_text()
+    feature = next(item.feature for item in installed_features() if item.feature.name == name)
+    for command in feature.commands:
+        assert f"linewatt {command.word}" in words, f"{page} does not say what {command.word} is"
+
+
+def imports_between_features() -> Iterator[str]:
+    """Modules that modules of other features import names of, relative to the folder of features."""
+    features = Path(feature_module.__file__).parents[1] / "features"
+    prefix = f"{feature_module.SHIPPED}."
+    for path in sorted(features.rglob("*.py")):
+        feature = path.relative_to(features).parts[0]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(prefix):
+                continue
+            imported = (node.module or "").removeprefix(prefix)
+            if imported.partition(".")[0] != feature:
+                folder = features / imported.replace(".", "/")
+                for alias in node.names:
+                    is_module = (folder / f"{alias.name}.py").is_file()
+                    yield f"{imported}.{alias.name}" if is_module else imported
+
+
+def test_features_import_each_other_by_few_modules_that_the_contract_names() -> None:
+    settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (contract,) = [item for item in settings["contracts"] if item["name"] == CONTRACT]
+    doors = {line.rpartition(f"{feature_module.SHIPPED}.")[2] for line in contract["ignore_imports"]}
+    assert not [door for door in doors if "*" in door], "name each module"
+    imports = list(imports_between_features())
+    assert set(imports) == doors
+    assert len(imports) <= MOST_IMPORTS_BETWEEN_FEATURES
 
 
 GREETING = """

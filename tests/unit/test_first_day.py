@@ -476,7 +476,7 @@ def test_a_pipe_that_somebody_writes_to_is_a_file_like_any_other(write: Write) -
 def test_a_file_without_end_is_refused(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("linewatt.features.tables.sources.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("linewatt.cli.table_or_result.MOST_BYTES", 1 << 20)
     monkeypatch.setattr("linewatt.cli.commands.place.MOST_BYTES", 1 << 20)
     code, _, err = run(command[0], "/dev/zero", *command[1:])
     assert (code, err.count("\n")) == (2, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often a history is right, on simulated results; the table of docs/compare.md has the same numbers."""
+"""How often a history is right, on simulated results; the table of docs/history.md has the same numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROW = re.compile(
     r"\| (\d+) % \| (\d+) % \| (\d+ %|–) \|"
 )
 _OPTIMUM = re.compile(r"\| (\d+) \| (\d) % \| ([\d.]+) % \| (\d+) \((\d+)\) \|")
-_TABLE = _ROW.findall(Path("docs/compare.md").read_text())
+_TABLE = _ROW.findall(Path("docs/history.md").read_text())
 
 
 def noise(draw: Any, kind: str, count: int) -> Any:
@@ -112,7 +112,7 @@ def likelihood_ratios(courses: Any) -> Any:
 
 
 def test_the_document_says_what_the_results_allow_at_all() -> None:
-    rows = _OPTIMUM.findall(Path("docs/compare.md").read_text())
+    rows = _OPTIMUM.findall(Path("docs/history.md").read_text())
     assert len(rows) == 3
     for runs, between, step, usual, rare in rows:
         draw = np.random.default_rng(5)

@@ -21,7 +21,7 @@ from linewatt.model import Case, PowerResult, Trial
 from linewatt.records import Idle, IdleHost, Times
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.power.idle import idle_notes
-from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.store.idle import with_idle
 from linewatt.store.read import load
 

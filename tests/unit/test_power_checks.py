@@ -14,7 +14,7 @@ from linewatt.analysis.power import totals
 from linewatt.analysis.power.summary import end_power
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power as power_checks
-from linewatt.engine.measuring.power import with_power
+from linewatt.engine.measuring.window_power import with_power
 from linewatt.missing import Missing
 from linewatt.model import Case, Channel, EndResult, Trial, Window
 from linewatt.sensors.power.dynamics import Dynamics

@@ -26,7 +26,7 @@ from linewatt.engine.measuring import flags as registry
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.measuring.power import Meters
+from linewatt.engine.measuring.window_power import Meters
 from linewatt.engine.rederive import run as again
 from linewatt.engine.rederive.differences import LEARNED, changes, of_meters
 from linewatt.errors import InvalidInput, StoreError

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from tests.fake_batches import answered, is_batch
 
+from linewatt.engine.undo.put_back import put_back
 from linewatt.errors import HostLost, LinewattError
 from linewatt.hosts.base import Completed, Host, HostSpec
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
@@ -121,7 +122,7 @@ def test_a_driver_that_refuses_is_told_with_what_reads(journal: Journal, stderr:
     assert str(said).startswith(f"h1: cannot set pause data0{says}")
     journal.applied(1, "autoneg=on rx=off tx=on")
     host.said = lambda argv: (1, "", stderr) if "-A" in argv else (0, PAUSE.format(rx="off", tx="on"), "")
-    (problem,) = asyncio.run(apply.put_back(cast(Host, host), KNOBS, journal.read()[1], journal))
+    (problem,) = asyncio.run(put_back(cast(Host, host), KNOBS, journal.read()[1], journal))
     assert str(problem) == (
         f"h1: cannot put back pause data0 to 'autoneg=on rx=on tx=on': {stderr.strip()}; "
         "it reads 'autoneg=on rx=off tx=on'; set it by hand"
@@ -155,7 +156,7 @@ def test_a_feature_that_is_put_back_before_what_it_needs_is_back_with_it(journal
     for one in entries:
         journal.applied(one.number, one.wanted)
     undone = list(reversed(journal.read()[1]))
-    problems = asyncio.run(apply.put_back(cast(Host, FakeHost(device.say)), KNOBS, undone, journal))
+    problems = asyncio.run(put_back(cast(Host, FakeHost(device.say)), KNOBS, undone, journal))
     assert problems == [None, None]
     assert device.wanted == {"tx": "on", "tso": "on"}
     assert journal.read()[1] == ()

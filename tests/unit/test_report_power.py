@@ -38,7 +38,7 @@ from linewatt.report.trials.caveats import caveats
 from linewatt.report.trials.charts.power import power_figures
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.power.idle import idle_power
-from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.store import read
 from linewatt.store.read import Result
 

@@ -37,7 +37,7 @@ from linewatt.report.series import OF_RING
 from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.detail import layout
 from linewatt.report.trials.digest import case_rows, digest
-from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.searches.watts_at import watts_table
 from linewatt.report.trials.settings.placements import placements
 from linewatt.report.trials.settings.scalability import scalability_table

@@ -30,7 +30,7 @@ from linewatt.report.findings import NO_MARKS
 from linewatt.report.series import test_title as title_of
 from linewatt.report.trials.charts.cases import rate_of
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.settings.scalability import export_case, scalability_table
 from linewatt.sizes import (
     ANY_SIZE,

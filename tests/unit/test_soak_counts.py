@@ -6,8 +6,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.features.soak.counts import UserTotals
 from linewatt.features.soak.recorder import thinned
+from linewatt.features.users.totals import UserTotals
 from linewatt.features.users.worker.base import Failure, Transfer
 from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.clock import Offset

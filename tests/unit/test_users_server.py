@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linewatt.errors import HostError, HostLost, InvalidInput, ParseError
-from linewatt.features.soak.run import SoakRun
 from linewatt.features.users import vsftpd
 from linewatt.features.users.server import CHANNELS, ExistingServer, ServerCounts
+from linewatt.features.users.soaks import SoakUsers
 from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.features.users.vsftpd_ground import SETTLED, FollowedLog, check_room, ground, parse_piece
 from linewatt.features.users.worker import content
@@ -258,12 +258,17 @@ def server_on(host: Reached) -> VsftpdServer:
 
 def warnings_of_the_end(server: VsftpdServer, session: Reaching) -> list[str]:
     """What a soak says of its server's log when its users have ended."""
-    soak = object.__new__(SoakRun)
     said: list[str] = []
-    soak._plan = SimpleNamespace(users=SimpleNamespace(server_host="dut"))  # type: ignore[assignment]
-    soak._session = session  # type: ignore[assignment]
-    soak._happened = lambda kind, host, text: said.append(f"{kind} {host}: {text}")  # type: ignore[method-assign]
-    asyncio.run(soak._settle(server))
+    users: Any = SimpleNamespace(server_host="dut")
+    load = SoakUsers(
+        users,
+        session,  # type: ignore[arg-type]
+        lambda kind, host, text: said.append(f"{kind} {host}: {text}"),
+        lambda _: None,
+        None,
+    )
+    load._server = server
+    asyncio.run(load.close())
     return said
 
 

@@ -19,7 +19,7 @@ from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.records import Campaign as Asked
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.settings.scalability import scalability_table
 from linewatt.report.trials.terminal import show
 

@@ -24,6 +24,7 @@ from tests.vm.conftest import _show_logs
 from tests.vm.knobs_table import Cell, Key, Outcome, Table, hold
 
 from linewatt.engine.undo.knobs import TOP, apart, layer
+from linewatt.engine.undo.put_back import put_back_in_turn
 from linewatt.errors import LinewattError
 from linewatt.features.lab import api as lab
 from linewatt.features.lab.api import Guest, Nic
@@ -271,7 +272,7 @@ class Tried:
 
     async def _undo(self) -> None:
         groups = list(apart(list(reversed(self.journal.read()[1]))))
-        back = apply.put_back_in_turn(self.host, KNOBS, groups, self.journal)
+        back = put_back_in_turn(self.host, KNOBS, groups, self.journal)
         problems = [problem async for _, all_of in back for problem in all_of if problem is not None]
         assert problems == []
         assert self.journal.read()[1] == ()

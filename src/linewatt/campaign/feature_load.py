@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.design import Setting
 from linewatt.core.feature import FeatureLoad, feature_loads
 from linewatt.model import Case
 
@@ -27,6 +28,18 @@ class LoadPlanning(Protocol):
 
     def check_factor(self, name: str, text: str) -> str:
         """A level of a factor in its one spelling. Raises InvalidInput: no such factor, no such level."""
+
+    def with_setting(self, campaign: Campaign, setting: Setting) -> Campaign:
+        """The campaign with the levels of its factors in place of what its file says of the load.
+
+        Raises InvalidInput: the campaign has no such load, or none with these levels.
+        """
+
+    def described(self, value: Any, setting: Setting) -> Mapping[str, str]:
+        """What the campaign's ``value`` of the load's key says, with the levels of a setting: key → text.
+
+        Loads of two campaigns do the same where this is the same.
+        """
 
     def named_server(self, entry: CampaignFile) -> str | None:
         """The host on which the load's server is started; CPUs that go offline do so on that host alone."""

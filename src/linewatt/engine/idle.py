@@ -16,7 +16,7 @@ from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.idle import BusyCores, host_values, moving, needed_s
-from linewatt.engine.measuring.power import IdlePower, Meters
+from linewatt.engine.measuring.window_power import IdlePower, Meters
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import now_s

@@ -19,7 +19,7 @@ from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.live.sensing import start_sensors, tried
 from linewatt.engine.live.session import Session
-from linewatt.engine.measuring.power import Meters
+from linewatt.engine.measuring.window_power import Meters
 from linewatt.engine.networks.port_routes import routed_hosts
 from linewatt.engine.networks.ports import refuse_shared_ports
 from linewatt.engine.networks.proof import Leg, Proofs

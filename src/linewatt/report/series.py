@@ -180,6 +180,11 @@ def _varied_factors(cases: Iterable[Case]) -> frozenset[str]:
     return frozenset(name for name, seen in levels.items() if len(seen) > 1)
 
 
+def test_and_factors(case: Case) -> str:
+    """What tells a series of a table apart: ``tcp, kernel 6.9``."""
+    return ", ".join([case.test, *(f"{name} {level}" for name, level in case.factors)])
+
+
 def setting_text(setting: Iterable[tuple[str, str]]) -> str:
     """Levels of factors in few words: ``gro=off mtu=9000``."""
     return " ".join(f"{name}={level}" for name, level in setting)

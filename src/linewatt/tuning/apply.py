@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes on one host, and taking them back: read, journal, write, read back.
+"""Changes on one host: read, journal, write, read back; ``engine/undo/put_back.py`` takes them back so, too.
 
 What can go together goes together: a host is asked once for all of it (:mod:`linewatt.hosts.batch`). Whoever
 has changes made or put back syncs the journal when all hosts are through.
@@ -7,7 +7,7 @@ has changes made or put back syncs the journal when all hosts are through.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
@@ -17,7 +17,7 @@ from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.refusals import Drivers, drivers_of, otherwise, unread, unwritten, why
-from linewatt.tuning.setting_text import apart, brief
+from linewatt.tuning.setting_text import brief
 
 Knobs = Mapping[str, Knob]
 LINE_S = 0.1
@@ -53,7 +53,9 @@ async def make(
 
     What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
     """
-    outcomes = await _written(host, knobs, {entry: entry.wanted for entry in entries}, behind, back=False)
+    outcomes = await write_and_read_back(
+        host, knobs, {entry: entry.wanted for entry in entries}, behind, back=False
+    )
     for entry, text in outcomes.items():
         if isinstance(text, str):
             journal.applied(entry.number, text)
@@ -65,119 +67,6 @@ async def make(
         else otherwise(entry, knobs[entry.knob], text, drivers)
         for entry, text in outcomes.items()
     ]
-
-
-async def put_back_in_turn(
-    host: Host,
-    knobs: Knobs,
-    groups: Sequence[Sequence[Entry]],
-    journal: Journal,
-    *,
-    force: bool = False,
-    last: Behind | None = None,
-) -> AsyncGenerator[tuple[Sequence[Entry], list[LinewattError | None]], None]:
-    """Put groups of settings back, each as :func:`put_back` does, and what became of each.
-
-    What the next one shows is read in the batch that writes the one before it; ``last`` goes with the last.
-    """
-    shown: list[str | LinewattError] | None = None
-    for number, together in enumerate(groups, start=1):
-        following = [
-            (knobs[entry.knob], entry.target) for group in groups[number : number + 1] for entry in group
-        ]
-        behind = Behind(following) if following else last
-        yield (
-            together,
-            await put_back(host, knobs, together, journal, force=force, shown=shown, behind=behind),
-        )
-        shown = None if behind is None else behind.texts
-
-
-async def put_back(
-    host: Host,
-    knobs: Knobs,
-    entries: Sequence[Entry],
-    journal: Journal,
-    *,
-    force: bool = False,
-    shown: Sequence[str | LinewattError] | None = None,
-    behind: Behind | None = None,
-) -> list[LinewattError | None]:
-    """Put settings back as they were found, unless somebody else has changed them since.
-
-    None of them may stand on another. For each the reason why it is not put back: it cannot be, or shows a
-    value that linewatt did not set (``force`` puts that back all the same). ``shown`` is what they show, if
-    that was just read. Raises nothing else: what goes wrong with one does not keep the others from being
-    put back.
-    """
-    try:
-        now = shown or await look(
-            host, [(knobs[entry.knob], entry.target) for entry in entries], lock=batch.SHARED
-        )
-        return await _put_back(host, knobs, dict(zip(entries, now, strict=True)), journal, force, behind)
-    except Exception as error:  # noqa: BLE001  whatever an answer does to a knob, others' settings come back
-        if len(entries) == 1:
-            return [unexpected(error, entries[0])]
-    return [
-        problem for entry in entries for problem in await put_back(host, knobs, [entry], journal, force=force)
-    ]
-
-
-def unexpected(error: Exception, entry: Entry) -> LinewattError:
-    """What kept a setting from being put back, in one line that names it."""
-    if isinstance(error, LinewattError):
-        return error
-    what = f"{entry.host}: {entry.knob} {brief(entry.target)}"
-    return ChangeError(f"{what} cannot be put back: {type(error).__name__}: {str(error)[:120]!r}")
-
-
-async def _put_back(
-    host: Host,
-    knobs: Knobs,
-    shown: Mapping[Entry, str | LinewattError],
-    journal: Journal,
-    force: bool,
-    behind: Behind | None,
-) -> list[LinewattError | None]:
-    outcomes = {entry.number: _refusal(entry, now, force) for entry, now in shown.items()}
-    changed = {
-        entry: entry.before
-        for entry, now in shown.items()
-        if outcomes[entry.number] is None and now != entry.before
-    }
-    for entry, text in (await _written(host, knobs, changed, behind, back=True)).items():
-        if isinstance(text, LinewattError):
-            outcomes[entry.number] = text
-        elif text != entry.before:
-            outcomes[entry.number] = ChangeError(
-                "{}: {} {} reads {!r} after it was put back to {!r}; set it by hand".format(
-                    entry.host, entry.knob, brief(entry.target), *apart(text, entry.before)
-                )
-            )
-    for number, problem in outcomes.items():
-        if problem is None:
-            journal.undone(number)
-    return list(outcomes.values())
-
-
-def _refusal(entry: Entry, now: str | LinewattError, force: bool) -> LinewattError | None:
-    """Why a setting that reads ``now`` is left as it is."""
-    if isinstance(now, LinewattError):
-        return now
-    if force or entry.after is None or now in (entry.before, entry.after):
-        return None
-    shown, before, after = apart(now, entry.before, entry.after)
-    return ChangeError(
-        f"{entry.host}: {entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
-        f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back"
-    )
-
-
-async def undo(host: Host, knob: Knob, entry: Entry, journal: Journal, *, force: bool = False) -> None:
-    """Put one setting back. Raises what :func:`put_back` says of it."""
-    (problem,) = await put_back(host, {entry.knob: knob}, [entry], journal, force=force)
-    if problem is not None:
-        raise problem
 
 
 async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
@@ -275,7 +164,7 @@ def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Dr
         return error
 
 
-async def _written(
+async def write_and_read_back(
     host: Host, knobs: Knobs, texts: Mapping[Entry, str], behind: Behind | None, *, back: bool
 ) -> dict[Entry, str | LinewattError]:
     """Write a text for each entry; what it reads after that, or what went wrong."""

@@ -12,7 +12,7 @@ from linewatt.analysis.power.totals import Total, system_now
 from linewatt.engine.events import Placed, Watts
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.measuring.ends import UNUSED
-from linewatt.engine.measuring.power import MOST_W, POWER_UNITS
+from linewatt.engine.measuring.window_power import MOST_W, POWER_UNITS
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.model import Channel, PowerResult, Role

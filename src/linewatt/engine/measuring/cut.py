@@ -11,8 +11,8 @@ from linewatt.campaign.factors import shown
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
-from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.engine.measuring.window import EndRun
+from linewatt.engine.measuring.window_power import IdlePower, Meters
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import Load

@@ -12,8 +12,8 @@ from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.limits.cpus import used
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.clocks import busy_frequency
-from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, overlap_s
+from linewatt.engine.measuring.window_power import POWER_UNITS
 from linewatt.findings.limits import FULL, IN_TURN, IN_TURN_BESIDE
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist

@@ -13,9 +13,9 @@ from typing import Any
 from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.ends import UNUSED, USED, cpus_of, end_result
-from linewatt.engine.measuring.power import Meters, with_power
 from linewatt.engine.measuring.thermal import thermal
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
+from linewatt.engine.measuring.window_power import Meters, with_power
 from linewatt.findings.idle import (
     FLAT_CORES,
     FLAT_CPU_S,

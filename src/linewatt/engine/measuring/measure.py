@@ -22,9 +22,9 @@ from linewatt.engine.measuring.feature_load import measuring_of
 from linewatt.engine.measuring.flags import Check, flags
 from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.ports import left_its_port, port_results
-from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.thermal import with_thermal
 from linewatt.engine.measuring.window import EndRun, common_window, count, place, total_rates
+from linewatt.engine.measuring.window_power import with_power
 from linewatt.errors import NobodyCame, ParseError
 from linewatt.foreign import understood
 from linewatt.hosts.base import Ended

@@ -18,7 +18,7 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
-from linewatt.engine.measuring.power import Meters
+from linewatt.engine.measuring.window_power import Meters
 from linewatt.errors import ParseError
 from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts.base import Ended, HostSpec

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Undoing what the journal holds: at the end of a campaign, and after one that was killed.
 
+Entries are put back host by host, the newest first, each as ``put_back.py`` says.
+
 What ``check --fix`` changed stands below what a run changes: it is no reason to refuse one, and is put back
 after it.
 """
@@ -17,13 +19,13 @@ from pathlib import Path
 from linewatt.engine import events
 from linewatt.engine.undo.knobs import KNOBS, apart
 from linewatt.engine.undo.leftover import FIXES, is_running, place_of
+from linewatt.engine.undo.put_back import put_back_in_turn
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path, journals, look, told
 from linewatt.hosts.journal.lines import Place
 from linewatt.hosts.journal.lock import Holder, OnText, take, writers_ended
-from linewatt.tuning.apply import put_back_in_turn
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
 

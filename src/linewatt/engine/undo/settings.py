@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from linewatt.engine.undo.knobs import GROUND, LRO, TOP, apart, beside_forwarding, without_lro
 from linewatt.engine.undo.knobs import layer as layer_of
+from linewatt.engine.undo.put_back import put_back, put_back_in_turn
 from linewatt.engine.undo.recent_values import Key, Shown
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
@@ -220,7 +221,7 @@ class Settings:
     async def _put_back_on(self, name: str, entries: Sequence[Entry], links: frozenset[str]) -> None:
         last = apply.Behind(further=_look_at_links(links))
         groups = list(apart(entries))
-        outcomes = apply.put_back_in_turn(self._hosts[name], self._knobs, groups, self._journal, last=last)
+        outcomes = put_back_in_turn(self._hosts[name], self._knobs, groups, self._journal, last=last)
         async with aclosing(outcomes) as done:
             async for together, problems in done:
                 for entry, problem in zip(together, problems, strict=True):
@@ -254,7 +255,7 @@ class Settings:
         )
 
     async def _put_kept_back_on(self, name: str, entries: Sequence[Entry], standing: Collection[Key]) -> None:
-        problems = await apply.put_back(self._hosts[name], self._knobs, entries, self._journal)
+        problems = await put_back(self._hosts[name], self._knobs, entries, self._journal)
         for entry, problem in zip(entries, problems, strict=True):
             if problem is None:
                 del self._kept[_key(entry)]

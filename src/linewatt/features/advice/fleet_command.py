@@ -10,8 +10,8 @@ import typer
 
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_json, print_rich
+from linewatt.cli.table_or_result import is_table, stored_result
 from linewatt.errors import InvalidInput
-from linewatt.features.tables.sources import is_table, stored_result, trials_of_table
 from linewatt.units import bps_from_gbps, ratio_from_percent
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
@@ -212,6 +212,7 @@ def _tolerance(percent: float | None) -> float | None:
 
 def _source(table_or_id: str, results: Path, role: Role) -> FleetSource:
     from linewatt.features.advice.fleet_report.sources import of_result, of_trials
+    from linewatt.features.tables.api import trials_of_table
 
     if not is_table(table_or_id):
         with stored_result(results, table_or_id) as result:

@@ -13,7 +13,7 @@ from linewatt.records import Supplies
 from linewatt.report.section import Lines, listed
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.power.power import power_cases
+from linewatt.report.trials.power.power_table import power_cases
 
 
 def power_notes(view: Digest) -> Iterator[Lines]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follow cases over many results and find lasting changes; name results to compare with (docs/compare.md)."""
+"""Follow cases over many results and find lasting changes; name results to compare with (docs/history.md)."""
 
 from linewatt.core.feature import Feature, FeatureCommand, FeatureDocument, ResultName
 

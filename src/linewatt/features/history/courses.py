@@ -36,7 +36,7 @@ from linewatt.model import Case
 FEWEST_RESULTS = FEWEST_VALUES
 FALSE_ALARMS = 0.005
 """chance, over all courses judged together, of a step or a drift where there is none. It is higher if
-neighbours are correlated, but must stay below 2 % (docs/compare.md has the simulations)"""
+neighbours are correlated, but must stay below 2 % (docs/history.md has the simulations)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def is_captures(path: Path) -> bool:
     """Whether a path is a folder, or a file that is no table: of a tool, or of nobody that is known."""
     from linewatt.features.importing.captures.folder import beginning_of
     from linewatt.features.importing.captures.formats import begins_capture, is_table
-    from linewatt.features.tables.kinds import RECOGNISED
+    from linewatt.features.tables.api import RECOGNISED
 
     if not path.is_file():
         return path.is_dir()

@@ -5,20 +5,13 @@ result."""
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from linewatt.cli.options import Results
 from linewatt.errors import InvalidInput
 from linewatt.features.importing.captures_command import Given, import_captures, is_captures
-from linewatt.features.tables.sources import read_bytes
-
-if TYPE_CHECKING:
-    from linewatt.features.tables.imported import Imported
-    from linewatt.features.tables.kinds import Kind
 
 SCHEMA_VERSION = 1
 _PANEL = "Files measured by hand"
@@ -106,7 +99,7 @@ def import_command(  # noqa: PLR0913  each is an option
     The columns of a table tell which kind it is: host blocks (a row per end of a trial), scaling (a row
     per number of instances), packet power of a router, components of a machine, mean ± SD, or the summary
     of a soak; where they fit none, the message lists the columns of each. A mean with its SD is stored as
-    such, never as runs. What the table does not say is missing in the result, never 0. docs/report.md has
+    such, never as runs. What the table does not say is missing in the result, never 0. docs/tables.md has
     the columns.
     """
     from linewatt.store.bundle.layout import is_bundle
@@ -127,36 +120,30 @@ def import_command(  # noqa: PLR0913  each is an option
 def _import_table(table: str, name: str | None, results: Path, *, as_json: bool) -> None:
     """A published table, of whichever kind its columns tell. Raises InvalidInput, StoreError."""
     from linewatt.cli.output import print_json, put, say
-    from linewatt.delimited import read_table
-    from linewatt.features.tables.kinds import RECOGNISED, import_any
+    from linewatt.features.tables.api import store_table
 
-    source, data = read_bytes(table)
-    called = _name(name, table)
-    raw, _ = read_table(data, source, known=RECOGNISED)
-    now_s = time.time()
-    kind, imported = import_any(raw, source, now_s)
-    path = _stored(results, called, source, data, now_s, kind, imported)
-    if imported.ignored:
-        say(f"not read: {', '.join(imported.ignored)}")
+    stored = store_table(results, table, _name(name, table))
+    if stored.ignored:
+        say(f"not read: {', '.join(stored.ignored)}")
     if as_json:
         print_json(
             {
                 "schema_version": SCHEMA_VERSION,
-                "id": path.name,
-                "path": str(path),
-                "kind": kind.name,
-                "trials": len(imported.trials),
-                "ignored_columns": list(imported.ignored),
+                "id": stored.path.name,
+                "path": str(stored.path),
+                "kind": stored.kind.name,
+                "trials": stored.trials,
+                "ignored_columns": list(stored.ignored),
             }
         )
     else:
         stored_words = (
-            f"{len(imported.trials)} trials of {len(imported.hosts)} hosts"
-            if kind.trials
+            f"{stored.trials} trials of {stored.hosts} hosts"
+            if stored.kind.trials
             else "published, no trials"
         )
-        say(f"{len(raw.rows)} rows of {kind.name} stored as {stored_words}")
-        put(path.name)
+        say(f"{stored.rows} rows of {stored.kind.name} stored as {stored_words}")
+        put(stored.path.name)
 
 
 def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bool) -> None:
@@ -188,20 +175,6 @@ def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bo
     )
     say(f"{contents.id}: {done}")
     put(contents.id)
-
-
-def _stored(
-    results: Path, called: str, source: str, data: bytes, now_s: float, kind: Kind, imported: Imported
-) -> Path:
-    """The result that a table becomes: its trials, if it has any, and the table itself."""
-    from linewatt.store.write import ImportedTrial, imported_manifest, write_imported
-
-    text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    of_kind = None if kind.trials else kind.name
-    manifest = imported_manifest(
-        called, Path(source).name, text, now_s, imported.trials, imported.hosts, imported.factors, of_kind
-    )
-    return write_imported(results, manifest, map(ImportedTrial, imported.trials))
 
 
 def _refuse(given_options: Given, what: str) -> None:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``up``, ``down`` and ``status`` of labs: what commands, other features and tests use of this folder."""
+"""Labs: ``up``, ``down`` and ``status``, and the only module of this folder that other features import.
+
+:func:`own_lab` is a lab that a command brings up and takes down; :func:`shape_of` describes the guest that
+stands in for a host.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +26,15 @@ from linewatt.features.lab.build import (
     wait_for_hosts,
 )
 from linewatt.features.lab.guests import start as guests
-from linewatt.features.lab.guests.spec import Guest, Nic
-from linewatt.features.lab.guests.tools import GuestTools, find_guest_tools
+from linewatt.features.lab.guests.shape import Shape, shape_of
+from linewatt.features.lab.guests.spec import MAX_GUESTS, Guest, Nic
+from linewatt.features.lab.guests.tools import GuestTools, find_guest_tools, has_kvm
 from linewatt.features.lab.layout import HostLayout, LabRequest, check_name
+from linewatt.features.lab.own_lab import own_lab
 from linewatt.features.lab.state import ROOT, LabState, Registry
 
 __all__ = [
+    "MAX_GUESTS",
     "Guest",
     "HostLayout",
     "HostStatus",
@@ -35,9 +42,13 @@ __all__ = [
     "LabRequest",
     "LabStatus",
     "Nic",
+    "Shape",
     "down",
     "down_all",
+    "has_kvm",
     "names",
+    "own_lab",
+    "shape_of",
     "status",
     "up",
 ]

@@ -13,7 +13,7 @@ from linewatt.report.series import plural
 
 if TYPE_CHECKING:
     from linewatt.engine.events import Ended
-    from linewatt.features.lab.guests.shape import Shape
+    from linewatt.features.lab.api import Shape
     from linewatt.features.rehearse.changes import Rehearsed
     from linewatt.tuning.base import Change
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.design import Setting
+from linewatt.campaign.feature_load import load_of_factor, planning_of
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf
-from linewatt.features.users import factors as users_factors
-from linewatt.features.users.factors import is_of_users
-from linewatt.features.users.model import KEY, users_in
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
 
@@ -19,39 +18,41 @@ from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
 def with_best(campaign: Campaign, best: BestOf) -> Campaign:
     """The campaign with the levels of a best setting in place of what it says itself.
 
-    Raises InvalidInput for a level that a soak, or what the file says of its hosts and users, cannot have.
+    Raises InvalidInput for a level that a soak, or what the file says of its hosts and load, cannot have.
     """
-    setting = [(name, level) for name, level in best.setting or () if name not in best.by_hand]
+    setting = tuple((name, level) for name, level in best.setting or () if name not in best.by_hand)
     of_hosts = {name: level for name, level in setting if factors.of_hosts(name)}
     for name, level in setting:
         _check(campaign, name, level, best.result)
     together = {**campaign.settings, **of_hosts}
     if together.get(factors.IRQBALANCE) == factors.RUNNING and factors.IRQ_AFFINITY in together:
         raise InvalidInput(_line(best.result, factors.MOVES_AWAY))
-    users = users_in(campaign)
-    users = users and users_factors.applied(users, setting)
-    if users is not None and users.users < len(users.clients):
-        raise InvalidInput(
-            _line(best.result, f"{users.users} users cannot be on {len(users.clients)} clients")
-        )
+    campaign = _with_load(campaign, setting, best.result)
     hosts = {
         name: factors.shown(spec, of_hosts.items(), campaign.server_host)
         for name, spec in campaign.hosts.items()
     }
     return replace(
         campaign,
-        feature_values={**campaign.feature_values, **({KEY: users} if users else {}), "best_of": best},
+        feature_values={**campaign.feature_values, "best_of": best},
         hosts=hosts,
         settings=together,
     )
 
 
+def _with_load(campaign: Campaign, setting: Setting, result: str) -> Campaign:
+    """With the levels of factors of loads that features bring. Raises InvalidInput."""
+    for load in dict.fromkeys(load_of_factor(name) for name, _ in setting):
+        try:
+            campaign = campaign if load is None else planning_of(load).with_setting(campaign, setting)
+        except InvalidInput as error:
+            raise InvalidInput(_line(result, str(error))) from error
+    return campaign
+
+
 def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
-    """Raises InvalidInput."""
-    users = users_in(campaign)
-    if is_of_users(name):
-        if users is None or (users.server_host is None and ".vsftpd." in name):
-            raise InvalidInput(_line(result, f"{name}={level} is of users of a server that linewatt starts"))
+    """Check a level that is not of a load. Raises InvalidInput."""
+    if load_of_factor(name) is not None:
         return
     if not factors.of_hosts(name):
         raise InvalidInput(_line(result, f"{name}={level} is of tests, and a soak sets it in none"))

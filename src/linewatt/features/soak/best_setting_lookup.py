@@ -14,11 +14,12 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects, Setting, best_doubts, effects
 from linewatt.analysis.findings import gather
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.feature_keys import stored_values
+from linewatt.campaign.feature_load import planning_of
+from linewatt.core.feature import feature_loads
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.soak.best_setting import with_best
 from linewatt.features.soak.model import BestOf, best_of_in
-from linewatt.features.users.factors import applied, described
-from linewatt.features.users.model import Users, users_in
 from linewatt.model import FTP
 from linewatt.store import read
 
@@ -128,9 +129,10 @@ def _doubts(result: read.Result, setting: Setting) -> Iterator[str]:
 
 def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:
     """Raises InvalidInput where the experiment's load is none of the soak's."""
-    if group.case.of_users and users_in(campaign) is None:
-        raise InvalidInput(f"best_of: {result} is of users of a server, and this soak has none")
-    if not group.case.of_users and not campaign.tests:
+    load = next((load for load in feature_loads() if load.test == group.case.test), None)
+    if load is not None and load.name not in campaign.feature_values:
+        raise InvalidInput(f"best_of: {result} is of {load.name} of a server, and this soak has none")
+    if load is None and not campaign.tests:
         raise InvalidInput(
             f"best_of: {result} is of {group.case.test} tests, and this soak is of users alone"
         )
@@ -147,16 +149,16 @@ def _apart(campaign: Campaign, result: read.Result, setting: Setting) -> Iterato
     test = next((trial.case.test for trial in result.trials if trial.case.factors), None)
     if campaign.tests and test not in {FTP, *(test.test for test in campaign.tests)}:
         yield f"the experiment is of {test}, which is none of the soak's tests"
-    own_users = users_in(campaign)
-    if own_users is not None and campaign.tests:
-        yield "the experiment had one kind of load, and this soak has users and tests at once"
-    users = experiment.written.get("users")
-    if own_users is not None and users:
-        stored = TypeAdapter(Users).validate_python(users)
-        before, after = (
-            dict(described(applied(side_users, setting), ())) for side_users in (stored, own_users)
-        )
-        yield from _differing("users differ", before, after)
+    for load in feature_loads():
+        value = campaign.feature_values.get(load.name)
+        if value is None:
+            continue
+        if campaign.tests:
+            yield f"the experiment had one kind of load, and this soak has {load.name} and tests at once"
+        stored = stored_values({load.name: experiment.written.get(load.name)}).get(load.name)
+        if stored is not None:
+            before, after = (planning_of(load).described(side, setting) for side in (stored, value))
+            yield from _differing(f"{load.name} differ", before, after)
 
 
 def _kept(

@@ -31,7 +31,7 @@ from linewatt.features.soak.ledger import COLUMNS, Ledger, Line
 from linewatt.features.soak.scan import MissingChunks
 from linewatt.features.soak.series_steps import Gap
 from linewatt.features.soak.summary import energy_j, packets, transfers
-from linewatt.features.users.worker.percentiles import Summary
+from linewatt.features.soak.users_summary import times_schema
 from linewatt.missing import Missing
 from linewatt.model import Flag, Provenance
 from linewatt.records import BestOf, Event
@@ -243,7 +243,7 @@ def _users_schema() -> Schema:
             "sustained_at_bps": said(maybe(NUMBER), "What a user is to move to count as sustained."),
             "sustained_count": maybe(COUNT),
             "sustained_reason?": said(TEXT, "Why they cannot be counted."),
-            "times": table(of_class(Summary), "What was timed → its percentiles."),
+            "times": times_schema(),
             "times_reason": said(maybe(TEXT), "Why some are not known."),
             "first_lines": table(TEXT, "Kind of failure → the first line of it."),
             "client_cpu_s_per_gbit": maybe(NUMBER),

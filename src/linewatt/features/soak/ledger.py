@@ -3,7 +3,7 @@
 
 A ledger has a line a quantity and a column a counter of it: what the clients' programs say, what the server's
 log says, and what the NICs of either say. Missing is None with a reason. ``balance.py`` says
-whether the columns agree.
+whether the columns agree, ``ledger_tables.py`` makes the ledger the table that is printed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of a soak as tables of text, and its events as lines: once for terminal and page."""
+"""The ledger of a soak as tables of text, and its events as lines.
+
+``terminal.py`` prints them, ``page.py`` and ``markdown.py`` have them on pages.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from linewatt.features.soak.ledger_tables import (
 )
 from linewatt.features.soak.summary import details, summary
 from linewatt.features.soak.terminal import state
-from linewatt.features.users.findings import SATURATED
+from linewatt.findings.limits import FULL
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.printing.html import page
 from linewatt.report.provenance import legend
@@ -116,7 +116,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Client CPU",
         "CPU seconds of the users’ processes for each Gbit of payload. A client is saturated from "
-        f"{SATURATED:g} of a core on: its users are one thread.",
+        f"{FULL:g} of a core on: its users are one thread.",
     ),
     (
         "Energy per GB",

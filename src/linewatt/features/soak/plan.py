@@ -16,7 +16,6 @@ from linewatt.campaign.planning.plan import Plan, Round, plan
 from linewatt.declare import Keys, listing, maybe, of_class, record, version
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf, Soak, best_of_in, soak_in
-from linewatt.features.users.description import describe_users
 from linewatt.features.users.model import Users, users_in
 from linewatt.tuning.base import Change
 
@@ -124,7 +123,7 @@ def said(planned: SoakPlan) -> Iterator[str]:
     if planned.best_of is not None:
         yield from planned.best_of.said()
     if users is not None:
-        yield from describe_users(users)
+        yield from users.described()
         if users.server_host is not None:
             yield "that server and its folder are there for the time of the soak only"
     if planned.rounds:

@@ -13,11 +13,7 @@ from typing import Any
 from linewatt.engine import events
 from linewatt.engine.live.feed import Feed
 from linewatt.features.soak import storage as store
-from linewatt.features.soak.counts import UserTotals
-from linewatt.features.users.server import CHANNELS as SERVER_CHANNELS
-from linewatt.features.users.server import SOURCE, Server
-from linewatt.features.users.worker.tally import WorkerReport
-from linewatt.hosts.base import Host
+from linewatt.features.users.soaks import SoakUsers
 from linewatt.hosts.clock import now_s
 from linewatt.model import Channel, Sample
 from linewatt.store.samples import Series
@@ -42,19 +38,17 @@ def _short_turns() -> Iterator[None]:
 
 
 class Recorder:
-    """Chunks of one part. ``feeds`` are all sensors; ``server`` is None without one to read."""
+    """Chunks of one part. ``feeds`` are all sensors; ``users`` is None for a load without any."""
 
     def __init__(
         self,
-        hosts: Mapping[str, Host],
         feeds: Callable[[], Iterable[Feed]],
+        users: SoakUsers | None,
         say: events.OnEvent,
     ) -> None:
-        self.users = UserTotals()
-        self.server: tuple[str, Server] | None = None
         self._part: Path | None = None
-        self._hosts = hosts
         self._feeds = feeds
+        self._users = users
         self._say = say
         self._events: list[dict[str, Any]] = []
         self._extra: list[Series] = []
@@ -63,24 +57,20 @@ class Recorder:
         self._upto: dict[tuple[str, str], float] = {}
         self._problems: set[tuple[str, str]] = set()
 
-    def begin(self, part: Path, clients: Iterable[str]) -> None:
+    def begin(self, part: Path) -> None:
         """From here on users work: what they and the server counted is nothing yet."""
         self._part, began_s = part, now_s()
-        self.users.begin(clients, began_s)
+        if self._users is not None:
+            self._users.totals.begin(self._users.users.clients, began_s)
         for feed in self._feeds():
             feed.forget_before(began_s)  # but for the last, where totals start
-        self._extra += self._served()
+        self._extra += self._server_series()
 
     def happened(self, kind: str, host: str, text: str) -> None:
         """Keep an event of now for the next chunk, and tell it."""
         self._events.append({"time_s": now_s(), "kind": kind, "host": host, "text": text})
         where = f"{host}: {text}" if host else text
         self._say(events.Phase(where) if kind in GOOD else events.Warned(where))
-
-    def report(self, report: WorkerReport) -> None:
-        """What users of a client did, counted."""
-        for kind, line in self.users.add(report, self._hosts[report.worker].clock):
-            self.happened("first-failure", report.worker, f"{kind}: {line}")
 
     def add(self, series: Iterable[Series]) -> None:
         """Samples of something else, for the next chunk."""
@@ -97,7 +87,7 @@ class Recorder:
         """What the server counted, as often as users are asked, until cancelled."""
         while True:
             await asyncio.sleep(every_s)
-            self._extra += self._served()
+            self._extra += self._server_series()
 
     async def last(self) -> None:
         """Store what is left, when nothing comes any more. Raises StoreError, DiskFull."""
@@ -109,8 +99,8 @@ class Recorder:
         if self._part is None:  # it never began
             return
         series = [sensed async for sensed in self._sensed()]
-        series += [*self._served(), *self._extra]
-        counted, tally = self.users.taken()
+        series += [*self._server_series(), *self._extra]
+        counted, tally = ([], None) if self._users is None else self._users.totals.taken()
         events_, self._events, self._extra = self._events, [], []
         users = None if tally is None else tally.as_dict()
         self._number += 1
@@ -136,12 +126,8 @@ class Recorder:
                 samples = list(thinned(reading.samples(), reading.channels))
                 yield Series(feed.host, feed.source, reading.channels, samples)
 
-    def _served(self) -> list[Series]:
-        if self.server is None:
-            return []
-        host, server = self.server
-        samples = server.counts().samples(now_s())
-        return [Series(host, SOURCE, SERVER_CHANNELS, samples)]
+    def _server_series(self) -> list[Series]:
+        return [] if self._users is None else self._users.server_series()
 
 
 def thinned(samples: Iterable[Sample], channels: Mapping[str, Channel]) -> Iterator[Sample]:

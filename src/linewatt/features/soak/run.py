@@ -24,17 +24,12 @@ from linewatt.engine.networks.proof import legs, prove
 from linewatt.engine.run import Places, Run
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import DiskFull, HostError, LinewattError, ParseError, StoreError
+from linewatt.errors import DiskFull, LinewattError, StoreError
 from linewatt.features.soak import storage as store
 from linewatt.features.soak.plan import SoakPlan, as_dict, plan_soak
 from linewatt.features.soak.recorder import Recorder
 from linewatt.features.soak.segments import Segments
-from linewatt.features.users import jobs as work
-from linewatt.features.users.fleet import Fleet
-from linewatt.features.users.jobs import counter_feeds
-from linewatt.features.users.server import Server
-from linewatt.features.users.server_password import server_password
-from linewatt.features.users.vsftpd import VsftpdServer
+from linewatt.features.users.soaks import users_of_soak
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
@@ -67,12 +62,10 @@ class SoakRun(Run[events.SoakEnded]):
     ) -> None:
         super().__init__(campaign, places, on_event, waits=waits)
         self._plan = self._first_plan = planned
-        self._password = server_password(campaign)
-        for feed in counter_feeds(campaign):
-            self._session.feeds[feed.host].append(feed)
-        self._server: Server | None = None
-        self._fleet: Fleet | None = None
-        self._recorder = Recorder(self._session.hosts, self._session.all_feeds, self._say)
+        self._users = users_of_soak(
+            campaign, self._session, self._happened, lambda text: self._say(events.Phase(text))
+        )
+        self._recorder = Recorder(self._session.all_feeds, self._users, self._say)
         self._began_s, self._until_s = 0.0, math.inf
         self._away: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -114,7 +107,8 @@ class SoakRun(Run[events.SoakEnded]):
         await session.first_readings()
         left_s = self._left_s(path)
         try:
-            await self._prepare(folder, left_s)
+            if self._users is not None:
+                await self._users.hold(folder, self._campaign.families[0], left_s, self._plan.soak.interval_s)
             async with self._measuring():
                 await self._part(path, settings, left_s)
         finally:
@@ -139,33 +133,9 @@ class SoakRun(Run[events.SoakEnded]):
         finally:
             await completed(self._close(folder, why))
 
-    async def _prepare(self, folder: Settings, left_s: float) -> None:
-        """Server listening, and users held that are to work for ``left_s``. Raises LinewattError.
-
-        ``folder``: settings of which none is in force.
-        """
-        users, session, soak = self._plan.users, self._session, self._plan.soak
-        if users is None:
-            return
-        reached_by = await work.addresses(users, session, self._campaign.families[0])
-        server = work.make_server(
-            users, session.hosts, reached_by, self._password, folder, self._happened, soak.interval_s
-        )
-        clients = await work.clients_of(users, session, server, reached_by)
-        job = work.job_of(users, server, next(iter(reached_by.values())), left_s)
-        if users.server_host is not None:
-            self._say(events.Phase(f"starting the server on {users.server_host}"))
-        await server.start()
-        self._server = server
-        self._say(events.Phase(f"starting {users.users} users on {len(clients)} clients"))
-        self._fleet = Fleet(
-            session.hosts, clients, job, soak.interval_s, self._recorder.report, self._happened
-        )
-        await self._fleet.start()
-
     def _happened(self, kind: str, host: str, text: str) -> None:
-        if kind == "client-lost":
-            self._recorder.users.lost(host)
+        if kind == "client-lost" and self._users is not None:
+            self._users.totals.lost(host)
             self._begin(self._users_again(host))
         self._recorder.happened(kind, host, text)
 
@@ -173,10 +143,8 @@ class SoakRun(Run[events.SoakEnded]):
 
     async def _load(self, folder: Path, settings: Settings, left_s: float) -> None:
         """The load, for ``left_s``. Raises StoreError, HostError."""
-        recorder, users = self._recorder, self._plan.users
-        if users is not None and users.server_host is not None and self._server is not None:
-            recorder.server = (users.server_host, self._server)
-        recorder.begin(folder, users.clients if users is not None else ())
+        recorder = self._recorder
+        recorder.begin(folder)
         self._began_s, self._until_s = now_s(), now_s() + left_s
         self._observers.soak_runs(self._ends)
         every_s = self._plan.soak.interval_s
@@ -186,16 +154,16 @@ class SoakRun(Run[events.SoakEnded]):
     async def _loads(self, settings: Settings) -> None:
         segments = Segments(self._session, self._plan, settings, self._recorder.add, self._happened)
         loads = [segments.run(self._until_s)]
-        if self._fleet is not None:
-            self._fleet.release()
-            loads.append(self._fleet.ended())
+        if self._users is not None:
+            self._users.release()
+            loads.append(self._users.ended())
         await _all_or_none(loads)
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
             elapsed_s = now_s() - self._began_s
-            running = None if self._fleet is None else self._recorder.users.running
+            running = None if self._users is None else self._users.totals.running
             left_s = max(0.0, self._until_s - now_s())
             watts = watts_now(self._session.all_feeds(self._measured))
             self._say(events.Soaking(self._rate_bps(), running, elapsed_s, left_s, watts))
@@ -253,23 +221,17 @@ class SoakRun(Run[events.SoakEnded]):
     async def _reconnect(self, name: str) -> None:
         await self._until_it_works(name, "not connected again yet", partial(self._reopened, name))
         self._happened("host-back", name, "connected again")
-        users, server = self._plan.users, self._server
-        if users is None:
+        if self._users is None:
             return
-        if name == users.server_host and isinstance(server, VsftpdServer):
-            server.use(self._session.hosts[name])
-        if name in users.clients:
+        self._users.reconnected(name)
+        if name in self._users.users.clients:
             await self._users_again(name)
 
     async def _users_again(self, name: str) -> None:
         """Start the users of a client anew whose worker ended; a host that is away has its own way back."""
-
-        async def again() -> None:
-            fleet = self._fleet
-            if fleet is not None and fleet.lacks(name) and not self._session.hosts[name].lost:
-                await fleet.again(name)
-
-        await self._until_it_works(name, "its users do not begin again yet", again)
+        if self._users is not None:
+            again = partial(self._users.again, name)
+            await self._until_it_works(name, "its users do not begin again yet", again)
 
     async def _until_it_works(self, host: str, what: str, again: Callable[[], Awaitable[None]]) -> None:
         pauses_s = chain(RECONNECT_S, repeat(RECONNECT_S[-1]))
@@ -280,10 +242,8 @@ class SoakRun(Run[events.SoakEnded]):
     async def _close(self, folder: Path, why: str) -> None:
         """End users, have all that they and the server did on disk, and why it ended at last."""
         ended_s = min(now_s(), self._until_s)
-        if self._fleet is not None:
-            await self._fleet.halt()
-        if self._server is not None:
-            await self._settle(self._server)
+        if self._users is not None:
+            await self._users.close()
         quiet_s, feeds = now_s(), self._session.all_feeds()
         limits_s = [min(feed.interval_s, LONGEST_S) + LAST_READING_S for feed in feeds]
         await asyncio.gather(*(feed.heard(quiet_s, s) for feed, s in zip(feeds, limits_s, strict=True)))
@@ -295,38 +255,10 @@ class SoakRun(Run[events.SoakEnded]):
         with suppress(DiskFull):  # told already; a part without an end is one that was cut
             store.end_part(folder, ended_s, why)
 
-    async def _settle(self, server: Server) -> None:
-        """Have all that the server logged, over a new connection where the old one has ended. Never fails."""
-        name, session = self._server_host, self._session
-        try:
-            if not isinstance(server, VsftpdServer):
-                await server.settle()
-                return
-            server.keep_no_longer()
-            try:
-                await server.settle()
-            except HostError:
-                if session.hosts[name].lost:
-                    await session.connect_again(name)
-                elif session.hosts[name] is server.host:
-                    raise
-                server.use(session.hosts[name])
-                await server.settle()
-        except (HostError, ParseError) as error:
-            self._happened("warning", name, f"its log was not read to the end: {error}")
-
-    @property
-    def _server_host(self) -> str:
-        """The host of the server; none where it is somebody else's."""
-        users = self._plan.users
-        return (users.server_host if users is not None else None) or ""
-
     async def _stop(self) -> None:
         """Leave nothing running; never fails."""
-        if self._fleet is not None:
-            await self._fleet.stop()
-        if self._server is not None:
-            await self._server.stop()
+        if self._users is not None:
+            await self._users.stop()
 
     def _ended(self, path: Path) -> events.SoakEnded:
         left_s = self._left_s(path)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A soak for a terminal: the summary as published, the ledger and whether it balances, what went wrong."""
+"""A soak for a terminal: the summary as published, the ledger and whether it balances, what went wrong.
+
+The table of the ledger is made in ``ledger_tables.py``, its figures in ``ledger.py``.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def show(soak: Soak, width: int | None = None) -> RenderableType:
         _heading(soak),
         render(facts_table("Summary", [*summary(soak), *details(soak)]), width),
         *_groups(soak, width),
-        _ledger(soak, width),
+        _printed_ledger(soak, width),
         *_failures(soak),
         *_events(soak),
         *_findings(soak),
@@ -70,7 +73,7 @@ def _groups(soak: Soak, width: int | None) -> Iterator[RenderableType]:
         yield render(groups_table(soak), width)
 
 
-def _ledger(soak: Soak, width: int | None) -> RenderableType:
+def _printed_ledger(soak: Soak, width: int | None) -> RenderableType:
     ledger_balance = soak.balance
     balance = (
         f"The ledger {ledger_balance.words}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that others published as results, and figures made of tables (docs/import.md)."""
+"""Tables that others published as results, and figures made of tables (docs/tables.md)."""
 
 from linewatt.core.feature import Feature, FeatureCommand
 

@@ -180,8 +180,3 @@ def _scope(row: Row) -> str:
     if is_output and "power_w" not in row.cells and scope not in ("", "psu-out"):
         raise inputs.BadCell(f"{word} is not what {_OUTPUT} holds")
     return "psu-out" if is_output else scope or "system"
-
-
-def case_words(case: Case) -> str:
-    """What tells a series of a table apart: ``tcp, kernel 6.9``."""
-    return ", ".join([case.test, *(f"{name} {level}" for name, level in case.factors)])

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linewatt.cli.options import Json, Results
+from linewatt.cli.table_or_result import TableOrId, is_table, stored_result
 from linewatt.errors import InvalidInput
-from linewatt.features.tables.sources import TableOrId, is_table, stored_result, trials_of_table
+from linewatt.features.tables.trials import trials_of_table
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
@@ -49,15 +50,15 @@ def _of_table(table_name: str) -> list[Analysis]:
     from linewatt.analysis.cases.analyse import analyse
     from linewatt.analysis.cases.summary import summarise
     from linewatt.cli.output import say
-    from linewatt.features.tables.analysed import FAN, case_words
-    from linewatt.report.series import series_of
+    from linewatt.features.tables.analysed import FAN
+    from linewatt.report.series import series_of, test_and_factors
 
     _, read, lines = trials_of_table(table_name)
     for line in lines:
         say(f"warning: {line}")
     return [
         analyse(
-            case_words(series.summaries[0].case),
+            test_and_factors(series.summaries[0].case),
             series.summaries,
             {
                 summary.case.instances: {FAN: read.fan_rpm[summary.case]}

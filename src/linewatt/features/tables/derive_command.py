@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linewatt import units
+from linewatt.cli.table_or_result import folded, read_bytes
 from linewatt.errors import InvalidInput
-from linewatt.features.tables.sources import folded, read_bytes
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType

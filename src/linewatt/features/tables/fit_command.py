@@ -10,7 +10,7 @@ import typer
 
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json, Results
-from linewatt.features.tables.sources import TableOrId, is_table, read_bytes, stored_result
+from linewatt.cli.table_or_result import TableOrId, is_table, read_bytes, stored_result
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from linewatt.features.tables.energy_report import Fitted

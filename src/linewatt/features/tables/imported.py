@@ -2,7 +2,7 @@
 """A table of host blocks, as studies of host matrices print them, as trials: a row an end. Pure.
 
 Nothing is guessed: what the table does not say is ``None`` with :data:`NOT_SAID` for a reason, and a cell
-that cannot be right ends the import with its row and column (docs/report.md, "Importing a table").
+that cannot be right ends the import with its row and column (docs/tables.md, "Importing a table").
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from linewatt.analysis.power import energy_design
 from linewatt.analysis.power.components import Part
 from linewatt.analysis.power.energy_fit import BASE, EnergyFit, energy_fit
 from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
-from linewatt.delimited import Row, Table, TableWarning, parse_number
+from linewatt.delimited import Row, Table, TableWarning, is_figure, parse_number
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import inputs
 from linewatt.features.tables.derive import derive
@@ -32,9 +32,7 @@ MOST_PORT_BPS, LEAST_DEVICE_W = 1.6e12, 1.0
 """beyond what any port carries, and below what any device with ports draws"""
 _SD = "_sd"
 _RUNS = ("runs", "n", "trials")
-_LARGEST = 1e30
 _NO_FIGURE = "{} is too large or too small for a figure"
-"""Beyond it squares of figures are no numbers any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +234,6 @@ def _mean(read: Reader, name: str) -> Mean | None:
     sd = read.optional(f"{name}{_SD}", _not_negative, None)
     cells = read.row.cells
     return None if value is None else Mean(value, sd, cells[name], cells[f"{name}{_SD}"])
-
-
-def is_figure(value: float) -> bool:
-    """Whether what is made of it stays a number."""
-    return value == 0 or 1 / _LARGEST <= abs(value) <= _LARGEST
 
 
 def refuse_no_figures(table: Table, source: str) -> None:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripted users of a file server as a load (docs/users.md)."""
+"""Scripted users of a file server as a load (docs/users.md).
+
+Soaks use three parts of it: ``model.py`` (what a campaign asks), ``soaks.py`` (a server and users at work),
+and what users counted (``worker/tally.py``, ``worker/percentiles.py``).
+"""
 
 from linewatt.core.feature import (
     CampaignKey,

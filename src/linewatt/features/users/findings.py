@@ -12,8 +12,6 @@ KEPT_OUT = 1.0
 """users: as many logins failed as one user tries who is refused all the time"""
 CHANCE = 3.0
 """standard deviations of a Poisson process that arrivals in a window may lie below their mean"""
-SATURATED = 0.9
-"""of a core: a client's users are one thread, so its CPU is then what limits it"""
 
 KINDS = (
     Kind(

@@ -18,9 +18,9 @@ from linewatt.engine.measuring.cut import Cut, Setup
 from linewatt.engine.measuring.measure import trial_of
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
-from linewatt.features.users.findings import CHANCE, KEPT_OUT, MANY_FAILED, SATURATED
+from linewatt.features.users.findings import CHANCE, KEPT_OUT, MANY_FAILED
 from linewatt.features.users.worker.decisions import RETRY_LAST_S
-from linewatt.findings.limits import REACHED
+from linewatt.findings.limits import FULL, REACHED
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel, Flag, Sample, Trial, Window
 from linewatt.store.samples import Series
@@ -121,7 +121,7 @@ def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Ite
         )
     yield from _unserved(run, done)
     for host, cores in done.client_cores.items():
-        if cores >= SATURATED and not hosts[host].shares_cpus_with:
+        if cores >= FULL and not hosts[host].shares_cpus_with:
             yield Flag(
                 "client-saturated",
                 host,

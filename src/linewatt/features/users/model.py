@@ -88,6 +88,38 @@ class Users(Behaviour, _Where):
             yield self.server_host
         yield from self.clients
 
+    def described(self) -> Iterator[str]:
+        """How many, where, what each does, and how they reach the server; a line each."""
+        clients = f"{len(self.clients)} client{'' if len(self.clients) == 1 else 's'}"
+        yield f"{self.users} users on {clients}, {_server_text(self.server)}"
+        yield f"each: {_work_text(self)}"
+        if self.server_host is not None and len({group.server for group in self.groups}) > 1:
+            yield (
+                "it listens on every address of its host, for vsftpd has one socket and the groups use "
+                "several: also on the management network"
+            )
+        for group in self.groups if len(self.groups) > 1 else ():
+            yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
+
+
+def _server_text(server: OwnServer | OtherServer) -> str:
+    if not isinstance(server, OwnServer):
+        return f"server {server.url}"
+    options = "".join(f", {name}={value}" for name, value in server.options)
+    return f"a vsftpd on {server.host}, port {server.port}, its files below {server.folder}{options}"
+
+
+def _work_text(users: Users) -> str:
+    gets = f"files of {users.get.median_bytes / 1e6:g} MB"
+    if users.get_paths:
+        gets = f"{len(users.get_paths)} files of the server"
+    puts = f"{users.put.median_bytes / 1e6:g} MB"
+    words = {0.0: f"puts {puts}", 1.0: f"gets {gets}"}
+    mix = words.get(users.get_share, f"{100 * users.get_share:g} % gets of {gets}, the rest puts of {puts}")
+    pace = f"; {users.arrival_rate_hz:g} transfers a second in all" if users.arrival_rate_hz else ""
+    think = f"; {users.think_s:g} s of thought between" if users.think_s else ""
+    return f"{mix}{think}{pace}; {users.start} start"
+
 
 def users_in(campaign: Campaign) -> Users | None:
     """The users of a campaign, be they the load of its trials or of a soak."""

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.design import Setting
 from linewatt.campaign.entries.schema import CampaignFile
+from linewatt.errors import InvalidInput
 from linewatt.features.users import factors
-from linewatt.features.users.description import describe_users
 from linewatt.features.users.factors import ARRIVAL_RATE, THINK, value_of
 from linewatt.features.users.model import KEY, Users, users_in
 from linewatt.model import FTP, Case, Family, group_of
@@ -24,6 +26,24 @@ class UsersPlanning:
 
     def check_factor(self, name: str, text: str) -> str:
         return factors.check(name, text)
+
+    def with_setting(self, campaign: Campaign, setting: Setting) -> Campaign:
+        users = users_in(campaign)
+        for name, level in setting:
+            is_of_own_server = ".vsftpd." in name
+            if factors.is_of_users(name) and (
+                users is None or (is_of_own_server and users.server_host is None)
+            ):
+                raise InvalidInput(f"{name}={level} is of users of a server that linewatt starts")
+        if users is None:
+            return campaign
+        users = factors.applied(users, setting)
+        if users.users < len(users.clients):
+            raise InvalidInput(f"{users.users} users cannot be on {len(users.clients)} clients")
+        return replace(campaign, feature_values={**campaign.feature_values, KEY: users})
+
+    def described(self, value: Users, setting: Setting) -> Mapping[str, str]:
+        return dict(factors.described(factors.applied(value, setting), ()))
 
     def named_server(self, entry: CampaignFile) -> str | None:
         users = entry.value_of(KEY)
@@ -44,7 +64,7 @@ class UsersPlanning:
     def lines(self, campaign: Campaign) -> Iterator[str]:
         users = users_in(campaign)
         if users is not None:
-            yield from describe_users(users)
+            yield from users.described()
             yield "each trial has a server and users of its own; what a factor varies is as the case says"
 
     def notes(self, campaign: Campaign) -> Iterator[str]:

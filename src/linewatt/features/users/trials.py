@@ -18,10 +18,9 @@ from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, LinewattError
 from linewatt.features.users import jobs as work
-from linewatt.features.users.fleet import Fleet
+from linewatt.features.users.load import UsersLoad
 from linewatt.features.users.master_process import check_installed
 from linewatt.features.users.model import users_in
-from linewatt.features.users.server import Server
 from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.hosts.clock import Offset, now_s
 from linewatt.hosts.journal.journal import Journal
@@ -69,8 +68,7 @@ class UsersTrial:
         self._report_s = min(REPORT_S, 2 * load.interval_s)
         self._started_s = now_s()
         self._clocks: dict[str, Offset] = {}
-        self._server: Server | None = None
-        self._fleet: Fleet | None = None
+        self._users: UsersLoad | None = None
         self._reports: list[UsersReport] = []
         self._said: dict[str, str] = {}
         self._trouble: list[str] = []
@@ -92,19 +90,13 @@ class UsersTrial:
         return None
 
     async def _prepare(self) -> None:
-        session, campaign = self._session, self._common.campaign
-        if (asked := users_in(campaign)) is None:
+        if (campaign_users := users_in(self._common.campaign)) is None:
             raise HostError("this campaign has no users")
-        users = work.users_of_trial(asked, self.planned)
-        reached_by = await work.addresses(users, session, self.case.family)
-        self._server = server = work.make_server(
-            users, session.hosts, reached_by, None, self._common.folder, self._happened, self._report_s
+        users = work.users_of_trial(campaign_users, self.planned)
+        self._users = UsersLoad(users, self._session, self._happened)
+        await self._users.start(
+            self._common.folder, self.case.family, self.load_s, self._report_s, self._report
         )
-        clients = await work.clients_of(users, session, server, reached_by)
-        job = work.job_of(users, server, next(iter(reached_by.values())), self.load_s)
-        await server.start()
-        self._fleet = Fleet(session.hosts, clients, job, self._report_s, self._report, self._happened)
-        await self._fleet.start()
 
     def _happened(self, kind: str, host: str, text: str) -> None:
         where = f"{host}: {text}" if host else text
@@ -139,15 +131,15 @@ class UsersTrial:
         self._started_s = now_s()
         with suppress(HostError):
             self._clocks = self._session.clocks(self.case)
-        if self._fleet is not None:
-            self._fleet.release()
+        if self._users is not None:
+            self._users.release()
 
     async def collect(self) -> TrialRun:
         """Wait until users have ended; a failure is part of the answer, not raised."""
         failure = None
         try:
-            if self._fleet is not None:
-                await self._fleet.ended()
+            if self._users is not None:
+                await self._users.ended()
         except LinewattError as error:
             failure = str(error)
         finally:
@@ -157,12 +149,8 @@ class UsersTrial:
 
     async def stop(self) -> None:
         """End whatever of this trial still runs, the users first, and take away what the server had."""
-        fleet, self._fleet = self._fleet, None
-        server, self._server = self._server, None
-        if fleet is not None:
-            await fleet.stop()
-        if server is not None:
-            await server.stop()
+        if self._users is not None:
+            await self._users.stop()
 
     def failed(self, reason: str) -> TrialRun:
         """The answer for a trial that never got to its load."""

@@ -11,7 +11,7 @@ from linewatt.report.section import Section
 from linewatt.report.trials.charts.over_time import over_time_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.settings.levels import level_cases, level_table
 from linewatt.report.trials.settings.scalability import scalability_table

@@ -33,7 +33,7 @@ from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power.feature_notes import feature_power_notes
 from linewatt.report.trials.power.idle import idle_notes
-from linewatt.report.trials.power.power import power_cases, power_table
+from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.power.thermal import MOST_ON_PAGE, thermal_tables
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.searches.knees import TITLE as KNEES

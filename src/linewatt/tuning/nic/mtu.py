@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The largest packet of an interface, through ``ip link``.
+"""The largest packet of an interface, through ``ip link``. As every knob it is put back by
+``engine/undo/put_back.py``, which writes what was read before.
 
 Below 1280 bytes Linux takes IPv6 off an interface, and addresses set by hand do not come back with a larger
 MTU (kernel, addrconf_notify): such a value is refused where the interface has any. VLANs and MAC-VLANs follow

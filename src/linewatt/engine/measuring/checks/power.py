@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from linewatt.analysis.power.energy import STILL_RATIO, STILL_STEPS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
-from linewatt.engine.measuring.power import POWER_UNITS
+from linewatt.engine.measuring.window_power import POWER_UNITS
 from linewatt.findings.meters import LONGER
 from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, FOLLOW_THE_CPU, MIN_UPDATES
 from linewatt.model import EndResult, Flag, PowerResult, Window

@@ -16,7 +16,7 @@ from linewatt.analysis.findings import Findings
 from linewatt.analysis.power.outliers import power_outliers
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.features.tables.published import is_figure
+from linewatt.delimited import is_figure
 from linewatt.findings import Figure, kind_of
 from linewatt.model import Provenance, Role, is_request_response
 

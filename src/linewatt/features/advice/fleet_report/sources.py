@@ -11,10 +11,9 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.fleet.points import OperatingPoint, operating_points, why_no_point
-from linewatt.features.tables.analysed import case_words
 from linewatt.model import Role, Trial
 from linewatt.records import Supplies
-from linewatt.report.series import plural, series_of
+from linewatt.report.series import plural, series_of, test_and_factors
 from linewatt.report.trials.caveats import in_short
 from linewatt.report.trials.digest import digest
 from linewatt.store.read import Result
@@ -58,7 +57,9 @@ class FleetSource:
 def of_trials(name: str, trials: Sequence[Trial], role: Role, caveats: Sequence[str] = ()) -> FleetSource:
     """The series of a table's rows; ``caveats`` are what of it could not be read."""
     summaries = summarise(trials)
-    named = [(case_words(series.summaries[0].case), series.summaries) for series in series_of(summaries)]
+    named = [
+        (test_and_factors(series.summaries[0].case), series.summaries) for series in series_of(summaries)
+    ]
     return replace(_source(name, named, gather(trials, summaries), role), caveats=tuple(caveats))
 
 

@@ -33,7 +33,7 @@ KNOWN = (
     "netperf (text; -- -o, -- -k)",
 )
 """in words, for messages"""
-_READ = f"{'; '.join(KNOWN)}; a table (CSV) with the columns that docs/report.md lists"
+_READ = f"{'; '.join(KNOWN)}; a table (CSV) with the columns that docs/tables.md lists"
 MOST_REFUSED = 20
 """files that one message names"""
 

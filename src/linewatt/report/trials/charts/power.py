@@ -25,7 +25,7 @@ from linewatt.report.provenance import PROVENANCE_WORDS
 from linewatt.report.series import plural, test_title
 from linewatt.report.trials.charts.lines import Line, LineChart, Point, Quantity
 from linewatt.report.trials.digest import cpu_power, system_power
-from linewatt.report.trials.power.power import PowerCase, PowerCases
+from linewatt.report.trials.power.power_table import PowerCase, PowerCases
 from linewatt.report.trials.settings.levels import LevelCases, level_name
 from linewatt.units import mbps_from_bps, percent_from_ratio
 

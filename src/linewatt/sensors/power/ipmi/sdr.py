@@ -4,6 +4,8 @@
 A full sensor record (type 01h) has the name, the unit, and the factors by which the byte of a reading becomes
 a value; a sensor can show 256 values, so its step and its largest value are known. Sources: IPMI 2.0 rev.
 1.1, 35.14 (Get Sensor Reading), 36.3 (conversion), 43 (records); DCMI 1.5, 6.6.1 (Get Power Reading).
+
+:func:`reading` makes watts of bytes; ``engine/measuring/window_power.py`` says what a window took by them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a window took in watts and joules, channel by channel, from the readings of a host. Pure."""
+"""What a window took in watts and joules, channel by channel, from the readings of a host. Pure.
+
+Readings are those of any source of power (of a BMC: ``sensors/power/ipmi/sdr.py``). What a trial has here of
+each channel is averaged over trials in ``analysis/power/summary.py`` and shown in
+``report/trials/power/power_table.py``.
+"""
 
 from __future__ import annotations
 

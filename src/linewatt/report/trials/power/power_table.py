@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power tables of a result: one a test, end and kind of watts, so that no two scopes share a column."""
+"""The power tables of a result: one a test, end and kind of watts, so that no two scopes share a column.
+
+A cell is a mean over trials (``analysis/power/summary.py``) of what a window took
+(``engine/measuring/window_power.py``), by a metric of ``analysis/metrics/of_power.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands read from: a table of anybody's, or a stored result."""
+"""What a command is given to read: a file with a table of anybody's, or the name of a stored result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from linewatt.units import number_ranges
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from linewatt.delimited import TableWarning
-    from linewatt.features.tables.analysed import AnalysedTable
     from linewatt.store.read import Result
 
 MOST_BYTES = 256 * 2**20
@@ -66,27 +65,6 @@ def stored_result(results: Path, result_id: str) -> Iterator[Result]:
         raise InvalidInput(f"no table, and {error}") from None
     with read.readable(path):
         yield read.load(path)
-
-
-def trials_of_table(table_name: str, *, figures: bool = False) -> tuple[str, AnalysedTable, list[str]]:
-    """How messages name a table, its rows as trials, what of it could not be read. Raises InvalidInput.
-
-    ``figures``: also for a number of which nothing can be made.
-    """
-    from linewatt.delimited import read_table
-    from linewatt.features.tables.analysed import EXTRA, trials_of
-    from linewatt.features.tables.inputs import RECOGNISED
-    from linewatt.features.tables.published import refuse_no_figures
-
-    source, data = read_bytes(table_name)
-    table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))
-    if figures:
-        refuse_no_figures(table, source)
-    try:
-        read = trials_of(table)
-    except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}") from None
-    return source, read, folded([*warnings, *read.warnings])
 
 
 def folded(warnings: Iterable[TableWarning]) -> list[str]:

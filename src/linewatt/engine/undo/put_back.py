@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of one host put back to what was found: an MTU as much as a tunnel.
+
+No knob has an undo of its own. What the journal says was there before is written by the same ``Knob.write``
+(``tuning/nic/mtu.py`` for an MTU) that made the change, and read back. ``restore.py`` asks for it at the end
+of a run and for ``linewatt restore``, ``settings.py`` between rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+
+from linewatt.errors import ChangeError, LinewattError
+from linewatt.hosts import batch
+from linewatt.hosts.base import Host
+from linewatt.hosts.journal.journal import Entry, Journal
+from linewatt.tuning.apply import Behind, Knobs, look, write_and_read_back
+from linewatt.tuning.setting_text import apart, brief
+
+
+async def put_back_in_turn(
+    host: Host,
+    knobs: Knobs,
+    groups: Sequence[Sequence[Entry]],
+    journal: Journal,
+    *,
+    force: bool = False,
+    last: Behind | None = None,
+) -> AsyncGenerator[tuple[Sequence[Entry], list[LinewattError | None]], None]:
+    """Put groups of settings back, each as :func:`put_back` does, and what became of each.
+
+    What the next one shows is read in the batch that writes the one before it; ``last`` goes with the last.
+    """
+    shown: list[str | LinewattError] | None = None
+    for number, together in enumerate(groups, start=1):
+        following = [
+            (knobs[entry.knob], entry.target) for group in groups[number : number + 1] for entry in group
+        ]
+        behind = Behind(following) if following else last
+        yield (
+            together,
+            await put_back(host, knobs, together, journal, force=force, shown=shown, behind=behind),
+        )
+        shown = None if behind is None else behind.texts
+
+
+async def put_back(
+    host: Host,
+    knobs: Knobs,
+    entries: Sequence[Entry],
+    journal: Journal,
+    *,
+    force: bool = False,
+    shown: Sequence[str | LinewattError] | None = None,
+    behind: Behind | None = None,
+) -> list[LinewattError | None]:
+    """Put settings back as they were found, unless somebody else has changed them since.
+
+    None of them may stand on another. For each the reason why it is not put back: it cannot be, or shows a
+    value that linewatt did not set (``force`` puts that back all the same). ``shown`` is what they show, if
+    that was just read. Raises nothing else: what goes wrong with one does not keep the others from being
+    put back.
+    """
+    try:
+        now = shown or await look(
+            host, [(knobs[entry.knob], entry.target) for entry in entries], lock=batch.SHARED
+        )
+        return await _put_back(host, knobs, dict(zip(entries, now, strict=True)), journal, force, behind)
+    except Exception as error:  # noqa: BLE001  whatever an answer does to a knob, others' settings come back
+        if len(entries) == 1:
+            return [unexpected(error, entries[0])]
+    return [
+        problem for entry in entries for problem in await put_back(host, knobs, [entry], journal, force=force)
+    ]
+
+
+def unexpected(error: Exception, entry: Entry) -> LinewattError:
+    """What kept a setting from being put back, in one line that names it."""
+    if isinstance(error, LinewattError):
+        return error
+    what = f"{entry.host}: {entry.knob} {brief(entry.target)}"
+    return ChangeError(f"{what} cannot be put back: {type(error).__name__}: {str(error)[:120]!r}")
+
+
+async def _put_back(
+    host: Host,
+    knobs: Knobs,
+    shown: Mapping[Entry, str | LinewattError],
+    journal: Journal,
+    force: bool,
+    behind: Behind | None,
+) -> list[LinewattError | None]:
+    outcomes = {entry.number: _refusal(entry, now, force) for entry, now in shown.items()}
+    changed = {
+        entry: entry.before
+        for entry, now in shown.items()
+        if outcomes[entry.number] is None and now != entry.before
+    }
+    for entry, text in (await write_and_read_back(host, knobs, changed, behind, back=True)).items():
+        if isinstance(text, LinewattError):
+            outcomes[entry.number] = text
+        elif text != entry.before:
+            outcomes[entry.number] = ChangeError(
+                "{}: {} {} reads {!r} after it was put back to {!r}; set it by hand".format(
+                    entry.host, entry.knob, brief(entry.target), *apart(text, entry.before)
+                )
+            )
+    for number, problem in outcomes.items():
+        if problem is None:
+            journal.undone(number)
+    return list(outcomes.values())
+
+
+def _refusal(entry: Entry, now: str | LinewattError, force: bool) -> LinewattError | None:
+    """Why a setting that reads ``now`` is left as it is."""
+    if isinstance(now, LinewattError):
+        return now
+    if force or entry.after is None or now in (entry.before, entry.after):
+        return None
+    shown, before, after = apart(now, entry.before, entry.after)
+    return ChangeError(
+        f"{entry.host}: {entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
+        f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back"
+    )

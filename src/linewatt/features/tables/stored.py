@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A published table as a stored result: its trials, if it has any, and the table itself."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from linewatt.cli.table_or_result import read_bytes
+from linewatt.delimited import read_table
+from linewatt.features.tables.kinds import RECOGNISED, Kind, import_any
+from linewatt.store.write import ImportedTrial, imported_manifest, write_imported
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """The result at ``path`` that a table became; ``ignored`` are columns that are not read."""
+
+    path: Path
+    kind: Kind
+    rows: int
+    trials: int
+    hosts: int
+    ignored: tuple[str, ...]
+
+
+def store_table(results: Path, table_name: str, name: str) -> StoredTable:
+    """Store a table under ``name``, of whichever kind its columns tell. Raises InvalidInput, StoreError."""
+    source, data = read_bytes(table_name)
+    table, _ = read_table(data, source, known=RECOGNISED)
+    now_s = time.time()
+    kind, imported = import_any(table, source, now_s)
+    text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    of_kind = None if kind.trials else kind.name
+    manifest = imported_manifest(
+        name, Path(source).name, text, now_s, imported.trials, imported.hosts, imported.factors, of_kind
+    )
+    path = write_imported(results, manifest, map(ImportedTrial, imported.trials))
+    return StoredTable(
+        path, kind, len(table.rows), len(imported.trials), len(imported.hosts), imported.ignored
+    )

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a table that a command names, as trials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linewatt.cli.table_or_result import folded, read_bytes
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:  # what is slow to import is imported when the command runs
+    from linewatt.features.tables.analysed import AnalysedTable
+
+
+def trials_of_table(table_name: str, *, figures: bool = False) -> tuple[str, AnalysedTable, list[str]]:
+    """How messages name a table, its rows as trials, what of it could not be read. Raises InvalidInput.
+
+    ``figures``: also for a number of which nothing can be made.
+    """
+    from linewatt.delimited import read_table
+    from linewatt.features.tables.analysed import EXTRA, trials_of
+    from linewatt.features.tables.inputs import RECOGNISED
+    from linewatt.features.tables.published import refuse_no_figures
+
+    source, data = read_bytes(table_name)
+    table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))
+    if figures:
+        refuse_no_figures(table, source)
+    try:
+        read = trials_of(table)
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
+    return source, read, folded([*warnings, *read.warnings])
