@@ -26,6 +26,7 @@ from pydantic import Field
 
 from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError
 from linewatt.hosts.base import HostSpec
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, as_configured
@@ -301,9 +302,10 @@ class Ipmitool(LineSensor):
                 continue
             channel = sensor.channel if sensor else sdr.dcmi_channel()
             self._channels[channel.name] = channel
-            values[channel.name], reason = _reading(sensor, answer)
-            if reason is not None:
-                reasons[channel.name] = reason
+            value = _reading(sensor, answer)
+            values[channel.name] = value_or_none(value)
+            if isinstance(value, Missing):
+                reasons[channel.name] = value.reason
         return values, reasons
 
 
@@ -357,13 +359,13 @@ def _chosen(keys: tuple[str, ...], wanted_names: tuple[str, ...] | None) -> Mapp
     return {texts[id(chosen_sensor.sensor)]: chosen_sensor for chosen_sensor in chosen}
 
 
-def _reading(chosen_sensor: sdr.Chosen | None, answer: str) -> tuple[float | None, str | None]:
-    """The value of a sensor, or of DCMI, or why there is none."""
+def _reading(chosen_sensor: sdr.Chosen | None, answer: str) -> float | Missing:
+    """The value of a sensor, or of DCMI."""
     code = _CODE.search(answer)
     if code:
-        return None, f"the BMC says: {sdr.said(int(code[1], 16))}"
+        return Missing(f"the BMC says: {sdr.said(int(code[1], 16))}")
     if not _HEX.fullmatch(answer):
-        return None, f"ipmitool says: {answer[:200] or 'nothing'}"
+        return Missing(f"ipmitool says: {answer[:200] or 'nothing'}")
     data = bytes.fromhex(answer)
     return sdr.reading(chosen_sensor.sensor, data) if chosen_sensor else sdr.dcmi_reading(data)
 
