@@ -32,39 +32,51 @@ def wanted_setting(knob: Knob, change: Change, before: str) -> str:
         raise ChangeError(f"{change.host}: {change.knob} {brief(change.target)}: {error}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a setting reads, in its canonical text; without one ``problem`` is what went wrong with it."""
+
+    text: str | None = None
+    problem: LinewattError | None = None
+
+    def text_or_raise(self) -> str:
+        if self.text is None:
+            raise self.problem or ChangeError("a setting was not read")
+        return self.text
+
+
 @dataclass(slots=True)
 class Behind:
     """What a host is asked in the same batch that changes it, behind the changes: a round trip less.
 
-    ``texts`` are those of ``settings`` as :func:`look` has them, ``done`` what became of ``further``; None
+    ``shown`` are ``settings`` as :func:`look` has them, ``done`` what became of ``further``; None
     where there was nothing to change, so that nobody was asked.
     """
 
     settings: Sequence[tuple[Knob, str]] = ()
     further: Sequence[batch.Short] = ()
-    texts: list[str | LinewattError] | None = None
+    shown: list[Outcome] | None = None
     done: list[Completed] | None = None
 
 
 async def make(
     host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, behind: Behind | None = None
-) -> list[str | LinewattError]:
+) -> list[Outcome]:
     """Write settings of a host in their order and read each back; they are in the journal already.
 
     What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
     """
     outcomes = await _written(host, knobs, {entry: entry.wanted for entry in entries}, behind, back=False)
-    for entry, text in outcomes.items():
-        if isinstance(text, str):
-            journal.applied(entry.number, text)
-    others = [entry for entry, text in outcomes.items() if isinstance(text, str) and text != entry.wanted]
+    texts = {entry: outcome.text for entry, outcome in outcomes.items() if outcome.text is not None}
+    for entry, text in texts.items():
+        journal.applied(entry.number, text)
+    others = {entry: text for entry, text in texts.items() if text != entry.wanted}
     drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in others])
-    return [
-        text
-        if isinstance(text, LinewattError) or text == entry.wanted
-        else otherwise(entry, knobs[entry.knob], text, drivers)
-        for entry, text in outcomes.items()
-    ]
+    outcomes |= {
+        entry: Outcome(problem=otherwise(entry, knobs[entry.knob], text, drivers))
+        for entry, text in others.items()
+    }
+    return list(outcomes.values())
 
 
 async def put_back_in_turn(
@@ -80,7 +92,7 @@ async def put_back_in_turn(
 
     What the next one shows is read in the batch that writes the one before it; ``last`` goes with the last.
     """
-    shown: list[str | LinewattError] | None = None
+    shown: list[Outcome] | None = None
     for number, together in enumerate(groups, start=1):
         following = [
             (knobs[entry.knob], entry.target) for group in groups[number : number + 1] for entry in group
@@ -90,7 +102,7 @@ async def put_back_in_turn(
             together,
             await put_back(host, knobs, together, journal, force=force, shown=shown, behind=behind),
         )
-        shown = None if behind is None else behind.texts
+        shown = None if behind is None else behind.shown
 
 
 async def put_back(
@@ -100,7 +112,7 @@ async def put_back(
     journal: Journal,
     *,
     force: bool = False,
-    shown: Sequence[str | LinewattError] | None = None,
+    shown: Sequence[Outcome] | None = None,
     behind: Behind | None = None,
 ) -> list[LinewattError | None]:
     """Put settings back as they were found, unless somebody else has changed them since.
@@ -134,7 +146,7 @@ def unexpected(error: Exception, entry: Entry) -> LinewattError:
 async def _put_back(
     host: Host,
     knobs: Knobs,
-    shown: Mapping[Entry, str | LinewattError],
+    shown: Mapping[Entry, Outcome],
     journal: Journal,
     force: bool,
     behind: Behind | None,
@@ -143,15 +155,15 @@ async def _put_back(
     changed = {
         entry: entry.before
         for entry, now in shown.items()
-        if outcomes[entry.number] is None and now != entry.before
+        if outcomes[entry.number] is None and now.text != entry.before
     }
-    for entry, text in (await _written(host, knobs, changed, behind, back=True)).items():
-        if isinstance(text, LinewattError):
-            outcomes[entry.number] = text
-        elif text != entry.before:
+    for entry, written in (await _written(host, knobs, changed, behind, back=True)).items():
+        if written.text is None:
+            outcomes[entry.number] = written.problem
+        elif written.text != entry.before:
             outcomes[entry.number] = ChangeError(
                 "{}: {} {} reads {!r} after it was put back to {!r}; set it by hand".format(
-                    entry.host, entry.knob, brief(entry.target), *apart(text, entry.before)
+                    entry.host, entry.knob, brief(entry.target), *apart(written.text, entry.before)
                 )
             )
     for number, problem in outcomes.items():
@@ -160,13 +172,13 @@ async def _put_back(
     return list(outcomes.values())
 
 
-def _refusal(entry: Entry, now: str | LinewattError, force: bool) -> LinewattError | None:
+def _refusal(entry: Entry, now: Outcome, force: bool) -> LinewattError | None:
     """Why a setting that reads ``now`` is left as it is."""
-    if isinstance(now, LinewattError):
-        return now
-    if force or entry.after is None or now in (entry.before, entry.after):
+    if now.text is None:
+        return now.problem
+    if force or entry.after is None or now.text in (entry.before, entry.after):
         return None
-    shown, before, after = apart(now, entry.before, entry.after)
+    shown, before, after = apart(now.text, entry.before, entry.after)
     return ChangeError(
         f"{entry.host}: {entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
         f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back"
@@ -196,23 +208,19 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
 
 async def read(host: Host, knob: Knob, target: str) -> str:
     """A setting in its canonical text. Raises ChangeError naming host, knob and target."""
-    (text,) = await look(host, [(knob, target)])
-    if isinstance(text, LinewattError):
-        raise text
-    return text
+    (outcome,) = await look(host, [(knob, target)])
+    return outcome.text_or_raise()
 
 
-async def look(
-    host: Host, settings: Sequence[tuple[Knob, str]], *, lock: str = ""
-) -> list[str | LinewattError]:
-    """Settings in their canonical texts, or why one cannot be read. Raises HostLost, WaitTimeout.
+async def look(host: Host, settings: Sequence[tuple[Knob, str]], *, lock: str = "") -> list[Outcome]:
+    """What settings read. Raises HostLost, WaitTimeout.
 
     ``lock``: ``batch.SHARED`` where no change may be under way, also one whose controller is gone.
     """
     questions = _questions(host.spec.name, settings)
     commands = [short for short in questions if isinstance(short, batch.Short)]
     done = await batch.run_all(host, commands, lock=lock)
-    return await _texts(host, settings, questions, iter(done))
+    return await _shown(host, settings, questions, iter(done))
 
 
 def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Short | LinewattError]:
@@ -226,12 +234,12 @@ def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Sh
     return questions
 
 
-async def _texts(
+async def _shown(
     host: Host,
     settings: Sequence[tuple[Knob, str]],
     questions: Sequence[batch.Short | LinewattError],
     answers: Iterator[Completed],
-) -> list[str | LinewattError]:
+) -> list[Outcome]:
     results = [
         command_or_error if isinstance(command_or_error, LinewattError) else next(answers)
         for command_or_error in questions
@@ -243,7 +251,7 @@ async def _texts(
     ]
     drivers = await drivers_of(host, failed)
     return [
-        result
+        Outcome(problem=result)
         if isinstance(result, LinewattError)
         else _try_answer(host.spec.name, knob, target, result, drivers)
         for result, (knob, target) in zip(results, settings, strict=True)
@@ -268,16 +276,16 @@ def answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers
         raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
 
 
-def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> str | LinewattError:
+def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> Outcome:
     try:
-        return answer(host, knob, target, done, drivers)
+        return Outcome(answer(host, knob, target, done, drivers))
     except ChangeError as error:
-        return error
+        return Outcome(problem=error)
 
 
 async def _written(
     host: Host, knobs: Knobs, texts: Mapping[Entry, str], behind: Behind | None, *, back: bool
-) -> dict[Entry, str | LinewattError]:
+) -> dict[Entry, Outcome]:
     """Write a text for each entry; what it reads after that, or what went wrong."""
     commands = [
         short for entry, text in texts.items() for short in _write_and_read(knobs[entry.knob], entry, text)
@@ -296,41 +304,42 @@ async def _written(
     pairs = {entry: (next(answers), next(answers)) for entry in texts}
     outcomes = await _outcomes(host, knobs, pairs, back=back)
     outcomes |= await _shown_by_now(host, knobs, texts, outcomes)
-    behind.texts = await _texts(host, behind.settings, questions, answers)
+    behind.shown = await _shown(host, behind.settings, questions, answers)
     behind.done = list(answers)
     return outcomes
 
 
 async def _outcomes(
     host: Host, knobs: Knobs, pairs: Mapping[Entry, tuple[Completed, Completed]], *, back: bool
-) -> dict[Entry, str | LinewattError]:
+) -> dict[Entry, Outcome]:
     """What each setting reads once it was written, from what both commands said."""
     failed = [entry for entry, (written, shown) in pairs.items() if written.status or shown.status]
     drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in failed])
-    outcomes: dict[Entry, str | LinewattError] = {}
+    outcomes: dict[Entry, Outcome] = {}
     for entry, (written, shown) in pairs.items():
         knob = knobs[entry.knob]
         now = _try_answer(entry.host, knob, entry.target, shown, drivers)
         if written.status != 0:
-            text = now if isinstance(now, str) else None
-            now = unwritten(entry, knob, written, text, drivers, back=back)
+            now = Outcome(problem=unwritten(entry, knob, written, now.text, drivers, back=back))
         outcomes[entry] = now
     return outcomes
 
 
 async def _shown_by_now(
-    host: Host, knobs: Knobs, texts: Mapping[Entry, str], outcomes: Mapping[Entry, str | LinewattError]
-) -> dict[Entry, str | LinewattError]:
+    host: Host, knobs: Knobs, texts: Mapping[Entry, str], outcomes: Mapping[Entry, Outcome]
+) -> dict[Entry, Outcome]:
     """What did not show its text directly after it was written, and does since others were.
 
     A feature that needs another one (TSO needs transmit checksums) cannot be turned on before it, and is
     turned on by the kernel with it.
     """
-    open_ones = [entry for entry, text in texts.items() if outcomes[entry] != text]
+    open_ones = [entry for entry, text in texts.items() if outcomes[entry].text != text]
     if not open_ones or len(texts) == 1:
         return {}
     now = await look(host, [(knobs[entry.knob], entry.target) for entry in open_ones])
-    return {entry: text for entry, text in zip(open_ones, now, strict=True) if text == texts[entry]}
+    return {
+        entry: outcome for entry, outcome in zip(open_ones, now, strict=True) if outcome.text == texts[entry]
+    }
 
 
 def _input_s(commands: Iterable[batch.Short]) -> float:
