@@ -15,10 +15,11 @@ from linewatt.campaign.campaign import PLACEMENT, Campaign
 from linewatt.campaign.factors import shown
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import Case
 from linewatt.placement.policy import Placement, Wish, place
 from linewatt.placement.topology import Topology
+from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.tuning.base import Change
 from linewatt.tuning.commands import HOST
 
@@ -65,6 +66,20 @@ class Place:
     rule: int | None = None
     why: str | None = None
     notes: tuple[str, ...] = ()
+
+    def lines(self, host: str) -> Iterator[PlaceLine]:
+        """Why the policy chose this place, and its notes."""
+        if self.why is not None:
+            process_cpus = {cpu for text in self.cpus if text is not None for cpu in parse_cpulist(text)}
+            chosen = ChosenPlace(
+                processes=len(self.cpus),
+                process_cpus=sorted(process_cpus),
+                irq_cpus=list(self.irq_cpus),
+                rule=self.rule,
+            )
+            rule = "" if self.rule is None else f"rule {self.rule}: "
+            yield PlaceLine(host=host, text=f"{rule}{self.why}", chosen=chosen)
+        yield from (PlaceLine(host=host, text=note) for note in self.notes)
 
 
 class Places:
