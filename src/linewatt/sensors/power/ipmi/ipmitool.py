@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sensors of a host's own BMC, read in-band with ``ipmitool`` on the host (/dev/ipmi0).
 
+It is for BMCs that the controller cannot reach; :mod:`linewatt.sensors.power.ipmi.sdr` reads the records and
+answers of both drivers.
+
 A BMC's LAN port (driver ``ipmi``) is to be preferred: in-band requests cost the host itself CPU time, above
 all where its KCS interface has no interrupt and the kernel's kipmi0 thread polls, up to a core while a
-request is under way. Beside that, a record of six sensors takes 4.2 ms of CPU (bash 3.1, ipmitool 1.1),
-0.4 % of a core at 1 Hz; an ``ipmitool sensor reading`` a second takes 45 ms, most of it to start. Measured by
-exact accounting on a 2-CPU VM against OpenIPMI's ipmi_sim over loopback, with the encryption that this takes.
-So temperatures are read only if ``sensors`` names them: the kernel knows that of its CPUs for less (cpufreq).
+request is under way. Beside that, a record of six sensors takes 4.2 ms of CPU (bash 3.1, ipmitool 1.1), 0.4 %
+of a core at 1 Hz; an ``ipmitool sensor reading`` a second takes 45 ms, most of it to start. Measured by exact
+accounting on a 2-CPU VM against OpenIPMI's ipmi_sim over loopback, with the encryption that this takes. So
+temperatures are read only if ``sensors`` names them: the kernel knows that of its CPUs for less (cpufreq).
 
 One ipmitool runs all the time (``ipmitool exec``) and is fed raw requests by bash: the sensor records once,
 then one Get Sensor Reading a sensor. No file is written. ``set hostname`` prints its argument and does
