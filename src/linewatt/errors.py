@@ -3,7 +3,8 @@
 
 LinewattError               what, where, what to do: one line for the user
 ├── InvalidInput            a file or an option is wrong (exit 2, before any host is touched)
-│   └── FileRefused         a file to import is not read
+│   ├── FileRefused         a file to import is not read
+│   └── HostRefused         what is asked for cannot be had on a host
 ├── HostError               a host cannot be reached, or a command on it failed
 │   ├── HostLost            the connection ended while in use
 │   ├── HostInUse           another controller works on it
@@ -48,6 +49,15 @@ class FileRefused(InvalidInput):
     def of_folder(self) -> str:
         """The text where there are other files to import."""
         return f"{self}, or --skip it" if self.advice else f"{self}; --skip {self.skip}"
+
+
+class HostRefused(InvalidInput):
+    """What is asked for cannot be had on a host: ``what`` is the reason."""
+
+    def __init__(self, host: str, what: str) -> None:
+        super().__init__(f"{host}: {what}")
+        self.host = host
+        self.what = what
 
 
 class HostError(LinewattError):

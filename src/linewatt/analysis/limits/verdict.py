@@ -259,15 +259,11 @@ def _unknown(case: Case, ranked: Sequence[Ranked], *, has_line: bool) -> tuple[s
     kinds = {candidate.kind for candidate in ranked}
     judged = case.shape == "ring" and case.flow_of is not None  # with both of its ends
     elsewhere = () if judged else tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
-    missing = [
-        role_words
-        for kind, role_words in ROLES.items()
-        if kind not in kinds and not kind.startswith(elsewhere)
-    ]
     hosts = {role: case.host(role) if case.is_both_ways else None for role in ENDS}
     missing = [
-        limit_text.at_host(role_words, hosts["sender" if "sender" in role_words else "receiver"])
-        for role_words in missing
+        limit_text.at_host(role_words, hosts["sender" if kind.startswith("sender-") else "receiver"])
+        for kind, role_words in ROLES.items()
+        if kind not in kinds and not kind.startswith(elsewhere)
     ]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
     if not is_request_response(case.test) and not kinds & set(_LINES):

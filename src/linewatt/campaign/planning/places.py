@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
 from linewatt.campaign.factors import shown
-from linewatt.errors import InvalidInput
+from linewatt.errors import HostRefused, InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import Case
@@ -91,7 +91,7 @@ class Places:
         self._of = lru_cache(maxsize=None)(self._place)
 
     def of(self, case: Case, host: str) -> Place:
-        """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
+        """Raises HostRefused when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
         ports = case.data_port_of * case.taking_part(host)
         spec = shown(self._campaign.hosts[host], case.factors, self._campaign.server_host)
@@ -115,7 +115,7 @@ class Places:
                 for nics, numbers, wish in self._wishes(host, site, policy, ports)
             ]
         except InvalidInput as error:
-            raise InvalidInput(f"{host.name}: {error}") from None
+            raise HostRefused(host.name, str(error)) from None
         return _together(
             [
                 (numbers, self._chosen(host, nics, site, placement, len(numbers)))
