@@ -367,12 +367,20 @@ def _read(fact: Fact, answer: tuple[int, str] | None) -> Mapping[str, Any] | Mis
         return Missing("the host's answer ends before it")
     status, output = answer
     if status == 127:
-        return Missing(f"{_tool(fact)} is not installed")
+        return Missing(f"{_tool(fact)}{_NOT_INSTALLED}")
     try:
         value = understood(lambda: fact.parse(_with_short_lines(fact, output)), fact.key)
     except (ParseError, InvalidInput):
         return Missing(_why(fact, status, output))
     return value if len(fact.names) > 1 else {fact.names[0]: value}
+
+
+_NOT_INSTALLED = " is not installed"
+
+
+def is_of_missing_tool(reason: str) -> bool:
+    """Whether a fact is not known for want of its tool; facts are stored, and have reasons as text alone."""
+    return reason.endswith(_NOT_INSTALLED)
 
 
 def _with_short_lines(fact: Fact, output: str) -> str:
