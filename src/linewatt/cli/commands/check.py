@@ -66,9 +66,8 @@ async def _checked(
     campaign: Campaign, results: Path, fix: bool, allow_commands: bool
 ) -> tuple[Sequence[Check], Fixes]:
     """The checks; with ``fix`` those after the changes."""
+    from linewatt.engine.readiness import checkup_fix
     from linewatt.engine.readiness.checkup import Checkup
-    from linewatt.engine.readiness.checkup_fix import Fixes
-    from linewatt.engine.readiness.checkup_fix import fix as make
     from linewatt.engine.readiness.readiness import fixes
     from linewatt.hosts.journal.journal import state_dir
 
@@ -77,8 +76,8 @@ async def _checked(
         await checkup.open()
         checks = await checkup.checks()
         if not fix or not fixes(checks):
-            return checks, Fixes()
-        applied = await make(campaign.name, checkup.hosts, fixes(checks), state_dir())
+            return checks, checkup_fix.Fixes()
+        applied = await checkup_fix.fix(campaign.name, checkup.hosts, fixes(checks), state_dir())
         return await checkup.checks(), applied
     finally:
         await checkup.close()
