@@ -223,7 +223,7 @@ def _where(limit: Limit) -> str:
 
     Without the host where its name has it; of a ceiling that only a series shows the evidence.
     """
-    evidence = limit.evidence.partition(";")[0]
+    evidence = limit.clauses[0] if limit.clauses else ""
     if not limit.named:
         return evidence
     first = limit.named[0]
