@@ -293,7 +293,7 @@ def _scalar(node: Node, place: Place, path: KeyPath) -> Any:
     return text
 
 
-def _number(text: str, tag: str, place: Place, path: KeyPath) -> int | float | str:
+def _number(text: str, tag: str, place: Place, path: KeyPath) -> int | float:
     digits = text.replace("_", "").lower()
     try:
         if tag == "int":

@@ -3,10 +3,12 @@
 
 LinewattError               what, where, what to do: one line for the user
 ├── InvalidInput            a file or an option is wrong (exit 2, before any host is touched)
-│   └── FileRefused         a file to import is not read
+│   ├── FileRefused         a file to import is not read
+│   └── HostRefused         what is asked for cannot be had on a host
 ├── HostError               a host cannot be reached, or a command on it failed
 │   ├── HostLost            the connection ended while in use
 │   ├── HostInUse           another controller works on it
+│   ├── HostLacks           something that is needed is not there
 │   └── WaitTimeout         a bounded wait ran out; the message says what was awaited
 ├── ChangeError             a setting could not be read, written or read back
 ├── JournalError            the undo journal is damaged, or cannot be written
@@ -50,6 +52,15 @@ class FileRefused(InvalidInput):
         return f"{self}, or --skip it" if self.advice else f"{self}; --skip {self.skip}"
 
 
+class HostRefused(InvalidInput):
+    """What is asked for cannot be had on a host: ``what`` is the reason."""
+
+    def __init__(self, host: str, what: str) -> None:
+        super().__init__(f"{host}: {what}")
+        self.host = host
+        self.what = what
+
+
 class HostError(LinewattError):
     """A host cannot be reached, or a command on it failed."""
 
@@ -60,6 +71,15 @@ class HostLost(HostError):
 
 class HostInUse(HostError):
     """Another controller works on a host; the text names it."""
+
+
+class HostLacks(HostError):
+    """Something is not there on a host: ``what``, and ``advice``; ``verb`` leads the advice in the text."""
+
+    def __init__(self, host: str, what: str, advice: str, *, verb: str = "") -> None:
+        super().__init__(f"{host}: {what}; {verb}{advice}")
+        self.what = what
+        self.advice = advice
 
 
 class WaitTimeout(HostError):

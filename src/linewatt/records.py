@@ -282,6 +282,29 @@ class NotReady(Document):
     advice: str = ""
 
 
+class ChosenPlace(Document):
+    """Where a policy puts so many processes of a host and their interrupts; without CPUs the system decides.
+
+    ``rule`` is that of the policy ``auto``.
+    """
+
+    processes: Count
+    process_cpus: list[int] = []
+    irq_cpus: list[int] = []
+    rule: int | None = None
+
+
+class PlaceLine(Document):
+    """Where processes and interrupts of a host go, in words; with ``chosen`` they say why they go there."""
+
+    host: str
+    text: str
+    chosen: ChosenPlace | None = None
+
+    def __str__(self) -> str:
+        return f"{self.host}: {self.text}"
+
+
 class Manifest(Document):
     """What a run knew before anything was measured."""
 
@@ -294,6 +317,8 @@ class Manifest(Document):
     campaign: Campaign | None = None
     plan: Any = None
     places: list[str] = []
+    """the texts of ``place_lines``; earlier results have these alone"""
+    place_lines: list[PlaceLine] = []
     seed: int | None = None
     order: str | None = None
     trials_planned: Count
@@ -306,6 +331,16 @@ class Manifest(Document):
     checksums: str | None = None
     not_ready: Annotated[list[NotReady], _null_is(list)] = []
     """checks of hosts that failed when the run began"""
+
+    def placed_on(self, host: str) -> list[PlaceLine]:
+        """Where processes and interrupts of a host go; without ``place_lines`` what ``places`` says of it."""
+        beginning = f"{host}: "
+        lines = self.place_lines or [
+            PlaceLine(host=host, text=text.removeprefix(beginning))
+            for text in self.places
+            if text.startswith(beginning)
+        ]
+        return [line for line in lines if line.host == host]
 
     @property
     def asked(self) -> Campaign:

@@ -330,14 +330,16 @@ def _fix(bench: Bench, key: str, value: str) -> None:
         host = await connect(load(bench.campaign()).hosts["h2"])
         try:
             wish = Change("h2", "sysctl", key, value, "a test")
-            (done,), journal = await fix("t", {"h2": host}, [wish], bench.tmp / "state")
+            fixes = await fix("t", {"h2": host}, [wish], bench.tmp / "state")
+            (done,) = fixes.changes
             assert done.problem is None
-            assert journal is not None
-            (refused,), journal = await fix(
+            assert fixes.journal is not None
+            fixes = await fix(
                 "t", {"h2": host}, [Change("h2", "sysctl", "net.no_such", "1", "a test")], bench.tmp / "state"
             )
+            (refused,) = fixes.changes
             assert refused.problem is not None
-            assert journal is None, "nothing was changed, so that there is nothing to take back"
+            assert fixes.journal is None, "nothing was changed, so that there is nothing to take back"
         finally:
             await host.close()
 

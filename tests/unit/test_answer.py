@@ -230,7 +230,7 @@ def test_a_ceiling_that_only_the_series_shows_is_said_with_its_evidence() -> Non
     """A limit inside the device or the path is no candidate of any trial."""
     [summary] = summarise(scaling_trials((1,)))
     hidden = Limit(
-        ("device-or-path",), "a limit inside the device or the path", "near 110 Gbps; no CPU is full"
+        ("device-or-path",), "a limit inside the device or the path", ("near 110 Gbps", "no CPU is full")
     )
     sentence = limit_words(replace(summary, limit=hidden))
     assert sentence == "limited by a limit inside the device or the path (near 110 Gbps)"

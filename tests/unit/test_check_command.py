@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.file import load
 from linewatt.cli.commands import check as command
-from linewatt.engine.readiness.checkup_fix import Fixed
+from linewatt.engine.readiness.checkup_fix import Fixed, Fixes
 from linewatt.engine.readiness.readiness import Check, Status, titles
 from linewatt.engine.readiness.readiness_cpu import PROFILE
 from linewatt.tuning.base import Change
@@ -94,7 +94,7 @@ def test_a_terminal_of_80_columns_has_room_for_it(found: list[Check]) -> None:
         {(check.name, check.found, check.advice) for check in failures}
     )
     assert ("not ready" in lines[-1]) == bool(failures)
-    document = command.document(campaign(), found, [], None)
+    document = command.document(campaign(), found, Fixes())
     assert json.loads(json.dumps(document)) == document
     assert document["ready"] is not bool(failures)
     assert sum(document["counts"].values()) == len(found)
@@ -104,8 +104,10 @@ def test_a_fix_is_printed_with_the_setting_before_and_how_it_is_taken_back() -> 
     change = Change("h1", "governor", "host", "performance", "why")
     lines = list(
         command.fixed_lines(
-            [Fixed(change, "powersave@0-3", "performance@0-3"), Fixed(change, problem="needs root")],
-            "check-t-1",
+            Fixes(
+                [Fixed(change, "powersave@0-3", "performance@0-3"), Fixed(change, problem="needs root")],
+                "check-t-1",
+            )
         )
     )
     assert lines[0] == "fixed: h1: governor host = performance@0-3 (was powersave@0-3)"

@@ -324,8 +324,8 @@ def test_where_nothing_limits_all_pairs_the_fewest_words_name_those_that_have_a_
     shape: Any, limited: tuple[str, ...], brief: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case("tcp", **group_of(shape, (("g1", DUT), (DUT, "g1")) if shape == "both-ways" else TO_DUT))
-    full = Limit(("sender-app-cpu",), "the sender's app CPU", "99 %")
-    free = Limit(("not-found",), "no limit found", "")
+    full = Limit(("sender-app-cpu",), "the sender's app CPU", ("99 %",))
+    free = Limit(("not-found",), "no limit found", ())
     known: Any = {one: full if one.sender in limited else free for one in (case, *case.pairs)}
     monkeypatch.setattr("linewatt.analysis.limits.group.verdict", lambda own: own)
     whole: Any = SimpleNamespace(case=case, limit=verdicts(known)[case])

@@ -10,7 +10,7 @@ import pytest
 
 from linewatt.campaign.planning.plan import PlannedTrial, Round
 from linewatt.engine.live.session import End, Session
-from linewatt.engine.networks.port_routes import port_changes, said
+from linewatt.engine.networks.port_routes import place_lines, port_changes
 from linewatt.engine.networks.proof import Crossed, Leg, legs
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.hosts.base import DataPort, HostSpec
@@ -142,12 +142,15 @@ def test_what_is_done_is_told_a_host_at_a_time() -> None:
         for host in "ab"
         for port in ("eth1", "eth2")
     ]
-    assert [line.partition(":")[0] for line in said(made)] == ["a", "b"]
-    assert "eth1 and eth2 are in one subnet" in said(made)[0]
-    assert said(()) == ()
-    assert "ARP" not in said(made)[0], "no setting of ARP is among them, as over IPv6"
+    assert [line.host for line in place_lines(made)] == ["a", "b"]
+    assert "eth1 and eth2 are in one subnet" in place_lines(made)[0].text
+    assert place_lines(()) == ()
+    assert "ARP" not in place_lines(made)[0].text, "no setting of ARP is among them, as over IPv6"
     arp = Change("a", "sysctl", "net.ipv4.conf.eth1.arp_ignore", "1", "why")
-    assert ["ARP answered for own addresses alone" in line for line in said([arp, *made])] == [True, False]
+    assert ["ARP answered for own addresses alone" in line.text for line in place_lines([arp, *made])] == [
+        True,
+        False,
+    ]
 
 
 def test_a_leg_knows_all_ports_of_its_host() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
+from linewatt.missing import Missing, value_or_none
 from linewatt.sensors.power.ipmi import sdr
 from linewatt.sensors.power.ipmi.sdr import Sensor
 
@@ -44,7 +45,7 @@ def expected_of(case: str) -> dict[str, Any]:
 
 def value_of(case: str, chosen: sdr.Chosen) -> float | None:
     answer = readings_of(case)[chosen.sensor.number]
-    return None if answer is None else sdr.reading(chosen.sensor, answer)[0]
+    return None if answer is None else value_or_none(sdr.reading(chosen.sensor, answer))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -70,11 +71,11 @@ def test_ipmitool_reads_the_same_from_the_same_bytes(case: str) -> None:
         if match and match[2] in UNITS:
             answer = readings_of(case)[sensor.number]
             assert answer is not None
-            value, reason = sdr.reading(sensor, answer)
+            value = sdr.reading(sensor, answer)
             if answer[0] == 0xFF and not sensor.signed:
-                assert value is None
+                assert isinstance(value, Missing)
                 continue  # ipmitool prints the most that the sensor can show
-            assert (sensor.unit, reason) == (UNITS[match[2]], None)
+            assert sensor.unit == UNITS[match[2]]
             scale = 100 if sensor.unit == "ratio" else 1
             assert value == pytest.approx(float(match[1]) / scale, abs=0.005 / scale)
             compared += 1
@@ -163,17 +164,14 @@ def test_a_bmc_without_anything_to_read_says_so() -> None:
     ],
 )
 def test_a_reading_that_is_none_says_why(flags: int, reason: str) -> None:
-    value, why = sdr.reading(PSU, bytes([60, flags, 0, 0]))
-    assert value is None
-    assert why is not None
-    assert reason in why
+    assert reason in str(sdr.reading(PSU, bytes([60, flags, 0, 0])))
 
 
 def test_a_byte_of_255_is_no_reading() -> None:
     """BMCs answer it for a supply that is not there, and say that they scan it."""
     reason = "the BMC says FFh: no reading, or more than it can show (1020 W)"
-    assert sdr.reading(PSU, bytes([255, 0xC0])) == (None, reason)
-    assert sdr.reading(PSU, bytes([254, 0xC0])) == (1016, None)
+    assert sdr.reading(PSU, bytes([255, 0xC0])) == Missing(reason)
+    assert sdr.reading(PSU, bytes([254, 0xC0])) == 1016
 
 
 @pytest.mark.parametrize(
@@ -198,9 +196,7 @@ def test_signed_readings(signed: int, raw: int, value: float) -> None:
 )
 def test_sensors_that_are_not_linear(linearization: int, raw: int, value: float | None) -> None:
     sensor = Sensor("X", 1, 0x20, 0, "W", linearization=linearization)
-    found, reason = sdr.reading(sensor, bytes([raw, 0xC0]))
-    assert found == pytest.approx(value)
-    assert (reason is None) == (value is not None)
+    assert value_or_none(sdr.reading(sensor, bytes([raw, 0xC0]))) == pytest.approx(value)
     assert sensor.step is None
 
 
@@ -249,10 +245,10 @@ def test_the_accuracy_a_record_states_is_kept(bytes_27_28: tuple[int, int], rati
 def test_dcmi_power_and_why_there_is_none() -> None:
     # 240 W now, 200 W to 300 W, 230 W in the mean; active
     data = bytes.fromhex("dc f000 c800 2c01 e600 00000000 e8030000 40")
-    assert sdr.dcmi_reading(data) == (240.0, None)
-    assert sdr.dcmi_reading(data[:-1] + b"\0") == (None, "the BMC does not measure power now")
-    assert sdr.dcmi_reading(data[:9])[0] is None
-    assert sdr.dcmi_reading(b"\x2c" + data[1:])[0] is None
+    assert sdr.dcmi_reading(data) == 240.0
+    assert sdr.dcmi_reading(data[:-1] + b"\0") == Missing("the BMC does not measure power now")
+    assert isinstance(sdr.dcmi_reading(data[:9]), Missing)
+    assert isinstance(sdr.dcmi_reading(b"\x2c" + data[1:]), Missing)
 
 
 @given(st.binary(max_size=80))

@@ -260,34 +260,6 @@ def test_a_journal_of_a_later_version_is_left_to_that_version() -> None:
     assert content.places is None
 
 
-def test_a_journal_of_the_first_version_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    path = journal_path(tmp_path, "old")
-    path.parent.mkdir()
-    first = [
-        {
-            "event": "hosts",
-            "schema_version": 1,
-            "hosts": [{"name": "h1", "address": "192.0.2.1", "data": "e"}],
-        },
-        {
-            "event": "intend",
-            "number": 1,
-            "host": "h1",
-            "knob": "mtu",
-            "target": "e",
-            "before": "1",
-            "wanted": "2",
-        },
-        {"event": "applied", "number": 1, "after": "2"},
-    ]
-    path.write_text("".join(json.dumps(event) + "\n" for event in first))
-    journal = Journal(path, create=True)
-    journal.begin([HOST])
-    journal.intend([entry(journal.next_number())])
-    assert [(one.number, one.after) for one in journal.read()[1]] == [(1, "2"), (4, None)]
-    journal.close()
-
-
 def test_a_new_journal_is_there_with_its_hosts_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,12 @@ def test_auto_puts_processes_and_interrupts_next_to_the_nic() -> None:
         ("a", "irq_affinity", "4-7"),
         ("b", "irq_affinity", "4-7"),
     }
-    assert planned.places[0].startswith("a: rule 1: 4 processes and their interrupts fit on the 8 cores")
+    line = planned.places[0]
+    assert line.host == "a"
+    assert line.text.startswith("rule 1: 4 processes and their interrupts fit on the 8 cores")
+    assert line.chosen is not None
+    assert (line.chosen.processes, line.chosen.rule) == (4, 1)
+    assert line.chosen.irq_cpus == [4, 5, 6, 7]
 
 
 def test_interrupts_follow_the_number_of_processes_round_by_round() -> None:
@@ -63,7 +68,7 @@ def test_without_roots_rights_interrupts_stay_and_the_plan_says_so() -> None:
     planned = plan(campaign(placement="auto"), 0, {"a": bound, "b": bound})
     assert shown(planned, 1) == set()
     assert next(planned.trials).receiver_irq_cpus == ()
-    assert any("needs root" in line for line in planned.places)
+    assert any("needs root" in line.text for line in planned.places)
 
 
 def test_a_host_that_has_not_been_asked_is_told_apart() -> None:

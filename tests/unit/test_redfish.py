@@ -24,6 +24,7 @@ from tests.http_server import send
 from tests.redfish_server import RedfishServer, capture, redfish, refuse
 
 from linewatt.errors import HostError, InvalidInput, LinewattError
+from linewatt.missing import Missing
 from linewatt.sensors.power.base import CALL_LIMIT_S, MeterRecord
 from linewatt.sensors.power.redfish.meter import Redfish, RedfishConfig
 from linewatt.sensors.power.redfish.readings import Enclosure, sources
@@ -737,9 +738,8 @@ def test_no_damage_to_a_resource_becomes_anything_but_a_number_or_a_reason(data:
     chassis = {"@odata.id": "/redfish/v1/Chassis/1"}
     document = {**power, "@odata.id": POWER} if isinstance(power, dict) else {"@odata.id": POWER}
     for source in sources(Enclosure(chassis, power=document)):
-        value, reason = source.reading(document)
-        assert (value is None) == bool(reason)
-        assert value is None or isinstance(value, float)
+        value = source.reading(document)
+        assert value.reason if isinstance(value, Missing) else isinstance(value, float)
 
 
 def test_every_error_is_one_line() -> None:

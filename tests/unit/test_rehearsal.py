@@ -217,11 +217,13 @@ def test_networks_name_what_the_guests_have_wherever_they_are_written(source: st
     assert network == {"name": "vx", "hosts": {"gen": wanted, "dut": {}}}
 
 
-def found(*outcomes: Outcome, left: tuple[str, ...] = (), loaded: Ended | str = "") -> dict[str, Any]:
+def found(
+    *outcomes: Outcome, left: tuple[str, ...] = (), loaded: Ended | Missing | None = None
+) -> dict[str, Any]:
     known = captured("composed-xeon")
     shapes: dict[str, Shape] = {"dut": shape_of(["eth1"], known, kvm=False)}
     rehearsed = Rehearsed(outcomes, ("dut: app CPU 1",), left)
-    ended = Ended("id", "path", 2, 0, 0) if loaded == "" else loaded
+    ended = loaded or Ended("id", "path", 2, 0, 0)
     return document(
         Path("c.yaml"), shapes, {"dut": known}, rehearsed, ended, otherwise=("loads: cut",), kvm=False
     )
@@ -235,7 +237,7 @@ def test_the_answer_is_that_all_was_taken_or_what_was_not() -> None:
         found(taken, refused),
         found(taken, left=("dut: nic.mtu",)),
         found(Outcome(RINGS, "taken", "a", "b", restored=False)),
-        found(taken, loaded="no iperf3"),
+        found(taken, loaded=Missing("no iperf3")),
         found(taken, loaded=Ended("id", "path", 1, 1, 0)),
     ):
         assert not wrong["as_asked"]

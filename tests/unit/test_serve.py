@@ -19,7 +19,8 @@ from tests.unit.conftest import Run
 from linewatt.errors import InvalidInput
 from linewatt.features.serve import serving
 from linewatt.features.serve.guard import CONTENT_SECURITY_POLICY
-from linewatt.features.serve.settings import Settings, checked, is_loopback, read_token
+from linewatt.features.serve.settings import Settings, checked, read_token
+from linewatt.hosts.addresses import is_loopback
 from linewatt.store import cache
 
 TOKEN = "a-token-of-more-than-sixteen"  # noqa: S105

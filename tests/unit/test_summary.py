@@ -152,7 +152,7 @@ def test_cpu_per_throughput_counts_the_application_and_the_irq_cpu() -> None:
 
 def test_several_cpus_of_a_role_count_each() -> None:
     both = end(app_cpu=shares((0, 1, 2, 3), 0.5), irq_cpu=shares((4, 5), 0.0))
-    assert app_and_irq_cores(both) == (4.0, None)
+    assert app_and_irq_cores(both) == 4.0
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_several_cpus_of_a_role_count_each() -> None:
 )
 def test_a_cpu_with_both_roles_counts_once(app: tuple[int, ...], irq: tuple[int, ...], cores: float) -> None:
     both = end(app_cpu=shares(app, 0.5), irq_cpu=shares(irq, 0.5 if len(app) > 1 else 0.0))
-    assert app_and_irq_cores(both) == (cores, None)
+    assert app_and_irq_cores(both) == cores
 
 
 def test_roles_that_overlap_in_part_cannot_be_added_and_say_so() -> None:

@@ -24,6 +24,7 @@ from linewatt.model import Case, Trial
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.policy import Wish, place
 from linewatt.placement.sysfs import from_facts
+from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.report.machine.boxes import BARRED, FREE_CPU, ISOLATED, OFFLINE, SLOWER, CpuCell, boxes, legend
 from linewatt.report.machine.environment import environment
 from linewatt.report.machine.map import MachineMap, machine_maps, topology_of
@@ -265,7 +266,19 @@ def test_the_line_of_the_policy_is_found_among_those_of_all_counts(policy: str, 
     topology = from_facts(machine(packages=2, caches=2, cores=4, numa_node=1), NIC)
     counts = [n for n in (1, 2, 3, 4, 6, 8, 12, 40) if policy == "auto" or n <= 4]
     made = {n: place(topology, Wish(n, NIC, policy=policy)) for n in counts}
-    lines = [f"rule {one.rule}: {one.why}" if one.rule else one.why for one in made.values()]
+    lines = [
+        PlaceLine(
+            host="h2",
+            text=one.why,
+            chosen=ChosenPlace(
+                processes=number,
+                process_cpus=sorted(set(one.process_cpus)),
+                irq_cpus=list(one.irq_cpus),
+                rule=one.rule,
+            ),
+        )
+        for number, one in made.items()
+    ]
     wanted = made[count]
     put: list[int | None] = [*wanted.process_cpus] or [None] * count
     view = digest(placed_result(machine(), [placed_trial(1, TCP, put, wanted.irq_cpus)]))
@@ -281,9 +294,27 @@ def test_the_rule_and_why_stand_at_the_picture_and_the_rest_below() -> None:
         "h2: interrupts stay where they are: moving them needs root (set sudo: true)",
     ]
     trials = [placed_trial(1, TCP, [0], [1]), placed_trial(2, TCP, [0, 1], [2, 3])]
-    (one,) = maps(machine(), *trials, places=places)
+    chosen = [
+        None,
+        ChosenPlace(processes=1, process_cpus=[0], irq_cpus=[1], rule=1),
+        ChosenPlace(processes=2, process_cpus=[0, 1], irq_cpus=[2, 3], rule=1),
+        None,
+    ]
+    lines = [
+        PlaceLine(host=host, text=text, chosen=of_line).as_written()
+        for (host, _, text), of_line in zip((place.partition(": ") for place in places), chosen, strict=True)
+    ]
+    (one,) = maps(machine(), *trials, places=places, place_lines=lines)
+    assert one.words is None, "its line names the CPUs"
     assert one.why == places[2].removeprefix("h2: ").capitalize()
     assert one.told == (places[1].removeprefix("h2: "), places[3].removeprefix("h2: "))
+
+
+def test_sentences_alone_are_listed_below_the_picture() -> None:
+    """As in results before the manifest had what a sentence is about."""
+    places = ["h1: rule 1: of another host", "h2: rule 1: processes on 0, interrupts on 1"]
+    (one,) = maps(machine(), placed_trial(1, TCP, [0], [1]), places=places)
+    assert (one.why, one.told) == (None, (places[1].removeprefix("h2: "),))
 
 
 def test_the_label_says_in_words_what_the_picture_shows() -> None:

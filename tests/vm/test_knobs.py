@@ -215,11 +215,13 @@ class Tried:
         made: dict[Entry, Try] = {}
         for level in range(TOP + 1):
             own = [entry for entry in entries if layer(entry.knob) == level]
-            for entry, text in zip(own, await apply.make(self.host, KNOBS, own, self.journal), strict=True):
-                if isinstance(text, str):
+            for entry, outcome in zip(
+                own, await apply.make(self.host, KNOBS, own, self.journal), strict=True
+            ):
+                if outcome.problem is None:
                     made[entry] = entries[entry]
                 else:
-                    self._not_made(entry, entries[entry], str(text))
+                    self._not_made(entry, entries[entry], str(outcome.problem))
         seen = await self._seen(letters) if made else {}
         for entry, one in made.items():
             nic = entry.target.split()[0]
@@ -232,9 +234,10 @@ class Tried:
         asked = [(nic, one) for nic in self.nics for one in tries]
         settings = [(KNOBS[one.knob], nic + one.part) for nic, one in asked]
         entries: dict[Entry, Try] = {}
-        for (nic, one), shown in zip(asked, await apply.look(self.host, settings), strict=True):
-            if isinstance(shown, LinewattError):
-                self._is(nic, one, self._refusal(nic, "not there", str(shown)))
+        for (nic, one), outcome in zip(asked, await apply.look(self.host, settings), strict=True):
+            shown = outcome.text
+            if shown is None:
+                self._is(nic, one, self._refusal(nic, "not there", str(outcome.problem)))
                 continue
             target = nic + one.part
             change = Change(self.name, one.knob, target, one.value(shown), "a test")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.findings import RANKS, Figure, Kind, kind_of
-from linewatt.model import Case, Flag, Role, Trial
+from linewatt.model import Case, Flag, Role, Trial, hosts_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Sighting:
 
     def is_of(self, host: str, hosts: Iterable[str]) -> bool:
         """Whether it is about a host: it names that one, or none of ``hosts``."""
-        named = {host_name.strip() for host_name in self.where.partition(":")[0].split(",")} & set(hosts)
+        named = {*hosts_in(self.where)} & {*hosts}
         return not named or host in named
 
 
@@ -148,7 +148,7 @@ def _subject(seen_flag: _Seen) -> object:
         case "campaign":
             return ()
         case "host":
-            return seen_flag.flag.where.partition(":")[0]
+            return seen_flag.flag.hosts
         case "case":
             if seen_flag.case is None or seen_flag.case.shape is None:
                 return seen_flag.case or seen_flag.flag.where
@@ -163,8 +163,7 @@ def _finding(members: Sequence[_Seen], every_case: tuple[Case, ...]) -> Finding:
     cases = dict.fromkeys(member.case for member in members if member.case is not None)
     for member in members:
         if member.case is None:
-            host = member.flag.where.partition(":")[0]
-            host_cases = [case for case in every_case if host in case.hosts]
+            host_cases = [case for case in every_case if {*member.flag.hosts} & {*case.hosts}]
             cases |= dict.fromkeys(host_cases or every_case)
     kind = kind_of(members[0].flag.code)
     return Finding(

@@ -120,7 +120,7 @@ def _problems(
         kind = error["type"]
         if kind == "too_short" and error["input"]:
             continue  # its items are wrong, and each is reported itself
-        path, leaf = _path(value, error["loc"])
+        path, leaf = _path(value, error["loc"]), error["loc"][-1] if error["loc"] else None
         if kind == "extra_forbidden":
             text = f"unknown key; {suggest(str(leaf), _known_keys(model, error['loc'][:-1]))}"
             yield problem(locate, (*at, *path), AboutKey(text))
@@ -157,15 +157,15 @@ def _literals(annotation: Any) -> Iterator[str]:
             yield from _literals(argument)
 
 
-def _path(value: Any, loc: tuple[int | str, ...]) -> tuple[KeyPath, int | str | None]:
-    """The part of ``loc`` that exists in the file (pydantic adds names of union members), and its end."""
+def _path(value: Any, loc: tuple[int | str, ...]) -> KeyPath:
+    """The part of ``loc`` that exists in the file (pydantic adds names of union members)."""
     path: list[str | int] = []
     for part in loc:
         in_list = isinstance(value, list) and isinstance(part, int) and part < len(value)
         if in_list or (isinstance(value, dict) and part in value):
             value = value[part]
             path.append(part)
-    return tuple(path), loc[-1] if loc else None
+    return tuple(path)
 
 
 def _message(error: ErrorDetails) -> str:

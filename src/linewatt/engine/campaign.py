@@ -99,15 +99,15 @@ class CampaignRun(Run[events.Ended]):
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
         self._plan = plan(self._campaign, self._first_plan.seed or 0, sites)
         for line in self._plan.places:
-            self._tell(line)
+            self._tell(str(line))
         return self._plan.rounds, self._plan.every_change
 
     def _set_apart(self, changes: Sequence[Change]) -> None:
-        from linewatt.engine.networks.port_routes import said
+        from linewatt.engine.networks.port_routes import place_lines
 
-        lines, current_plan = said(changes), self._plan
+        lines, current_plan = place_lines(changes), self._plan
         for line in lines:
-            self._tell(line)
+            self._tell(str(line))
         self._plan = replace(
             current_plan, changes=(*current_plan.changes, *changes), places=(*current_plan.places, *lines)
         )
@@ -115,7 +115,8 @@ class CampaignRun(Run[events.Ended]):
     def _planned(self) -> Mapping[str, Any]:
         return {
             "plan": plan_dict(self._first_plan),
-            "places": list(self._plan.places),
+            "places": [str(line) for line in self._plan.places],
+            "place_lines": [line.as_written() for line in self._plan.places],
             "order": self._plan.order,
             "seed": self._plan.seed,
             "trials_planned": sum(1 for _ in self._plan.trials),

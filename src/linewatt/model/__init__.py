@@ -35,7 +35,7 @@ from linewatt.model.ends import (
     TcpState,
     ThermalResult,
 )
-from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window
+from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window, hosts_in
 from linewatt.model.trial import METHOD, OF_FEW, OF_SOME, Trial, document_of
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "dealt",
     "document_of",
     "group_of",
+    "hosts_in",
     "is_request_response",
     "is_tcp",
     "lowest_terms",

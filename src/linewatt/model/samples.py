@@ -71,3 +71,12 @@ class Flag:
     evidence: str
     advice: str
     effect_ratio: float | None = None
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return hosts_in(self.where)
+
+
+def hosts_in(where: str) -> tuple[str, ...]:
+    """What a flag's ``where`` names before its colon: ``h1, h2: mpstat`` is about both hosts."""
+    return tuple(name.strip() for name in where.partition(":")[0].split(","))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The knob ``network``: interfaces, addresses and routes of a host, through iproute2.
 
+It is for hosts whose interfaces nobody manages, which need not have nmstatectl; where NetworkManager does,
+:mod:`linewatt.network.nmstatectl` is needed.
+
 A target lists what is managed, item by item (:mod:`linewatt.network.items`); a setting is compact JSON, item
 → what the host shows, ``null`` where there is none. What is not named stays as it is. Checked with iproute2
 6.1.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from linewatt.document import KeyPath, Part
+from linewatt.hosts.addresses import parse_host_ip, parse_ip
 from linewatt.sensors.power.base import text_like
 
 Finding = tuple[KeyPath, str]
@@ -44,19 +45,11 @@ def _to_tuple(value: object) -> object:
 
 
 def _ip(text: str) -> str:
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        raise ValueError("must be an IP address such as 198.18.100.1") from None
-    if "%" in text:
-        raise ValueError("must be an IP address without a zone (%)")
-    return str(address)
+    return str(parse_ip(text))
 
 
 def _host_ip(text: str) -> str:
-    address = ipaddress.ip_address(_ip(text))
-    if address.is_multicast or address.is_unspecified:
-        raise ValueError("must be the address of one host, not a multicast or empty address")
+    address = parse_host_ip(text)
     if address.is_link_local:
         raise ValueError("must not be link-local; give the interface an address of its own")
     return str(address)

@@ -15,19 +15,24 @@ from dataclasses import dataclass, replace
 class Cause:
     """A place where packets are lost, and the counters that say so, of packets that leave and that arrive.
 
-    ``key`` and ``title`` are those of a ledger's line, ``place`` is where it is, in a sentence. ``is_drop``:
-    False: it only warns. ``is_packets``: False: connections, not packets of a transfer. ``protocol`` is the
-    one whose packets it drops; None: any.
+    ``key`` and ``title`` are those of a ledger's line; ``layer`` and ``what`` are the parts of the title,
+    ``place`` is where it is, in a sentence. ``is_drop``: False: it only warns. ``is_packets``: False:
+    connections, not packets of a transfer. ``protocol`` is the one whose packets it drops; None: any.
     """
 
     key: str
-    title: str
+    layer: str
+    what: str
     place: str
     leaving: tuple[str, ...] = ()
     arriving: tuple[str, ...] = ()
     is_drop: bool = True
     is_packets: bool = True
     protocol: str | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.layer}: {self.what}" if self.what else self.layer
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -41,75 +46,86 @@ def _both(name: str) -> tuple[str, str]:
 CAUSES: tuple[Cause, ...] = (
     Cause(
         "nic_rx_dropped",
-        "NIC: received, no room or nobody wanted it",
+        "NIC",
+        "received, no room or nobody wanted it",
         "at the interface (no room, or nobody wanted it)",
         arriving=("nic.rx_dropped",),
     ),
     Cause(
         "nic_rx_missed",
-        "NIC: no receive buffer (missed)",
+        "NIC",
+        "no receive buffer (missed)",
         "in the receive ring (missed)",
         arriving=("nic.rx_missed_errors",),
     ),
     Cause(
         "nic_rx_overrun",
-        "NIC: receive overrun",
+        "NIC",
+        "receive overrun",
         "in the NIC (overrun)",
         arriving=("nic.rx_fifo_errors", "nic.rx_over_errors"),
     ),
-    Cause("nic_rx_errors", "NIC: bad packets", "on the wire (bad packets)", arriving=("nic.rx_errors",)),
+    Cause("nic_rx_errors", "NIC", "bad packets", "on the wire (bad packets)", arriving=("nic.rx_errors",)),
     Cause(
-        "nic_tx_dropped", "NIC: not sent, dropped", "at the sending interface", leaving=("nic.tx_dropped",)
+        "nic_tx_dropped", "NIC", "not sent, dropped", "at the sending interface", leaving=("nic.tx_dropped",)
     ),
     Cause(
         "nic_tx_errors",
-        "NIC: not sent, error or overrun",
+        "NIC",
+        "not sent, error or overrun",
         "in the sending NIC (errors)",
         leaving=("nic.tx_errors", "nic.tx_fifo_errors"),
     ),
     Cause(
         "qdisc_dropped",
-        "Queue discipline: dropped",
+        "Queue discipline",
+        "dropped",
         "in the queueing discipline (qdisc)",
         leaving=("qdisc.dropped",),
     ),
     Cause(
         "softnet_dropped",
-        "Softnet: backlog full",
+        "Softnet",
+        "backlog full",
         "in the backlog of a CPU (softnet)",
         arriving=("softnet.dropped",),
     ),
     Cause(
         "softnet_squeezed",
-        "Softnet: budget used up (no loss)",
+        "Softnet",
+        "budget used up (no loss)",
         "in softirq",
         arriving=("softnet.time_squeeze",),
         is_drop=False,
     ),
     Cause(
         "ip_discards",
-        "IP: discarded",
+        "IP",
+        "discarded",
         "by IP",
         leaving=("nstat.IpOutDiscards",),
         arriving=("nstat.IpInDiscards",),
     ),
     Cause(
         "ip6_discards",
-        "IPv6: discarded",
+        "IPv6",
+        "discarded",
         "by IPv6",
         leaving=("nstat.Ip6OutDiscards",),
         arriving=("nstat.Ip6InDiscards",),
     ),
     Cause(
         "tcp_backlog",
-        "TCP socket: backlog full",
+        "TCP socket",
+        "backlog full",
         "in the backlog of a TCP socket",
         arriving=("nstat.TcpExtTCPBacklogDrop",),
         protocol="tcp",
     ),
     Cause(
         "tcp_receive_queue",
-        "TCP socket: receive queue or window full",
+        "TCP socket",
+        "receive queue or window full",
         "in the receive queue of a TCP socket",
         arriving=(
             "nstat.TcpExtTCPRcvQDrop",
@@ -120,14 +136,16 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "tcp_pruned",
-        "TCP socket: pruned for memory",
+        "TCP socket",
+        "pruned for memory",
         "in a TCP socket (pruned for memory)",
         arriving=("nstat.TcpExtRcvPruned", "nstat.TcpExtOfoPruned", "nstat.TcpExtTCPOFODrop"),
         protocol="tcp",
     ),
     Cause(
         "listen_drops",
-        "Listening socket: connections refused",
+        "Listening socket",
+        "connections refused",
         "at a listening socket",
         arriving=("nstat.TcpExtListenDrops",),
         is_packets=False,
@@ -135,21 +153,24 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "udp_receive_buffer",
-        "UDP socket: receive buffer full",
+        "UDP socket",
+        "receive buffer full",
         "in the receive buffer of the UDP socket",
         arriving=_both("RcvbufErrors"),
         protocol="udp",
     ),
     Cause(
         "udp_send_buffer",
-        "UDP socket: send buffer full",
+        "UDP socket",
+        "send buffer full",
         "in the send buffer of the UDP socket",
         leaving=_both("SndbufErrors"),
         protocol="udp",
     ),
     Cause(
         "udp_memory",
-        "UDP socket: no memory",
+        "UDP socket",
+        "no memory",
         "at the UDP socket (no memory)",
         arriving=_both("MemErrors"),
         protocol="udp",
@@ -157,6 +178,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "checksums",
         "Wrong checksum",
+        "",
         "for a wrong checksum",
         arriving=("nstat.TcpInCsumErrors", *_both("InCsumErrors")),
     ),

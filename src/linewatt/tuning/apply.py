@@ -32,23 +32,36 @@ def wanted_setting(knob: Knob, change: Change, before: str) -> str:
         raise ChangeError(f"{change.host}: {change.knob} {brief(change.target)}: {error}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a setting reads, in its canonical text; without one ``problem`` is what went wrong with it."""
+
+    text: str | None = None
+    problem: LinewattError | None = None
+
+    def text_or_raise(self) -> str:
+        if self.text is None:
+            raise self.problem or ChangeError("a setting was not read")
+        return self.text
+
+
 @dataclass(slots=True)
 class Behind:
     """What a host is asked in the same batch that changes it, behind the changes: a round trip less.
 
-    ``texts`` are those of ``settings`` as :func:`look` has them, ``done`` what became of ``further``; None
+    ``shown`` are ``settings`` as :func:`look` has them, ``done`` what became of ``further``; None
     where there was nothing to change, so that nobody was asked.
     """
 
     settings: Sequence[tuple[Knob, str]] = ()
     further: Sequence[batch.Short] = ()
-    texts: list[str | LinewattError] | None = None
+    shown: list[Outcome] | None = None
     done: list[Completed] | None = None
 
 
 async def make(
     host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, behind: Behind | None = None
-) -> list[str | LinewattError]:
+) -> list[Outcome]:
     """Write settings of a host in their order and read each back; they are in the journal already.
 
     What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
@@ -56,17 +69,16 @@ async def make(
     outcomes = await write_and_read_back(
         host, knobs, {entry: entry.wanted for entry in entries}, behind, back=False
     )
-    for entry, text in outcomes.items():
-        if isinstance(text, str):
-            journal.applied(entry.number, text)
-    others = [entry for entry, text in outcomes.items() if isinstance(text, str) and text != entry.wanted]
+    texts = {entry: outcome.text for entry, outcome in outcomes.items() if outcome.text is not None}
+    for entry, text in texts.items():
+        journal.applied(entry.number, text)
+    others = {entry: text for entry, text in texts.items() if text != entry.wanted}
     drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in others])
-    return [
-        text
-        if isinstance(text, LinewattError) or text == entry.wanted
-        else otherwise(entry, knobs[entry.knob], text, drivers)
-        for entry, text in outcomes.items()
-    ]
+    outcomes |= {
+        entry: Outcome(problem=otherwise(entry, knobs[entry.knob], text, drivers))
+        for entry, text in others.items()
+    }
+    return list(outcomes.values())
 
 
 async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
@@ -85,23 +97,19 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
 
 async def read(host: Host, knob: Knob, target: str) -> str:
     """A setting in its canonical text. Raises ChangeError naming host, knob and target."""
-    (text,) = await look(host, [(knob, target)])
-    if isinstance(text, LinewattError):
-        raise text
-    return text
+    (outcome,) = await look(host, [(knob, target)])
+    return outcome.text_or_raise()
 
 
-async def look(
-    host: Host, settings: Sequence[tuple[Knob, str]], *, lock: str = ""
-) -> list[str | LinewattError]:
-    """Settings in their canonical texts, or why one cannot be read. Raises HostLost, WaitTimeout.
+async def look(host: Host, settings: Sequence[tuple[Knob, str]], *, lock: str = "") -> list[Outcome]:
+    """What settings read. Raises HostLost, WaitTimeout.
 
     ``lock``: ``batch.SHARED`` where no change may be under way, also one whose controller is gone.
     """
     questions = _questions(host.spec.name, settings)
     commands = [short for short in questions if isinstance(short, batch.Short)]
     done = await batch.run_all(host, commands, lock=lock)
-    return await _texts(host, settings, questions, iter(done))
+    return await _shown(host, settings, questions, iter(done))
 
 
 def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Short | LinewattError]:
@@ -115,12 +123,12 @@ def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Sh
     return questions
 
 
-async def _texts(
+async def _shown(
     host: Host,
     settings: Sequence[tuple[Knob, str]],
     questions: Sequence[batch.Short | LinewattError],
     answers: Iterator[Completed],
-) -> list[str | LinewattError]:
+) -> list[Outcome]:
     results = [
         command_or_error if isinstance(command_or_error, LinewattError) else next(answers)
         for command_or_error in questions
@@ -132,7 +140,7 @@ async def _texts(
     ]
     drivers = await drivers_of(host, failed)
     return [
-        result
+        Outcome(problem=result)
         if isinstance(result, LinewattError)
         else _try_answer(host.spec.name, knob, target, result, drivers)
         for result, (knob, target) in zip(results, settings, strict=True)
@@ -157,11 +165,11 @@ def answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers
         raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
 
 
-def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> str | LinewattError:
+def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> Outcome:
     try:
-        return answer(host, knob, target, done, drivers)
+        return Outcome(answer(host, knob, target, done, drivers))
     except ChangeError as error:
-        return error
+        return Outcome(problem=error)
 
 
 async def write_and_read_back(
@@ -185,41 +193,42 @@ async def write_and_read_back(
     pairs = {entry: (next(answers), next(answers)) for entry in texts}
     outcomes = await _outcomes(host, knobs, pairs, back=back)
     outcomes |= await _shown_by_now(host, knobs, texts, outcomes)
-    behind.texts = await _texts(host, behind.settings, questions, answers)
+    behind.shown = await _shown(host, behind.settings, questions, answers)
     behind.done = list(answers)
     return outcomes
 
 
 async def _outcomes(
     host: Host, knobs: Knobs, pairs: Mapping[Entry, tuple[Completed, Completed]], *, back: bool
-) -> dict[Entry, str | LinewattError]:
+) -> dict[Entry, Outcome]:
     """What each setting reads once it was written, from what both commands said."""
     failed = [entry for entry, (written, shown) in pairs.items() if written.status or shown.status]
     drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in failed])
-    outcomes: dict[Entry, str | LinewattError] = {}
+    outcomes: dict[Entry, Outcome] = {}
     for entry, (written, shown) in pairs.items():
         knob = knobs[entry.knob]
         now = _try_answer(entry.host, knob, entry.target, shown, drivers)
         if written.status != 0:
-            text = now if isinstance(now, str) else None
-            now = unwritten(entry, knob, written, text, drivers, back=back)
+            now = Outcome(problem=unwritten(entry, knob, written, now.text, drivers, back=back))
         outcomes[entry] = now
     return outcomes
 
 
 async def _shown_by_now(
-    host: Host, knobs: Knobs, texts: Mapping[Entry, str], outcomes: Mapping[Entry, str | LinewattError]
-) -> dict[Entry, str | LinewattError]:
+    host: Host, knobs: Knobs, texts: Mapping[Entry, str], outcomes: Mapping[Entry, Outcome]
+) -> dict[Entry, Outcome]:
     """What did not show its text directly after it was written, and does since others were.
 
     A feature that needs another one (TSO needs transmit checksums) cannot be turned on before it, and is
     turned on by the kernel with it.
     """
-    open_ones = [entry for entry, text in texts.items() if outcomes[entry] != text]
+    open_ones = [entry for entry, text in texts.items() if outcomes[entry].text != text]
     if not open_ones or len(texts) == 1:
         return {}
     now = await look(host, [(knobs[entry.knob], entry.target) for entry in open_ones])
-    return {entry: text for entry, text in zip(open_ones, now, strict=True) if text == texts[entry]}
+    return {
+        entry: outcome for entry, outcome in zip(open_ones, now, strict=True) if outcome.text == texts[entry]
+    }
 
 
 def _input_s(commands: Iterable[batch.Short]) -> float:

@@ -177,7 +177,12 @@ def knee_words(knee: Knee | None) -> str:
     """``Knee at 3.5 instances (95 % CI 2.7 to 5.1): 22.9 Gbps an instance before it, 2.50 Gbps after``."""
     if knee is None:
         return "No knee: throughput follows instances as far as they go, or there are fewer than four cases"
+    rates = f"{format_rate(knee.before_bps)} an instance before it, {format_rate(knee.after_bps)} after"
+    return f"Knee at {knee_place(knee)}: {rates}"
+
+
+def knee_place(knee: Knee) -> str:
+    """``3.5 instances (95 % CI 2.7 to 5.1)``."""
     digits = 2 if f"{knee.low:.2g}" != f"{knee.high:.2g}" else 3
     ends = " to ".join(format_significant(end, digits) for end in (knee.low, knee.high))
-    rates = f"{format_rate(knee.before_bps)} an instance before it, {format_rate(knee.after_bps)} after"
-    return f"Knee at {format_significant(knee.instances, 2)} instances (95 % CI {ends}): {rates}"
+    return f"{format_significant(knee.instances, 2)} instances (95 % CI {ends})"

@@ -19,6 +19,7 @@ from linewatt.analysis.metrics.cpu_shares import PARTS, app_and_irq_cores, busy_
 from linewatt.analysis.metrics.metric import Mean, Value, estimates
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.missing import Missing, NotRecorded, value_or_none
 from linewatt.model import ENDS, Case, Provenance, Role, Trial
 
 NOT_NAMED = "no source of power is named for this host"
@@ -88,7 +89,7 @@ def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
     reasons: dict[str, str] = {}
     values = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials, reasons)
     app, irq = (share_spread(shares_of(trials, role, part, part, reasons)) for part in PARTS)
-    power = end_power(trials, role, lambda trial: _rate(role, trial)[0], _NEEDED)
+    power = end_power(trials, role, lambda trial: value_or_none(_rate(role, trial)), _NEEDED)
     reasons |= _power_reasons(power, role, trials)
     watts = {} if power is None else {name: power.values[theirs] for name, theirs in _POWER.items()}
     return DetailBlock(
@@ -121,18 +122,25 @@ def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) 
         imported = next((trial.reason for trial in trials if trial.reason), None)
         return dict.fromkeys(names, imported or NOT_NAMED)
     reasons = {name: power.reasons[theirs] for name, theirs in names.items() if theirs in power.reasons}
-    if all(_rate(role, trial)[0] is None for trial in trials) and "dynamic_w_per_bps" in reasons:
-        reasons["dynamic_w_per_bps"] = _rate(role, trials[0])[1] or "throughput not recorded"
+    rates = [_rate(role, trial) for trial in trials]
+    if all(isinstance(rate, Missing) for rate in rates) and "dynamic_w_per_bps" in reasons:
+        first = rates[0] if rates else NotRecorded()
+        reasons["dynamic_w_per_bps"] = (
+            "throughput not recorded" if isinstance(first, NotRecorded) else str(first)
+        )
     return reasons
 
 
 def _rate(role: Role, trial: Trial) -> Value:
     if trial.case.is_both_ways and trial.throughput_bps is not None:
-        return _both_ways_bps(trial, trial.case.host(role)), trial.reason
+        return _both_ways_bps(trial, trial.case.host(role))
+    rate_bps = trial.throughput_bps if role == "receiver" else trial.offered_bps
     if trial.incoming is not None:
         sent, received = trial.offered_bps, trial.incoming.throughput_bps
-        return None if sent is None or received is None else sent + received, trial.reason
-    return (trial.throughput_bps if role == "receiver" else trial.offered_bps), trial.reason
+        rate_bps = None if sent is None or received is None else sent + received
+    if rate_bps is None:
+        return Missing(trial.reason) if trial.reason else NotRecorded()
+    return rate_bps
 
 
 def _both_ways_bps(trial: Trial, host: str) -> float:
@@ -146,30 +154,32 @@ def _both_ways_bps(trial: Trial, host: str) -> float:
 
 def _used(role: Role, trial: Trial) -> Value:
     end = trial.end(role)
-    return (None, no_end(trial, role)) if end is None else app_and_irq_cores(end)
+    return no_end(trial, role) if end is None else app_and_irq_cores(end)
 
 
 def _cost(role: Role, trial: Trial) -> Value:
-    cores, why = _used(role, trial)
-    rate, no_rate = _rate(role, trial)
-    if cores is None or rate is None:
-        return None, why if cores is None else no_rate
-    return formulas.cpu_cores_per_bps(cores, rate), "throughput and CPU use must both be greater than 0"
+    cores, rate = _used(role, trial), _rate(role, trial)
+    if isinstance(cores, Missing):
+        return cores
+    if isinstance(rate, Missing):
+        return rate
+    cost = formulas.cpu_cores_per_bps(cores, rate)
+    return Missing("throughput and CPU use must both be greater than 0") if cost is None else cost
 
 
 def _part_cost(part: Literal["app", "irq"]) -> Callable[[Role, Trial], Value]:
     def read(role: Role, trial: Trial) -> Value:
         end = trial.end(role)
         if end is None or end.app_cpu is None or end.irq_cpu is None:
-            return None, _used(role, trial)[1]
+            return _used(role, trial)
         if set(end.app_cpu.cpus) & set(end.irq_cpu.cpus):
-            return None, SHARED
+            return Missing(SHARED)
         shares = end.app_cpu if part == "app" else end.irq_cpu
-        rate, no_rate = _rate(role, trial)
-        if not rate:
-            return None, no_rate or "nothing arrived"
+        rate = _rate(role, trial)
+        if isinstance(rate, Missing):
+            return rate
         # 0 is a number here: an IRQ CPU may have nothing to do
-        return busy_cores(shares) / rate, None
+        return busy_cores(shares) / rate if rate else Missing("nothing arrived")
 
     return read
 

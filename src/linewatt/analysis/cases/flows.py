@@ -104,7 +104,7 @@ def _concerns(flag: Flag, group: Case, pair: Case) -> bool:
     at the pair, none at all, or one on which the throughput of all of its pairs depends."""
     if "→" in flag.where and flag.where != group.way:
         return flag.where == pair.way
-    named = {host_name.strip() for host_name in flag.where.partition(":")[0].split(",")} & set(group.hosts)
+    named = {*flag.hosts} & {*group.hosts}
     pair_hosts = {pair.host(role) for role in ENDS if not pair.told_elsewhere(role)}
     if not named or named & pair_hosts:
         return True

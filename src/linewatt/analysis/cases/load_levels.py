@@ -10,6 +10,7 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import ENDS, Case, Provenance, Role
 
 MISSED_RATIO = 0.02
@@ -130,16 +131,16 @@ def _curve(case: Case, members: list[CaseSummary], role: Role, pairs: Mapping[st
         )
         for member, power in zip(falling, powers, strict=True)
     )
-    score, reason = _score(points)
+    score = _score(points)
     return LevelCurve(
         case=case,
         role=role,
         host=case.host(role),
         points=points,
-        score_bps_per_w=score,
+        score_bps_per_w=value_or_none(score),
         scope=scope,
         provenance=least_sure(point.provenance for point in points),
-        reason=reason,
+        reason=score.reason if isinstance(score, Missing) else None,
     )
 
 
@@ -156,15 +157,15 @@ def _of_scope(power: EndPower | None, scope: str | None) -> EndPower | None:
     )
 
 
-def _score(points: tuple[LevelPoint, ...]) -> tuple[float | None, str | None]:
+def _score(points: tuple[LevelPoint, ...]) -> float | Missing:
     if not any(point.level == 0 for point in points):
-        return None, "active idle (level 0) is not among the load levels"
+        return Missing("active idle (level 0) is not among the load levels")
     throughput = [point.throughput_bps.mean for point in points if point.throughput_bps is not None]
     power = [point.system_w.mean for point in points if point.system_w is not None]
     if len(throughput) < len(points):
-        return None, "a level has no throughput"
+        return Missing("a level has no throughput")
     if len(power) < len(points):
-        return None, "a level has no system power"
+        return Missing("a level has no system power")
     if sum(throughput) <= 0:
-        return None, "nothing arrived at any level"
-    return (sum(throughput) / sum(power), None) if sum(power) > 0 else (None, "power is not greater than 0")
+        return Missing("nothing arrived at any level")
+    return sum(throughput) / sum(power) if sum(power) > 0 else Missing("power is not greater than 0")

@@ -12,6 +12,7 @@ from linewatt.analysis.metrics.metric import Response, Value
 from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power import totals as power
+from linewatt.missing import value_or_none
 from linewatt.model import Provenance, Role, Trial
 
 
@@ -70,7 +71,7 @@ def responses(trials: Sequence[Trial], *, sender: bool = False) -> list[Values]:
 
 
 def _values(response: Response, trials: Sequence[Trial], read: Callable[[Trial], Value]) -> Values:
-    return Values(response, tuple(_usable(response, trial, read(trial)[0]) for trial in trials))
+    return Values(response, tuple(_usable(response, trial, value_or_none(read(trial))) for trial in trials))
 
 
 def _usable(response: Response, trial: Trial, value: float | None) -> float | None:

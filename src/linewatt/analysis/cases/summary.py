@@ -31,6 +31,7 @@ from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.few_runs import Unresolved
 from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.missing import Missing, NotRecorded, value_or_none
 from linewatt.model import Case, CpuShares, Flag, Role, Trial
 from linewatt.sizes import rank
 
@@ -167,7 +168,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         if measured[f"{role}_power"] is None:
             elsewhere = done and case.told_elsewhere(role)
             reasons[f"{role}_power"] = (
-                no_end(done[0], role) if elsewhere else "no source of power is named for this host"
+                str(no_end(done[0], role)) if elsewhere else "no source of power is named for this host"
             )
     modes, unclear = case_modes(done), case_unresolved(done)
     of_idle = idle_flags(measured[f"{role}_power"] for role in _ROLES)
@@ -216,9 +217,11 @@ def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
     """The value of an imported trial, which has itself the reason for what its table lacks."""
 
     def explained(trial: Trial) -> Value:
-        value, why = read(trial)
-        lacking = why is None or why.endswith(("not recorded", trial.reason or "not recorded"))
-        return value, trial.reason if trial.reason and lacking else why
+        value = read(trial)
+        if trial.reason is None or not isinstance(value, Missing):
+            return value
+        is_silent = isinstance(value, NotRecorded) or value.reason == trial.reason
+        return Missing(trial.reason) if is_silent else value
 
     return explained
 
@@ -232,23 +235,23 @@ def _reads_of(case: Case, done: Sequence[Trial]) -> dict[str, Callable[[Trial], 
         for metric in METRICS
         if metric.read is not None
         and (some or metric.loads != "request-response")
-        and (not metric.only_recorded or any(metric.read(trial)[0] is not None for trial in done))
+        and (not metric.only_recorded or any(not isinstance(metric.read(trial), Missing) for trial in done))
     }
+
+
+def _scaled(summary: CaseSummary, single: CaseSummary | None) -> dict[str, Value]:
+    scaled = {metric.name: metric.scaled for metric in METRICS if metric.scaled is not None}
+    if single is None:
+        why = "no case with 1 instance and otherwise the same parameters and hosts"
+        return dict.fromkeys(scaled, Missing(why))
+    if summary.case.paced:
+        return dict.fromkeys(scaled, Missing(unscaled(summary)))
+    return {name: scale(summary, single) for name, scale in scaled.items()}
 
 
 def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -> CaseSummary:
     """``summary`` with its scalings against its 1-instance case, or with the reasons why not."""
-    single = summaries.get(_single(summary.case))
-    why = None
-    if single is None:
-        why = "no case with 1 instance and otherwise the same parameters and hosts"
-    elif summary.case.paced:
-        why = unscaled(summary)
-    scaled_values: dict[str, Value] = {
-        metric.name: (None, why) if why or single is None else metric.scaled(summary, single)
-        for metric in METRICS
-        if metric.scaled is not None
-    }
-    reasons = {name: reason for name, (value, reason) in scaled_values.items() if value is None and reason}
-    scalings = {name: value for name, (value, _) in scaled_values.items()}
+    values = _scaled(summary, summaries.get(_single(summary.case)))
+    reasons = {name: str(value) for name, value in values.items() if isinstance(value, Missing)}
+    scalings = {name: value_or_none(value) for name, value in values.items()}
     return replace(summary, scalings=scalings, reasons=summary.reasons | reasons)

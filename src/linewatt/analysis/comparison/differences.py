@@ -148,8 +148,7 @@ def _of_hosts(
     for base_host, other_host in dict.fromkeys(pairs):
         where = base_host if base_host == other_host else f"{base_host} / {other_host}"
         base_facts, other_facts = _host(base, base_host, runs[0]), _host(other_side, other_host, runs[1])
-        sections = {_section(fact) for fact, text in base_facts.items() if text is not None}
-        sections &= {_section(fact) for fact, text in other_facts.items() if text is not None}
+        sections = {*map(_section, base_facts)} & {*map(_section, other_facts)}
         not_known = _not_known(base, base_host) | _not_known(other_side, other_host)
         compared_property = by if compared in (None, (base_host, other_host)) else None
         for fact in dict.fromkeys([*base_facts, *other_facts]):
@@ -237,7 +236,7 @@ def is_expected(fact: str, by: str | None) -> bool:
     )
 
 
-def _host(side: Side, name: str, runs: CaseRuns | None = None) -> dict[str, str | None]:
+def _host(side: Side, name: str, runs: CaseRuns | None = None) -> dict[str, str]:
     """Facts of a host by name, as the trials of ``runs`` had them."""
     host = side.hosts.get(name)
     host_values = {key: value for key, value in (host.said if host else {}).items() if key not in CONNECTION}
@@ -256,10 +255,11 @@ def _campaign(side: Side) -> dict[str, Any]:
     return empty | {key: written[key] for key in _CAMPAIGN if key in written}
 
 
-def _leaves(value: Any, path: str) -> dict[str, str | None]:
-    """Texts of nested values by ``outer.inner``; names and secrets of hosts stay out."""
+def _leaves(value: Any, path: str) -> dict[str, str]:
+    """Texts of nested values by ``outer.inner``; names, secrets and what has no text stay out."""
     all_leaves = leaves(value, path, lambda key: key in IDENTITY or is_secret(key))
-    return {leaf_path: as_text(leaf) for leaf_path, leaf in all_leaves if leaf is not HIDDEN}
+    texts = {leaf_path: as_text(leaf) for leaf_path, leaf in all_leaves if leaf is not HIDDEN}
+    return {leaf_path: text for leaf_path, text in texts.items() if text is not None}
 
 
 def leaves(value: Any, path: str, is_hidden: Callable[[str], bool]) -> Iterator[tuple[str, Any]]:

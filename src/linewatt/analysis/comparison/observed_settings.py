@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from linewatt.hosts.facts.read import FURTHER_NICS
 from linewatt.tuning.nic.offload import ABBREVIATIONS
 
-Facts = Mapping[str, str | None]
-"""name of a fact → its text"""
 SETTING = "setting."
 """beginning of what no fact shows"""
 _PLACES = frozenset(
@@ -29,8 +27,8 @@ _SEGMENTATION = "tx-tcp-segmentation"
 
 
 def in_force(
-    facts: Facts, settings: Mapping[str, str | None], interface: str | None
-) -> dict[str, str | None]:
+    facts: Mapping[str, str], settings: Mapping[str, str | None], interface: str | None
+) -> dict[str, str]:
     """Facts of a host as trials had them. ``settings`` are "knob target" → text; ``interface`` carries the
     load."""
     shown = dict(facts)

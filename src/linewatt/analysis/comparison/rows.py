@@ -77,6 +77,8 @@ class Row:
     pairs: int = 1
     """of hosts that it is over; the cases of ``match`` are then those of the first"""
     besides: tuple[str, ...] = ()  # what else differs, in short
+    refusal: str | None = None
+    """why the two are not comparable"""
 
 
 NOT_COMPARED = Missing("not compared")
@@ -326,6 +328,7 @@ def _row(draft: Draft, verdict: Verdict | None) -> Row:
         scope=draft.scope,
         provenance=draft.provenance,
         besides=tuple(difference.short for difference in draft.besides),
+        refusal=draft.refusal if verdict is None else None,
     )
 
 

@@ -329,7 +329,7 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
 
 
 def _said(named: Sequence[Ranked]) -> str:
-    return "; ".join(limit_text.evidence(candidate, named=True) for candidate in named)
+    return "; ".join(limit_text.evidence(candidate) for candidate in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag
     full = [candidate for candidate in of_group.ranked if candidate.host == dut and candidate.holds]
     if not cpus or full or any(cpu.share >= FULL for cpu in cpus):
         return
-    evidence_words = "; ".join(limit_text.evidence(candidate, named=True) for candidate in limit.named)
+    evidence_words = "; ".join(limit_text.evidence(candidate) for candidate in limit.named)
     yield Flag(
         "test-bed-is-the-limit",
         peer,

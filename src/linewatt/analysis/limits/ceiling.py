@@ -185,7 +185,7 @@ def _limit(before: Limit, hidden_ceiling: Ceiling) -> Limit:
         before,
         kinds=("device-or-path",),
         what=f"something inside the device or the path, at {format_rate(hidden_ceiling.throughput_bps)}",
-        evidence="; ".join(hidden_ceiling.evidence),
+        clauses=tuple(hidden_ceiling.evidence),
         named=(),
     )
 

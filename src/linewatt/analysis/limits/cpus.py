@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.findings.limits import FULL
-from linewatt.model import CpuShares, EndResult, Flag, OtherProcess, Trial
+from linewatt.model import CpuShares, EndResult, OtherProcess, Trial
 from linewatt.units import format_percent
 
 ROLES: dict[Kind, str] = {
@@ -245,14 +245,10 @@ def _squeezed(end: EndResult) -> tuple[str, ...]:
     )
 
 
-def _hosts(flag: Flag) -> list[str]:
-    return flag.where.partition(":")[0].split(", ")
-
-
 def _slowed(trial: Trial, end: EndResult, words: Mapping[str, str] = _SLOW) -> tuple[str, ...]:
     """That CPUs of an end ran below their speed, or not for the load alone, as flags of the trial have it."""
     return tuple(
         f"{words[flag.code]} ({flag.code})"
         for flag in trial.flags
-        if flag.code in words and end.host in _hosts(flag)
+        if flag.code in words and end.host in flag.hosts
     )

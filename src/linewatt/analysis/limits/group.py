@@ -82,14 +82,20 @@ def _inherited(group: Limit, pair: Case, pair_limit: Limit) -> Limit:
     and a queue drops what goes one of the ways."""
     if group.named and all(candidate.two_roles and not candidate.is_cause for candidate in group.named):
         return _of_queues(group, pair, pair_limit)
-    evidence = f"of all pairs together: {group.evidence}"
     kinds = group.kinds
     if any(
         candidate.two_roles and candidate.end and pair.host(candidate.end) != candidate.host
         for candidate in group.named
     ):
         kinds = tuple(_TURNED.get(kind, kind) for kind in kinds)
-    return replace(pair_limit, kinds=kinds, what=group.what, evidence=evidence, margin="", of_all=group.named)
+    return replace(
+        pair_limit,
+        kinds=kinds,
+        what=group.what,
+        clauses=_led("of all pairs together", group),
+        margin="",
+        of_all=group.named,
+    )
 
 
 def _of_queues(group: Limit, pair: Case, pair_limit: Limit) -> Limit:
@@ -101,9 +107,9 @@ def _of_queues(group: Limit, pair: Case, pair_limit: Limit) -> Limit:
     ]
     if not queues:
         return pair_limit
-    evidence = "; ".join(limit_text.evidence(queue, named=len(queues) > 1) for queue in queues)
+    clauses = tuple(clause for queue in queues for clause in limit_text.clauses(queue, named=len(queues) > 1))
     kinds = tuple(dict.fromkeys(queue.kind for queue in queues))
-    return replace(pair_limit, kinds=kinds, what=limit_text.names(queues), evidence=evidence, margin="")
+    return replace(pair_limit, kinds=kinds, what=limit_text.names(queues), clauses=clauses, margin="")
 
 
 def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool) -> Limit:
@@ -114,10 +120,16 @@ def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool)
     if not all_of_them:
         single = f"single pairs are limited by {limit_words}"
         but_of = tuple(_peer(pair) for pair in limited)
-        return replace(group, evidence=f"{group.evidence}; {single}", margin=single, but_of=but_of)
-    evidence = "; ".join(f"{_peer(pair)}: {limit.evidence}" for pair, limit in limited.items())
+        return replace(group, clauses=(*group.clauses, single), margin=single, but_of=but_of)
+    clauses = tuple(clause for pair, limit in limited.items() for clause in _led(_peer(pair), limit))
     kinds = tuple(dict.fromkeys(kind for limit in limited.values() for kind in limit.kinds))
-    return replace(group, kinds=kinds, what=limit_words, evidence=evidence, margin="")
+    return replace(group, kinds=kinds, what=limit_words, clauses=clauses, margin="")
+
+
+def _led(lead: str, limit: Limit) -> tuple[str, ...]:
+    """The evidence of a limit behind a lead that says whose it is."""
+    first, *others = limit.clauses or ("",)
+    return (f"{lead}: {first}", *others)
 
 
 def _peer(pair: Case) -> str:

@@ -116,17 +116,20 @@ def names(limits: Sequence[Ranked]) -> str:
     return " and ".join(phrases)
 
 
-def evidence(ranked: Ranked, *, named: bool, users: bool = True) -> str:
+def evidence(ranked: Ranked) -> str:
+    """How full it is, and with what, in one sentence that says which limit it is about."""
+    return "; ".join(clauses(ranked, named=True))
+
+
+def clauses(ranked: Ranked, *, named: bool, users: bool = True) -> tuple[str, ...]:
     """How full, and with what; ``named``: which of several limits it is about, ``users``: who filled it."""
     which = f"{name(ranked).removeprefix('the ')} " if named else ""
-    return "; ".join(
-        (
-            which + _measure(ranked),
-            *(filled(ranked) if users else ()),
-            *_stolen(ranked.cpu),
-            *waited_words(ranked.waited_ratio),
-            *ranked.evidence,
-        )
+    return (
+        which + _measure(ranked),
+        *(filled(ranked) if users else ()),
+        *_stolen(ranked.cpu),
+        *waited_words(ranked.waited_ratio),
+        *ranked.evidence,
     )
 
 

@@ -29,7 +29,7 @@ SHARED = ", shared with other processes"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What limits a case: ``what`` in few words, ``evidence`` with the figures, both parts of a sentence.
+    """What limits a case: ``what`` in few words, ``clauses`` the evidence with the figures.
 
     ``kinds`` are stable words, the first limit first; ``named`` the candidates that they are. ``ranked`` are
     all candidates, nearest to full first; ``unknown`` what nothing is known of. ``margin`` is the least that
@@ -38,7 +38,7 @@ class Limit:
 
     kinds: tuple[Kind, ...]
     what: str
-    evidence: str
+    clauses: tuple[str, ...]
     margin: str = ""
     named: tuple[Ranked, ...] = ()
     ranked: tuple[Ranked, ...] = ()
@@ -52,6 +52,10 @@ class Limit:
     @property
     def kind(self) -> Kind:
         return self.kinds[0]
+
+    @property
+    def evidence(self) -> str:
+        return "; ".join(self.clauses)
 
     @property
     def found(self) -> bool:
@@ -76,7 +80,7 @@ class Limit:
         )
 
 
-UNKNOWN = Limit(("unknown",), "limit not known", "no trial has a throughput")
+UNKNOWN = Limit(("unknown",), "limit not known", ("no trial has a throughput",))
 
 
 def verdict(trials: Sequence[Trial]) -> Limit:
@@ -99,15 +103,16 @@ def verdict(trials: Sequence[Trial]) -> Limit:
         (candidate.host, candidate.shared): candidate for candidate in reversed(named)
     }  # a CPU can have two roles
     parts = [
-        limit_text.evidence(
+        clause
+        for candidate in named
+        for clause in limit_text.clauses(
             candidate, named=several, users=first[candidate.host, candidate.shared] is candidate
         )
-        for candidate in named
     ]
     return Limit(
         kinds=tuple(dict.fromkeys(candidate.kind for candidate in named)),
         what=limit_text.names(named) + (SHARED if all(candidate.shared for candidate in named) else ""),
-        evidence="; ".join([*parts, *_missed(paced_candidate), *_loss(case, done, named, unknown), *added]),
+        clauses=(*parts, *_missed(paced_candidate), *_loss(case, done, named, unknown), *added),
         margin=_margin(named, ranked),
         named=named,
         ranked=ranked,
@@ -125,7 +130,7 @@ def _paced(paced_candidate: Ranked, ranked: tuple[Ranked, ...], unknown: tuple[s
     return Limit(
         ("paced",),
         limit_text.name(paced_candidate),
-        evidence,
+        (evidence,),
         _margin((paced_candidate,), ranked),
         (paced_candidate,),
         ranked,
@@ -229,8 +234,9 @@ def _not_found(
     waited = [(limit_text.owner(cpu), limit_text.waited_words(cpu.waited_ratio)) for cpu in cpus]
     parts += [f"{owner.removeprefix('the ')} host: {text}" for owner, texts in waited for text in texts]
     parts += [
-        limit_text.evidence(candidate, named=True)
+        clause
         for candidate in unpaced
+        for clause in limit_text.clauses(candidate, named=True)
         if candidate.throttled_s and candidate not in now_and_then and not candidate.ruled_out
     ]
     parts += [
@@ -252,7 +258,7 @@ def _not_found(
     if unknown:
         parts.append(f"not known: {', '.join(unknown)}")
     margin = _margin((), ranked)
-    return Limit(("not-found",), "no limit found", "; ".join(parts), margin, (), ranked, unknown)
+    return Limit(("not-found",), "no limit found", tuple(parts), margin, (), ranked, unknown)
 
 
 def _unknown(case: Case, ranked: Sequence[Ranked], *, has_line: bool) -> tuple[str, ...]:
@@ -260,15 +266,11 @@ def _unknown(case: Case, ranked: Sequence[Ranked], *, has_line: bool) -> tuple[s
     kinds = {candidate.kind for candidate in ranked}
     judged = case.shape == "ring" and case.flow_of is not None  # with both of its ends
     elsewhere = () if judged else tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
-    missing = [
-        role_words
-        for kind, role_words in ROLES.items()
-        if kind not in kinds and not kind.startswith(elsewhere)
-    ]
     hosts = {role: case.host(role) if case.is_both_ways else None for role in ENDS}
     missing = [
-        limit_text.at_host(role_words, hosts["sender" if "sender" in role_words else "receiver"])
-        for role_words in missing
+        limit_text.at_host(role_words, hosts["sender" if kind.startswith("sender-") else "receiver"])
+        for kind, role_words in ROLES.items()
+        if kind not in kinds and not kind.startswith(elsewhere)
     ]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
     if not is_request_response(case.test) and not kinds & set(_LINES):

@@ -7,34 +7,38 @@ from collections.abc import Sequence
 from typing import Literal
 
 from linewatt.analysis.metrics.metric import Value, note_missing
+from linewatt.missing import Missing, NotRecorded
 from linewatt.model import CpuShares, EndResult, Role, Trial
 
 
-def why_missing(end: EndResult, name: str, what: str) -> str:
-    return f"{end.host}: {end.reasons.get(name, f'{what} not recorded')}"
+def missing_at(end: EndResult, name: str, what: str) -> Missing:
+    """Why an end has no value ``name``, which is called ``what``."""
+    if name in end.reasons:
+        return Missing(end.reasons[name], end.host)
+    return NotRecorded(f"{what} not recorded", end.host)
 
 
 def app_and_irq_cores(end: EndResult) -> Value:
-    """What the application CPUs and the IRQ CPUs of one end used together, in cores; or why it is unknown.
+    """What the application CPUs and the IRQ CPUs of one end used together, in cores.
 
     A CPU that is in both roles counts once; when the two sets overlap only in part the shares, which are
     means over a set, cannot be told apart.
     """
     if end.app_cpu is None:
-        return None, why_missing(end, "app_cpu", "app CPU shares")
+        return missing_at(end, "app_cpu", "app CPU shares")
     if end.irq_cpu is None:
-        return None, why_missing(end, "irq_cpu", "irq CPU shares")
+        return missing_at(end, "irq_cpu", "irq CPU shares")
     app, irq = set(end.app_cpu.cpus), set(end.irq_cpu.cpus)
     if end.app_cpu.unnumbered or end.irq_cpu.unnumbered:  # a table that tells them apart says so
-        return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu), None
+        return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu)
     if app >= irq:
-        return busy_cores(end.app_cpu), None
+        return busy_cores(end.app_cpu)
     if app < irq:
-        return busy_cores(end.irq_cpu), None
+        return busy_cores(end.irq_cpu)
     if app & irq:
         shared_cpus = ", ".join(map(str, sorted(app & irq)))
-        return None, f"{end.host}: CPUs {shared_cpus} have both roles, so app and IRQ use cannot be added"
-    return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu), None
+        return Missing(f"CPUs {shared_cpus} have both roles, so app and IRQ use cannot be added", end.host)
+    return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu)
 
 
 def busy_cores(shares: CpuShares) -> float:
@@ -46,28 +50,31 @@ PARTS: tuple[Literal["app"], Literal["irq"]] = ("app", "irq")
 """roles of CPUs at an end: those of the load, those of its interrupts"""
 
 
-def no_end(trial: Trial, role: Role) -> str:
+def no_end(trial: Trial, role: Role) -> Missing:
     """Why a trial has nothing of a role."""
     case = trial.case
     if not case.told_elsewhere(role):
-        return f"the {role} was not recorded"
+        return NotRecorded(f"the {role} was not recorded")
     if case.is_ring:
-        return "several hosts: what each used stands at the pair in which it sends"
+        return Missing("several hosts: what each used stands at the pair in which it sends")
     if case.flow_of is None:
-        return f"several hosts: what each {role} used stands at its own pair"
+        return Missing(f"several hosts: what each {role} used stands at its own pair")
     if case.shape == "ring":
-        return f"{case.host(role)} sends, too: what it used for both stands at the pair in which it does"
-    return f"{case.host(role)} is in {case.flow_of} pairs at once: what it used is of all of them together"
+        return Missing(
+            f"{case.host(role)} sends, too: what it used for both stands at the pair in which it does"
+        )
+    return Missing(
+        f"{case.host(role)} is in {case.flow_of} pairs at once: what it used is of all of them together"
+    )
 
 
-def role_shares(trial: Trial, role: Role, part: Literal["app", "irq"]) -> tuple[CpuShares | None, str | None]:
-    """How the CPUs of a role spent a trial, or why that is not known."""
+def role_shares(trial: Trial, role: Role, part: Literal["app", "irq"]) -> CpuShares | Missing:
+    """How the CPUs of a role spent a trial."""
     end = trial.end(role)
     if end is None:
-        return None, no_end(trial, role)
-    return end.app_cpu if part == "app" else end.irq_cpu, why_missing(
-        end, f"{part}_cpu", f"{part} CPU shares"
-    )
+        return no_end(trial, role)
+    shares = end.app_cpu if part == "app" else end.irq_cpu
+    return shares or missing_at(end, f"{part}_cpu", f"{part} CPU shares")
 
 
 def shares_of(
@@ -76,4 +83,4 @@ def shares_of(
     """How the CPUs of a role spent each trial that knows; why others do not goes under ``name``."""
     shares = [role_shares(trial, role, part) for trial in trials]
     note_missing(name, shares, reasons)
-    return [trial_shares for trial_shares, _ in shares if trial_shares is not None]
+    return [trial_shares for trial_shares in shares if isinstance(trial_shares, CpuShares)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate, Quantity, estimate
 from linewatt.findings import Figure
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import Role, TestName, Trial, is_request_response, is_tcp
 from linewatt.units import BPS_PER_GBPS
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Loads = Literal["all", "tcp", "udp", "request-response"]
 """what a metric means something for; of request/response documents have it only there"""
 
-Value = tuple[float | None, str | None]
-"""of one trial in SI, or ``None`` with the reason"""
+Value = float | Missing
+"""of one trial in SI"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +170,14 @@ def estimates(
     by_name: dict[str, Estimate | None] = {}
     for name, read in reads.items():
         values = [read(trial) for trial in trials]
-        by_name[name] = estimate((value for value, _ in values), quantities.get(name, "signed"))
+        by_name[name] = estimate(map(value_or_none, values), quantities.get(name, "signed"))
         note_missing(name, values, reasons)
     return by_name
 
 
-def note_missing(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[str, str]) -> None:
+def note_missing(name: str, values: Sequence[object], reasons: dict[str, str]) -> None:
     """Put down why values are missing, and of how many trials."""
-    whys = [why or "not recorded" for value, why in values if value is None]
+    whys = [str(value) for value in values if isinstance(value, Missing)]
     if not values:
         reasons[name] = "no trial of this case is done"
     elif whys:

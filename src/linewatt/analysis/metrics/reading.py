@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each metric is read from a trial, or of two cases; or why it cannot be."""
+"""How each metric is read from a trial, or of two cases."""
 
 from __future__ import annotations
 
@@ -7,104 +7,121 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from linewatt.analysis.metrics import cpu_shares, formulas
-from linewatt.analysis.metrics.cpu_shares import no_end, why_missing
+from linewatt.analysis.metrics.cpu_shares import missing_at, no_end
 from linewatt.analysis.metrics.metric import Value
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.missing import Missing, NotRecorded
 from linewatt.model import Role, Trial, is_request_response
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
 
 
+_NO_DATAGRAMS = Missing("TCP has no datagrams to count")
+_NO_THROUGHPUT = NotRecorded("throughput not recorded")
+_NO_WINDOW = NotRecorded("window not recorded")
+_NO_LINE_RATE = Missing("the line rate between the hosts is not known")
+_NOTHING_ARRIVED = Missing("nothing arrived")
+
+
+def _or(value: float | None, missing: Missing) -> Value:
+    return missing if value is None else value
+
+
 def recorded(name: str) -> Callable[[Trial], Value]:
     """A field of the trial itself."""
 
     def read(trial: Trial) -> Value:
-        return getattr(trial, name), None
+        return _or(getattr(trial, name), NotRecorded())
 
     return read
 
 
 def target(trial: Trial) -> Value:
-    why = "target not recorded" if trial.case.load_level is not None else "not at a load level"
-    return trial.target_bps, why
+    if trial.case.load_level is None:
+        return _or(trial.target_bps, Missing("not at a load level"))
+    return _or(trial.target_bps, NotRecorded("target not recorded"))
 
 
 def target_deviation(trial: Trial) -> Value:
-    target_bps, why = target(trial)
-    if target_bps is None or trial.throughput_bps is None:
-        return None, why if target_bps is None else "throughput not recorded"
+    target_bps = target(trial)
+    if isinstance(target_bps, Missing):
+        return target_bps
+    if trial.throughput_bps is None:
+        return _NO_THROUGHPUT
     if target_bps <= 0:
-        return None, "nothing is sent at active idle"
-    return trial.throughput_bps / target_bps - 1, None
+        return Missing("nothing is sent at active idle")
+    return trial.throughput_bps / target_bps - 1
 
 
 def line_rate_ratio(trial: Trial) -> Value:
     if is_request_response(trial.case.test):
-        return None, "one message at a time is under way, which no line limits"
+        return Missing("one message at a time is under way, which no line limits")
     if trial.line_goodput_bps is None:
-        return None, "the line rate between the hosts is not known"
+        return _NO_LINE_RATE
     if trial.throughput_bps is None:
-        return None, "throughput not recorded"
-    return trial.throughput_bps / trial.line_goodput_bps, None
+        return _NO_THROUGHPUT
+    return trial.throughput_bps / trial.line_goodput_bps
 
 
 def udp_only(name: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
-        value = getattr(trial, name)
-        return value, "TCP has no datagrams to count" if trial.case.is_tcp else None
+        return _or(getattr(trial, name), _NO_DATAGRAMS if trial.case.is_tcp else NotRecorded())
 
     return read
 
 
 def latency(percentile: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
-        return trial.latency_s.get(percentile), None
+        return _or(trial.latency_s.get(percentile), NotRecorded())
 
     return read
 
 
 def retransmits(trial: Trial) -> Value:
-    return trial.retransmits, None if trial.case.is_tcp else "UDP does not retransmit"
+    missing = NotRecorded() if trial.case.is_tcp else Missing("UDP does not retransmit")
+    return _or(trial.retransmits, missing)
 
 
 def packets_per_s(trial: Trial) -> Value:
     """Datagrams that arrived a second."""
     if trial.case.is_tcp:
-        return None, "TCP has no datagrams to count"
+        return _NO_DATAGRAMS
     if trial.packets is None or trial.lost_packets is None:
-        return None, "packets or lost packets not recorded"
+        return NotRecorded("packets or lost packets not recorded")
     if trial.window is None or trial.window.seconds <= 0:
-        return None, "window not recorded"
+        return _NO_WINDOW
     # packets are received plus lost (loads/base.py)
-    return (trial.packets - trial.lost_packets) / trial.window.seconds, None
+    return (trial.packets - trial.lost_packets) / trial.window.seconds
 
 
 def ends_packets_per_s(trial: Trial) -> Value:
     """What figures of its ends are for: in a ring with what the sender received itself."""
-    packets, why = packets_per_s(trial)
-    if packets is None or trial.incoming is None:
-        return packets, why
-    more, why = packets_per_s(trial.incoming)
-    return None if more is None else packets + more, why
+    packets = packets_per_s(trial)
+    if isinstance(packets, Missing) or trial.incoming is None:
+        return packets
+    incoming = packets_per_s(trial.incoming)
+    return incoming if isinstance(incoming, Missing) else packets + incoming
 
 
 def line_packets_per_s(trial: Trial) -> Value:
     """What the line carries of datagrams as large as those that arrived."""
-    packets, why = packets_per_s(trial)
+    packets = packets_per_s(trial)
     if trial.line_goodput_bps is None:
-        return None, "the line rate between the hosts is not known"
-    if packets is None or not trial.throughput_bps:
-        return None, why or "nothing arrived"
-    return trial.line_goodput_bps * packets / trial.throughput_bps, None
+        return _NO_LINE_RATE
+    if isinstance(packets, Missing):
+        return packets
+    return (
+        trial.line_goodput_bps * packets / trial.throughput_bps if trial.throughput_bps else _NOTHING_ARRIVED
+    )
 
 
 def cpu_cores(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
         if end is None:
-            return None, no_end(trial, role)
-        return end.cpu_cores, why_missing(end, "cpu_cores", "CPU use")
+            return no_end(trial, role)
+        return _or(end.cpu_cores, missing_at(end, "cpu_cores", "CPU use"))
 
     return read
 
@@ -114,11 +131,14 @@ def counted_per_s(role: Role, counter: str) -> Callable[[Trial], Value]:
 
     def read(trial: Trial) -> Value:
         end = trial.end(role)
-        if end is None or trial.window is None or trial.window.seconds <= 0:
-            return None, no_end(trial, role) if end is None else "window not recorded"
+        if end is None:
+            return no_end(trial, role)
+        if trial.window is None or trial.window.seconds <= 0:
+            return _NO_WINDOW
         counted = end.counters.get(counter)
-        value = None if counted is None else counted / trial.window.seconds
-        return value, why_missing(end, counter, counter.replace("host.", "").replace("_", " "))
+        if counted is None:
+            return missing_at(end, counter, counter.replace("host.", "").replace("_", " "))
+        return counted / trial.window.seconds
 
     return read
 
@@ -127,49 +147,55 @@ def efficiency(role: Role) -> Callable[[Trial], Value]:
     cores_of = cpu_cores(role)
 
     def read(trial: Trial) -> Value:
-        cores, why = cores_of(trial)
-        value = formulas.efficiency_bps_per_core(trial.ends_bps, cores)
-        return value, why if cores is None else _unusable(trial, cores)
+        cores = cores_of(trial)
+        if isinstance(cores, Missing):
+            return cores
+        return _or(formulas.efficiency_bps_per_core(trial.ends_bps, cores), _unusable(trial, cores))
 
     return read
 
 
-def _unusable(trial: Trial, cores: float) -> str:
+def _unusable(trial: Trial, cores: float) -> Missing:
     """Why nothing can be derived from a throughput and CPU use that are there, or from a missing rate."""
     if trial.ends_bps is None:
-        return "throughput not recorded"
-    return f"throughput {trial.ends_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0"
+        return _NO_THROUGHPUT
+    return Missing(
+        f"throughput {trial.ends_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0"
+    )
 
 
 def packet_efficiency(role: Role) -> Callable[[Trial], Value]:
     cores_of = cpu_cores(role)
 
     def read(trial: Trial) -> Value:
-        (cores, why_cores), (packets, why) = cores_of(trial), ends_packets_per_s(trial)
-        value = formulas.efficiency_bps_per_core(packets, cores)
-        return value, why if packets is None else why_cores if cores is None else "nothing arrived"
+        cores, packets = cores_of(trial), ends_packets_per_s(trial)
+        if isinstance(packets, Missing):
+            return packets
+        if isinstance(cores, Missing):
+            return cores
+        return _or(formulas.efficiency_bps_per_core(packets, cores), _NOTHING_ARRIVED)
 
     return read
 
 
 def efficiency_at_3ghz(trial: Trial) -> Value:
-    bps_per_core, why = efficiency("receiver")(trial)
-    if bps_per_core is None or trial.receiver is None:
-        return None, why
+    bps_per_core = efficiency("receiver")(trial)
+    if isinstance(bps_per_core, Missing) or trial.receiver is None:
+        return bps_per_core
     value = formulas.at_3ghz(bps_per_core, trial.receiver.base_frequency_hz)
-    return value, why_missing(trial.receiver, "base_frequency_hz", "base frequency")
+    return _or(value, missing_at(trial.receiver, "base_frequency_hz", "base frequency"))
 
 
 def bits_per_cycle(role: Role) -> Callable[[Trial], Value]:
     efficiency_of = efficiency(role)
 
     def read(trial: Trial) -> Value:
-        bps_per_core, why = efficiency_of(trial)
+        bps_per_core = efficiency_of(trial)
         end = trial.end(role)
-        if bps_per_core is None or end is None:
-            return None, why
+        if isinstance(bps_per_core, Missing) or end is None:
+            return bps_per_core
         value = formulas.bits_per_cycle(bps_per_core, end.busy_frequency_hz)
-        return value, why_missing(end, "busy_frequency_hz", "the clock that its CPUs ran at")
+        return _or(value, missing_at(end, "busy_frequency_hz", "the clock that its CPUs ran at"))
 
     return read
 
@@ -177,12 +203,10 @@ def bits_per_cycle(role: Role) -> Callable[[Trial], Value]:
 def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
-        if end is None:
-            return None, no_end(trial, role)
-        cores, why = cpu_shares.app_and_irq_cores(end)
-        if cores is None:
-            return None, why
-        return formulas.cpu_cores_per_bps(cores, trial.ends_bps), _unusable(trial, cores)
+        cores = no_end(trial, role) if end is None else cpu_shares.app_and_irq_cores(end)
+        if isinstance(cores, Missing):
+            return cores
+        return _or(formulas.cpu_cores_per_bps(cores, trial.ends_bps), _unusable(trial, cores))
 
     return read
 
@@ -190,13 +214,13 @@ def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
 def scaling_factor(case: CaseSummary, single: CaseSummary) -> Value:
     name = "efficiency_receiver_bps_per_core"
     factor = formulas.scaling_factor(_mean(case.values[name]), _mean(single.values[name]))
-    return factor, "the receiver's efficiency of this case or of its 1-instance case is missing"
+    return _or(factor, Missing("the receiver's efficiency of this case or of its 1-instance case is missing"))
 
 
 def throughput_scaling(case: CaseSummary, single: CaseSummary) -> Value:
     rates = _mean(case.throughput_bps), _mean(single.throughput_bps)
     scaling = formulas.throughput_scaling(*rates, case.case.instances)
-    return scaling, "the throughput of this case or of its 1-instance case is missing"
+    return _or(scaling, Missing("the throughput of this case or of its 1-instance case is missing"))
 
 
 def _mean(value: Estimate | None) -> float | None:

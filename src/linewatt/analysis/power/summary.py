@@ -15,7 +15,7 @@ from linewatt.analysis.metrics.reading import ends_packets_per_s
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.machine_conditions import NOTHING, Beside, beside_of
 from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.missing import Missing
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import EndResult, Provenance, Role, Trial
 
 NO_IDLE = "no idle power of the same channels"
@@ -93,7 +93,7 @@ def end_power(
     systems = _of_one_scope([power.system(end.power) for _, end in ends])
     cpus = _of_one_scope([power.cpu(end.power) for _, end in ends])
     of_trials = [
-        EndOfTrial(rate(trial), system, cpu, ends_packets_per_s(trial)[0])
+        EndOfTrial(rate(trial), system, cpu, value_or_none(ends_packets_per_s(trial)))
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
     counted = any(of_trial.packets_per_s is not None for of_trial in of_trials)

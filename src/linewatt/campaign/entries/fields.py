@@ -156,8 +156,8 @@ CpuSet = Annotated[
 ]
 
 
-def _rate_or_auto(value: object) -> float | str:
-    return value if value == AUTO and isinstance(value, str) else parsed_rate(value)
+def _rate_or_auto(value: object) -> float | Literal["auto"]:
+    return AUTO if value == AUTO else parsed_rate(value)
 
 
 def parsed_rate(value: object) -> float:

@@ -14,6 +14,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.model import Case
 from linewatt.network.description import HostNetwork
 from linewatt.network.nmstatectl import change_of
+from linewatt.records import PlaceLine
 from linewatt.tuning.base import Change
 
 
@@ -93,14 +94,11 @@ class Layout:
         steered = all((change.knob, change.target, change.value) in shown_changes for change in place.changes)
         return place.irq_cpus if steered else ()
 
-    def said(self, cases: Iterable[Case]) -> tuple[str, ...]:
+    def place_lines(self, cases: Iterable[Case]) -> tuple[PlaceLine, ...]:
         """What policies chose, a line for each host and number of instances."""
-        lines: dict[str, None] = {}
+        lines: dict[str, PlaceLine] = {}
         for case in cases:
             for name in case.hosts:
-                place = self.place(case, name)
-                if place.why is not None:
-                    rule = f"rule {place.rule}: " if place.rule is not None else ""
-                    lines[f"{name}: {rule}{place.why}"] = None
-                lines |= dict.fromkeys(f"{name}: {note}" for note in place.notes)
-        return tuple(lines)
+                for line in self.place(case, name).lines(name):
+                    lines.setdefault(str(line), line)
+        return tuple(lines.values())

@@ -13,12 +13,13 @@ from functools import lru_cache
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
 from linewatt.campaign.factors import shown
-from linewatt.errors import InvalidInput
+from linewatt.errors import HostRefused, InvalidInput
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import Case
 from linewatt.placement.policy import Placement, Wish, place
 from linewatt.placement.topology import Topology
+from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.tuning.base import Change
 from linewatt.tuning.commands import HOST
 
@@ -66,6 +67,20 @@ class Place:
     why: str | None = None
     notes: tuple[str, ...] = ()
 
+    def lines(self, host: str) -> Iterator[PlaceLine]:
+        """Why the policy chose this place, and its notes."""
+        if self.why is not None:
+            process_cpus = {cpu for text in self.cpus if text is not None for cpu in parse_cpulist(text)}
+            chosen = ChosenPlace(
+                processes=len(self.cpus),
+                process_cpus=sorted(process_cpus),
+                irq_cpus=list(self.irq_cpus),
+                rule=self.rule,
+            )
+            rule = "" if self.rule is None else f"rule {self.rule}: "
+            yield PlaceLine(host=host, text=f"{rule}{self.why}", chosen=chosen)
+        yield from (PlaceLine(host=host, text=note) for note in self.notes)
+
 
 class Places:
     """The places of a campaign's cases; ``sites`` are the hosts that have been looked at."""
@@ -76,7 +91,7 @@ class Places:
         self._of = lru_cache(maxsize=None)(self._place)
 
     def of(self, case: Case, host: str) -> Place:
-        """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
+        """Raises HostRefused when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
         ports = case.data_port_of * case.taking_part(host)
         spec = shown(self._campaign.hosts[host], case.factors, self._campaign.server_host)
@@ -100,7 +115,7 @@ class Places:
                 for nics, numbers, wish in self._wishes(host, site, policy, ports)
             ]
         except InvalidInput as error:
-            raise InvalidInput(f"{host.name}: {error}") from None
+            raise HostRefused(host.name, str(error)) from None
         return _together(
             [
                 (numbers, self._chosen(host, nics, site, placement, len(numbers)))

@@ -55,7 +55,7 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         ),
         "skipped": [_slots(skip) for skip in planned.skipped],
         "notes": list(planned.notes),
-        **({"places": list(planned.places)} if planned.places else {}),
+        **({"places": [str(line) for line in planned.places]} if planned.places else {}),
         **{name: _further_dicts(rounds, case_index) for name, rounds in planned.further.items()},
     }
 

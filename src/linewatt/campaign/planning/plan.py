@@ -22,6 +22,7 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
+from linewatt.records import PlaceLine
 from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
@@ -143,7 +144,7 @@ class Plan:
     duration_s: float
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
-    places: tuple[str, ...] = ()
+    places: tuple[PlaceLine, ...] = ()
     least_s: float | None = None
     """the same if every case stops as early as it may; None where none may"""
     idle: IdleTime = NO_IDLE
@@ -229,7 +230,7 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
             *notes(campaign, cases, alternate, set(sites or {})),
             *(note for of_feature in plans.values() for note in of_feature.notes(campaign, cases)),
         ),
-        places=layout.said(_told(campaign, cases, sites or {})),
+        places=layout.place_lines(_told(campaign, cases, sites or {})),
         least_s=_least_s(campaign, rounds, idle.least_s + further_s),
         idle=idle,
         steps=step_fits,

@@ -17,7 +17,7 @@ from linewatt.cli.output import RESULTS, print_json, put, say
 
 if TYPE_CHECKING:  # imported when the command runs
     from linewatt.campaign.campaign import Campaign
-    from linewatt.engine.readiness.checkup_fix import Fixed
+    from linewatt.engine.readiness.checkup_fix import Fixes
     from linewatt.engine.readiness.readiness import Check
 
 SCHEMA_VERSION = 1
@@ -51,23 +51,23 @@ def check_command(
     from linewatt.campaign.reading.file import load
 
     campaign = with_stored(load(file, hosts, will_connect=True), results)
-    checks, fixed, journal = asyncio.run(_checked(campaign, results, fix, allow_commands))
+    checks, applied = asyncio.run(_checked(campaign, results, fix, allow_commands))
     if as_json:
-        print_json(document(campaign, checks, fixed, journal))
+        print_json(document(campaign, checks, applied))
     else:
-        for line in fixed_lines(fixed, journal):
+        for line in fixed_lines(applied):
             say(line)
         put("\n".join(lines(campaign, checks)))
-    if not ready(checks) or any(fixed_setting.problem for fixed_setting in fixed):
+    if not ready(checks) or any(fixed_setting.problem for fixed_setting in applied.changes):
         raise typer.Exit(1)
 
 
 async def _checked(
     campaign: Campaign, results: Path, fix: bool, allow_commands: bool
-) -> tuple[Sequence[Check], Sequence[Fixed], str | None]:
+) -> tuple[Sequence[Check], Fixes]:
     """The checks; with ``fix`` those after the changes."""
+    from linewatt.engine.readiness import checkup_fix
     from linewatt.engine.readiness.checkup import Checkup
-    from linewatt.engine.readiness.checkup_fix import fix as make
     from linewatt.engine.readiness.readiness import fixes
     from linewatt.hosts.journal.journal import state_dir
 
@@ -76,9 +76,9 @@ async def _checked(
         await checkup.open()
         checks = await checkup.checks()
         if not fix or not fixes(checks):
-            return checks, [], None
-        fixed, journal = await make(campaign.name, checkup.hosts, fixes(checks), state_dir())
-        return await checkup.checks(), fixed, journal
+            return checks, checkup_fix.Fixes()
+        applied = await checkup_fix.fix(campaign.name, checkup.hosts, fixes(checks), state_dir())
+        return await checkup.checks(), applied
     finally:
         await checkup.close()
 
@@ -87,9 +87,7 @@ def ready(checks: Sequence[Check]) -> bool:
     return not any(check.status == "fail" for check in checks)
 
 
-def document(
-    campaign: Campaign, checks: Sequence[Check], fixed: Sequence[Fixed], journal: str | None
-) -> dict[str, Any]:
+def document(campaign: Campaign, checks: Sequence[Check], applied: Fixes) -> dict[str, Any]:
     """The whole as JSON; a ``fix`` is what ``--fix`` would do."""
     rows = [{**asdict(check), "fix": None if check.fix is None else asdict(check.fix)} for check in checks]
     return {
@@ -100,21 +98,21 @@ def document(
             status: sum(check.status == status for check in checks) for status in MARKS if status is not None
         },
         "checks": rows,
-        "fixed": [asdict(fixed_setting) for fixed_setting in fixed],
-        "journal": journal,
+        "fixed": [asdict(fixed_setting) for fixed_setting in applied.changes],
+        "journal": applied.journal,
     }
 
 
-def fixed_lines(fixed: Sequence[Fixed], journal: str | None) -> Iterator[str]:
+def fixed_lines(applied: Fixes) -> Iterator[str]:
     """What ``--fix`` did, and how it is taken back."""
-    for fixed_setting in fixed:
+    for fixed_setting in applied.changes:
         what = f"{fixed_setting.change.host}: {fixed_setting.change.knob} {fixed_setting.change.target}"
         if fixed_setting.problem is not None:
             yield f"not fixed: {fixed_setting.change.host}: {fixed_setting.problem}"
         else:
             yield f"fixed: {what} = {fixed_setting.now} (was {fixed_setting.before})"
-    if journal is not None:
-        yield f"these stay until linewatt restore puts them back (journal {journal})"
+    if applied.journal is not None:
+        yield f"these stay until linewatt restore puts them back (journal {applied.journal})"
 
 
 def lines(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:

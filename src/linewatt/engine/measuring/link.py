@@ -88,18 +88,17 @@ def _carried_on(port: str, bonds: Mapping[str, Lost]) -> bool:
 
 def changes(readback: ReadBack | None, data: str) -> dict[str, int]:
     """How often the carrier of each data port changed between the reads before and after the window."""
-    moved = _moved(readback, CARRIER)
-    return {port or data: count for port, count in moved.items()}
+    return _moved(readback, CARRIER, data)
 
 
 def counted_between(readback: ReadBack | None, fact: str) -> int:
     """How far a count moved between the reads before and after the window, over all data ports; 0 where one
     of them is missing."""
-    return sum(_moved(readback, fact).values())
+    return sum(_moved(readback, fact, "").values())
 
 
-def _moved(readback: ReadBack | None, fact: str) -> dict[str | None, int]:
-    """By data port; None: the first."""
+def _moved(readback: ReadBack | None, fact: str, first_port: str) -> dict[str, int]:
+    """By data port."""
     if readback is None or readback.before is None:
         return {}
     early, late = readback.before.facts, readback.facts
@@ -108,7 +107,7 @@ def _moved(readback: ReadBack | None, fact: str) -> dict[str | None, int]:
         for name in early.keys() & late
         if of_port(name)[0] == fact
     )
-    return {port: count for _, port, count in named}
+    return {port or first_port: count for _, port, count in named}
 
 
 def _between_records(run: TrialRun, readings: Iterable[Reading], spec: HostSpec) -> dict[str, int]:

@@ -14,6 +14,7 @@ from linewatt.campaign.planning.plan import Plan, Round
 from linewatt.engine.live.session import Session
 from linewatt.engine.networks.proof import Crossed, Leg, legs
 from linewatt.network.host_route import KNOB, route
+from linewatt.records import PlaceLine
 from linewatt.tuning.base import Change
 
 WHY_ROUTE = "data ports are in one subnet, and each is to reach its peer's port by itself"
@@ -61,7 +62,7 @@ def _changes(leg: Leg) -> Iterator[Change]:
     yield Change(way.host, KNOB, way.address, route(leg.interface, way.own_address), WHY_ROUTE)
 
 
-def said(changes: Iterable[Change]) -> tuple[str, ...]:
+def place_lines(changes: Iterable[Change]) -> tuple[PlaceLine, ...]:
     """A line for each host."""
     ports: dict[str, dict[str, None]] = {}
     answering = set()
@@ -71,8 +72,11 @@ def said(changes: Iterable[Change]) -> tuple[str, ...]:
         else:
             answering.add(change.host)
     return tuple(
-        f"{host}: {' and '.join(host_ports)} are in one subnet: a route to each port of a peer"
-        + (", and ARP answered for own addresses alone" if host in answering else "")
+        PlaceLine(
+            host=host,
+            text=f"{' and '.join(host_ports)} are in one subnet: a route to each port of a peer"
+            + (", and ARP answered for own addresses alone" if host in answering else ""),
+        )
         for host, host_ports in ports.items()
     )
 

@@ -38,7 +38,7 @@ from linewatt.engine.readiness.readiness import (
     without_name,
 )
 from linewatt.engine.undo.leftover import leftovers
-from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.errors import HostError, HostRefused, InvalidInput, ParseError
 from linewatt.foreign import contained, last_line
 from linewatt.hosts.base import Host
 from linewatt.hosts.facts import read as facts
@@ -208,11 +208,10 @@ class Checkup:
         try:
             return _plan(self.campaign, sites)
         except InvalidInput as error:
-            name = str(error).partition(":")[0]
-            where = name if name in self.campaign.hosts else CONTROLLER
-            checks.append(
-                Check(where, "cpus", "fail", without_name(where, str(error)), "choose another placement")
+            where, what = (
+                (error.host, error.what) if isinstance(error, HostRefused) else (CONTROLLER, str(error))
             )
+            checks.append(Check(where, "cpus", "fail", what, "choose another placement"))
             return _plan(self.campaign)
 
     def _answer(self, name: str, host_wants: Wants, live: Live) -> HostAnswer:

@@ -36,6 +36,14 @@ class Fixed:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """What became of changes; ``journal`` is the id of the one that can take them back, if any was made."""
+
+    changes: Sequence[Fixed] = ()
+    journal: str | None = None
+
+
 def refuse(state: Path, specs: Iterable[HostSpec]) -> None:
     """Raise ChangeError where a campaign is at work on one of these hosts, or was killed on it.
 
@@ -55,13 +63,10 @@ def refuse(state: Path, specs: Iterable[HostSpec]) -> None:
             )
 
 
-async def fix(
-    campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path
-) -> tuple[list[Fixed], str | None]:
+async def fix(campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path) -> Fixes:
     """Make these changes; hosts at the same time, on each one after the other.
 
-    Returns what became of them, and the id of the journal that can take them back (``None``: nothing was
-    changed). What a host shows already is no change. Raises ChangeError and JournalError as :func:`refuse`.
+    What a host shows already is no change. Raises ChangeError and JournalError as :func:`refuse`.
     """
     specs = {change.host: hosts[change.host].spec for change in changes}
     refuse(state, specs.values())
@@ -73,9 +78,7 @@ async def fix(
         await completed(asyncio.gather(*(held.release() for _, held in taken)))
 
 
-async def _fixed(
-    campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path
-) -> tuple[list[Fixed], str | None]:
+async def _fixed(campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path) -> Fixes:
     specs = {change.host: hosts[change.host].spec for change in changes}
     journal = _new_journal(campaign, state)
     journal.begin(specs.values())
@@ -91,7 +94,8 @@ async def _fixed(
             journal.close()
         else:
             journal.discard()
-    return [fixed for host_fixes in done for fixed in host_fixes], journal.path.stem if changed else None
+    fixes = [fixed for host_fixes in done for fixed in host_fixes]
+    return Fixes(fixes, journal.path.stem if changed else None)
 
 
 def _new_journal(campaign: str, state: Path) -> Journal:

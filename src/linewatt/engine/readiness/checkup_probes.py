@@ -10,6 +10,7 @@ import ipaddress
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linewatt.engine.readiness.readiness import Live, PathAnswer
 from linewatt.errors import HostError, HostLost, ParseError
@@ -224,15 +225,21 @@ async def largest_bytes(host: Host, way: Way) -> int | None:
         return None
 
 
-def _route(text: str) -> tuple[str | None, str | None]:
-    """Device and gateway of ``ip -j route get``; an unreachable or blackhole route has no device."""
+class _Route(NamedTuple):
+    """What ``ip -j route get`` says; an unreachable or blackhole route has no device."""
+
+    device: str | None = None
+    gateway: str | None = None
+
+
+def _route(text: str) -> _Route:
     try:
         route = read_json(text, "ip")[0]
         if route.get("type", "unicast") not in ("unicast", "local"):
-            return None, None
-        return route.get("dev"), route.get("gateway")
+            return _Route()
+        return _Route(route.get("dev"), route.get("gateway"))
     except (ParseError, LookupError, TypeError, AttributeError):
-        return None, None
+        return _Route()
 
 
 def _subnets(text: str) -> tuple[Subnet, ...]:

@@ -12,6 +12,7 @@ from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, P
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.findings.window import CLOCK_UNCERTAINTY_S
+from linewatt.hosts.facts.read import is_of_missing_tool
 from linewatt.loads.base import Load, LoadJob, Version, version_text
 
 LEAST_DISK_BYTES = 200 * 10**6
@@ -150,7 +151,7 @@ def _other_tools(answer: HostAnswer) -> Iterator[Check]:
 
 def _missing(answer: HostAnswer, tool: str, advice: str) -> Check:
     why = answer.why_not("tools", tool)
-    if "not installed" in why:
+    if is_of_missing_tool(why):
         return Check(answer.name, "tools", "fail", f"no {tool}", advice)
     return Check(answer.name, "tools", "unknown", f"{tool}: {why}")
 

@@ -14,7 +14,7 @@ from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts import batch
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal.journal import Entry, Journal
-from linewatt.tuning.apply import Behind, Knobs, look, write_and_read_back
+from linewatt.tuning.apply import Behind, Knobs, Outcome, look, write_and_read_back
 from linewatt.tuning.setting_text import apart, brief
 
 
@@ -31,7 +31,7 @@ async def put_back_in_turn(
 
     What the next one shows is read in the batch that writes the one before it; ``last`` goes with the last.
     """
-    shown: list[str | LinewattError] | None = None
+    shown: list[Outcome] | None = None
     for number, together in enumerate(groups, start=1):
         following = [
             (knobs[entry.knob], entry.target) for group in groups[number : number + 1] for entry in group
@@ -41,7 +41,7 @@ async def put_back_in_turn(
             together,
             await put_back(host, knobs, together, journal, force=force, shown=shown, behind=behind),
         )
-        shown = None if behind is None else behind.texts
+        shown = None if behind is None else behind.shown
 
 
 async def put_back(
@@ -51,7 +51,7 @@ async def put_back(
     journal: Journal,
     *,
     force: bool = False,
-    shown: Sequence[str | LinewattError] | None = None,
+    shown: Sequence[Outcome] | None = None,
     behind: Behind | None = None,
 ) -> list[LinewattError | None]:
     """Put settings back as they were found, unless somebody else has changed them since.
@@ -85,7 +85,7 @@ def unexpected(error: Exception, entry: Entry) -> LinewattError:
 async def _put_back(
     host: Host,
     knobs: Knobs,
-    shown: Mapping[Entry, str | LinewattError],
+    shown: Mapping[Entry, Outcome],
     journal: Journal,
     force: bool,
     behind: Behind | None,
@@ -94,15 +94,15 @@ async def _put_back(
     changed = {
         entry: entry.before
         for entry, now in shown.items()
-        if outcomes[entry.number] is None and now != entry.before
+        if outcomes[entry.number] is None and now.text != entry.before
     }
-    for entry, text in (await write_and_read_back(host, knobs, changed, behind, back=True)).items():
-        if isinstance(text, LinewattError):
-            outcomes[entry.number] = text
-        elif text != entry.before:
+    for entry, written in (await write_and_read_back(host, knobs, changed, behind, back=True)).items():
+        if written.text is None:
+            outcomes[entry.number] = written.problem
+        elif written.text != entry.before:
             outcomes[entry.number] = ChangeError(
                 "{}: {} {} reads {!r} after it was put back to {!r}; set it by hand".format(
-                    entry.host, entry.knob, brief(entry.target), *apart(text, entry.before)
+                    entry.host, entry.knob, brief(entry.target), *apart(written.text, entry.before)
                 )
             )
     for number, problem in outcomes.items():
@@ -111,13 +111,13 @@ async def _put_back(
     return list(outcomes.values())
 
 
-def _refusal(entry: Entry, now: str | LinewattError, force: bool) -> LinewattError | None:
+def _refusal(entry: Entry, now: Outcome, force: bool) -> LinewattError | None:
     """Why a setting that reads ``now`` is left as it is."""
-    if isinstance(now, LinewattError):
-        return now
-    if force or entry.after is None or now in (entry.before, entry.after):
+    if now.text is None:
+        return now.problem
+    if force or entry.after is None or now.text in (entry.before, entry.after):
         return None
-    shown, before, after = apart(now, entry.before, entry.after)
+    shown, before, after = apart(now.text, entry.before, entry.after)
     return ChangeError(
         f"{entry.host}: {entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
         f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from linewatt.hosts.clock import now_s
+from linewatt.tuning.apply import Outcome
 
 HOLDS_S = 1.0
 """that what a host showed is taken for what it shows: others, as irqbalance and tuned, change it, too, and
@@ -23,10 +24,12 @@ class Shown:
         self.untouched = True
         """whether nothing was ever written"""
 
-    def read(self, texts: Mapping[Key, object]) -> None:
+    def read(self, outcomes: Mapping[Key, Outcome]) -> None:
         """Remember what was read; what could not be is to be asked for again."""
         at_s = now_s()
-        self._texts |= {key: (at_s, text) for key, text in texts.items() if isinstance(text, str)}
+        self._texts |= {
+            key: (at_s, outcome.text) for key, outcome in outcomes.items() if outcome.text is not None
+        }
 
     def still(self, keys: Iterable[Key]) -> dict[Key, str]:
         """What of these is known to be shown now."""

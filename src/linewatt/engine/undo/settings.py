@@ -17,7 +17,7 @@ from linewatt.engine.undo.knobs import GROUND, LRO, TOP, apart, beside_forwardin
 from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.engine.undo.put_back import put_back, put_back_in_turn
 from linewatt.engine.undo.recent_values import Key, Shown
-from linewatt.errors import ChangeError, HostError, LinewattError
+from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Host
 from linewatt.hosts.batch import Short
 from linewatt.hosts.journal.journal import Entry, Journal
@@ -163,20 +163,22 @@ class Settings:
 
     async def _read_all(self, keys: Sequence[Key]) -> dict[Key, str]:
         """What hosts show now, all of them at once. Raises ChangeError, the first of them."""
-        return {key: _or_raise(text) for key, text in (await self._try_read_all(keys)).items()}
+        return {key: outcome.text_or_raise() for key, outcome in (await self._try_read_all(keys)).items()}
 
-    async def _try_read_all(self, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
+    async def _try_read_all(self, keys: Sequence[Key]) -> dict[Key, apply.Outcome]:
         by_host: dict[str, list[Key]] = {}
         for key in keys:
             by_host.setdefault(key[0], []).append(key)
-        texts = await asyncio.gather(*(self._look_at(name, host_keys) for name, host_keys in by_host.items()))
-        text_by_key = {key: text for host_texts in texts for key, text in host_texts.items()}
-        self._shown.read(text_by_key)
-        return {key: text_by_key[key] for key in keys}
+        outcomes = await asyncio.gather(
+            *(self._look_at(name, host_keys) for name, host_keys in by_host.items())
+        )
+        outcome_by_key = {key: outcome for of_host in outcomes for key, outcome in of_host.items()}
+        self._shown.read(outcome_by_key)
+        return {key: outcome_by_key[key] for key in keys}
 
-    async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
-        texts = await apply.look(self._hosts[name], [(self._knobs[knob], target) for _, knob, target in keys])
-        return dict(zip(keys, texts, strict=True))
+    async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, apply.Outcome]:
+        settings = [(self._knobs[knob], target) for _, knob, target in keys]
+        return dict(zip(keys, await apply.look(self._hosts[name], settings), strict=True))
 
     def _wanted(self, change: Change) -> str:
         return apply.wanted_setting(self._knobs[change.knob], change, self._found[_key(change)])
@@ -325,10 +327,12 @@ class Settings:
     async def _keep(self, entries: Iterable[Entry]) -> None:
         """Journal what these entries may move beside what they say, before they do: undone after them."""
         keys = sorted({key for entry in entries for key in self._moved(entry)} - self._kept.keys())
-        texts = await self._try_read_all([key for key in keys if key[1] in self._knobs])
+        outcomes = await self._try_read_all([key for key in keys if key[1] in self._knobs])
         number = self._journal.next_number()
         movable_texts = [
-            (key, text) for key, text in texts.items() if isinstance(text, str) and _may_move(key, text)
+            (key, outcome.text)
+            for key, outcome in outcomes.items()
+            if outcome.text is not None and _may_move(key, outcome.text)
         ]
         preserved = [
             Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(movable_texts)
@@ -375,17 +379,16 @@ class Settings:
         settings = [(self._knobs[knob], target) for _, knob, target in following]
         behind = apply.Behind(settings, _look_at_links(links))
         outcomes = await apply.make(self._hosts[name], self._knobs, entries, self._journal, behind)
-        read = zip(following, behind.texts or (), strict=False)
-        self._shown.read(dict(read))
+        self._shown.read(dict(zip(following, behind.shown or (), strict=False)))
         self._see_links(name, links, behind)
-        for entry, after in zip(entries, outcomes, strict=True):
-            if isinstance(after, str):
-                self._in_force[_key(entry)] = replace(entry, after=after)
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if outcome.text is not None:
+                self._in_force[_key(entry)] = replace(entry, after=outcome.text)
                 before = old[_key(entry)]
                 if before is not None:
                     self._journal.undone(before.number)
         for outcome in outcomes:
-            _or_raise(outcome)
+            outcome.text_or_raise()
 
     def _see_links(self, name: str, links: frozenset[str], behind: apply.Behind) -> None:
         """Learn whether all of a host's links were up behind its last changes."""
@@ -445,9 +448,3 @@ def _may_move(key: Key, text: str) -> bool:
 
 def _key(setting: Entry | Change) -> Key:
     return setting.host, setting.knob, setting.target
-
-
-def _or_raise(outcome: str | LinewattError) -> str:
-    if isinstance(outcome, LinewattError):
-        raise outcome
-    return outcome

@@ -13,7 +13,7 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history.courses import Change, Course, Label, Unlike
 from linewatt.model import Case
-from linewatt.report.comparison.remarks import difference_lines
+from linewatt.report.comparison.remarks import where_and_what
 from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.printing.export import when
 from linewatt.report.provenance import legend, mark
@@ -177,8 +177,7 @@ def _lines_between(
     """Changes between two results that matter, and how many more there are. The text names no cause."""
     where = _format_ends(course, at)
     hosts: dict[str, list[str]] = {}
-    for line in difference_lines(differences):
-        host, _, what = line.partition(": ")
+    for host, what in where_and_what(differences):
         hosts.setdefault(what, []).append(host)
     changes = [f"{', '.join(names)}: {what}" for what, names in hosts.items()]
     yield from (f"{where}: {line}" for line in changes[:_MOST_DIFFERENCES])

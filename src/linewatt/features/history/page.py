@@ -26,7 +26,7 @@ from linewatt.features.history.courses import Course, too_few
 from linewatt.features.history.report import (
     History,
     asides,
-    finding_words,
+    count_words,
     heading,
     name_courses,
     single_result_note,
@@ -80,8 +80,7 @@ def _title(history: History) -> str:
 def _verdict(history: History) -> str:
     if history.regressions is None:
         return ""
-    words = finding_words(history.regressions).partition(": ")[0]  # the courses are listed below
-    return f"{ENDS[history.regressions.exit_code]}: {words}."
+    return f"{ENDS[history.regressions.exit_code]}: {count_words(history.regressions)}."
 
 
 def _summary(history: History) -> Iterator[str]:

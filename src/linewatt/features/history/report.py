@@ -163,16 +163,21 @@ def asides(history: History) -> Iterator[tuple[str, list[str]]]:
 
 def finding_words(regressions: Regressions) -> str:
     """Answer to --fail-on: which courses are worse or open."""
+    courses = regressions.worse or regressions.open
+    listed = f": {first_of(_summaries(courses), _MOST_WORSE, between='; ')}" if courses else ""
+    return f"{count_words(regressions)}{listed}"
+
+
+def count_words(regressions: Regressions) -> str:
+    """The same without the names of courses."""
+    among = plural(regressions.followed, "course")
     if regressions.worse:
-        which = f"{len(regressions.worse)} of {plural(regressions.followed, 'course')} worse than before"
-        return f"{which}: {first_of(_summaries(regressions.worse), _MOST_WORSE, between='; ')}"
+        return f"{len(regressions.worse)} of {among} worse than before"
     if regressions.open:
-        among = plural(regressions.followed, "course")
-        which = f"none is worse, but {len(regressions.open)} of {among} cannot be told yet"
-        return f"{which}: {first_of(_summaries(regressions.open), _MOST_WORSE, between='; ')}"
+        return f"none is worse, but {len(regressions.open)} of {among} cannot be told yet"
     if not regressions.followed:
         return "nothing is in two results or more"
-    return f"{plural(regressions.followed, 'course')} followed, none worse than before"
+    return f"{among} followed, none worse than before"
 
 
 def _summaries(courses: Sequence[Course]) -> list[str]:

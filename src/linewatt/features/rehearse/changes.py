@@ -101,7 +101,7 @@ async def rehearse_changes(campaign: Campaign, state: Path, say: events.OnEvent)
             await completed(undo_and_tell(journal, session.hosts, session.holder, collect))
         now = {name: await read_facts(host, session.load) for name, host in session.hosts.items()}
         problems += differences(session.facts, now)
-        return Rehearsed(tuple(outcomes), planned.places, tuple(problems))
+        return Rehearsed(tuple(outcomes), tuple(map(str, planned.places)), tuple(problems))
     finally:
         await completed(session.close())
 

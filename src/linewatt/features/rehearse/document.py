@@ -26,7 +26,7 @@ def document(
     shapes: Mapping[str, Shape],
     facts_by_host: Mapping[str, Any],
     rehearsed: Rehearsed,
-    loaded: Ended | str,
+    loaded: Ended | Missing,
     *,
     otherwise: Sequence[str],
     kvm: bool,
@@ -52,8 +52,8 @@ def document(
         }
         for outcome in rehearsed.outcomes
     ]
-    not_run = loaded if isinstance(loaded, str) else None
-    loads = None if isinstance(loaded, str) else _count_trials(loaded)
+    not_run = loaded.reason if isinstance(loaded, Missing) else None
+    loads = None if isinstance(loaded, Missing) else _count_trials(loaded)
     as_found = not rehearsed.left and all(outcome.restored for outcome in rehearsed.outcomes)
     all_ran = loads is not None and not loads["failed"] and not loads["pending"]
     return {

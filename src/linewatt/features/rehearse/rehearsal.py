@@ -125,8 +125,8 @@ def guest_names(campaign: Campaign, facts_by_host: _FactsByHost, lab: labs.Lab) 
 
 def _rehearse_on_guests(
     file: Path, campaign: Campaign, lab: labs.Lab, guests: Guests
-) -> tuple[Rehearsed, Ended | str]:
-    """Rehearse the changes one by one, then the loads; returns why the loads did not run, if so.
+) -> tuple[Rehearsed, Ended | Missing]:
+    """Rehearse the changes one by one, then the loads.
 
     All files are deleted with the lab.
     """
@@ -150,7 +150,7 @@ def _rehearse_on_guests(
         loads = edited(loads_of)
         return rehearsed, _run_loads(loads, scratch)
     except LinewattError as error:
-        return rehearsed, str(error)
+        return rehearsed, Missing(str(error))
 
 
 def _run_loads(loads: Campaign, scratch: Path) -> Ended:

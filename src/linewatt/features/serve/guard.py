@@ -15,7 +15,8 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
-from linewatt.features.serve.settings import EVERY_ADDRESS, Settings, allowed_names, is_number
+from linewatt.features.serve.settings import EVERY_ADDRESS, Settings, allowed_names
+from linewatt.hosts.addresses import is_ip
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -110,7 +111,7 @@ class Guard:
         host = headers.get("host", "").lower()
         match = _HOST.fullmatch(host)
         name = match[1].strip("[]").rstrip(".") if match else ""
-        if name in self._names or (self._any_number and is_number(name)):
+        if name in self._names or (self._any_number and is_ip(name)):
             return host
         raise Refused(421, "this server is not called so; --name NAME of 'linewatt serve' adds a name")
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import ssl
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from linewatt.errors import InvalidInput
+from linewatt.hosts.addresses import is_loopback
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8642
@@ -51,16 +51,6 @@ class Settings:
         """The URL of the server when it listens on ``port``."""
         host = socket.gethostname() if self.host in EVERY_ADDRESS else self.host
         return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is ``localhost`` or a loopback address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def checked(settings: Settings) -> Settings:
@@ -124,18 +114,9 @@ def allowed_names(settings: Settings) -> frozenset[str]:
     """Host names that requests may use, without a port.
 
     Foreign names that resolve to this machine (DNS rebinding) are refused. Numeric addresses are safe: a
-    server on every address accepts all of them (:func:`is_number`).
+    server on every address accepts all of them (:func:`is_ip`).
     """
     if settings.is_loopback:
         return frozenset((*LOOPBACK_NAMES, settings.host, *map(str.lower, settings.names)))
     names = {socket.gethostname(), socket.getfqdn(), settings.host, *settings.names}
     return frozenset(name.lower() for name in names if name)
-
-
-def is_number(name: str) -> bool:
-    """Whether a name is a numeric IP address."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -114,7 +114,7 @@ def _drops(soak: Soak) -> Figure | None:
     groups: dict[str, list[str]] = {"TCP retransmits": [_RETRANSMITS]}
     for cause in CAUSES:
         if cause.is_drop and cause.is_packets:
-            groups.setdefault(cause.title.partition(":")[0], []).extend(cause.channels)
+            groups.setdefault(cause.layer, []).extend(cause.channels)
     series = {}
     for title, channels in groups.items():
         names = [f"{side}|{channel}" for side in (CLIENTS, SERVER) for channel in channels]

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
 
 from linewatt.campaign.entries import fields as f
-from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.entries.quantities import Duration, Share, Size
 from linewatt.campaign.messages import suggest
 from linewatt.document import KeyPath, Part
@@ -19,6 +18,7 @@ from linewatt.features.users.model import Group, OtherServer, OwnServer, Sizes, 
 from linewatt.features.users.worker.job import Discard, LoginPer, Start, ThinkKind
 from linewatt.features.users.worker.server_vsftpd import OPTIONS
 from linewatt.features.users.worker.url import parse_url
+from linewatt.hosts.addresses import is_ip
 from linewatt.sensors.power.base import text_like
 
 MAX_USERS = 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.readiness import Check, without_name
-from linewatt.errors import HostError, HostLost, WaitTimeout
+from linewatt.errors import HostError, HostLacks, HostLost, WaitTimeout
 from linewatt.features.users import prepare
 from linewatt.features.users import vsftpd_ground as ground
 from linewatt.features.users.model import OwnServer, Users, users_in
@@ -34,9 +34,10 @@ async def ready_for_users(host: Host, users: Users) -> Check | None:
         return Check(name, "users", "ok", await client)
     except (HostLost, WaitTimeout) as error:
         return Check(name, "users", "unknown", without_name(name, error))
+    except HostLacks as error:
+        return Check(name, "users", "fail", error.what, error.advice)
     except HostError as error:
-        what, _, advice = without_name(name, error).partition("; ")
-        return Check(name, "users", "fail", what, advice.removeprefix("run: "))
+        return Check(name, "users", "fail", without_name(name, error))
 
 
 async def _client(host: Host, users: Users) -> str:

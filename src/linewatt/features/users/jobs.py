@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.entries.addresses import is_ip
 from linewatt.campaign.planning.plan import PlannedTrial
 from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.live.session import Session
@@ -25,6 +24,7 @@ from linewatt.features.users.worker.decisions import seed_of_repetition
 from linewatt.features.users.worker.job import PutSize, UsersJob
 from linewatt.features.users.worker.url import parse_url
 from linewatt.foreign import contained, read_json
+from linewatt.hosts.addresses import is_ip
 from linewatt.hosts.base import Host
 from linewatt.model import Family
 from linewatt.sensors.registry import SENSORS

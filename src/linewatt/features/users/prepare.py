@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.engine.readiness.readiness import without_name
-from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.errors import HostError, HostLacks, InvalidInput, ParseError
 from linewatt.features.users import prepare_scripts as scripts
 from linewatt.features.users.prepare_parcel import (
     LEAST_PYTHON,
@@ -72,7 +72,7 @@ async def environment(host: Host) -> Environment:
     """The prepared environment of a client, by one short command. Raises HostError where there is none."""
     client_state = await _look(host)
     if client_state.whole is None:
-        raise HostError(f"{host.spec.name}: no users' environment of this linewatt; {_ADVICE}")
+        raise HostLacks(host.spec.name, "no users' environment of this linewatt", _PREPARE, verb="run: ")
     return _environment(*client_state.whole)
 
 
@@ -86,11 +86,11 @@ async def given(host: Host, python: str) -> Environment:
         return env
     client_state = await _look(host)
     if client_state.code is None:
-        raise HostError(f"{host.spec.name}: {python} has no linewatt of this version; {_ADVICE}")
+        raise HostLacks(host.spec.name, f"{python} has no linewatt of this version", _PREPARE, verb="run: ")
     return Environment(python, client_state.code)
 
 
-_ADVICE = "run: linewatt prepare FILE"
+_PREPARE = "linewatt prepare FILE"
 
 
 async def _look(host: Host) -> Found:
@@ -107,20 +107,20 @@ async def _given(host: Host, python: str) -> Environment | None:
     name = host.spec.name
     done = await host.run(scripts.given(python, sorted(code())), timeout_s=LOOK_LIMIT_S)
     if done.status:
-        raise HostError(f"{name}: {python} cannot be used: {last_line(done.stderr)}; correct users.python")
+        raise HostLacks(name, f"{python} cannot be used: {last_line(done.stderr)}", "correct users.python")
     with contained(f"{name}: what {python} says"):
         version, *more_lines = done.stdout.splitlines()
         is_old = tuple(map(int, version.split())) < LEAST_PYTHON
         packages = more_lines[0] if more_lines or not is_old else ""
     if is_old:
-        raise HostError(
-            f"{name}: {python} is {'.'.join(version.split())}; users need Python {_LEAST} or newer"
-        )
+        what = f"{python} is {'.'.join(version.split())}"
+        raise HostLacks(name, what, f"users need Python {_LEAST} or newer")
     lacking = {"locust": "locust", "hdrh": "hdrhistogram"}
     if missing := [lacking.get(package, package) for package in packages.split()]:
-        raise HostError(
-            f"{name}: {python} has no {' and no '.join(missing)}; install linewatt[users] there, "
-            "or take users.python out and run: linewatt prepare FILE"
+        raise HostLacks(
+            name,
+            f"{python} has no {' and no '.join(missing)}",
+            f"install linewatt[users] there, or take users.python out and run: {_PREPARE}",
         )
     return Environment(python, None) if more_lines[1:] == [code_digest()] else None
 

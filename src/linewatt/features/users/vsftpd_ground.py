@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linewatt.errors import HostError, ParseError
+from linewatt.errors import HostError, HostLacks, ParseError
 from linewatt.features.users.folder_knob import SERVER_PROCESSES
 from linewatt.features.users.worker.server_vsftpd import LogTotals
 from linewatt.foreign import contained, one_line
@@ -125,13 +125,13 @@ class Ground:
 
 
 def ground(host: str, look_output: str, folder: str, port: int) -> Ground:
-    """From what :data:`LOOK` said. Raises HostError: one line that says what is missing and what to do."""
+    """From what :data:`LOOK` said. Raises HostLacks."""
     values_by_key: dict[str, list[str]] = {}
     for line in look_output.splitlines():
         name, _, value_text = line.partition(" ")
         values_by_key.setdefault(name, []).append(value_text.strip())
-    for wrong in _missing(values_by_key, folder, port):
-        raise HostError(f"{host}: {wrong}")
+    for what, advice in _missing(values_by_key, folder, port):
+        raise HostLacks(host, what, advice)
     with contained(f"{host}: what it says of {folder}"):
         kind, blocks, block_bytes = values_by_key["disk"][0].rsplit(" ", 2)
         free, in_memory = int(blocks) * int(block_bytes), kind in _IN_MEMORY
@@ -142,19 +142,20 @@ def ground(host: str, look_output: str, folder: str, port: int) -> Ground:
         )
 
 
-def _missing(values_by_key: dict[str, list[str]], folder: str, port: int) -> Iterator[str]:
+def _missing(values_by_key: dict[str, list[str]], folder: str, port: int) -> Iterator[tuple[str, str]]:
+    """What is missing, and what to do."""
     if values_by_key.get("uid") != ["0"]:
-        yield "vsftpd is started by root; set sudo for this host, or log in as root"
+        yield "vsftpd is started by root", "set sudo for this host, or log in as root"
     if not values_by_key.get("program", [""])[0]:
-        yield "no vsftpd; install it (apt-get or dnf install vsftpd), its service is not needed"
+        yield "no vsftpd", "install it (apt-get or dnf install vsftpd), its service is not needed"
     if "user" not in values_by_key:
-        yield "there is neither a user ftp nor nobody for vsftpd to run as; create one (useradd -r ftp)"
+        yield "there is neither a user ftp nor nobody for vsftpd to run as", "create one (useradd -r ftp)"
     if "disk" not in values_by_key:
-        yield f"{folder} is no directory there; choose another with users.folder"
+        yield f"{folder} is no directory there", "choose another with users.folder"
     if "listener" in values_by_key:
         yield (
-            f"port {port} is taken by {holder(values_by_key['listener'][0])}; stop it or choose "
-            f"another users.port"
+            f"port {port} is taken by {holder(values_by_key['listener'][0])}",
+            "stop it or choose another users.port",
         )
 
 

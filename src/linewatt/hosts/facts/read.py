@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import understood
 from linewatt.hosts.facts import parsers as parse
 from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.missing import Missing
 
 Facts = Mapping[str, Mapping[str, Any]]
 """section → fact → value of a host"""
@@ -289,11 +290,13 @@ def _values_and_reasons(
     reasons: dict[str, str] = {}
     answers = {match[1]: (int(match[3]), match[2]) for match in _ANSWER.finditer(output)}
     for fact in some:
-        values, reason = _read(fact, answers.get(fact.key))
+        values = _read(fact, answers.get(fact.key))
+        why = values.reason if isinstance(values, Missing) else f"{_tool(fact)} does not tell"
         for name in fact.names:
-            facts[fact.section][name] = values.get(name)
-            if values.get(name) is None:
-                reasons[f"{fact.section}.{name}"] = reason or f"{_tool(fact)} does not tell"
+            value = None if isinstance(values, Missing) else values.get(name)
+            facts[fact.section][name] = value
+            if value is None:
+                reasons[f"{fact.section}.{name}"] = why
     return facts, reasons
 
 
@@ -339,10 +342,16 @@ def of_further(interface: str, facts: Mapping[str, str]) -> dict[str, str]:
     return {f"{FURTHER_NICS}.{interface}.{name.removeprefix('nic.')}": text for name, text in facts.items()}
 
 
-def of_port(fact: str) -> tuple[str, str | None]:
-    """A fact under the name that it has of the first data port, and whose it is of those behind it."""
+class FactOfPort(NamedTuple):
+    """A fact under the name that it has of the first data port; ``port`` is the one behind it whose it is."""
+
+    name: str
+    port: str | None = None
+
+
+def of_port(fact: str) -> FactOfPort:
     match = _OF_FURTHER.fullmatch(fact)
-    return (fact, None) if match is None else (f"nic.{match[2]}", match[1])
+    return FactOfPort(fact) if match is None else FactOfPort(f"nic.{match[2]}", match[1])
 
 
 def parse_again(output: str, further: Mapping[str, str]) -> dict[str, str]:
@@ -352,18 +361,26 @@ def parse_again(output: str, further: Mapping[str, str]) -> dict[str, str]:
     return again({**_values_and_reasons(output, AGAIN)[0], FURTHER_NICS: nics})
 
 
-def _read(fact: Fact, answer: tuple[int, str] | None) -> tuple[Mapping[str, Any], str | None]:
-    """Values by name, or why there are none; ``answer`` is exit status and output."""
+def _read(fact: Fact, answer: tuple[int, str] | None) -> Mapping[str, Any] | Missing:
+    """Values by name; ``answer`` is exit status and output."""
     if answer is None:
-        return {}, "the host's answer ends before it"
+        return Missing("the host's answer ends before it")
     status, output = answer
     if status == 127:
-        return {}, f"{_tool(fact)} is not installed"
+        return Missing(f"{_tool(fact)}{_NOT_INSTALLED}")
     try:
         value = understood(lambda: fact.parse(_with_short_lines(fact, output)), fact.key)
     except (ParseError, InvalidInput):
-        return {}, _why(fact, status, output)
-    return (value if len(fact.names) > 1 else {fact.names[0]: value}), None
+        return Missing(_why(fact, status, output))
+    return value if len(fact.names) > 1 else {fact.names[0]: value}
+
+
+_NOT_INSTALLED = " is not installed"
+
+
+def is_of_missing_tool(reason: str) -> bool:
+    """Whether a fact is not known for want of its tool; facts are stored, and have reasons as text alone."""
+    return reason.endswith(_NOT_INSTALLED)
 
 
 def _with_short_lines(fact: Fact, output: str) -> str:

@@ -15,6 +15,8 @@ from linewatt.hosts.inventory.tree import Tree, Variable
 MAX_HOSTS = 4096
 
 _SECTION = re.compile(r"\[([^\[\]:#;\s]+)(?::([^\[\]\s]*))?\]\s*(?:[#;].*)?")
+_HOST_AND_PORT = re.compile(r"(?P<host>(?:[^:\[\]]|\[[^\[\]]*\])+):(?P<port>[0-9]{1,5})")
+"""the colon is neither in a range nor in an IPv6 address"""
 _RANGE = re.compile(r"\[([0-9]{1,9}|[A-Za-z]):([0-9]{1,9}|[A-Za-z])(?::([0-9]{1,9}))?\]")
 _WORD = re.compile(r"""(?:\\.?|[^\s"'#;\\]|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\S)[#;])+""")
 _PART = re.compile(r"""\\(.?)|"((?:[^"\\]|\\.)*)"|'([^']*)'|([^"'\\]+)""", re.DOTALL)
@@ -74,7 +76,7 @@ def _host_line(tree: Tree, group: str, line: str, place: Place) -> None:
     words = list(_split_words(line, place))
     if not words:
         raise place.error(f"{show_value(line.strip())} is neither a host nor a section such as [lab]")
-    pattern, port = _split_port(words[0][1])
+    with_port = _HOST_AND_PORT.fullmatch(words[0][1])
     variables = {}
     for column, word in words[1:]:
         at = Place(place.file, place.line, column)
@@ -82,8 +84,9 @@ def _host_line(tree: Tree, group: str, line: str, place: Place) -> None:
             raise at.error(f"{show_value(word)} is not a variable; write name=value")
         variable = _assignment(_unquoted(word), at)
         variables[variable.name] = variable
-    if port:
-        variables.setdefault("ansible_port", Variable("ansible_port", port, place))
+    if with_port:
+        variables.setdefault("ansible_port", Variable("ansible_port", with_port["port"], place))
+    pattern = with_port["host"] if with_port else words[0][1]
     for name in expand_range(pattern, place):
         if len(tree.hosts) >= MAX_HOSTS:
             raise place.error(f"has more than {MAX_HOSTS} hosts")
@@ -128,12 +131,6 @@ def _unquoted(word: str) -> str:
         else:
             parts.append(escaped or single or plain or "")
     return "".join(parts)
-
-
-def _split_port(word: str) -> tuple[str, str | None]:
-    """``host:port``, where the colon is neither in a range nor in an IPv6 address."""
-    match = re.fullmatch(r"((?:[^:\[\]]|\[[^\[\]]*\])+):([0-9]{1,5})", word)
-    return (match[1], match[2]) if match else (word, None)
 
 
 def expand_range(pattern: str, place: Place) -> list[str]:

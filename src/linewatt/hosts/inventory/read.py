@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -214,9 +215,12 @@ def _value(host: str, key: str, variable: Variable) -> Any:
     if key in ("sudo", "raise_session", "emulated"):
         return _TRUE.get(text.lower(), value)
     if key == "base_frequency_ghz":
-        return _number(text)
+        with suppress(ValueError):
+            return float(text)
     if key == "limits":
-        return _mapping(text)
+        pairs = [re.split("[:=]", part, maxsplit=1) for part in text.split(",")]
+        if all(len(pair) == 2 for pair in pairs):
+            return {name.strip(): setting.strip() for name, setting in pairs}
     if key == "shares_cpus_with" or (key in _OF_PORTS and "," in text):
         return [name.strip() for name in text.split(",") if name.strip()]
     if key == "data_weights":
@@ -225,18 +229,3 @@ def _value(host: str, key: str, variable: Variable) -> Any:
             for weight in map(str.strip, text.split(","))
         ]
     return text
-
-
-def _mapping(text: str) -> dict[str, str] | str:
-    """Of ``silence: 5 s, answer: 5 s``; the text itself where it is nothing like that."""
-    pairs = [re.split("[:=]", part, maxsplit=1) for part in text.split(",")]
-    if any(len(pair) != 2 for pair in pairs):
-        return text
-    return {name.strip(): value.strip() for name, value in pairs}
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text

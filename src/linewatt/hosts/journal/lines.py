@@ -2,8 +2,8 @@
 """The lines of an undo journal: made, and read back with whatever became of them meanwhile. Pure.
 
 A line is a JSON object with the number of its line and a checksum of all else in it, so that no damage goes
-unnoticed: a line that was changed, one that is missing, one that is there twice. A journal of version 1 has
-neither. A last line without its end was cut off by a crash and never acted upon.
+unnoticed: a line that was changed, one that is missing, one that is there twice. A last line without its end
+was cut off by a crash and never acted upon.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import HostSpec
 
 VERSION = 2
-_PLAIN = 1
-"""the version whose lines have neither number nor checksum"""
 _CHECKSUM = re.compile(rb', "crc": "([0-9a-f]{8})"\}\Z')
 
 Place = tuple[str, int]
@@ -110,12 +108,12 @@ class _Reader:
 
     def read(self, line: bytes) -> None:
         self.at += 1
-        if self.version not in (None, _PLAIN, VERSION):
+        if self.version not in (None, VERSION):
             return
         expected = self.written + 1
         try:
             event = _event(line)
-            self._check(event, numbered=_CHECKSUM.search(line) is not None)
+            self._check(event)
             self._take(event)
         except _Damaged as error:
             self.damage.append(f"line {self.at}: {error}")
@@ -123,18 +121,13 @@ class _Reader:
         except (ValidationError, KeyError, TypeError, ValueError, OverflowError):
             self.damage.append(f"line {self.at}: lacks a part, or has one that cannot be")
 
-    def _check(self, event: dict[str, Any], *, numbered: bool) -> None:
+    def _check(self, event: dict[str, Any]) -> None:
         """Whether it is the line that belongs here. Raises _Damaged."""
         if event.get("event") == "hosts":
             self.version = event.get("schema_version")
-            if self.version not in (_PLAIN, VERSION):
+            if self.version != VERSION:
                 self.placed = False
                 raise _Damaged(f"schema_version {self.version!r:.40}; this linewatt reads {VERSION}")
-        if not numbered:
-            if self.version == VERSION:
-                raise _Damaged("has no checksum")
-            self.written += 1
-            return
         number = _read_as(int, event["line"])
         expected, self.written = self.written + 1, number
         if number != expected:
@@ -199,6 +192,8 @@ def _event(line: bytes) -> dict[str, Any]:
         raise _Damaged("is no JSON" if line.strip() else "is empty") from error
     if not isinstance(event, dict):
         raise _Damaged("is no JSON object")
+    if checksum is None:
+        raise _Damaged("has no checksum")
     return event
 
 

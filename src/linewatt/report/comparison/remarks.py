@@ -152,13 +152,20 @@ def _most(lines: list[str]) -> list[str]:
 
 def difference_lines(differences: Sequence[Difference]) -> list[str]:
     """``dut: nic.firmware 22.39 → 22.41``; what many hosts share in one line."""
+    return [f"{where}: {what}" for where, what in where_and_what(differences)]
+
+
+def where_and_what(differences: Sequence[Difference]) -> list[tuple[str, str]]:
+    """The hosts of each difference, or how many, and the fact with both values."""
     hosts: dict[tuple[str, str | None, str | None], list[str]] = {}
     for difference in differences:
         hosts.setdefault((difference.fact, difference.base, difference.other), []).append(difference.where)
     return list(
         dict.fromkeys(
-            f"{difference.where if len(where) <= _APART else plural(len(where), 'host')}: "
-            f"{difference.fact} {_values(difference)}"
+            (
+                difference.where if len(where) <= _APART else plural(len(where), "host"),
+                f"{difference.fact} {_values(difference)}",
+            )
             for difference in differences
             if (where := hosts[difference.fact, difference.base, difference.other])
         )
@@ -186,12 +193,11 @@ def _refused(comparison: Comparison) -> list[str]:
     names = case_names(comparison)
     groups: dict[str, list[str]] = {}
     for row in comparison.rows:
-        if row.outcome == "refused":
-            groups.setdefault(row.verdict.words, []).append(f"{row.response.title}: {names[row.match]}")
+        if row.refusal is not None:
+            groups.setdefault(row.refusal, []).append(f"{row.response.title}: {names[row.match]}")
     return [
-        f"{words.removeprefix('not comparable: ')}: {plural(len(cases), 'comparison')} ({cases[0]}"
-        f"{', …' if len(cases) > 1 else ''})"
-        for words, cases in groups.items()
+        f"{refusal}: {plural(len(cases), 'comparison')} ({cases[0]}{', …' if len(cases) > 1 else ''})"
+        for refusal, cases in groups.items()
     ]
 
 

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.missing import value_or_none
 from linewatt.placement.topology import Cpu, Topology
 from linewatt.report.series import plural
 from linewatt.report.trials.settings.placements import Placed
@@ -122,7 +123,7 @@ class _Marks:
 
     def __init__(self, topology: Topology, placed: Placed | None, usable: frozenset[int]) -> None:
         self._processes = frozenset(placed.processes if placed else ())
-        self._interrupts = frozenset(placed.interrupts if placed else ())
+        self._interrupts = frozenset((value_or_none(placed.interrupts) if placed else None) or ())
         self._strays = frozenset(placed.strays if placed else ())
         self._isolated = frozenset(topology.isolated)
         self._usable = usable

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from linewatt.analysis.comparison.differences import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves
 from linewatt.errors import InvalidInput
@@ -153,20 +153,27 @@ def _title(section: str) -> str:
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 
 
-def _flatten(value: Any) -> Iterator[tuple[str, str | None]]:
-    """Leaves of nested facts as ``outer.inner`` and text; anything that looks like a secret stays out."""
+class _NamedFact(NamedTuple):
+    """A fact's name, ``outer.inner``, and its text where it is known."""
+
+    name: str
+    text: str | None
+
+
+def _flatten(value: Any) -> Iterator[_NamedFact]:
+    """Leaves of nested facts; anything that looks like a secret stays out."""
     for at, leaf in leaves(value, "", lambda key: is_secret(key) and not key.endswith("_env")):
-        yield (at, "(not shown)") if leaf is HIDDEN else _in_habit(at or "value", leaf)
+        yield _NamedFact(at, "(not shown)") if leaf is HIDDEN else _in_habit(at or "value", leaf)
 
 
-def _in_habit(fact: str, value: Any) -> tuple[str, str | None]:
-    """A fact's name and text; what is recorded in bit/s and Hz in the units people read."""
+def _in_habit(fact: str, value: Any) -> _NamedFact:
+    """What is recorded in bit/s and Hz in the units people read."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if fact.endswith("_bps"):
-            return fact.removesuffix("_bps"), format_rate(value)
+            return _NamedFact(fact.removesuffix("_bps"), format_rate(value))
         if fact.endswith("_frequency_hz"):
-            return fact.removesuffix("_hz"), f"{format_significant(ghz_from_hz(value))} GHz"
-    return fact, fact_text(value)
+            return _NamedFact(fact.removesuffix("_hz"), f"{format_significant(ghz_from_hz(value))} GHz")
+    return _NamedFact(fact, fact_text(value))
 
 
 def fact_text(value: Any) -> str | None:

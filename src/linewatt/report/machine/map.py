@@ -10,7 +10,7 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.read import Facts, further_nics
 from linewatt.placement.sysfs import from_facts
 from linewatt.placement.topology import Topology
-from linewatt.records import Host
+from linewatt.records import Host, PlaceLine
 from linewatt.report.machine.boxes import CpuCell, Mark, NodeBox, boxes, legend
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
@@ -18,9 +18,7 @@ from linewatt.report.trials.settings.placements import (
     Placed,
     cases_text,
     listed,
-    names_all,
     placements,
-    policy_lines,
     policy_words,
     split,
     why,
@@ -152,9 +150,9 @@ def _map(
     topology = machine.topology
     nodes, offline = boxes(topology, placed, _usable(machine), machine.nic.name)
     title = f"{host}: {cases_text(view, placed)}" if placed else f"{host}: no trial has run here"
-    lines = policy_lines(view, host)
+    lines = view.result.manifest.placed_on(host)
     reason = why(placed, lines) if placed else None
-    used = {why(placement, lines) for placement in drawn}
+    used = [why(placement, lines) for placement in drawn]
     listed_texts = tuple(listed(view, placement) for placement in others)
     return MachineMap(
         host=host,
@@ -166,14 +164,19 @@ def _map(
         nic=machine.nic,
         legend=legend(nodes, offline),
         wide=len(nodes) > NODES_BESIDE or sum(node.cells_count for node in nodes) > WIDE_CELLS,
-        words=_capital(placed.words) if placed and not (reason and names_all(reason)) else None,
-        why=reason and _capital(reason),
+        words=_capital(placed.words) if placed and not _names_all(reason) else None,
+        why=None if reason is None else _capital(reason.text),
         policy=policy_words(placed) if placed and reason is None else None,
         strays=placed.stray_words if placed else None,
         notes=topology.notes,
         listed=_at_most(listed_texts),
-        told=tuple(line for line in lines if line not in used) if drawn else (),
+        told=tuple(line.text for line in lines if line not in used) if drawn else (),
     )
+
+
+def _names_all(line: PlaceLine | None) -> bool:
+    """Whether a line names the CPUs of processes and of interrupts: rules 2 and 3 need not."""
+    return line is not None and line.chosen is not None and line.chosen.rule not in (2, 3)
 
 
 def _at_most(lines: tuple[str, ...]) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def _cells(trial: Trial, view: Digest, *, power: bool, failures: bool) -> Iterat
 def _told(trial: Trial, role: Role, cell: Cell) -> Cell:
     """A figure of an end, or that it stands elsewhere."""
     elsewhere = cell.text == MISSING and trial.case.told_elsewhere(role)
-    return replace(cell, reason=no_end(trial, role)) if elsewhere else cell
+    return replace(cell, reason=str(no_end(trial, role))) if elsewhere else cell
 
 
 def _cpu(end: EndResult | None) -> Cell:

@@ -150,10 +150,7 @@ def _best(group: GroupEffects, name: str, view: Digest) -> tuple[CaseSummary | N
         None,
     )
     figures = rate(reached, view) if reached is not None and reached.throughput_bps else ()
-    words, fewer = (
-        best_words(group, first, named=named).removeprefix("Best setting found: ").removesuffix(".")
-        for named in (True, False)
-    )
+    words, fewer = (best_words(group, first, named=named) for named in (True, False))
     limits = [f"; {limit_form}" for limit_form in (limit_forms(reached) if reached is not None else ())] or [
         ""
     ]

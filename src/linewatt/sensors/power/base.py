@@ -15,7 +15,6 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, get_args
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ from pydantic import AfterValidator, Field, model_validator
 from linewatt.document import Part
 from linewatt.errors import ParseError
 from linewatt.foreign import read_json
+from linewatt.hosts.addresses import check_address, is_loopback
 from linewatt.model import Channel
 
 CALL_LIMIT_S = 5.0
@@ -66,9 +66,14 @@ FilePath = text_like(
     "must be a path without quotes, $ and other shell characters, and no dash first",
     "~/.ssh/id_ed25519",
 )
-NetworkAddress = text_like(
-    r"[A-Za-z0-9_:][A-Za-z0-9_.:-]{0,252}", "must be an IP address or a DNS name", "192.0.2.110"
-)
+NetworkAddress = Annotated[
+    str,
+    AfterValidator(lambda text: check_address(text, "must be an IP address or a DNS name")),
+    Field(
+        examples=["192.0.2.110"],
+        json_schema_extra={"pattern": "^(?:[A-Za-z0-9_:][A-Za-z0-9_.:-]{0,252})$"},
+    ),
+]
 Account = text_like(
     r"[A-Za-z0-9_][A-Za-z0-9 ._@\\+-]{0,63}",
     "must be a user of the device: letters, digits, dots, underscores, dashes, + and @",
@@ -85,11 +90,7 @@ def no_login(url: object) -> object:
 
 def is_here(url: str) -> bool:
     """Whether a URL is of this machine, so that nothing of it goes over a wire."""
-    name = urlsplit(url).hostname or ""
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 ScopeName = Annotated[

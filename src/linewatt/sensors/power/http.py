@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
+from linewatt.missing import Missing
 from linewatt.model import Channel
 from linewatt.sensors.power.base import (
     Account,
@@ -200,18 +201,18 @@ class Item:
     valid: str | None = None
     needed: bool = True
 
-    def reading(self, document: Any) -> tuple[float | None, str]:
-        """The value, or None and why there is none (pure)."""
+    def reading(self, document: Any) -> Answer:
+        """The value (pure)."""
         value, missing = at(document, self.path)
         if missing:
-            return None, missing
+            return Missing(missing)
         number = _number(value)
         if number is None:
             shown = "null" if value is None else repr(str(value)[:40])
-            return None, f"{self.path}: is {shown}, no number"
+            return Missing(f"{self.path}: is {shown}, no number")
         if self.valid is not None and at(document, self.valid)[0] is False:
-            return None, f"{self.valid}: the device says that its reading is not valid"
-        return number * self.scale, ""
+            return Missing(f"{self.valid}: the device says that its reading is not valid")
+        return number * self.scale
 
 
 def items(cfg: HttpConfig) -> list[list[Item]]:
@@ -336,7 +337,7 @@ class HttpSession(Session):
     def readings(self, names: Sequence[str]) -> dict[str, Answer]:
         """Ask once; all readings are in one answer."""
         document, problem = self._ask()
-        return {name: (None, problem) if problem else self._items[name].reading(document) for name in names}
+        return {name: Missing(problem) if problem else self._items[name].reading(document) for name in names}
 
     def _awaited(self) -> str:
         return f"{self._who}: {self._cfg.request}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
+from linewatt.missing import Missing
 from linewatt.model import Channel
 from linewatt.sensors.power.base import (
     CALL_LIMIT_S,
@@ -92,21 +93,20 @@ class ModbusRegister(Quantity):
         wraps_at = 2 ** (16 * self.words) * self.scale if self.type.startswith("uint") else None
         return self.channel(name, f"Modbus {self.place}", self.scale if is_integer else None, wraps_at)
 
-    def reading(self, registers: Sequence[int]) -> tuple[float | None, str]:
-        """The value, or None and why there is none (pure)."""
+    def reading(self, registers: Sequence[int]) -> Answer:
+        """The value (pure)."""
         if len(registers) != self.words:
-            return (
-                None,
-                f"{self.place}: {len(registers)} registers in the answer, {self.words} were asked for",
+            return Missing(
+                f"{self.place}: {len(registers)} registers in the answer, {self.words} were asked for"
             )
         ordered = registers if self.word_order == "big" else list(reversed(registers))
         packed = struct.pack(f">{self.words}H", *ordered)
         (value,) = struct.unpack(f">{FORMATS[self.type]}", packed)
         if not math.isfinite(value):
-            return None, f"{self.place}: {value}, no number"
+            return Missing(f"{self.place}: {value}, no number")
         if value == self.missing:
-            return None, f"{self.place}: {value:g}, the meter's word for no reading"
-        return value * self.scale, ""
+            return Missing(f"{self.place}: {value:g}, the meter's word for no reading")
+        return float(value * self.scale)
 
 
 class ModbusConfig(PowerConfig):
@@ -178,7 +178,7 @@ class ModbusSession(Session):
     async def _value(self, register: ModbusRegister) -> Answer:
         registers, refusal = await self._registers(register)
         if refusal:
-            return None, f"{register.place}: {_refusal_text(refusal)}"
+            return Missing(f"{register.place}: {_refusal_text(refusal)}")
         return register.reading(registers)
 
     async def _registers(self, register: ModbusRegister) -> tuple[list[int], int]:

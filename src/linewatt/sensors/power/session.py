@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Self
 
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
 
-Answer = tuple[float | None, str | None]
-"""a value, or ``None`` with the reason"""
+Answer = float | Missing
+"""a value, or why there is none"""
 
 
 class Session(ABC):
@@ -48,8 +49,8 @@ class Session(ABC):
     def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
         """All channels, or some. Raises HostError."""
         readings = self.readings(list(self._channels if names is None else names))
-        self._reasons = {name: why for name, (_, why) in readings.items() if why}
-        return {name: value for name, (value, _) in readings.items()}
+        self._reasons = {name: str(value) for name, value in readings.items() if isinstance(value, Missing)}
+        return {name: value_or_none(value) for name, value in readings.items()}
 
     @abstractmethod
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import number
@@ -27,16 +28,25 @@ UNITS = {
 UNIT = r"10\^\d{1,2}bits|[KMG]?Bytes|Trans|Usec"
 NO_METHOD = "UTR?"
 """letters of ways to measure CPU use: none, or such as netperf itself calls unsuitable (format_cpu_method)"""
+
+
+class KindOfTest(NamedTuple):
+    """A test's protocol, and whether netperf's own host receives."""
+
+    protocol: str | None
+    is_reverse: bool
+
+
 TESTS = {
-    "TCP STREAM": ("tcp", False),
-    "TCP MAERTS": ("tcp", True),
-    "TCP SENDFILE": ("tcp", False),
-    "UDP STREAM": ("udp", False),
-    "UDP UNIDIRECTIONAL SEND": ("udp", False),
-    "OMNI Send": (None, False),
-    "OMNI Receive": (None, True),
+    "TCP STREAM": KindOfTest("tcp", is_reverse=False),
+    "TCP MAERTS": KindOfTest("tcp", is_reverse=True),
+    "TCP SENDFILE": KindOfTest("tcp", is_reverse=False),
+    "UDP STREAM": KindOfTest("udp", is_reverse=False),
+    "UDP UNIDIRECTIONAL SEND": KindOfTest("udp", is_reverse=False),
+    "OMNI Send": KindOfTest(None, is_reverse=False),
+    "OMNI Receive": KindOfTest(None, is_reverse=True),
 }
-"""name in a title → its protocol, and whether netperf's own host receives"""
+"""by its name in a title"""
 _CONFIDENCE = re.compile(
     r"!!! .{0,40}?(Throughput|Local CPU util|Remote CPU util) {0,20}: {0,20}([\d.]{1,20}%)"
 )
@@ -56,14 +66,14 @@ class Title:
 
     @property
     def protocol(self) -> str | None:
-        return self._test[0]
+        return self._test.protocol
 
     @property
     def is_reverse(self) -> bool:
-        return self._test[1]
+        return self._test.is_reverse
 
     @property
-    def _test(self) -> tuple[str | None, bool]:
+    def _test(self) -> KindOfTest:
         """Raises InvalidInput for a test that is not read."""
         if self.name not in TESTS:
             raise InvalidInput(

@@ -25,6 +25,7 @@ from linewatt.features.importing.captures import stamps
 from linewatt.features.importing.captures.folder import CaptureFile
 from linewatt.features.importing.captures.model import Clock, Found, Track
 from linewatt.foreign import number, one_line, read_json
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
 from linewatt.sensors.mpstat import SHARES, WHOLE_HOST, Mpstat, reasons_of, values_of
 
@@ -480,31 +481,30 @@ def _record(interval: Interval, span_s: float, host: Host, first_s: float) -> Re
     if rows and all(full <= row.keys() for row in rows.values()) and len(rows) >= (host.cpus or 1):
         values, reasons = values_of(rows), reasons_of(rows)
     else:
-        values[WHOLE_HOST], why = _cores(rows, interval.whole, host.cpus)
-        if why:
-            reasons[WHOLE_HOST] = why
+        used = _cores(rows, interval.whole, host.cpus)
+        values[WHOLE_HOST] = value_or_none(used)
+        if isinstance(used, Missing):
+            reasons[WHOLE_HOST] = used.reason
     return Record(first_s + interval.end_s + SECOND_S / 2, span_s, interval.text, values, reasons)
 
 
-def _cores(
-    rows: Mapping[int, Row], host_row: Row | None, cpus: int | None
-) -> tuple[float | None, str | None]:
+def _cores(rows: Mapping[int, Row], host_row: Row | None, cpus: int | None) -> float | Missing:
     cpu_rows = (
         list(rows.values()) if rows and len(rows) == cpus else [host_row] * (cpus or 0) if not rows else []
     )
     if not cpu_rows:
-        return None, "it does not say how many CPUs there are, or not all of them are told of"
+        return Missing("it does not say how many CPUs there are, or not all of them are told of")
     used = 0.0
     for row in cpu_rows:
         if row is None or any(name not in row for name in _NEEDED):
-            return None, "columns are missing: idle, iowait and steal are needed"
+            return Missing("columns are missing: idle, iowait and steal are needed")
         if (total := _total(row)) is not None:
-            return None, f"its shares of CPU time add up to {total:.4g} %, not 100 %"
+            return Missing(f"its shares of CPU time add up to {total:.4g} %, not 100 %")
         unused = sum(row[name] for name in _NEEDED)
         if not 0 <= unused <= MOST_PERCENT:
-            return None, f"its idle, iowait and steal add up to {unused:.4g} %"
+            return Missing(f"its idle, iowait and steal add up to {unused:.4g} %")
         used += max(0.0, 1 - unused / 100)
-    return used, None
+    return used
 
 
 def _total(row: Row) -> float | None:

@@ -273,7 +273,7 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
             Cell(ci.strip("()")),
             *([replace(part, text=f"{part.text} %", sd=None, bar=part.si)] if lined else []),
             *(_end_cell(name, role, best_case.summary, view.marks) for _, name, role in columns),
-            Cell(unbroken(limit_words(best_case.summary).removeprefix("limited by "))),
+            Cell(unbroken(limit_forms(best_case.summary, verb="")[0])),
         )
         rows.append(Row((Cell(best_case.name),), cells, view.marks.row(best_case.summary.case)))
     title = "Each series at its most throughput"

@@ -198,15 +198,15 @@ def limit_words(summary: CaseSummary) -> str:
     return limit_forms(summary)[0]
 
 
-def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
-    """The same in ever fewer words: without the other end, without evidence."""
+def limit_forms(summary: CaseSummary, verb: str = "limited by ") -> tuple[str, ...]:
+    """The same in ever fewer words: without the other end, without evidence; ``verb`` is before a limit."""
     limit = summary.limit
     paced = limit.candidate("paced")
     if limit.kind == "paced":
         return (f"held to its rate: {limit.evidence}",)
     missed = f"; {short(paced)} arrived" if paced is not None and not paced.holds else ""
     if limit.found:
-        named_limit = f"limited by {limit.what}"
+        named_limit = f"{verb}{limit.what}"
         where = f"{named_limit} ({_where(limit)})"
         forms = (f"{where}{_other_end(limit)}{missed}", f"{where}{missed}", named_limit)
     else:
@@ -223,7 +223,7 @@ def _where(limit: Limit) -> str:
 
     Without the host where its name has it; of a ceiling that only a series shows the evidence.
     """
-    evidence = limit.evidence.partition(";")[0]
+    evidence = limit.clauses[0] if limit.clauses else ""
     if not limit.named:
         return evidence
     first = limit.named[0]

@@ -10,6 +10,7 @@ from functools import partial
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import KPPS, MBPS_PER_CORE, MPPS, Unit
+from linewatt.missing import value_or_none
 from linewatt.model import Case, CpuShares, Trial
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import END_NAMES, Read, Row, Runs
@@ -170,7 +171,7 @@ def _of_ends(series: Series, metric: str) -> Iterator[Point]:
 
 def _metric_of(name: str, trial: Trial) -> float | None:
     read = BY_NAME[name].read
-    return read(trial)[0] if read else None
+    return value_or_none(read(trial)) if read else None
 
 
 def _place(summary: CaseSummary) -> tuple[int, str, Case]:

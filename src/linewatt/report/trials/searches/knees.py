@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, get_args
 
-from linewatt.analysis.cases.analyse import knee_words
+from linewatt.analysis.cases.analyse import knee_place
 from linewatt.analysis.cases.instance_search import (
     Doubling,
     InstanceSearch,
@@ -94,11 +94,10 @@ def answer_words(search: InstanceSearch) -> str:
 
 def _knee_words(bend: Knee, after_bps: float | None) -> str:
     """What an instance brings beyond it with its sign: throughput may fall."""
-    sentence = knee_words(bend)
+    after = format_rate(bend.after_bps)
     if after_bps is not None and after_bps < 0:
-        lead = sentence.rpartition(", ")[0]
-        sentence = f"{lead}, and {format_rate(-after_bps)} less for each one after"
-    return sentence[:1].lower() + sentence[1:]
+        after = f"and {format_rate(-after_bps)} less for each one"
+    return f"knee at {knee_place(bend)}: {format_rate(bend.before_bps)} an instance before it, {after} after"
 
 
 def carried_words(search: InstanceSearch) -> str:
@@ -269,4 +268,6 @@ def schema() -> Schema:
 
 def short_words(search: InstanceSearch) -> str:
     """The answer for a line that names several."""
-    return answer_words(search).partition(": ")[0] if search.state == "found" else answer_words(search)
+    if search.state == "found" and search.knee is not None:
+        return f"knee at {knee_place(search.knee)}"
+    return answer_words(search)

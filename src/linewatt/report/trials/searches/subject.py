@@ -93,8 +93,7 @@ def _knee(search: InstanceSearch, name: str, view: Digest, *, whole: bool) -> It
     codes = [code for step in search.known for code in view.findings.doubts(step.case, "throughput")]
     marked = letters(view.marks.of(dict.fromkeys(codes)))
     answer, carried = knees.answer_words(search), knees.carried_words(search)
-    short = answer.partition(": ")[0] if search.state == "found" else answer
-    forms = (f"{prose} {marked}".rstrip() for prose in dict.fromkeys((answer, short)))
+    forms = (f"{prose} {marked}".rstrip() for prose in dict.fromkeys((answer, knees.short_words(search))))
     yield tuple(Line(name, prose=prose, style=style) for prose in forms)
     if whole:
         details = (carried, knees.effort_words(search), knees.tried_words(search))

@@ -125,7 +125,7 @@ def _table(group: GroupEffects, response_effects: ResponseEffects, name: str) ->
         ),
         notes=(
             *together,
-            Note("remark", best_words(group, response_effects)),
+            Note("remark", f"Best setting found: {best_words(group, response_effects)}."),
             *legend_notes(legend([response_effects.provenance])),
         ),
         group_title="Factor",
@@ -175,15 +175,15 @@ def _together(interaction: Interaction) -> str:
 
 
 def best_words(group: GroupEffects, response_effects: ResponseEffects, *, named: bool = True) -> str:
-    """``Best setting found: mtu=9000 gro=off: faster by …``; only what differs from the base is named."""
+    """The best setting, ``mtu=9000 gro=off: faster by …``; only what differs from the base is named."""
     best = response_effects.best
     doubts = "".join(f"; {doubt}" for doubt in best_doubts(group.base, best, named=named))
     if best.setting is None:
-        return f"Best setting found: {setting_text(group.base)}: {best.words}{doubts}."
+        return f"{setting_text(group.base)}: {best.words}{doubts}"
     changed = setting_text(pair for pair in best.setting if pair not in group.base)
     words = _marked(best.words, mark(response_effects.provenance))
     among = "" if best.not_told else f", of {best.compared} others compared"
-    return f"Best setting found: {changed}: {words}{among}{doubts}."
+    return f"{changed}: {words}{among}{doubts}"
 
 
 def as_document(factor_effects: Experiment) -> dict[str, Any]:

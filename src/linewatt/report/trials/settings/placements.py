@@ -7,7 +7,6 @@ ran elsewhere is found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,9 @@ from functools import cache
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.missing import Missing, NotRecorded, value_or_none
 from linewatt.model import ENDS, Case, InstanceResult, Role, Trial
+from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.units import number_ranges
@@ -24,9 +25,6 @@ MOST_DRAWN = 4
 """figures of one host; other placements are listed"""
 FACTOR = "placement"
 """the factor that says where processes and interrupts go"""
-_RULE = re.compile(r"rule [0-9]+: ")
-_PROCESSES = re.compile(r"\bprocesses (?:run )?on (?:isolated )?([0-9][0-9,-]*)")
-_INTERRUPTS = re.compile(r"\binterrupts (?:stay )?on ([0-9][0-9,-]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Placed:
     """One placement of a host: its CPUs, and the cases that had it, the one with the most instances first.
 
     ``pinned``: every process was put on CPUs; otherwise ``processes`` are where threads of the first case
-    were seen. ``no_interrupts`` says why ``interrupts`` are not known. ``strays`` is CPU → the trials in
+    were seen. ``strays`` is CPU → the trials in
     which a process was seen on it that had been put elsewhere. ``largest``: one of its cases has the most
     instances of its role and policy.
     """
@@ -52,8 +50,7 @@ class Placed:
     uses: tuple[Use, ...]
     pinned: bool
     processes: tuple[int, ...]
-    interrupts: tuple[int, ...]
-    no_interrupts: str | None
+    interrupts: tuple[int, ...] | Missing
     strays: dict[int, tuple[int, ...]]
     largest: bool
 
@@ -79,9 +76,9 @@ class Placed:
                 f"processes where the system put them "
                 f"({f'seen on {process_cpus}' if process_cpus else 'not seen where'})"
             )
-        if self.interrupts:
-            return f"{process_words}, interrupts on {cpus_text(self.interrupts)}"
-        return f"{process_words}, interrupts not shown ({self.no_interrupts or 'not recorded'})"
+        if isinstance(self.interrupts, Missing):
+            return f"{process_words}, interrupts not shown ({self.interrupts})"
+        return f"{process_words}, interrupts on {cpus_text(self.interrupts)}"
 
     @property
     def stray_words(self) -> str | None:
@@ -103,8 +100,7 @@ class _Run:
     use: Use
     put: tuple[int, ...] | None
     seen: tuple[int, ...]
-    interrupts: tuple[int, ...]
-    no_interrupts: str | None
+    interrupts: tuple[int, ...] | Missing
     strays: dict[int, tuple[int, ...]]
 
 
@@ -121,9 +117,9 @@ def placements(view: Digest, host: str) -> tuple[Placed, ...]:
     for run in runs:
         group = run.use.role, run.use.policy
         most_instances[group] = max(most_instances.get(group, 0), run.use.case.instances)
-    same: dict[tuple[tuple[int, ...] | None, tuple[int, ...]], list[_Run]] = {}
+    same: dict[tuple[tuple[int, ...] | None, tuple[int, ...] | None], list[_Run]] = {}
     for run in sorted(runs, key=lambda run: -run.use.case.instances):
-        same.setdefault((run.put, run.interrupts), []).append(run)
+        same.setdefault((run.put, value_or_none(run.interrupts)), []).append(run)
     placed = [_placed(host, group_runs, most_instances) for group_runs in same.values()]
     return tuple(sorted(placed, key=lambda placement: not placement.largest))
 
@@ -146,7 +142,6 @@ def _placed(host: str, runs: Sequence[_Run], most_instances: dict[tuple[Role, st
         pinned=first.put is not None,
         processes=first.seen if first.put is None else first.put,
         interrupts=first.interrupts,
-        no_interrupts=first.no_interrupts,
         strays={cpu: tuple(sorted(strays[cpu])) for cpu in sorted(strays)},
         largest=any(run.use.case.instances == most_instances[run.use.role, run.use.policy] for run in runs),
     )
@@ -174,13 +169,11 @@ def _run(use: Use, trials: Sequence[Trial]) -> _Run:
             seen.update(ran_on)
             for cpu in set(ran_on).difference(ran_on if put_cpus is None else put_cpus):
                 strays.setdefault(cpu, set()).add(trial.number)
-    interrupts, why = _interrupts(trials, use.role)
     return _Run(
         use=use,
         put=None if None in put else tuple(sorted({cpu for cpus in put for cpu in cpus or ()})),
         seen=tuple(sorted(seen)),
-        interrupts=interrupts,
-        no_interrupts=why,
+        interrupts=_interrupts(trials, use.role),
         strays={cpu: tuple(sorted(numbers)) for cpu, numbers in strays.items()},
     )
 
@@ -211,13 +204,14 @@ def _cpus(text: str | None) -> tuple[int, ...] | None:
         return None
 
 
-def _interrupts(trials: Sequence[Trial], role: Role) -> tuple[tuple[int, ...], str | None]:
-    """The interrupt CPUs of the first trial that knows them, or why none does."""
+def _interrupts(trials: Sequence[Trial], role: Role) -> tuple[int, ...] | Missing:
+    """The interrupt CPUs of the first trial that knows them."""
     ends = [end for trial in trials if (end := trial.end(role))]
     for end in ends:
         if end.irq_cpu is not None:
-            return tuple(sorted(set(end.irq_cpu.cpus))), None
-    return (), next((end.reasons["irq_cpu"] for end in ends if "irq_cpu" in end.reasons), None)
+            return tuple(sorted(set(end.irq_cpu.cpus)))
+    reasons = (end.reasons["irq_cpu"] for end in ends if "irq_cpu" in end.reasons)
+    return next(map(Missing, reasons), NotRecorded())
 
 
 def _policy(view: Digest, case: Case) -> str | None:
@@ -234,36 +228,24 @@ def policy_words(placed: Placed) -> str | None:
     return " and ".join(words_of_policy.get(policy, policy) for policy in policies) or None
 
 
-def policy_lines(view: Digest, host: str) -> tuple[str, ...]:
-    """What the placement policy said of a host, as the manifest has it: ``rule 1: …``, and notes."""
-    lines = view.result.manifest.places
-    return tuple(line.removeprefix(f"{host}: ") for line in lines if line.startswith(f"{host}: "))
+def why(placed: Placed, lines: Iterable[PlaceLine]) -> PlaceLine | None:
+    """The line that is about this placement: the same CPUs, and if possible the same number of processes."""
+    fits = [line for line in lines if line.chosen is not None and _is_about(line.chosen, placed)]
+    return max(fits, key=lambda line: _has_count(line, placed), default=None)
 
 
-def why(placed: Placed, lines: Iterable[str]) -> str | None:
-    """The line of ``lines`` that is about this placement: same CPUs; else same number of processes."""
-    fits = [line for line in lines if _is_about(line, placed)]
-    count = f"{placed.at_once:,} process"
-    return next((line for line in fits if _body(line).startswith(count)), fits[0] if fits else None)
+def _has_count(line: PlaceLine, placed: Placed) -> bool:
+    return line.chosen is not None and line.chosen.processes == placed.at_once
 
 
-def _is_about(line: str, placed: Placed) -> bool:
-    process_match, served = _PROCESSES.search(line), _INTERRUPTS.search(line)
-    if process_match is None:  # rules 2 (shared) and 3 name no CPUs of processes
-        pattern = re.compile(rf"{placed.at_once:,} process(es)? (are|leave)\b")
-        return _RULE.match(line) is not None and pattern.match(_body(line)) is not None
-    if not placed.pinned or _cpus(process_match[1].rstrip(",")) != placed.processes:
+def _is_about(chosen: ChosenPlace, placed: Placed) -> bool:
+    if not chosen.process_cpus:
+        return not placed.pinned and chosen.processes == placed.at_once
+    if not placed.pinned or chosen.process_cpus != list(placed.processes):
         return False
-    return served is None or not placed.interrupts or _cpus(served[1].rstrip(",")) == placed.interrupts
-
-
-def names_all(line: str) -> bool:
-    """Whether a line of the policy names the CPUs of processes and of interrupts, so that nothing is left."""
-    return bool(_PROCESSES.search(line) and _INTERRUPTS.search(line))
-
-
-def _body(line: str) -> str:
-    return _RULE.sub("", line, count=1)
+    if not chosen.irq_cpus or isinstance(placed.interrupts, Missing):
+        return True
+    return chosen.irq_cpus == list(placed.interrupts)
 
 
 def cases_text(view: Digest, placed: Placed) -> str:

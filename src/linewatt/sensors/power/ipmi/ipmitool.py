@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sensors of a host's own BMC, read in-band with ``ipmitool`` on the host (/dev/ipmi0).
 
+It is for BMCs that the controller cannot reach; :mod:`linewatt.sensors.power.ipmi.sdr` reads the records and
+answers of both drivers.
+
 A BMC's LAN port (driver ``ipmi``) is to be preferred: in-band requests cost the host itself CPU time, above
 all where its KCS interface has no interrupt and the kernel's kipmi0 thread polls, up to a core while a
-request is under way. Beside that, a record of six sensors takes 4.2 ms of CPU (bash 3.1, ipmitool 1.1),
-0.4 % of a core at 1 Hz; an ``ipmitool sensor reading`` a second takes 45 ms, most of it to start. Measured by
-exact accounting on a 2-CPU VM against OpenIPMI's ipmi_sim over loopback, with the encryption that this takes.
-So temperatures are read only if ``sensors`` names them: the kernel knows that of its CPUs for less (cpufreq).
+request is under way. Beside that, a record of six sensors takes 4.2 ms of CPU (bash 3.1, ipmitool 1.1), 0.4 %
+of a core at 1 Hz; an ``ipmitool sensor reading`` a second takes 45 ms, most of it to start. Measured by exact
+accounting on a 2-CPU VM against OpenIPMI's ipmi_sim over loopback, with the encryption that this takes. So
+temperatures are read only if ``sensors`` names them: the kernel knows that of its CPUs for less (cpufreq).
 
 One ipmitool runs all the time (``ipmitool exec``) and is fed raw requests by bash: the sensor records once,
 then one Get Sensor Reading a sensor. No file is written. ``set hostname`` prints its argument and does
@@ -26,6 +29,7 @@ from pydantic import Field
 
 from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError
 from linewatt.hosts.base import HostSpec
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, as_configured
@@ -301,9 +305,10 @@ class Ipmitool(LineSensor):
                 continue
             channel = sensor.channel if sensor else sdr.dcmi_channel()
             self._channels[channel.name] = channel
-            values[channel.name], reason = _reading(sensor, answer)
-            if reason is not None:
-                reasons[channel.name] = reason
+            value = _reading(sensor, answer)
+            values[channel.name] = value_or_none(value)
+            if isinstance(value, Missing):
+                reasons[channel.name] = value.reason
         return values, reasons
 
 
@@ -357,13 +362,13 @@ def _chosen(keys: tuple[str, ...], wanted_names: tuple[str, ...] | None) -> Mapp
     return {texts[id(chosen_sensor.sensor)]: chosen_sensor for chosen_sensor in chosen}
 
 
-def _reading(chosen_sensor: sdr.Chosen | None, answer: str) -> tuple[float | None, str | None]:
-    """The value of a sensor, or of DCMI, or why there is none."""
+def _reading(chosen_sensor: sdr.Chosen | None, answer: str) -> float | Missing:
+    """The value of a sensor, or of DCMI."""
     code = _CODE.search(answer)
     if code:
-        return None, f"the BMC says: {sdr.said(int(code[1], 16))}"
+        return Missing(f"the BMC says: {sdr.said(int(code[1], 16))}")
     if not _HEX.fullmatch(answer):
-        return None, f"ipmitool says: {answer[:200] or 'nothing'}"
+        return Missing(f"ipmitool says: {answer[:200] or 'nothing'}")
     data = bytes.fromhex(answer)
     return sdr.reading(chosen_sensor.sensor, data) if chosen_sensor else sdr.dcmi_reading(data)
 

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, Protocol
 from pydantic import Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
+from linewatt.missing import Missing
 from linewatt.sensors.power.base import (
     CALL_LIMIT_S,
     Account,
@@ -158,7 +159,7 @@ class IpmiSession(Session):
         else:
             code, data = _ask(self._link, sensor)
         if code:
-            return None, f"the BMC says: {sdr.said(code)}"
+            return Missing(f"the BMC says: {sdr.said(code)}")
         return sdr.dcmi_reading(data) if sensor is None else sdr.reading(sensor, data)
 
     def close(self) -> None:
@@ -262,7 +263,7 @@ def _has_dcmi(link: Link, setting: Literal["auto"] | bool) -> bool:
     is_answered = code == 0 and data[:1] == bytes(sdr.DCMI_REQUEST[:1])
     if setting is True and not is_answered:
         raise InvalidInput(f"{link.where}: no DCMI power here ({sdr.said(code)}); take {DCMI} out")
-    return is_answered and (setting is True or sdr.dcmi_reading(data)[0] is not None)
+    return is_answered and (setting is True or not isinstance(sdr.dcmi_reading(data), Missing))
 
 
 def _must(link: Link, code: int, what: str) -> None:

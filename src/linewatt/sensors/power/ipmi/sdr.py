@@ -18,6 +18,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from linewatt.errors import InvalidInput
+from linewatt.missing import Missing
 from linewatt.model import Channel
 from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, classify, scopes
 
@@ -185,19 +186,19 @@ def decode(record: bytes) -> Sensor | None:
     )
 
 
-def reading(sensor: Sensor, data: bytes) -> tuple[float | None, str | None]:
-    """The value in a response of Get Sensor Reading, or why there is none."""
+def reading(sensor: Sensor, data: bytes) -> float | Missing:
+    """The value in a response of Get Sensor Reading."""
     if len(data) < 2:
-        return None, "the answer is cut off"
+        return Missing("the answer is cut off")
     if not data[1] & _SCANNING:
-        return None, "the BMC does not scan this sensor now"
+        return Missing("the BMC does not scan this sensor now")
     if data[1] & _UNAVAILABLE:
-        return None, "the BMC has no reading of it now"
+        return Missing("the BMC has no reading of it now")
     if _is_nothing(sensor, data):
         maximum = f" ({sensor.maximum:g} {sensor.unit})" if sensor.maximum is not None else ""
-        return None, f"the BMC says FFh: no reading, or more than it can show{maximum}"
+        return Missing(f"the BMC says FFh: no reading, or more than it can show{maximum}")
     value = sensor.value(data[0])
-    return value, None if value is not None else f"byte {data[0]:#04x} has no value by its formula"
+    return Missing(f"byte {data[0]:#04x} has no value by its formula") if value is None else value
 
 
 def is_absent(sensor: Sensor, code: int, data: bytes) -> bool:
@@ -211,14 +212,14 @@ def _is_nothing(sensor: Sensor, data: bytes) -> bool:
     return data[0] == _NOTHING and not sensor.signed
 
 
-def dcmi_reading(data: bytes) -> tuple[float | None, str | None]:
-    """The current power in a response of DCMI Get Power Reading, or why there is none."""
+def dcmi_reading(data: bytes) -> float | Missing:
+    """The current power in a response of DCMI Get Power Reading."""
     if len(data) < 18 or data[0] != DCMI_REQUEST[0]:
-        return None, "the answer is none of DCMI"
+        return Missing("the answer is none of DCMI")
     if not data[17] & _DCMI_ACTIVE:
-        return None, "the BMC does not measure power now"
+        return Missing("the BMC does not measure power now")
     watts = int.from_bytes(data[1:3], "little")
-    return (float(watts), None) if watts else (None, "the BMC says 0 W, as those do that do not measure")
+    return float(watts) if watts else Missing("the BMC says 0 W, as those do that do not measure")
 
 
 def dcmi_channel() -> Channel:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
+from linewatt.missing import Missing
 from linewatt.sensors.power.base import (
     CALL_LIMIT_S,
     Account,
@@ -180,9 +181,9 @@ class RedfishSession(Session):
         self._calls.close()
 
 
-def _value(source: Source, reply: Reply) -> tuple[float | None, str]:
+def _value(source: Source, reply: Reply) -> Answer:
     if reply.status != 200 or reply.problem is not None:
-        return None, f"{source.path}: {reply.problem or f'status {reply.status}'}"
+        return Missing(f"{source.path}: {reply.problem or f'status {reply.status}'}")
     return source.reading(reply.document)
 
 

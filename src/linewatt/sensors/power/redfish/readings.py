@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
 
 _KWH_J = 3.6e6
@@ -82,25 +83,23 @@ class Source:
     most_w: float | None = None
     """the most that can be a reading, by a rating"""
 
-    def reading(self, document: Any) -> tuple[float | None, str]:
-        """The value, or None and why there is none."""
+    def reading(self, document: Any) -> float | Missing:
+        """The value."""
         raw_value = _at(document, self.steps)
         if raw_value is None:
-            return None, f"{self.path}: no reading of {_format_path(self.steps)}"
+            return Missing(f"{self.path}: no reading of {_format_path(self.steps)}")
         value = _number(raw_value)
         if value is None:
-            return None, f"{self.path}: {_format_path(self.steps)} is {str(raw_value)[:40]!r}, no number"
+            return Missing(f"{self.path}: {_format_path(self.steps)} is {str(raw_value)[:40]!r}, no number")
         if value in self.ratings_w or (self.most_w is not None and value > self.most_w):
-            return (
-                None,
-                f"{self.path}: {_format_path(self.steps)} is the supply's rating of {value:g} W, no reading",
+            return Missing(
+                f"{self.path}: {_format_path(self.steps)} is the supply's rating of {value:g} W, no reading"
             )
         if value == 0 and self.channel.scope.startswith("system") and self.channel.unit == "W":
-            return (
-                None,
-                f"{self.path}: {_format_path(self.steps)} is 0 W, which no host draws: it is not measured",
+            return Missing(
+                f"{self.path}: {_format_path(self.steps)} is 0 W, which no host draws: it is not measured"
             )
-        return value * self.scale, ""
+        return value * self.scale
 
 
 Resource = Mapping[str, Any]
@@ -146,19 +145,19 @@ def sources(enclosure: Enclosure) -> list[Source]:
 
 def _tells(source: Source, documents: Mapping[str, Resource]) -> bool:
     """Whether it has a number now; 0 W is what services without a meter say."""
-    value = source.reading(documents[source.path])[0]
-    return value is not None and not (value == 0 and source.channel.unit == "W")
+    value = source.reading(documents[source.path])
+    return not isinstance(value, Missing) and not (value == 0 and source.channel.unit == "W")
 
 
 def problems(enclosure: Enclosure) -> list[str]:
     """Why there is no number where one could be, and which are 0 W."""
     documents = _documents(enclosure)
     candidates = [source for group in _groups(enclosure) for source in group]
-    outcomes = [(source, *source.reading(documents[source.path])) for source in candidates]
+    outcomes = [(source, source.reading(documents[source.path])) for source in candidates]
     return [
-        why or f"{source.path}: {_format_path(source.steps)} is 0 W"
-        for source, value, why in outcomes
-        if why or not value
+        str(value) if isinstance(value, Missing) else f"{source.path}: {_format_path(source.steps)} is 0 W"
+        for source, value in outcomes
+        if isinstance(value, Missing) or not value
     ]
 
 
@@ -278,9 +277,9 @@ def _output_ratings_w(supply: Any) -> Iterator[float]:
 def _consumed_w(system: Sequence[list[Source]], documents: Mapping[str, Resource]) -> float | None:
     """What the system draws now, W, by the first that says it."""
     values = [
-        source.reading(documents[source.path])[0] for group in system for source in group if _is_watts(source)
+        source.reading(documents[source.path]) for group in system for source in group if _is_watts(source)
     ]
-    return next((value for value in values if value is not None), None)
+    return next((value for value in values if not isinstance(value, Missing)), None)
 
 
 def _is_watts(source: Source) -> bool:
@@ -300,7 +299,9 @@ def _doubted(group: list[Source], consumed_w: float | None, enclosure: Enclosure
 def _doubt(group: list[Source], consumed_w: float | None, enclosure: Enclosure) -> str | None:
     """Why readings of supplies cannot be added up to what goes in or out."""
     documents = _documents(enclosure)
-    values_w = [value_w for source in group if (value_w := source.reading(documents[source.path])[0])]
+    values_w = [
+        value_w for source in group if (value_w := value_or_none(source.reading(documents[source.path])))
+    ]
     is_output = group[0].channel.scope.startswith("psu-out")
     if is_output and group[0].steps[-1] == "LastPowerOutputWatts" and _is_hpe(enclosure.power):
         return "which HPE's iLO makes of what the system consumes: in or out is not known"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from linewatt.errors import InvalidInput
+from linewatt.missing import Missing
 from linewatt.model import Channel
 from linewatt.sensors.power.base import (
     Account,
@@ -114,13 +115,13 @@ class Item:
     signed: bool = True
     """whether a negative value is a reading, and not the word for none"""
 
-    def reading(self, value: Value) -> tuple[float | None, str]:
-        """The value, or None and why there is none."""
+    def reading(self, value: Value) -> Answer:
+        """The value."""
         if value.number is None:
-            return None, f"{self.oid}: {value.text}"
+            return Missing(f"{self.oid}: {value.text}")
         if value.number < 0 and not self.signed:
-            return None, f"{self.oid}: {value.number:g}, the meter's word for no reading"
-        return value.number * self.scale, ""
+            return Missing(f"{self.oid}: {value.number:g}, the meter's word for no reading")
+        return value.number * self.scale
 
 
 def items(cfg: SnmpConfig) -> list[Item]:
@@ -196,7 +197,7 @@ class SnmpSession(Session):
         values = await self._agent.get(oids)
         for item in wanted_items:
             value = values[item.oid]
-            if item.optional and item.reading(value)[0] is None:
+            if item.optional and isinstance(item.reading(value), Missing):
                 continue
             if value.absent:
                 raise InvalidInput(f"{self._agent.who}: has no {await self._what_there_is(item)}")
