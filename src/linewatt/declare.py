@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -107,11 +108,11 @@ def keys_of(schema: Schema) -> Keys:
     }
 
 
-def of_class(kind: Any, *, sometimes: Collection[str] | None = (), closed: bool = True) -> Schema:
+def of_class(kind: Any, *, stored: bool = False, closed: bool = True) -> Schema:
     """The schema of a dataclass, a model or a type of such, as JSON has its values.
 
-    Fields named in ``sometimes`` need not be there; ``None``: those that have a default. ``closed``: no other
-    key may be. What stands below a field in its class is what it means.
+    What stands below a field in its class is what it means. ``stored``: the document may be of an older
+    linewatt, so that fields with a default need not be there. ``closed``: no other key may be.
     """
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
@@ -120,26 +121,81 @@ def of_class(kind: Any, *, sometimes: Collection[str] | None = (), closed: bool 
         """Of pydantic's schema what a document is held to."""
 
         def dataclass_schema(self, schema: Any) -> Any:
-            return _strict(super().dataclass_schema(schema), schema["cls"])
+            return _strict(super().dataclass_schema(schema), schema["cls"], stored=stored, closed=closed)
 
         def model_schema(self, schema: Any) -> Any:
-            return _strict(super().model_schema(schema), schema["cls"])
+            return _strict(super().model_schema(schema), schema["cls"], stored=stored, closed=closed)
 
-    def _strict(schema: Schema, kind: type) -> Schema:
-        docs = _docs(kind)
-        schema["properties"] = {
-            name: said(property_schema, docs.get(name, ""))
-            for name, property_schema in schema.get("properties", {}).items()
-        }
-        if sometimes is not None:
-            schema["required"] = [name for name in schema["properties"] if name not in sometimes]
-        schema.pop("additionalProperties", None)
-        if closed:
-            schema["additionalProperties"] = False
-        return said(schema, _doc(kind))
+        def nullable_schema(self, schema: Any) -> Any:
+            return maybe(self.generate_inner(schema["schema"]))
 
-    schema: Schema = _tidied(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=Strict))
+    return _flattened(_tidied(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=Strict)))
+
+
+def _strict(schema: Schema, kind: type, *, stored: bool, closed: bool) -> Schema:
+    """With what stands below each field, and what its metadata say of it."""
+    docs = _docs(kind)
+    marks = {name: about.metadata for name, about in getattr(kind, "__dataclass_fields__", {}).items()}
+    properties = {
+        name: said(_marked(part, marks.get(name, {}), stored=stored), docs.get(name, ""))
+        for name, part in schema.get("properties", {}).items()
+    }
+    schema["properties"] = properties
+    schema.pop("additionalProperties", None)
+    if not stored:
+        schema["required"] = [name for name in properties if "seldom" not in marks.get(name, ())]
+    if closed:
+        schema["additionalProperties"] = False
+    return said(schema, _doc(kind))
+
+
+def _marked(schema: Schema, marks: Mapping[str, Any], *, stored: bool) -> Schema:
+    """The schema of a field with its metadata: a key that is not there in place of ``null`` is never that."""
+    if "flat" in marks:
+        return {**schema, _FLAT: marks["flat"]}
+    if "seldom" not in marks or stored:
+        return schema
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return {**schema, "type": kinds[0]}
+    members = [member for member in schema.get("anyOf", ()) if member != {"type": "null"}]
+    return members[0] if len(members) == 1 else schema
+
+
+_FLAT = "x-flat"
+"""how keys of a part are named among those of the record that has it; in no schema that is finished"""
+
+
+def _flattened(schema: Schema) -> Schema:
+    """With keys of flat parts among those of the record that has them."""
+    definitions = schema.get("$defs", {})
+    for node in (schema, *definitions.values()):
+        _flatten(node, definitions)
+    text = json.dumps(schema)
+    for name in [name for name in definitions if f'"#/$defs/{name}"' not in text]:
+        del definitions[name]
     return schema
+
+
+def _flatten(node: Schema, definitions: Mapping[str, Schema]) -> None:
+    properties: dict[str, Schema] = {}
+    required = {*node.get("required", ())}
+    for name, part in node.get("properties", {}).items():
+        if _FLAT not in part:
+            properties[name] = part
+            continue
+        record_part = definitions[part["$ref"].rpartition("/")[2]]
+        _flatten(record_part, definitions)
+        required.discard(name)
+        meaning = part.get("description", "")
+        for key, member in record_part["properties"].items():
+            flat_name = part[_FLAT].format(name=name, key=key)
+            properties[flat_name] = said(member, meaning)
+            required |= {flat_name} if key in record_part["required"] else set()
+            meaning = ""
+    if "properties" in node:
+        node["properties"] = properties
+        node["required"] = [name for name in properties if name in required]
 
 
 def finished(name: str, number: int, meaning: str, schema: Schema) -> Schema:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, get_args
 
 from linewatt.declare import Schema, keys_of, of_class, one_of, record, version
-from linewatt.model import OF_SOME, Case, Provenance, Role, Trial, document_of
+from linewatt.json_document import SELDOM, document_of
+from linewatt.model import Case, Provenance, Role, Trial
 
 SCHEMA_VERSION = 1
 
@@ -111,7 +112,7 @@ class Soaking:
     """
 
     throughput_bps: float | None
-    users: int | None
+    users: int | None = field(metadata=SELDOM)
     elapsed_s: float
     remaining_s: float
     watts: tuple[Watts, ...] = ()
@@ -194,7 +195,7 @@ def schema() -> Schema:
 
 
 def _schema(event: type) -> Schema:
-    class_schema = of_class(event, sometimes=OF_SOME)
+    class_schema = of_class(event)
     keys = {
         "schema_version": version(SCHEMA_VERSION),
         "event": {"const": _kind(event)},

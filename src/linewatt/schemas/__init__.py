@@ -77,14 +77,14 @@ def _trial() -> Schema:
     """Stored ones may be of an older linewatt: what came since has a default, and need not be there."""
     from linewatt.model import Trial
 
-    return of_class(Trial, sometimes=None)
+    return of_class(Trial, stored=True)
 
 
 def _stored(name: str) -> Schema:
     """A document of a result beside its trials, as it is read: what a newer linewatt adds is left alone."""
     from linewatt import records
 
-    return of_class(getattr(records, name), sometimes=None, closed=False)
+    return of_class(getattr(records, name), stored=True, closed=False)
 
 
 def _manifest() -> Schema:
@@ -103,7 +103,7 @@ def _stored_source(definitions: dict[str, Schema]) -> Schema:
     ``definitions``, and any others."""
     properties: dict[str, Schema] = {}
     for key in power_source_keys():
-        document = of_class(key.load(key.document_path), sometimes=None, closed=False)
+        document = of_class(key.load(key.document_path), stored=True, closed=False)
         definitions |= document.pop("$defs", {})
         properties[key.key] = maybe(document)
     return {"type": "object", "properties": properties}

@@ -33,11 +33,8 @@ from linewatt.declare import (
     version,
 )
 from linewatt.hosts.base import HostSpec
-from linewatt.model import OF_FEW, Case
+from linewatt.model import Case
 from linewatt.tuning.base import Change
-
-OF_SOME_HOSTS = ("limits", "raise_session")
-"""what hosts are without that have none of their own"""
 
 
 def document(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,10 +52,9 @@ def document(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, 
 
 def schema(keys_by_noun: Mapping[str, Keys]) -> Schema:
     """Of :func:`document`; ``keys_by_noun`` are of plans that are none of trials."""
-    limits = of_class(HostSpec)["$defs"]["Limits"]["properties"]
     head = {
         "campaign": TEXT,
-        "hosts": table(of_class(HostSpec, sometimes=(*OF_SOME_HOSTS, *limits))),
+        "hosts": table(of_class(HostSpec)),
         "programs": listing(of_class(Program), "That the campaign names, to be run as they are."),
     }
     of_kinds = (record({**head, **keys}, f"Of {noun}.") for noun, keys in keys_by_noun.items())
@@ -76,13 +72,13 @@ def plan_keys() -> Keys:
         "placement": index,
         "changes?": said(COUNT, "By its place in `round_changes`."),
     }
-    instance = of_class(plan.PlannedInstance, sometimes=("sender_node", "receiver_node", "data_port"))
+    instance = of_class(plan.PlannedInstance)
     return {
         "schema_version": version(plain.SCHEMA_VERSION),
         "order": choice(*get_args(Order)),
         "seed": said(maybe(INTEGER), "Of a random order."),
         "duration_s": said(NUMBER, "An estimate; of the longest where cases may stop early."),
-        "idle": of_class(IdleTime, sometimes=("between_windows", "every_rounds")),
+        "idle": of_class(IdleTime),
         "least_duration_s?": NUMBER,
         "ports_alternate": BOOLEAN,
         "cases": listing(_case_schema()),
@@ -101,6 +97,8 @@ def plan_keys() -> Keys:
 
 
 def _case_schema() -> Schema:
-    case_keys = dict(keys_of(of_class(Case, sometimes=OF_FEW | {"search", "users", "factors"})))
-    case_keys |= {"factors?": table(TEXT, "Factor → its level."), "users?": table(TEXT)}
+    case_keys = dict(keys_of(of_class(Case)))
+    load = maybe(case_keys.pop("load?"))
+    del case_keys["factors"]
+    case_keys |= {"load": load, "factors?": table(TEXT, "Factor → its level."), "users?": table(TEXT)}
     return record({"key": TEXT, **case_keys, "client": TEXT, "server": TEXT})

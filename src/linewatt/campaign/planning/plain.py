@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
-from linewatt.model import OF_FEW, Case
+from linewatt.json_document import document_of
+from linewatt.model import Case
 from linewatt.tuning.base import Change
 
 SCHEMA_VERSION = 1
@@ -41,11 +41,11 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         "order": planned.order,
         "seed": planned.seed,
         "duration_s": round(planned.duration_s, 3),
-        "idle": {name: round(value, 3) for name, value in asdict(planned.idle).items() if value is not None},
+        "idle": {name: round(value, 3) for name, value in document_of(planned.idle).items()},
         **({} if planned.least_s is None else {"least_duration_s": round(planned.least_s, 3)}),
         "ports_alternate": planned.ports_alternate,
         "cases": [_case_dict(case) for case in planned.cases],
-        "placements": [[_instance(instance) for instance in instances] for instances in placements],
+        "placements": [[document_of(instance) for instance in instances] for instances in placements],
         "trials": trials,
         "changes": [_slots(change) for change in planned.changes],
         **(
@@ -68,28 +68,9 @@ def _further_dicts(rounds: Iterable[Round], case_index: Mapping[Case, int]) -> l
     ]
 
 
-def _instance(planned_instance: PlannedInstance) -> dict[str, Any]:
-    bound = {
-        name: node
-        for name in ("sender_node", "receiver_node", "data_port")
-        if (node := getattr(planned_instance, name)) is not None
-    }
-    return {
-        "instance": planned_instance.instance,
-        "port": planned_instance.port,
-        "sender_cpu": planned_instance.sender_cpu,
-        "receiver_cpu": planned_instance.receiver_cpu,
-        **bound,
-    }
-
-
 def _case_dict(case: Case) -> dict[str, Any]:
-    of_few = OF_FEW | {"search", "users"}
-    case_values = {
-        name: slot_value
-        for name, slot_value in _slots(case).items()
-        if name not in of_few or slot_value not in (None, ())
-    }
+    document = {"load": None, **document_of(case)}
+    case_values = {name: document[name] for name in case.__slots__ if name in document}
     values = {"key": case.key, **case_values, "client": case.client, "server": case.server}
     if case.users:
         values["users"] = dict(case.users)

@@ -90,4 +90,4 @@ class CalibrationUsed(Document):
 
 def schema() -> Schema:
     """Of :class:`Calibration`, as it is read: what a newer linewatt adds is left alone."""
-    return of_class(Calibration, sometimes=None, closed=False)
+    return of_class(Calibration, stored=True, closed=False)

@@ -33,8 +33,9 @@ from linewatt.features.soak.series_steps import Gap
 from linewatt.features.soak.summary import energy_j, packets, transfers
 from linewatt.features.users.worker.percentiles import Summary
 from linewatt.missing import Missing
-from linewatt.model import Flag, Provenance
+from linewatt.model import Provenance
 from linewatt.records import BestOf, Event
+from linewatt.report.printing.export import PrintedFlag
 
 SCHEMA_VERSION = 1
 
@@ -179,7 +180,7 @@ def _interval(interval: Interval) -> dict[str, Any]:
 
 def schema() -> Schema:
     """Of :func:`as_json`."""
-    best = of_class(BestOf, sometimes=None)
+    best = of_class(BestOf, stored=True)
     best["properties"]["setting"] = table(TEXT, "Factor → its level.")
     part = {
         "number": COUNT,
@@ -213,9 +214,9 @@ def schema() -> Schema:
         "missing": listing(of_class(MissingChunks)),
         "gone": listing(TEXT, "Files that were stored and are not there."),
         "damaged": table(TEXT, "File → what is wrong with it."),
-        "events": listing(of_class(Event, sometimes=None, closed=False)),
+        "events": listing(of_class(Event, stored=True, closed=False)),
         "flags_count": COUNT,
-        "flags": listing(of_class(Flag)),
+        "flags": listing(of_class(PrintedFlag)),
     }
     return record(keys, "A soak: one long load in place of trials.")
 

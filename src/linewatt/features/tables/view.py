@@ -33,8 +33,9 @@ from linewatt.features.tables import means_tables as means
 from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.quantity_facts import quantity_facts
-from linewatt.model import Flag, Provenance
+from linewatt.model import Provenance
 from linewatt.report.charts.figure import Figure
+from linewatt.report.printing.export import PrintedFlag
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
@@ -287,5 +288,5 @@ def view_schemas() -> dict[str, tuple[Keys, ...]]:
         published.MEANS: ({"rows": listing(row)},),
         published.COMPONENTS: ({"power_w": NUMBER, "parts": listing(record(part))},),
         published.PACKET_POWER: (energy, {"reason": said(TEXT, "Why nothing is told of it.")}),
-        published.SOAK: ({"summary": summary, "flags": listing(of_class(Flag))},),
+        published.SOAK: ({"summary": summary, "flags": listing(of_class(PrintedFlag))},),
     }

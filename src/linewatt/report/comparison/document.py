@@ -28,11 +28,12 @@ from linewatt.declare import (
     said,
     version,
 )
-from linewatt.model import Case, Flag, Provenance
+from linewatt.model import Case, Provenance
 from linewatt.report.comparison.remarks import lab_words
 from linewatt.report.comparison.tables import single_ratio
 from linewatt.report.kinds import run_kinds
 from linewatt.report.printing.export import (
+    PrintedFlag,
     case_key_schema,
     keyed_case,
     keyed_case_schema,
@@ -177,7 +178,7 @@ def _side_schema() -> Schema:
             "id": TEXT,
             "created_s": maybe(NUMBER),
             **kind.run_keys(),
-            "flags": listing(of_class(Flag)),
+            "flags": listing(of_class(PrintedFlag)),
         }
         plural = f"{kind.name}s"
         keys[f"{plural}?"] = listing(record(run), f"The runs of a side of {plural}.")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from linewatt.analysis.metrics.unit import same
@@ -25,7 +26,7 @@ from linewatt.declare import (
     version,
 )
 from linewatt.foreign import shown
-from linewatt.model import Case, Direction, Family, Shape
+from linewatt.model import Case, Direction, Family, Flag, Shape
 from linewatt.units import when as when
 
 if TYPE_CHECKING:
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
     from linewatt.store.read import Result
 
 SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedFlag(Flag):
+    """A flag in a document that is no trial: all its keys are there."""
+
+    effect_ratio: float | None = None
+
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """signs with which a spreadsheet takes a cell for a formula"""

@@ -24,7 +24,8 @@ from linewatt.analysis.power.heat import end_of, heat_of, is_told, why_missing
 from linewatt.core.feature import FurtherTrials, further_trials, result_keys
 from linewatt.core.third_party import load
 from linewatt.findings import kind_of
-from linewatt.model import Case, EndResult, Flag, Role, Trial, document_of
+from linewatt.json_document import document_of
+from linewatt.model import Case, EndResult, Flag, Role, Trial
 from linewatt.records import Host
 from linewatt.report.columns import power_reasons
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of

@@ -27,7 +27,7 @@ from linewatt.declare import (
 )
 from linewatt.findings import RANKS, Figure, Scope
 from linewatt.hosts.facts.cores import CoreKind
-from linewatt.model import OF_SOME, Trial
+from linewatt.model import Trial
 from linewatt.records import Repeats
 from linewatt.report.printing.export import case_key_schema, case_schema, identity_schema
 from linewatt.report.trials import detail
@@ -49,7 +49,7 @@ def schema() -> Schema:
         "cases": listing(_case_schema()),
         "load_levels": levels.schema(),
         "repeats": said(
-            maybe(of_class(Repeats, sometimes=None, closed=False)),
+            maybe(of_class(Repeats, stored=True, closed=False)),
             "Why each case stopped that stops by itself.",
         ),
         "idle_power": listing(of_class(IdlePower)),
@@ -59,7 +59,7 @@ def schema() -> Schema:
         "effects?": effects.schema(),
         **{f"{key.key}?": load(key.schema_path, f"{key.key} of show --json")() for key in result_keys()},
         "thermal?": listing(_heat_schema(), "What stood beside the watts of each host in each trial."),
-        "trials?": listing(of_class(Trial, sometimes=OF_SOME), "With `--trials`: as in `trial.json`."),
+        "trials?": listing(of_class(Trial), "With `--trials`: as in `trial.json`."),
         "detail?": said(detail.schema(), "With `--detail`: each end of each case in full."),
         "watts_at?": watts_at.schema(),
         **{f"{view.key}?": view.schema() for view in map(FeatureOption.load, feature_options("show"))},
