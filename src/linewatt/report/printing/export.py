@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from linewatt.analysis.metrics.unit import same
 from linewatt.declare import (
@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from linewatt.analysis.statistics.stats import Estimate
     from linewatt.store.read import Result
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versioned:
+    """How most documents begin."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    """Counts up when a key is removed, renamed, or means another thing."""
 
 
 @dataclass(frozen=True, slots=True)
