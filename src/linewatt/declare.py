@@ -79,11 +79,6 @@ def listing(schema: Schema, meaning: str = "") -> Schema:
     return said({"type": "array", "items": schema}, meaning)
 
 
-def pair(schema: Schema) -> Schema:
-    """Two of the same."""
-    return {**listing(schema), "minItems": 2, "maxItems": 2}
-
-
 def table(values: Schema, meaning: str = "") -> Schema:
     """Values of one kind under keys that are no part of the schema: names of hosts, of channels."""
     return said({"type": "object", "additionalProperties": values}, meaning)
@@ -100,12 +95,14 @@ def sometimes(keys: Keys) -> Keys:
 
 
 def keys_of(schema: Schema) -> Keys:
-    """The keys of a record, to be part of another one."""
-    required = schema["required"]
-    return {
+    """The keys of a record, to be part of another one; the first has the definitions of all."""
+    required, definitions = schema["required"], schema.get("$defs")
+    keys = {
         name if name in required else f"{name}?": property_schema
         for name, property_schema in schema["properties"].items()
     }
+    first = next(iter(keys))
+    return keys | {first: {**keys[first], "$defs": definitions}} if definitions else keys
 
 
 def of_class(kind: Any, *, stored: bool = False, closed: bool = True) -> Schema:
@@ -137,7 +134,7 @@ def _strict(schema: Schema, kind: type, *, stored: bool, closed: bool) -> Schema
     docs = _docs(kind)
     marks = {name: about.metadata for name, about in getattr(kind, "__dataclass_fields__", {}).items()}
     properties = {
-        name: said(_marked(part, marks.get(name, {}), stored=stored), docs.get(name, ""))
+        name.rstrip("_"): said(_marked(part, marks.get(name, {}), stored=stored), docs.get(name, ""))
         for name, part in schema.get("properties", {}).items()
     }
     schema["properties"] = properties
@@ -184,14 +181,19 @@ def _flatten(node: Schema, definitions: Mapping[str, Schema]) -> None:
         if _FLAT not in part:
             properties[name] = part
             continue
-        record_part = definitions[part["$ref"].rpartition("/")[2]]
-        _flatten(record_part, definitions)
         required.discard(name)
+        if "additionalProperties" in part:
+            node["additionalProperties"] = said(part["additionalProperties"], part.get("description", ""))
+            continue
+        is_seldom = "anyOf" in part
+        reference = part["anyOf"][0]["$ref"] if is_seldom else part["$ref"]
+        record_part = definitions[reference.rpartition("/")[2]]
+        _flatten(record_part, definitions)
         meaning = part.get("description", "")
         for key, member in record_part["properties"].items():
             flat_name = part[_FLAT].format(name=name, key=key)
             properties[flat_name] = said(member, meaning)
-            required |= {flat_name} if key in record_part["required"] else set()
+            required |= {flat_name} if key in record_part["required"] and not is_seldom else set()
             meaning = ""
     if "properties" in node:
         node["properties"] = properties

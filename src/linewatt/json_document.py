@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents as dataclasses: a field is a key, in the order of the class; metadata say what else it is.
 
+A name that ends with ``_`` is a key without it: a word of Python.
 :func:`document_of` makes JSON of them, :func:`linewatt.declare.of_class` their schema.
 """
 
@@ -9,25 +10,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 SELDOM: Mapping[str, Any] = {"seldom": True}
 """metadata of a field that is no key of the document while it has its default"""
 FLAT: Mapping[str, Any] = {"flat": "{key}"}
-"""metadata of a part whose keys are keys of the document itself"""
+"""metadata of a part, or a mapping, whose keys are keys of the document itself; None: it has none of them"""
 PREFIXED: Mapping[str, Any] = {"flat": "{name}_{key}"}
 """the same, each key behind the name of the field: ``base`` and ``mean`` are ``base_mean``"""
 
 
+T = TypeVar("T")
+
+
+def fill(kind: type[T], source: object, /, **others: Any) -> T:
+    """A document whose fields are attributes of ``source`` of the same name, but for ``others``."""
+    document_class: Any = kind
+    names = (name for name, *_ in _fields(document_class) if name not in others)
+    return kind(**others, **{name: getattr(source, name) for name in names})
+
+
 def document_of(value: Any) -> dict[str, Any]:
     """A dataclass as plain values for JSON."""
-    document = {}
-    for name, is_seldom, default, flat in _fields(type(value)):
+    document: dict[str, Any] = {}
+    document_class: Any = type(value)
+    for name, is_seldom, default, flat in _fields(document_class):
         member = getattr(value, name)
         if flat is not None:
-            document |= {flat.format(name=name, key=key): part for key, part in document_of(member).items()}
+            part = {} if member is None else _plain(member)
+            document |= {flat.format(name=name, key=key): part[key] for key in part}
         elif not is_seldom or member != default:
-            document[name] = _plain(member)
+            document[name.rstrip("_")] = _plain(member)
     return document
 
 

@@ -191,15 +191,10 @@ def _kind(event: type) -> str:
 
 def schema() -> Schema:
     """Of :func:`as_document`, each kind of event."""
-    return one_of(*map(_schema, get_args(Event)))
+    return one_of(*map(_schema_of_event, get_args(Event)))
 
 
-def _schema(event: type) -> Schema:
+def _schema_of_event(event: type) -> Schema:
     class_schema = of_class(event)
-    keys = {
-        "schema_version": version(SCHEMA_VERSION),
-        "event": {"const": _kind(event)},
-        **keys_of(class_schema),
-    }
-    shared = {"$defs": class_schema["$defs"]} if "$defs" in class_schema else {}
-    return {**record(keys, class_schema.get("description", "")), **shared}
+    head = {"schema_version": version(SCHEMA_VERSION), "event": {"const": _kind(event)}}
+    return record({**head, **keys_of(class_schema)}, class_schema.get("description", ""))

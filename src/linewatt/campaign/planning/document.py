@@ -5,23 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 
-from linewatt.campaign.campaign import Campaign, Order
-from linewatt.campaign.planning import plain, plan
-from linewatt.campaign.planning.cases import Skipped
-from linewatt.campaign.planning.idle import IdleTime
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning import plain
 from linewatt.campaign.planning.programs import Program, programs
 from linewatt.core.feature import further_trials
 from linewatt.declare import (
-    BOOLEAN,
     COUNT,
-    INTEGER,
-    NUMBER,
     TEXT,
     Keys,
     Schema,
-    choice,
     keys_of,
     listing,
     maybe,
@@ -30,11 +24,9 @@ from linewatt.declare import (
     record,
     said,
     table,
-    version,
 )
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case
-from linewatt.tuning.base import Change
 
 
 def document(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,43 +54,18 @@ def schema(keys_by_noun: Mapping[str, Keys]) -> Schema:
 
 
 def plan_keys() -> Keys:
-    """Of a plan of trials."""
-    changes, index = listing(of_class(Change)), said(COUNT, "By its place in the list, from 0.")
-    trial = {
-        "number": COUNT,
-        "round": COUNT,
-        "repetition": COUNT,
-        "case": index,
-        "placement": index,
-        "changes?": said(COUNT, "By its place in `round_changes`."),
+    """Of a plan of trials, with what features run beside."""
+    index = said(COUNT, "By its place in the list, from 0.")
+    further = {
+        f"{trials.name}?": listing(record({"number": COUNT, "case": index})) for trials in further_trials()
     }
-    instance = of_class(plan.PlannedInstance)
-    return {
-        "schema_version": version(plain.SCHEMA_VERSION),
-        "order": choice(*get_args(Order)),
-        "seed": said(maybe(INTEGER), "Of a random order."),
-        "duration_s": said(NUMBER, "An estimate; of the longest where cases may stop early."),
-        "idle": of_class(IdleTime),
-        "least_duration_s?": NUMBER,
-        "ports_alternate": BOOLEAN,
-        "cases": listing(_case_schema()),
-        "placements": listing(listing(instance)),
-        "trials": listing(record(trial)),
-        "changes": said(changes, "What hosts show throughout."),
-        "round_changes?": listing(changes, "What they show beyond that in some rounds."),
-        "skipped": listing(of_class(Skipped)),
-        "notes": listing(TEXT),
-        "places?": listing(TEXT, "What a policy chose on each host, and why."),
-        **{
-            f"{trials.name}?": listing(record({"number": COUNT, "case": index}))
-            for trials in further_trials()
-        },
-    }
+    keys = keys_of(of_class(plain.PlanDocument))
+    return {**keys, "cases": listing(record(_keys_of_case())), **further}
 
 
-def _case_schema() -> Schema:
+def _keys_of_case() -> Keys:
     case_keys = dict(keys_of(of_class(Case)))
     load = maybe(case_keys.pop("load?"))
     del case_keys["factors"]
     case_keys |= {"load": load, "factors?": table(TEXT, "Factor → its level."), "users?": table(TEXT)}
-    return record({"key": TEXT, **case_keys, "client": TEXT, "server": TEXT})
+    return {"key": TEXT, **case_keys, "client": TEXT, "server": TEXT}

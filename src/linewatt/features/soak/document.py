@@ -3,23 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from linewatt.declare import (
-    BOOLEAN,
-    COUNT,
-    NUMBER,
-    TEXT,
-    Keys,
-    Schema,
-    listing,
-    maybe,
-    of_class,
-    record,
-    sometimes,
-    table,
-)
+from linewatt.declare import TEXT, Schema, listing, of_class, table
 from linewatt.features.soak import figures
 from linewatt.features.soak.balance import Balance
 from linewatt.features.soak.digest import GroupTotals, HostPower, Interval, Soak
@@ -29,11 +16,11 @@ from linewatt.features.soak.scan import MissingChunks
 from linewatt.features.soak.series_steps import Gap
 from linewatt.features.soak.summary import energy_j, packets, transfers
 from linewatt.features.users.worker.percentiles import Summary
-from linewatt.json_document import SELDOM, document_of
+from linewatt.json_document import FLAT, SELDOM, document_of, fill
 from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.records import BestOf, Count, Event
-from linewatt.report.printing.export import PrintedFlag, Versioned
+from linewatt.report.printing.export import SCHEMA_VERSION, PrintedFlag, Versioned
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +131,7 @@ class SoakDocument(Versioned):
     users: UsersDocument | None
     groups: tuple[GroupDocument, ...]
     power: tuple[PowerDocument, ...]
-    ledger: list[dict[str, Any]]
+    ledger: list[LineDocument]
     """A line a quantity, with a key a column that counted it."""
     ledger_by_interval: tuple[IntervalDocument, ...]
     balance: Balance
@@ -162,45 +149,49 @@ class SoakDocument(Versioned):
 def schema() -> Schema:
     """Of :func:`as_json`."""
     soak_schema = of_class(SoakDocument)
+    counted = (f"{name}_{unit}" for name in COLUMNS for unit in ("bytes", "count"))
+    line = soak_schema["$defs"]["LineDocument"]
+    line["properties"] |= dict.fromkeys(counted, line.pop("additionalProperties"))
+    line["additionalProperties"] = False
     best = of_class(BestOf, stored=True)
     best["properties"]["setting"] = table(TEXT, "Factor → its level.")
     for name, part in {
         "best_of": best,
-        "ledger": listing(_line_schema()),
         "events": listing(of_class(Event, stored=True, closed=False)),
     }.items():
         soak_schema["properties"][name] |= part
     return soak_schema
 
 
-def _line_schema() -> Schema:
-    columns: Keys = {f"{name}_{unit}": maybe(NUMBER) for name in COLUMNS for unit in ("bytes", "count")}
-    keys = {
-        "key": TEXT,
-        "section": TEXT,
-        "title": TEXT,
-        "is_drop": BOOLEAN,
-        **sometimes(columns),
-        "resets": table(COUNT, "Column → how often it was reset."),
-        "reasons": table(TEXT, "Column → why it has no figure."),
-    }
-    return record(keys)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineDocument:
+    key: str
+    section: str
+    title: str
+    is_drop: bool
+    counted: dict[str, float | None] = field(metadata=FLAT)
+    resets: dict[str, Count]
+    """Column → how often it was reset."""
+    reasons: dict[str, str]
+    """Column → why it has no figure."""
 
 
 def as_json(soak: Soak) -> dict[str, Any]:
     """The document of ``show --json`` for a soak."""
     manifest = soak.result.manifest
-    soak_document = SoakDocument(
+    soak_document = fill(
+        SoakDocument,
+        soak,
+        schema_version=SCHEMA_VERSION,
+        kind="soak",
         id=soak.result.id,
         name=manifest.name,
         created_s=manifest.created_s,
-        complete=soak.complete,
         best_of=_best(manifest.asked.best_of),
         duration_planned_s=soak.plan.duration_s,
         duration_s=soak.ran_s,
-        load_s=soak.load_s,
         slice_s=soak.scan.cell_s,
-        parts=tuple(PartDocument(part.number, part.started_s, part.ended_s, part.why) for part in soak.parts),
+        parts=tuple(fill(PartDocument, part) for part in soak.parts),
         summary=_summary(soak),
         stalls=tuple(_stall(soak, stall) for stall in soak.stalls),
         drift=None if isinstance(soak.drift, Missing) else soak.drift,
@@ -209,14 +200,11 @@ def as_json(soak: Soak) -> dict[str, Any]:
         power=tuple(_power(soak, host_power) for host_power in soak.power),
         ledger=[_line(line) for line in soak.ledger.lines],
         ledger_by_interval=tuple(map(_interval, soak.intervals)),
-        balance=soak.balance,
         gaps=soak.scan.gaps,
-        missing=soak.missing,
-        gone=soak.gone,
         damaged={str(path.relative_to(soak.result.path)): why for path, why in soak.damaged.items()},
         events=[event.as_written() for event in soak.events],
         flags_count=len(findings(soak).every),
-        flags=tuple(PrintedFlag(**asdict(flag)) for flag in flags(soak)),
+        flags=tuple(fill(PrintedFlag, flag) for flag in flags(soak)),
     )
     return document_of(soak_document)
 
@@ -271,34 +259,32 @@ def _group(totals: GroupTotals) -> GroupDocument:
     counted = {name: getattr(totals, name) for name in ("got_bytes", "put_bytes", "transfers", "failed")}
     reasons = {name: figure.reason for name, figure in counted.items() if figure.reason}
     values = {name: figure.value for name, figure in counted.items()}
-    return GroupDocument(totals.name, totals.clients, **values, reasons=reasons)
+    return fill(GroupDocument, totals, **values, reasons=reasons)
 
 
 def _power(soak: Soak, host_power: HostPower) -> PowerDocument:
-    used, total = energy_j(soak, host_power), host_power.total
-    return PowerDocument(
-        host=host_power.host,
+    used_j, total = energy_j(soak, host_power), host_power.total
+    return fill(
+        PowerDocument,
+        host_power,
         power_w=total.power_w if total else None,
         scope=total.scope if total else None,
         provenance=total.provenance if total else None,
-        energy_j=used,
-        energy_j_per_gb=None if used is None else figures.j_per_gb(used, soak.total_bytes),
+        energy_j=used_j,
+        energy_j_per_gb=None if used_j is None else figures.j_per_gb(used_j, soak.total_bytes),
         covered_ratio=host_power.covered,
-        reason=host_power.reason,
     )
 
 
-def _line(line: Line) -> dict[str, Any]:
-    unit = "bytes" if line.unit == "B" else "count"
-    return {
-        "key": line.key,
-        "section": line.section,
-        "title": line.title,
-        "is_drop": line.is_drop,
-        **{f"{column}_{unit}": figure.value for column, figure in line.figures.items()},
-        "resets": {column: figure.resets for column, figure in line.figures.items() if figure.resets},
-        "reasons": {column: figure.reason for column, figure in line.figures.items() if figure.reason},
-    }
+def _line(line: Line) -> LineDocument:
+    unit, figures = "bytes" if line.unit == "B" else "count", line.figures
+    return fill(
+        LineDocument,
+        line,
+        counted={f"{column}_{unit}": figure.value for column, figure in figures.items()},
+        resets={column: figure.resets for column, figure in figures.items() if figure.resets},
+        reasons={column: figure.reason for column, figure in figures.items() if figure.reason},
+    )
 
 
 def _interval(interval: Interval) -> IntervalDocument:
