@@ -34,9 +34,10 @@ from linewatt import schemas
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.metrics.metric import Metric
 from linewatt.analysis.metrics.unit import RATIO
-from linewatt.declare import UNIT, of_class, unit_of
+from linewatt.declare import UNIT, unit_of
 from linewatt.engine import events
 from linewatt.errors import InvalidInput
+from linewatt.json_document import of_class
 from linewatt.model import Case, Trial
 from linewatt.report.columns import COLUMNS
 from linewatt.report.trials import detail

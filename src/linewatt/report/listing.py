@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.declare import Schema, keys_of, listing, of_class, one_of, record
+from linewatt.declare import Schema, keys_of, listing, one_of, record
 from linewatt.foreign import one_line
-from linewatt.json_document import SELDOM, document_of, fill
+from linewatt.json_document import SELDOM, document_of, fill, of_class
 from linewatt.model import Provenance
 from linewatt.records import Count
 from linewatt.report.glance import Glance, of_trials

@@ -15,9 +15,10 @@ from typing import Any
 
 from linewatt.core.feature import feature_options, installed_features, power_source_keys
 from linewatt.core.third_party import load
-from linewatt.declare import Schema, finished, maybe, of_class, one_of
+from linewatt.declare import Schema, finished, maybe, one_of
 from linewatt.engine.plan_kinds import plan_kinds
 from linewatt.errors import InvalidInput
+from linewatt.json_document import of_class
 from linewatt.report.kinds import result_kinds
 
 CAMPAIGN = "campaign"

@@ -11,21 +11,9 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning import plain
 from linewatt.campaign.planning.programs import Program, programs
 from linewatt.core.feature import further_trials
-from linewatt.declare import (
-    COUNT,
-    TEXT,
-    Keys,
-    Schema,
-    keys_of,
-    listing,
-    maybe,
-    of_class,
-    one_of,
-    record,
-    said,
-    table,
-)
+from linewatt.declare import COUNT, TEXT, Keys, Schema, keys_of, listing, maybe, one_of, record, said, table
 from linewatt.hosts.base import HostSpec
+from linewatt.json_document import of_class
 from linewatt.model import Case
 
 

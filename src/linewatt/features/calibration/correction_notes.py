@@ -9,11 +9,11 @@ from statistics import fmean
 from typing import Any
 
 from linewatt.analysis.power.totals import Total, as_read, system
-from linewatt.declare import Schema, listing, of_class
+from linewatt.declare import Schema, listing
 from linewatt.features.calibration.correction import correction
 from linewatt.features.calibration.documents import Calibration
 from linewatt.features.calibration.stored import calibrations_used
-from linewatt.json_document import document_of, fill
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, EndResult, Trial
 from linewatt.records import Count
 from linewatt.report.table import Note

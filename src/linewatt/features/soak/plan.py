@@ -13,12 +13,12 @@ from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.places import Places, Site
 from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, Round, plan
-from linewatt.declare import Keys, listing, maybe, of_class, record, version
+from linewatt.declare import Keys, listing, maybe, record, version
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf, Soak, best_of_in, soak_in
 from linewatt.features.users.description import describe_users
 from linewatt.features.users.model import Users, users_in
-from linewatt.json_document import document_of
+from linewatt.json_document import document_of, of_class
 from linewatt.tuning.base import Change
 
 SCHEMA_VERSION = 1

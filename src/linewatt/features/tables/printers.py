@@ -9,10 +9,10 @@ from jinja2 import Environment
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.declare import TEXT, Schema, keys_of, listing, of_class, one_of, record
+from linewatt.declare import TEXT, Schema, keys_of, listing, one_of, record
 from linewatt.features.tables.view import View, view_schemas
 from linewatt.foreign import one_line
-from linewatt.json_document import document_of
+from linewatt.json_document import document_of, of_class
 from linewatt.report.charts.figure import drawn
 from linewatt.report.printing.export import Identity, identity, when
 from linewatt.report.printing.html import page

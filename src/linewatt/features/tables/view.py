@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.power.packet_energy import PacketEnergy
-from linewatt.declare import Keys, keys_of, of_class
+from linewatt.declare import Keys, keys_of
 from linewatt.delimited import Table as RawTable
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput, StoreError
@@ -21,7 +21,7 @@ from linewatt.features.tables import means_tables as means
 from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.quantity_facts import quantity_facts
-from linewatt.json_document import document_of, fill
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Provenance
 from linewatt.records import Count
 from linewatt.report.charts.figure import Figure

@@ -22,13 +22,12 @@ from linewatt.declare import (
     keys_of,
     listing,
     maybe,
-    of_class,
     one_of,
     record,
     said,
     version,
 )
-from linewatt.json_document import FLAT, PREFIXED, SELDOM, document_of, fill
+from linewatt.json_document import FLAT, PREFIXED, SELDOM, document_of, fill, of_class
 from linewatt.model import Case, Provenance
 from linewatt.records import Count
 from linewatt.report.comparison.remarks import lab_words

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from linewatt.analysis.comparison.verdicts import Kind
 from linewatt.analysis.metrics.unit import same
-from linewatt.declare import Keys, keys_of, of_class, said
+from linewatt.declare import Keys, keys_of, said
 from linewatt.foreign import shown
-from linewatt.json_document import SELDOM, document_of
+from linewatt.json_document import SELDOM, document_of, of_class
 from linewatt.model import Case, Direction, Family, Flag, Shape
 from linewatt.records import Count
 from linewatt.units import when as when

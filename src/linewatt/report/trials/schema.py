@@ -17,13 +17,13 @@ from linewatt.declare import (
     keys_of,
     listing,
     maybe,
-    of_class,
     one_of,
     record,
     said,
     table,
 )
 from linewatt.hosts.facts.cores import CoreKind
+from linewatt.json_document import of_class
 from linewatt.model import Trial
 from linewatt.records import Repeats
 from linewatt.report.trials import detail

@@ -8,7 +8,8 @@ from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
-from linewatt.declare import COUNT, NUMBER, TEXT, Keys, Schema, keys_of, maybe, of_class, said
+from linewatt.declare import COUNT, NUMBER, TEXT, Keys, Schema, keys_of, maybe, said
+from linewatt.json_document import of_class
 from linewatt.model import ENDS, Case, CpuShares
 from linewatt.report.columns import (
     COLUMNS,
