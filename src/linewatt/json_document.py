@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from linewatt.declare import Schema, maybe, plain, said
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 def fill(kind: type[T], source: object, /, **others: Any) -> T:
     """A document whose fields are attributes of ``source`` of the same name, but for ``others``."""
     document_class: Any = kind
-    names = (name for name, *_ in _fields(document_class) if name not in others)
+    names = (name for name, *_ in _keys(document_class) if name not in others)
     return kind(**others, **{name: getattr(source, name) for name in names})
 
 
@@ -41,7 +41,7 @@ def document_of(value: Any) -> dict[str, Any]:
     """A dataclass as plain values for JSON."""
     document: dict[str, Any] = {}
     document_class: Any = type(value)
-    for name, is_seldom, default, flat in _fields(document_class):
+    for name, is_seldom, default, flat in _keys(document_class):
         member = getattr(value, name)
         if flat is not None:
             part = {} if member is None else _plain(member)
@@ -51,12 +51,20 @@ def document_of(value: Any) -> dict[str, Any]:
     return document
 
 
+class _Key(NamedTuple):
+    name: str
+    is_seldom: bool
+    default: Any
+    """None where there is none"""
+    flat: str | None
+    """how keys of a part are named; None: it is no flat part"""
+
+
 @cache
-def _fields(kind: type) -> tuple[tuple[str, bool, Any, str | None], ...]:
-    """Name of each field, whether it is seldom, its default (None without one), how keys of a flat part are
-    named."""
+def _keys(kind: type) -> tuple[_Key, ...]:
+    """One for each field of a class."""
     return tuple(
-        (about.name, "seldom" in about.metadata, _default(about), about.metadata.get("flat"))
+        _Key(about.name, "seldom" in about.metadata, _default(about), about.metadata.get("flat"))
         for about in fields(kind)
     )
 
@@ -207,11 +215,11 @@ def _documented(module: str) -> dict[str, dict[str, str]]:
 def _classes(node: ast.AST, prefix: str) -> Iterator[tuple[str, dict[str, str]]]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef):
-            yield f"{prefix}{child.name}", dict(_documented_fields(child))
+            yield f"{prefix}{child.name}", dict(_fields(child))
             yield from _classes(child, f"{prefix}{child.name}.")
 
 
-def _documented_fields(kind: ast.ClassDef) -> Iterator[tuple[str, str]]:
+def _fields(kind: ast.ClassDef) -> Iterator[tuple[str, str]]:
     for field, below in pairwise(kind.body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and (text := _text(below)):
             yield field.target.id, plain(text)

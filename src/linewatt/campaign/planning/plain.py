@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from linewatt.campaign.campaign import Order
@@ -81,7 +81,7 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         planned,
         schema_version=SCHEMA_VERSION,
         duration_s=round(planned.duration_s, 3),
-        idle=IdleTime(*(None if value is None else round(value, 3) for value in astuple(planned.idle))),
+        idle=_rounded(planned.idle),
         least_duration_s=None if planned.least_s is None else round(planned.least_s, 3),
         cases=[_case_dict(case) for case in planned.cases],
         placements=list(placements),
@@ -90,6 +90,11 @@ def as_dict(planned: Plan) -> dict[str, Any]:
     )
     further = {name: _further_dicts(rounds, case_index) for name, rounds in planned.further.items()}
     return {**document_of(plan_document), **further}
+
+
+def _rounded(idle: IdleTime) -> IdleTime:
+    times_s = {name: round(getattr(idle, name), 3) for name in ("window_s", "least_s", "most_s")}
+    return replace(idle, **times_s)
 
 
 def _further_dicts(rounds: Iterable[Round], case_index: Mapping[Case, int]) -> list[dict[str, Any]]:

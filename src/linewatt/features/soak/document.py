@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from linewatt.declare import TEXT, Schema, listing, table
 from linewatt.features.soak import figures
@@ -22,6 +24,9 @@ from linewatt.model import Provenance
 from linewatt.records import BestOf, Count, Event
 from linewatt.report.printing.export import SCHEMA_VERSION, PrintedFlag, Versioned
 
+Total = Annotated[float, Field(ge=0)]
+"""a sum of counters, as they are read"""
+
 
 @dataclass(frozen=True, slots=True)
 class PartDocument:
@@ -38,8 +43,8 @@ class SummaryDocument:
     rate_peak_bps: float | None
     rate_percentiles_bps: dict[str, float] | None
     """`p5`, `p50` … → the rate."""
-    transfers_count: Count | None
-    packets_count: Count | None
+    transfers_count: Total | None
+    packets_count: Total | None
     dropped_count: Count | None
     dropped_ratio: float | None
     dropped_lacks: str | None = field(default=None, metadata=SELDOM)
@@ -212,7 +217,6 @@ def as_json(soak: Soak) -> dict[str, Any]:
 def _summary(soak: Soak) -> SummaryDocument:
     rates, lacks = soak.rates, soak.ledger.dropped_lacks
     dropped, packet_count = soak.ledger.dropped, packets(soak).value
-    is_known = dropped is not None and packet_count and not lacks
     return SummaryDocument(
         rate_mean_bps=soak.mean_bps,
         rate_peak_bps=rates.peak_bps if rates else None,
@@ -220,7 +224,7 @@ def _summary(soak: Soak) -> SummaryDocument:
         transfers_count=transfers(soak).value if soak.roles.has_users else None,
         packets_count=packet_count,
         dropped_count=dropped,
-        dropped_ratio=dropped / packet_count if is_known else None,
+        dropped_ratio=None if dropped is None or not packet_count or lacks else dropped / packet_count,
         dropped_lacks=lacks or None,
         total_bytes=soak.moved_bytes,
     )
