@@ -16,7 +16,7 @@ from linewatt.analysis.cases.load_levels import LevelCurve, curves
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.analysis.cases.search_flags import with_search_flags
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.findings import Findings, Sighting, gather
 from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
@@ -361,13 +361,6 @@ def cpu_power(end: EndResult | None) -> power.Total | None:
     return total if isinstance(total, power.Total) else None
 
 
-@dataclass(frozen=True, slots=True)
-class SightingDocument:
-    where: str
-    evidence: str
-    trials: tuple[Count, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingDocument:
     mark: str
@@ -383,7 +376,7 @@ class FindingDocument:
     trials: tuple[Count, ...]
     """Numbers of those it was seen in."""
     cases: list[CaseKeys]
-    evidence: list[SightingDocument]
+    evidence: tuple[Sighting, ...]
     advice: tuple[str, ...]
 
 
@@ -395,7 +388,7 @@ def _note(note: FindingNote) -> FindingDocument:
         scope=kind.scope,
         figures=note.kind.figures,
         cases=[case_of(case) for case in note.cases],
-        evidence=[fill(SightingDocument, sighting) for sighting in note.sightings],
+        evidence=tuple(note.sightings),
     )
 
 
