@@ -7,13 +7,8 @@ Units are those that names end with (:func:`unit_of`).
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import sys
-from collections.abc import Collection, Iterator, Mapping
-from functools import cache
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
 Schema = dict[str, Any]
@@ -78,11 +73,6 @@ def listing(schema: Schema, meaning: str = "") -> Schema:
     return said({"type": "array", "items": schema}, meaning)
 
 
-def pair(schema: Schema) -> Schema:
-    """Two of the same."""
-    return {**listing(schema), "minItems": 2, "maxItems": 2}
-
-
 def table(values: Schema, meaning: str = "") -> Schema:
     """Values of one kind under keys that are no part of the schema: names of hosts, of channels."""
     return said({"type": "object", "additionalProperties": values}, meaning)
@@ -99,47 +89,14 @@ def sometimes(keys: Keys) -> Keys:
 
 
 def keys_of(schema: Schema) -> Keys:
-    """The keys of a record, to be part of another one."""
-    required = schema["required"]
-    return {
+    """The keys of a record, to be part of another one; the first has the definitions of all."""
+    required, definitions = schema["required"], schema.get("$defs")
+    keys = {
         name if name in required else f"{name}?": property_schema
         for name, property_schema in schema["properties"].items()
     }
-
-
-def of_class(kind: Any, *, sometimes: Collection[str] | None = (), closed: bool = True) -> Schema:
-    """The schema of a dataclass, a model or a type of such, as JSON has its values.
-
-    Fields named in ``sometimes`` need not be there; ``None``: those that have a default. ``closed``: no other
-    key may be. What stands below a field in its class is what it means.
-    """
-    from pydantic import TypeAdapter
-    from pydantic.json_schema import GenerateJsonSchema
-
-    class Strict(GenerateJsonSchema):
-        """Of pydantic's schema what a document is held to."""
-
-        def dataclass_schema(self, schema: Any) -> Any:
-            return _strict(super().dataclass_schema(schema), schema["cls"])
-
-        def model_schema(self, schema: Any) -> Any:
-            return _strict(super().model_schema(schema), schema["cls"])
-
-    def _strict(schema: Schema, kind: type) -> Schema:
-        docs = _docs(kind)
-        schema["properties"] = {
-            name: said(property_schema, docs.get(name, ""))
-            for name, property_schema in schema.get("properties", {}).items()
-        }
-        if sometimes is not None:
-            schema["required"] = [name for name in schema["properties"] if name not in sometimes]
-        schema.pop("additionalProperties", None)
-        if closed:
-            schema["additionalProperties"] = False
-        return said(schema, _doc(kind))
-
-    schema: Schema = _tidied(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=Strict))
-    return schema
+    first = next(iter(keys))
+    return keys | {first: {**keys[first], "$defs": definitions}} if definitions else keys
 
 
 def finished(name: str, number: int, meaning: str, schema: Schema) -> Schema:
@@ -256,63 +213,3 @@ def plain(text: str) -> str:
     """The text of a docstring in one line, its markup as Markdown has it."""
     line = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text).replace("``", "`")
     return " ".join(line.split())
-
-
-def _doc(kind: type) -> str:
-    """What a class says of itself; nothing where it has what Python makes of a dataclass."""
-    text = kind.__dict__.get("__doc__") or ""
-    return "" if text.startswith(f"{kind.__name__}(") else plain(text)
-
-
-def _docs(kind: type) -> dict[str, str]:
-    """Field → the text below it, in this class or one that it extends."""
-    docs: dict[str, str] = {}
-    for ancestor in reversed(kind.__mro__):
-        if ancestor.__module__.startswith(f"{__package__}."):
-            docs |= _documented(ancestor.__module__).get(ancestor.__qualname__, {})
-    return docs
-
-
-@cache
-def _documented(module: str) -> dict[str, dict[str, str]]:
-    """Class of a module → field → the text below it: for one class, too, Python reads the whole module."""
-    try:
-        tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except OSError:  # a program without its sources
-        return {}
-    return dict(_classes(tree, ""))
-
-
-def _classes(node: ast.AST, prefix: str) -> Iterator[tuple[str, dict[str, str]]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.ClassDef):
-            yield f"{prefix}{child.name}", dict(_fields(child))
-            yield from _classes(child, f"{prefix}{child.name}.")
-
-
-def _fields(kind: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    for field, below in pairwise(kind.body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and (text := _text(below)):
-            yield field.target.id, plain(text)
-
-
-def _text(node: ast.stmt) -> str:
-    """What a statement says that is nothing but a text."""
-    value = node.value if isinstance(node, ast.Expr) else None
-    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
-
-
-def _tidied(node: Any) -> Any:
-    """Without the titles and defaults that pydantic makes of fields."""
-    if isinstance(node, list):
-        return [_tidied(member) for member in node]
-    if not isinstance(node, dict):
-        return node
-    dropped = {"default", *(["title"] if isinstance(node.get("title"), str) else [])}
-    return {
-        key: {name: _tidied(member) for name, member in value.items()}
-        if key == "properties" and isinstance(value, dict)
-        else _tidied(value)
-        for key, value in node.items()
-        if key not in dropped
-    }

@@ -14,7 +14,7 @@ from tests.fuzz.mutate import CAPTURES, damaged, texts
 from linewatt.features.importing.captures.folder import CaptureFile
 from linewatt.features.importing.captures.measured_folder import manifest_of, understand
 from linewatt.features.importing.captures.options import Options
-from linewatt.model import document_of
+from linewatt.json_document import document_of
 
 IMPORTS = CAPTURES / "imports"
 CLIENT, SERVER = (IMPORTS / "watts" / name for name in ("gen/client.json", "dut/server.json"))

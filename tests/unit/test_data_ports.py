@@ -47,6 +47,7 @@ from linewatt.engine.networks.ports import ECHOES, in_rows, refuse_shared_ports,
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.hosts.base import Completed, DataPort, HostSpec
 from linewatt.hosts.facts.read import FURTHER_NICS, again
+from linewatt.json_document import document_of
 from linewatt.model import (
     Case,
     InstanceResult,
@@ -54,7 +55,6 @@ from linewatt.model import (
     Trial,
     Window,
     dealt,
-    document_of,
     lowest_terms,
 )
 from linewatt.network.framing import Framing

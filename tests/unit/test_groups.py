@@ -39,8 +39,9 @@ from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
 from linewatt.features.history.courses import courses_of_sides
+from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
+from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, group_of
 from linewatt.records import Campaign as Asked
 from linewatt.report.series import case_labels
 from linewatt.report.trials.answer.first_screen import first_screen

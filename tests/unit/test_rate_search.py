@@ -35,7 +35,8 @@ from linewatt.cli.commands.plan import _lines as plan_lines
 from linewatt.engine.campaign import _may_overlap
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput
-from linewatt.model import Case, Trial, Window, document_of
+from linewatt.json_document import document_of
+from linewatt.model import Case, Trial, Window
 from linewatt.records import EndedSearch, Searches
 from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed

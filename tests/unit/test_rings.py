@@ -31,8 +31,9 @@ from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import measure
+from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, Trial, document_of, group_of
+from linewatt.model import Case, Trial, group_of
 from linewatt.report.series import OF_RING
 from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.detail import layout

@@ -34,10 +34,11 @@ from linewatt import schemas
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.metrics.metric import Metric
 from linewatt.analysis.metrics.unit import RATIO
-from linewatt.declare import UNIT, of_class, unit_of
+from linewatt.declare import UNIT, unit_of
 from linewatt.engine import events
 from linewatt.errors import InvalidInput
-from linewatt.model import OF_SOME, Case, Trial
+from linewatt.json_document import of_class
+from linewatt.model import Case, Trial
 from linewatt.report.columns import COLUMNS
 from linewatt.report.trials import detail
 from linewatt.report.trials.digest import as_json, digest
@@ -272,7 +273,7 @@ def test_a_name_says_its_unit(name: str, unit: str | None) -> None:
 
 
 def test_what_stands_below_a_field_is_what_it_means() -> None:
-    made = of_class(Trial, sometimes=OF_SOME)["$defs"]["Trial"]
+    made = of_class(Trial)["$defs"]["Trial"]
     assert made["properties"]["overhead_s"]["description"] == "wall time of the trial beyond its load seconds"
     assert "latency_s" not in made["required"]
     assert "reason" in made["required"]

@@ -22,9 +22,10 @@ from linewatt.campaign.planning.plan import plan
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.imported import test_of as of_table
+from linewatt.json_document import document_of
 from linewatt.loads.base import LoadJob
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, Family, Trial, document_of
+from linewatt.model import Case, Family, Trial
 from linewatt.network.framing import BARE, Encapsulation, Framing, goodput_bps, payload_bytes
 from linewatt.report.findings import NO_MARKS
 from linewatt.report.series import test_title as title_of

@@ -13,7 +13,8 @@ from linewatt.analysis.flags.case import power_flags
 from linewatt.analysis.power.machine_conditions import AT_LIMIT, THROTTLED, Beside, beside_of, evidence
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.thermal import NO_TEMPERATURE, with_thermal
-from linewatt.model import Case, Channel, EndResult, ThermalResult, Trial, Window, document_of
+from linewatt.json_document import document_of
+from linewatt.model import Case, Channel, EndResult, ThermalResult, Trial, Window
 
 NOT_KNOWN = "what fans draw is not measured, so how much of it is theirs is not known"
 

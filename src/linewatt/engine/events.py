@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, get_args
 
-from linewatt.declare import Schema, keys_of, of_class, one_of, record, version
-from linewatt.model import OF_SOME, Case, Provenance, Role, Trial, document_of
+from linewatt.declare import Schema, keys_of, one_of, record, version
+from linewatt.json_document import SELDOM, document_of, of_class
+from linewatt.model import Case, Provenance, Role, Trial
 
 SCHEMA_VERSION = 1
 
@@ -111,7 +112,7 @@ class Soaking:
     """
 
     throughput_bps: float | None
-    users: int | None
+    users: int | None = field(metadata=SELDOM)
     elapsed_s: float
     remaining_s: float
     watts: tuple[Watts, ...] = ()
@@ -190,15 +191,10 @@ def _kind(event: type) -> str:
 
 def schema() -> Schema:
     """Of :func:`as_document`, each kind of event."""
-    return one_of(*map(_schema, get_args(Event)))
+    return one_of(*map(_schema_of_event, get_args(Event)))
 
 
-def _schema(event: type) -> Schema:
-    class_schema = of_class(event, sometimes=OF_SOME)
-    keys = {
-        "schema_version": version(SCHEMA_VERSION),
-        "event": {"const": _kind(event)},
-        **keys_of(class_schema),
-    }
-    shared = {"$defs": class_schema["$defs"]} if "$defs" in class_schema else {}
-    return {**record(keys, class_schema.get("description", "")), **shared}
+def _schema_of_event(event: type) -> Schema:
+    class_schema = of_class(event)
+    head = {"schema_version": version(SCHEMA_VERSION), "event": {"const": _kind(event)}}
+    return record({**head, **keys_of(class_schema)}, class_schema.get("description", ""))

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, get_args
 
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.limits import Limits, LimitsUsed
+from linewatt.json_document import SELDOM, document_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,11 @@ class HostSpec:
     lab: str | None = None
     emulated: bool = False
     shares_cpus_with: tuple[str, ...] = ()
-    more_ports: tuple[DataPort, ...] = ()
-    data_weights: tuple[int, ...] = ()
+    more_ports: tuple[DataPort, ...] = field(default=(), metadata=SELDOM)
+    data_weights: tuple[int, ...] = field(default=(), metadata=SELDOM)
     """of each data port, by which instances are dealt; none: as its peer says, or in turn"""
-    limits: Limits = field(default_factory=Limits)
-    raise_session: bool = False
+    limits: Limits = field(default_factory=Limits, metadata=SELDOM)
+    raise_session: bool = field(default=False, metadata=SELDOM)
 
     @property
     def data_ports(self) -> tuple[HostSpec, ...]:
@@ -95,12 +96,7 @@ class HostSpec:
     def as_document(self) -> dict[str, Any]:
         """As plain values; what only hosts with several data ports or limits of their own have is left out
         of others."""
-        values = asdict(self)
-        values["limits"] = {
-            name: limit_s for name, limit_s in values["limits"].items() if limit_s is not None
-        }
-        seldom = ("more_ports", "data_weights", "limits", "raise_session")
-        return {key: value for key, value in values.items() if value or key not in seldom}
+        return document_of(self)
 
 
 @dataclass(frozen=True, slots=True)

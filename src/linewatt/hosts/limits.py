@@ -10,7 +10,9 @@ a connection may have been a cable. Pure.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+
+from linewatt.json_document import SELDOM
 
 HEARTBEAT_S = 0.3
 SILENCE_S = 1.5
@@ -48,11 +50,11 @@ MOST_S = {"heartbeat": 20.0, "silence": 60.0, "answer": 60.0, "command": 3600.0,
 class Limits:
     """What a campaign says of a host's limits; ``None``: left out."""
 
-    heartbeat_s: float | None = None
-    silence_s: float | None = None
-    answer_s: float | None = None
-    command_s: float | None = None
-    login_s: float | None = None
+    heartbeat_s: float | None = field(default=None, metadata=SELDOM)
+    silence_s: float | None = field(default=None, metadata=SELDOM)
+    answer_s: float | None = field(default=None, metadata=SELDOM)
+    command_s: float | None = field(default=None, metadata=SELDOM)
+    login_s: float | None = field(default=None, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)

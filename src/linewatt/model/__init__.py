@@ -36,14 +36,12 @@ from linewatt.model.ends import (
     ThermalResult,
 )
 from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window, hosts_in
-from linewatt.model.trial import METHOD, OF_FEW, OF_SOME, Trial, document_of
+from linewatt.model.trial import METHOD, Trial
 
 __all__ = [
     "ENDS",
     "FTP",
     "METHOD",
-    "OF_FEW",
-    "OF_SOME",
     "TOGETHER",
     "Case",
     "CgroupThrottling",
@@ -73,7 +71,6 @@ __all__ = [
     "Trial",
     "Window",
     "dealt",
-    "document_of",
     "group_of",
     "hosts_in",
     "is_request_response",

@@ -7,11 +7,12 @@ import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
 from linewatt.core.feature import feature_load_of
+from linewatt.json_document import SELDOM
 from linewatt.model.dealing import dealt
 
 TestName = str
@@ -67,22 +68,22 @@ class Case:
     """whether the sender sends without a copy; None: not known, as of imported files"""
     load_level: float | None = None
     factors: tuple[tuple[str, str], ...] = ()
-    load: str | None = None
-    search: Literal["rate", "instances"] | None = None
-    data_ports: int | None = None
+    load: str | None = field(default=None, metadata=SELDOM)
+    search: Literal["rate", "instances"] | None = field(default=None, metadata=SELDOM)
+    data_ports: int | None = field(default=None, metadata=SELDOM)
     """over how many ports of its hosts the instances are dealt; None: there is one"""
-    users: tuple[tuple[str, str], ...] = ()
+    users: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     """what users do that are its load, but for what ``factors`` vary: (key, value) by key"""
-    shape: Shape | None = None
+    shape: Shape | None = field(default=None, metadata=SELDOM)
     """of the group that it is, or that it is one flow of"""
-    flows: tuple[tuple[str, str], ...] = ()
+    flows: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     """of a group: (sender, receiver) of each pair that runs at once, with so many ``instances`` each;
     ``sender`` and ``receiver`` then name all of a role, see :func:`group_of`"""
-    flow_of: int | None = None
+    flow_of: int | None = field(default=None, metadata=SELDOM)
     """of one pair of a group: how many run at once"""
-    beside: tuple[tuple[str, str], ...] = ()
+    beside: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     """of one pair of a group: all of its pairs, for what it gets depends on the others"""
-    port_weights: tuple[int, ...] = ()
+    port_weights: tuple[int, ...] = field(default=(), metadata=SELDOM)
     """of each data port, by which instances are dealt, in lowest terms; none: in turn"""
 
     def __post_init__(self) -> None:

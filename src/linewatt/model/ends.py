@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from linewatt.json_document import SELDOM
 from linewatt.model.case import Role
 from linewatt.model.samples import Provenance
 
@@ -150,9 +151,9 @@ class OtherProcess:
     cores: float
     kernel: bool = False
     """whether it is a thread of the kernel"""
-    scheduling: SchedulingClass | None = None
+    scheduling: SchedulingClass | None = field(default=None, metadata=SELDOM)
     """None: it was not read"""
-    nice: int | None = None
+    nice: int | None = field(default=None, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,23 +239,23 @@ class EndResult:
     """what linewatt had set on the host, as read back during the trial: "knob target" → its text"""
     busy_frequency_hz: float | None = None
     """the clock that its busy CPUs ran at: of each whose clock was read, weighted with how busy it was"""
-    thermal: tuple[ThermalResult, ...] = ()
+    thermal: tuple[ThermalResult, ...] = field(default=(), metadata=SELDOM)
     """fans and temperatures that its sources tell of, and the clocks of its CPUs"""
-    package_limit_w: float | None = None
+    package_limit_w: float | None = field(default=None, metadata=SELDOM)
     """the power limit of a CPU package; None: it does not show one"""
-    other_processes: tuple[OtherProcess, ...] = ()
+    other_processes: tuple[OtherProcess, ...] = field(default=(), metadata=SELDOM)
     """the busiest processes that are neither the load's nor linewatt's, as far as they were seen"""
 
-    shared_cpus: tuple[SharedCpu, ...] = ()
+    shared_cpus: tuple[SharedCpu, ...] = field(default=(), metadata=SELDOM)
     """full CPUs of its roles that others used a part of"""
-    outside_limits: OutsideLimits | None = None
+    outside_limits: OutsideLimits | None = field(default=None, metadata=SELDOM)
     """quotas and pressure between the two reads of the load's threads; None: not read"""
-    load_waited_ratio: float | None = None
+    load_waited_ratio: float | None = field(default=None, metadata=SELDOM)
     """part of the time between the two reads that the load's thread which waited most waited for a CPU, by
     by the scheduler's account; None: not known"""
-    softirq_in_turn: CpuShares | None = None
+    softirq_in_turn: CpuShares | None = field(default=None, metadata=SELDOM)
     """of softirqs that went from CPU to CPU: the one that they filled at each reading, mean over readings"""
-    load_nice: int | None = None
+    load_nice: int | None = field(default=None, metadata=SELDOM)
     """the highest nice value of the load's threads, where it is above 0: others are preferred to them"""
 
 
@@ -313,10 +314,10 @@ class InstanceResult:
     sender_threads: int | None = None
     """of the load process at the sender, in the tail; None: not read"""
     receiver_threads: int | None = None
-    duplicate_packets: int | None = None
-    latency_s: Mapping[str, float] = field(default_factory=dict)
+    duplicate_packets: int | None = field(default=None, metadata=SELDOM)
+    latency_s: Mapping[str, float] = field(default_factory=dict, metadata=SELDOM)
     """percentiles by name (``p50``, ``p99``, ``p99.9``, ``max``) over the load's run; empty: none taken"""
-    data_port: int | None = None
+    data_port: int | None = field(default=None, metadata=SELDOM)
     """which of several data ports it used, from 0; None: there is one"""
 
 
@@ -335,7 +336,7 @@ class FlowResult:
     line_kind: Literal["link", "shaper"] | None = None
     line_host: str | None = None
     end: EndResult | None = None
-    users_bps: float | None = None
+    users_bps: float | None = field(default=None, metadata=SELDOM)
     """of users, who are no instances: what those of this client moved both ways"""
 
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from linewatt.json_document import SELDOM
 
 Provenance = Literal["measured", "corrected", "datasheet", "estimate", "simulated"]
 """``corrected``: measured, and corrected by a calibration of its meter; what was read stands beside it"""
@@ -70,7 +72,7 @@ class Flag:
     where: str
     evidence: str
     advice: str
-    effect_ratio: float | None = None
+    effect_ratio: float | None = field(default=None, metadata=SELDOM)
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from linewatt.json_document import SELDOM
 from linewatt.model.case import Case, Role
 from linewatt.model.ends import EndResult, FlowResult, InstanceResult, PortResult
 from linewatt.model.samples import Flag, Window
@@ -34,7 +35,7 @@ class Trial:
     reason: str | None = None
     window: Window | None = None
     throughput_bps: float | None = None
-    throughput_se_bps: float | None = None
+    throughput_se_bps: float | None = field(default=None, metadata=SELDOM)
     """standard error of it as a mean of the intervals of its window; None: too few intervals, or not known"""
     offered_bps: float | None = None
     target_bps: float | None = None
@@ -58,17 +59,17 @@ class Trial:
     clock: dict[str, tuple[float, float]] = field(default_factory=dict)
     overhead_s: float | None = None
     """wall time of the trial beyond its load seconds"""
-    duplicate_packets: int | None = None
-    latency_s: Mapping[str, float] = field(default_factory=dict)
+    duplicate_packets: int | None = field(default=None, metadata=SELDOM)
+    latency_s: Mapping[str, float] = field(default_factory=dict, metadata=SELDOM)
     """percentile → the largest of all instances: that of their messages together is at most so much"""
     method: int = 1
     """by which method (``METHOD``) its figures were made; results stored before methods had numbers have 1"""
-    data_ports: tuple[PortResult, ...] = ()
+    data_ports: tuple[PortResult, ...] = field(default=(), metadata=SELDOM)
     """those that instances used, where the hosts have several"""
-    flows: tuple[FlowResult, ...] = ()
+    flows: tuple[FlowResult, ...] = field(default=(), metadata=SELDOM)
     """of a group: each of its pairs; ``sender`` and ``receiver`` are then of the host that is in all"""
     schema_version: int = 1
-    incoming: Trial | None = None
+    incoming: Trial | None = field(default=None, metadata=SELDOM)
     """of one pair of a ring, as it is made of the trial of all: the pair in which its sender receives, for
     the figures of that host are of both"""
 
@@ -101,56 +102,3 @@ class Trial:
 
         flows = tuple(replace(flow, end=of(flow.end)) for flow in self.flows)
         return replace(self, sender=of(self.sender), receiver=of(self.receiver), flows=flows)
-
-
-OF_FEW = frozenset({"data_ports", "data_port", "shape", "flows", "flow_of", "beside", "port_weights"})
-"""fields that only hosts with several data ports or groups have: documents of the others are without them"""
-OF_SOME = OF_FEW | {
-    "incoming",
-    "load",
-    "latency_s",
-    "duplicate_packets",
-    "search",
-    "users",
-    "users_bps",
-    "thermal",
-    "package_limit_w",
-    "other_processes",
-    "shared_cpus",
-    "effect_ratio",
-    "throughput_se_bps",
-    "outside_limits",
-    "load_waited_ratio",
-    "load_nice",
-    "softirq_in_turn",
-    "scheduling",
-    "nice",
-}
-"""the same, with what only some loads and cases have"""
-
-
-def document_of(value: Any) -> dict[str, Any]:
-    """A value that holds trials or cases, as plain values for JSON."""
-    document = {}
-    for about in fields(value):
-        plain_value = _plain(getattr(value, about.name))
-        if plain_value or about.name not in OF_SOME or plain_value == 0:
-            document[about.name] = plain_value
-    return document
-
-
-def _plain(value: Any) -> Any:
-    """As ``dataclasses.asdict`` has it, which takes three times as long."""
-    kind = type(value)
-    if kind in _SCALARS:
-        return value
-    if is_dataclass(kind):
-        return document_of(value)
-    if isinstance(value, Mapping):
-        return {name: _plain(member) for name, member in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(member) for member in value] if kind is list else tuple(map(_plain, value))
-    return value
-
-
-_SCALARS = frozenset({float, int, str, bool, type(None)})

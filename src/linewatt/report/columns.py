@@ -203,15 +203,15 @@ def end_schema(metric: PowerMetric, role: Role) -> Keys:
     """Keys of :func:`export_end`."""
     name = f"{role}_{metric.key}"
     title = metric.title.format(scope="CPU power" if metric.of == "cpu" else "System power")
-    keys = {**mean_schema(name, f"{title}, at the {role}"), f"{name}_provenance": provenance_schema()}
+    keys = {**mean_schema(name, f"{title}, at the {role}"), f"{name}_provenance": _PROVENANCE}
     if metric.bound:
         keys[f"{name}_uncertainty"] = said(maybe(NUMBER), "Bound of its error.")
     return sometimes(keys) if metric.of_packets else keys
 
 
-def provenance_schema() -> Schema:
-    """Where a figure is from; ``null`` where there is none."""
-    return said(maybe(choice(*get_args(Provenance))), "Whether it was measured; the least sure of its parts.")
+_PROVENANCE = said(
+    maybe(choice(*get_args(Provenance))), "Whether it was measured; the least sure of its parts."
+)
 
 
 def export_power(summary: CaseSummary) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,24 +13,14 @@ from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.declare import (
-    BOOLEAN,
-    COUNT,
-    NUMBER,
-    TEXT,
-    Schema,
-    listing,
-    maybe,
-    one_of,
-    record,
-    said,
-    table,
-    version,
-)
+from linewatt.declare import Schema, keys_of, listing, one_of, record
 from linewatt.foreign import one_line
+from linewatt.json_document import SELDOM, document_of, fill, of_class
 from linewatt.model import Provenance
+from linewatt.records import Count
 from linewatt.report.glance import Glance, of_trials
 from linewatt.report.kinds import result_kind
+from linewatt.report.printing.export import Versioned
 from linewatt.store import read
 from linewatt.store.cache import remembered
 from linewatt.store.read import Damaged, Result
@@ -137,20 +127,52 @@ def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
     return best, of_trials(view, fastest)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestDocument:
+    test: str
+    throughput_bps: float
+    """Mean of the case that has the most."""
+    throughput_doubtful: bool
+    throughput_at_least: bool = field(default=False, metadata=SELDOM)
+    """A searched rate above which no more was lost, or nothing sent."""
+    system_mbps_per_w: float | None
+    """At its receiver; of a soak at its server."""
+    system_mbps_per_w_doubtful: bool
+    provenance: str | None
+    reasons: dict[str, str]
+    """Why a figure is missing, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedKeys:
+    """What a row of ``list --json`` has behind the heading of its result."""
+
+    flags_count: Count | None
+    """Findings, each at its scope."""
+    flags_reason: str | None
+    """Why they are not counted."""
+    damaged: None = None
+    lacks: str | None
+    """What of a soak's files cannot be read or is not there."""
+    best: BestDocument | None
+    best_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedDocument:
+    """A result that cannot be read."""
+
+    id: str
+    damaged: str
+    """Why it cannot be read, or shown."""
+
+
 def as_document(results: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
     """The rows of ``list --json``; of a damaged result there is its id and why."""
     return [
-        {"id": result.id, "damaged": result.reason}
+        document_of(DamagedDocument(result.id, result.reason))
         if isinstance(result, Damaged)
-        else {
-            **result.heading,
-            "flags_count": result.findings,
-            "flags_reason": result.reason,
-            "damaged": None,
-            "lacks": result.lacks,
-            "best": None if result.best is None else _best_document(result.best),
-            "best_reason": None if result.best is not None else result.reason or _NO_THROUGHPUT,
-        }
+        else {**result.heading, **document_of(_listed_keys(result))}
         for result in results
     ]
 
@@ -159,46 +181,38 @@ def schema() -> Schema:
     """Of ``list --json``."""
     from linewatt.report.trials.schema import heading_schema
 
-    best = {
-        "test": TEXT,
-        "throughput_bps": said(NUMBER, "Mean of the case that has the most."),
-        "throughput_doubtful": BOOLEAN,
-        "throughput_at_least?": said(
-            BOOLEAN, "A searched rate above which no more was lost, or nothing sent."
-        ),
-        "system_mbps_per_w": said(maybe(NUMBER), "At its receiver; of a soak at its server."),
-        "system_mbps_per_w_doubtful": BOOLEAN,
-        "provenance": maybe(TEXT),
-        "reasons": table(TEXT, "Why a figure is missing, by name."),
-    }
-    shown = {
-        **heading_schema(),
-        "flags_count": said(maybe(COUNT), "Findings, each at its scope."),
-        "flags_reason": said(maybe(TEXT), "Why they are not counted."),
-        "damaged": {"type": "null"},
-        "lacks": said(maybe(TEXT), "What of a soak's files cannot be read or is not there."),
-        "best": maybe(record(best)),
-        "best_reason": maybe(TEXT),
-    }
-    damaged = {"id": TEXT, "damaged": said(TEXT, "Why it cannot be read, or shown.")}
-    rows = one_of(record(shown), record(damaged, "A result that cannot be read."))
-    return record({"schema_version": version(SCHEMA_VERSION), "results": listing(rows, "By id.")})
+    shown = record({**heading_schema(), **keys_of(of_class(ListedKeys))})
+    rows = listing(one_of(shown, of_class(DamagedDocument)), "By id.")
+    return record({**keys_of(of_class(Versioned)), "results": rows})
 
 
-def _best_document(best: Best) -> dict[str, Any]:
+def _listed_keys(result: Listed) -> ListedKeys:
+    best = result.best
+    return fill(
+        ListedKeys,
+        result,
+        flags_count=result.findings,
+        flags_reason=result.reason,
+        damaged=None,
+        best=None if best is None else _best_document(best),
+        best_reason=None if best is not None else result.reason or _NO_THROUGHPUT,
+    )
+
+
+def _best_document(best: Best) -> BestDocument:
     from linewatt.analysis.metrics.of_power import MBPS_PER_W
 
     per_watt = best.bps_per_w
-    return {
-        "test": best.test,
-        "throughput_bps": best.throughput_bps,
-        "throughput_doubtful": best.doubtful_throughput,
-        **({"throughput_at_least": True} if best.at_least else {}),
-        "system_mbps_per_w": None if per_watt is None else MBPS_PER_W.from_si(per_watt),
-        "system_mbps_per_w_doubtful": best.doubtful_watts,
-        "provenance": None if per_watt is None else best.provenance,
-        "reasons": {} if per_watt is not None else {"system_mbps_per_w": best.reason},
-    }
+    return fill(
+        BestDocument,
+        best,
+        throughput_doubtful=best.doubtful_throughput,
+        throughput_at_least=best.at_least,
+        system_mbps_per_w=None if per_watt is None else MBPS_PER_W.from_si(per_watt),
+        system_mbps_per_w_doubtful=best.doubtful_watts,
+        provenance=None if per_watt is None else best.provenance,
+        reasons={} if per_watt is not None else {"system_mbps_per_w": best.reason},
+    )
 
 
 def table_of(results: Sequence[Listed | Damaged]) -> Table:

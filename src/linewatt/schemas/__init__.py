@@ -15,9 +15,10 @@ from typing import Any
 
 from linewatt.core.feature import feature_options, installed_features, power_source_keys
 from linewatt.core.third_party import load
-from linewatt.declare import Schema, finished, maybe, of_class, one_of
+from linewatt.declare import Schema, finished, maybe, one_of
 from linewatt.engine.plan_kinds import plan_kinds
 from linewatt.errors import InvalidInput
+from linewatt.json_document import of_class
 from linewatt.report.kinds import result_kinds
 
 CAMPAIGN = "campaign"
@@ -77,14 +78,14 @@ def _trial() -> Schema:
     """Stored ones may be of an older linewatt: what came since has a default, and need not be there."""
     from linewatt.model import Trial
 
-    return of_class(Trial, sometimes=None)
+    return of_class(Trial, stored=True)
 
 
 def _stored(name: str) -> Schema:
     """A document of a result beside its trials, as it is read: what a newer linewatt adds is left alone."""
     from linewatt import records
 
-    return of_class(getattr(records, name), sometimes=None, closed=False)
+    return of_class(getattr(records, name), stored=True, closed=False)
 
 
 def _manifest() -> Schema:
@@ -103,7 +104,7 @@ def _stored_source(definitions: dict[str, Schema]) -> Schema:
     ``definitions``, and any others."""
     properties: dict[str, Schema] = {}
     for key in power_source_keys():
-        document = of_class(key.load(key.document_path), sometimes=None, closed=False)
+        document = of_class(key.load(key.document_path), stored=True, closed=False)
         definitions |= document.pop("$defs", {})
         properties[key.key] = maybe(document)
     return {"type": "object", "properties": properties}

@@ -10,8 +10,6 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from linewatt.model import OF_FEW
-
 _PAIRS = "[key, value]"
 """the only key of an object that stands for a mapping whose keys are no text"""
 
@@ -19,8 +17,12 @@ _PAIRS = "[key, value]"
 def encoded(value: Any) -> Any:
     """A value of dataclasses, mappings, sequences and numbers as what JSON can hold."""
     if is_dataclass(value) and not isinstance(value, type):
-        members = ((member.name, getattr(value, member.name)) for member in fields(value))
-        return {name: encoded(part) for name, part in members if name not in OF_FEW or part not in (None, ())}
+        members = ((member, getattr(value, member.name)) for member in fields(value))
+        return {
+            member.name: encoded(part)
+            for member, part in members
+            if "seldom" not in member.metadata or part not in (None, ())
+        }
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
             return {key: encoded(part) for key, part in value.items()}

@@ -14,7 +14,8 @@ from typing import Any
 
 from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
-from linewatt.model import Trial, document_of
+from linewatt.json_document import document_of
+from linewatt.model import Trial
 from linewatt.records import SCHEMA_VERSION
 from linewatt.store import raw, sums
 from linewatt.store.samples import FULL, Origin, Series, write_samples

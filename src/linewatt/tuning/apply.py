@@ -174,7 +174,7 @@ def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Dr
 
 async def write_and_read_back(
     host: Host, knobs: Knobs, texts: Mapping[Entry, str], behind: Behind | None, *, back: bool
-) -> dict[Entry, str | LinewattError]:
+) -> dict[Entry, Outcome]:
     """Write a text for each entry; what it reads after that, or what went wrong."""
     commands = [
         short for entry, text in texts.items() for short in _write_and_read(knobs[entry.knob], entry, text)

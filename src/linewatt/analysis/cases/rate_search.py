@@ -38,6 +38,9 @@ EXACT_MOST = 1000
 _ROUNDING = 1e-6
 
 
+GoalState = Literal["found", "above", "below", "open"]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What is searched: rates with at most ``loss_ratios`` lost, between bounds ``width_ratio`` apart.
@@ -140,7 +143,7 @@ class Goal:
     loss_ratio: float
     lower: Bound | None
     upper: Bound | None
-    state: Literal["found", "above", "below", "open"]
+    state: GoalState
     sender_limited: bool
     lossy: Step | None = None
     """where the sender is the limit, the lowest rate above that it did send and that lost more"""

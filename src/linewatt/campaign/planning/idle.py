@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.findings.idle import QUIET_S
+from linewatt.json_document import SELDOM
 
 IDLE_S = 5.0
 """without a source of power idle only says what CPUs do"""
@@ -46,9 +47,9 @@ class IdleTime:
     window_s: float
     least_s: float
     most_s: float
-    between_windows: int | None = None
+    between_windows: int | None = field(default=None, metadata=SELDOM)
     """how many of them stand between trials of one setting"""
-    every_rounds: int | None = None
+    every_rounds: int | None = field(default=None, metadata=SELDOM)
     """after how many rounds of a setting one of those stands; None: none does"""
 
 

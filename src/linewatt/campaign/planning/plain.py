@@ -4,60 +4,98 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
+from linewatt.campaign.campaign import Order
+from linewatt.campaign.planning.cases import Skipped
+from linewatt.campaign.planning.idle import IdleTime
 from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
-from linewatt.model import OF_FEW, Case
+from linewatt.json_document import SELDOM, document_of, fill
+from linewatt.model import Case
+from linewatt.records import Count
 from linewatt.tuning.base import Change
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialDocument:
+    number: Count
+    round: Count
+    repetition: Count
+    case: Count
+    """By its place in the list, from 0."""
+    placement: Count
+    """By its place in the list, from 0."""
+    changes: Count | None = field(default=None, metadata=SELDOM)
+    """By its place in `round_changes`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDocument:
+    """A plan of trials; ``placements[i]`` are instance, port and CPUs of a trial's processes."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    """Counts up when a key is removed, renamed, or means another thing."""
+    order: Order
+    seed: int | None
+    """Of a random order."""
+    duration_s: float
+    """An estimate; of the longest where cases may stop early."""
+    idle: IdleTime
+    least_duration_s: float | None = field(default=None, metadata=SELDOM)
+    ports_alternate: bool
+    cases: list[dict[str, Any]]
+    placements: list[tuple[PlannedInstance, ...]]
+    trials: list[TrialDocument]
+    changes: tuple[Change, ...]
+    """What hosts show throughout."""
+    round_changes: list[tuple[Change, ...]] = field(default_factory=list, metadata=SELDOM)
+    """What they show beyond that in some rounds."""
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+    places: tuple[str, ...] = field(default=(), metadata=SELDOM)
+    """What a policy chose on each host, and why."""
 
 
 def as_dict(planned: Plan) -> dict[str, Any]:
-    """The plan as plain values for JSON; units are in the keys.
-
-    Trials name their case, their placement and their changes by index: ``placements[i]`` lists instance,
-    port and CPUs, ``round_changes[i]`` what the hosts show beyond ``changes`` (the key is left out where no
-    round has any).
-    """
+    """The plan as plain values for JSON: :class:`PlanDocument`, and further trials by their name."""
     case_index = {case: i for i, case in enumerate(planned.cases)}
     placements: dict[tuple[PlannedInstance, ...], int] = {}
     changes: dict[tuple[Change, ...], int] = {}
     trials = [
-        {
-            "number": trial.number,
-            "round": round_number,
-            "repetition": trial.repetition,
-            "case": case_index[trial.case],
-            "placement": placements.setdefault(trial.instances, len(placements)),
-            **({"changes": changes.setdefault(round_.changes, len(changes))} if round_.changes else {}),
-        }
+        TrialDocument(
+            number=trial.number,
+            round=round_number,
+            repetition=trial.repetition,
+            case=case_index[trial.case],
+            placement=placements.setdefault(trial.instances, len(placements)),
+            changes=changes.setdefault(round_.changes, len(changes)) if round_.changes else None,
+        )
         for round_number, round_ in enumerate(planned.rounds, start=1)
         for trial in round_.trials
     ]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "order": planned.order,
-        "seed": planned.seed,
-        "duration_s": round(planned.duration_s, 3),
-        "idle": {name: round(value, 3) for name, value in asdict(planned.idle).items() if value is not None},
-        **({} if planned.least_s is None else {"least_duration_s": round(planned.least_s, 3)}),
-        "ports_alternate": planned.ports_alternate,
-        "cases": [_case_dict(case) for case in planned.cases],
-        "placements": [[_instance(instance) for instance in instances] for instances in placements],
-        "trials": trials,
-        "changes": [_slots(change) for change in planned.changes],
-        **(
-            {"round_changes": [[_slots(change) for change in round_changes] for round_changes in changes]}
-            if changes
-            else {}
-        ),
-        "skipped": [_slots(skip) for skip in planned.skipped],
-        "notes": list(planned.notes),
-        **({"places": [str(line) for line in planned.places]} if planned.places else {}),
-        **{name: _further_dicts(rounds, case_index) for name, rounds in planned.further.items()},
-    }
+    plan_document = fill(
+        PlanDocument,
+        planned,
+        schema_version=SCHEMA_VERSION,
+        duration_s=round(planned.duration_s, 3),
+        idle=_rounded(planned.idle),
+        least_duration_s=None if planned.least_s is None else round(planned.least_s, 3),
+        cases=[_case_dict(case) for case in planned.cases],
+        placements=list(placements),
+        trials=trials,
+        round_changes=list(changes),
+        places=tuple(str(line) for line in planned.places),
+    )
+    further = {name: _further_dicts(rounds, case_index) for name, rounds in planned.further.items()}
+    return {**document_of(plan_document), **further}
+
+
+def _rounded(idle: IdleTime) -> IdleTime:
+    times_s = {name: round(getattr(idle, name), 3) for name in ("window_s", "least_s", "most_s")}
+    return replace(idle, **times_s)
 
 
 def _further_dicts(rounds: Iterable[Round], case_index: Mapping[Case, int]) -> list[dict[str, Any]]:
@@ -68,28 +106,9 @@ def _further_dicts(rounds: Iterable[Round], case_index: Mapping[Case, int]) -> l
     ]
 
 
-def _instance(planned_instance: PlannedInstance) -> dict[str, Any]:
-    bound = {
-        name: node
-        for name in ("sender_node", "receiver_node", "data_port")
-        if (node := getattr(planned_instance, name)) is not None
-    }
-    return {
-        "instance": planned_instance.instance,
-        "port": planned_instance.port,
-        "sender_cpu": planned_instance.sender_cpu,
-        "receiver_cpu": planned_instance.receiver_cpu,
-        **bound,
-    }
-
-
 def _case_dict(case: Case) -> dict[str, Any]:
-    of_few = OF_FEW | {"search", "users"}
-    case_values = {
-        name: slot_value
-        for name, slot_value in _slots(case).items()
-        if name not in of_few or slot_value not in (None, ())
-    }
+    document = {"load": None, **document_of(case)}
+    case_values = {name: document[name] for name in case.__slots__ if name in document}
     values = {"key": case.key, **case_values, "client": case.client, "server": case.server}
     if case.users:
         values["users"] = dict(case.users)

@@ -20,6 +20,7 @@ from linewatt.campaign.planning.notes import notes
 from linewatt.campaign.planning.places import Places, Site
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.json_document import SELDOM
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.records import PlaceLine
@@ -40,9 +41,9 @@ class PlannedInstance:
     port: int
     sender_cpu: str | None
     receiver_cpu: str | None
-    sender_node: int | None = None
-    receiver_node: int | None = None
-    data_port: int | None = None
+    sender_node: int | None = field(default=None, metadata=SELDOM)
+    receiver_node: int | None = field(default=None, metadata=SELDOM)
+    data_port: int | None = field(default=None, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from statistics import fmean
 from typing import Any
 
 from linewatt.analysis.power.totals import Total, as_read, system
-from linewatt.declare import COUNT, NUMBER, TEXT, Schema, keys_of, listing, maybe, of_class, record, said
+from linewatt.declare import Schema, listing
 from linewatt.features.calibration.correction import correction
-from linewatt.features.calibration.documents import CalibrationUsed
+from linewatt.features.calibration.documents import Calibration
 from linewatt.features.calibration.stored import calibrations_used
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, EndResult, Trial
-from linewatt.report.printing.export import case_key_schema
+from linewatt.records import Count
 from linewatt.report.table import Note
 from linewatt.store.read import Result
 
@@ -76,6 +77,28 @@ def _notes(result: Result, describe: Callable[[Case], str]) -> Iterator[Note]:
             yield Note("remark", words, f"{host}, {describe(corrected_case.case)}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedDocument:
+    case_key: str
+    """Stable hash of what makes the case comparable: equal on every host, kernel and year."""
+    trials: Count
+    power_w: float
+    """Corrected."""
+    uncertainty_w: float | None
+    as_read_w: float
+    """As the meter read it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionDocument:
+    host: str
+    source: str
+    result: str
+    file: str
+    calibration: Calibration
+    cases: list[CorrectedDocument]
+
+
 def documents(result: Result) -> list[dict[str, Any]]:
     """The same for ``--json``; the calibration is there whole."""
     return [
@@ -84,13 +107,14 @@ def documents(result: Result) -> list[dict[str, Any]]:
             "source": source,
             **by.model_dump(mode="json"),
             "cases": [
-                {
-                    "case_key": corrected_case.case.key,
-                    "trials": corrected_case.trials,
-                    "power_w": corrected_case.power_w,
-                    "uncertainty_w": corrected_case.bound_w,
-                    "as_read_w": corrected_case.as_read_w,
-                }
+                document_of(
+                    fill(
+                        CorrectedDocument,
+                        corrected_case,
+                        case_key=corrected_case.case.key,
+                        uncertainty_w=corrected_case.bound_w,
+                    )
+                )
                 for corrected_case in corrected_cases(result.trials, host, source)
             ],
         }
@@ -100,14 +124,4 @@ def documents(result: Result) -> list[dict[str, Any]]:
 
 def schema() -> Schema:
     """Of :func:`documents`."""
-    case = {
-        **case_key_schema(),
-        "trials": COUNT,
-        "power_w": said(NUMBER, "Corrected."),
-        "uncertainty_w": maybe(NUMBER),
-        "as_read_w": said(NUMBER, "As the meter read it."),
-    }
-    used = of_class(CalibrationUsed)
-    keys = {"host": TEXT, "source": TEXT, **keys_of(used), "cases": listing(record(case))}
-    corrected = {**record(keys), "$defs": used["$defs"]}
-    return listing(corrected, "Watts that a calibration corrected, beside what was read.")
+    return listing(of_class(CorrectionDocument), "Watts that a calibration corrected, beside what was read.")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from linewatt.declare import Schema, of_class
+from linewatt.declare import Schema
+from linewatt.json_document import of_class
 from linewatt.model import Provenance
 from linewatt.records import SCHEMA_VERSION, Count, Document, Ratio, Time
 
@@ -90,4 +91,4 @@ class CalibrationUsed(Document):
 
 def schema() -> Schema:
     """Of :class:`Calibration`, as it is read: what a newer linewatt adds is left alone."""
-    return of_class(Calibration, sometimes=None, closed=False)
+    return of_class(Calibration, stored=True, closed=False)

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from linewatt.declare import Schema, listing, of_class
+from linewatt.declare import Schema, listing
 from linewatt.features.calibration import comparison_notes as words
 from linewatt.features.calibration import correction_notes as corrections
 from linewatt.features.calibration.documents import Calibration
 from linewatt.features.calibration.stored import calibrations
+from linewatt.json_document import of_class
 from linewatt.report.section import Lines
 from linewatt.report.trials.digest import Digest
 

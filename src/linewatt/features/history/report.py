@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -16,32 +16,19 @@ from linewatt.analysis.comparison.points import Point
 from linewatt.analysis.comparison.side import Task
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
-from linewatt.declare import (
-    BOOLEAN,
-    COUNT,
-    NUMBER,
-    TEXT,
-    Keys,
-    Schema,
-    choice,
-    listing,
-    maybe,
-    of_class,
-    record,
-    said,
-    version,
-)
+from linewatt.declare import TEXT, Schema, keys_of, listing, record, said, version
 from linewatt.features.history.course_table import NamedCourse, note_lines, table
 from linewatt.features.history.courses import Change, Course, Unlike
 from linewatt.features.history.regressions import Regressions
 from linewatt.foreign import one_line
+from linewatt.json_document import FLAT, document_of, fill, of_class
 from linewatt.model import Case, Provenance
-from linewatt.records import Host
+from linewatt.records import Count, Host
 from linewatt.report.comparison.remarks import lab_words_of, names_of
 from linewatt.report.comparison.tables import unit_of
 from linewatt.report.comparison.terminal import COLOURS, ENDS
 from linewatt.report.kinds import run_kinds
-from linewatt.report.printing.export import keyed_case, keyed_case_schema, numbers, numbers_schema
+from linewatt.report.printing.export import LeveledCase, Numbers, keyed_case, numbers
 from linewatt.report.printing.text_table import render, titled
 from linewatt.report.series import plural
 from linewatt.store.read import Damaged
@@ -218,74 +205,134 @@ def _task_documents(history: History, kind: str) -> list[dict[str, Any]]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class DoubtDocument:
+    code: str
+    trials: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointDocument:
+    id: str
+    created_s: float | None
+    mean: float
+    sd: float | None
+    n: Count
+    provenance: Provenance | None
+    doubts: list[DoubtDocument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeDocument:
+    id: str
+    """The first result after it."""
+    first_id: str
+    last_id: str
+    numbers: Numbers = field(metadata=FLAT)
+    stands: bool
+    """For the worse, and the newest results are still worse."""
+    gradual: bool
+    """A drift explains the course nearly as well."""
+    doubts: tuple[str, ...]
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnlikeDocument:
+    id: str
+    ratio: float | None
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDocument:
+    after: str
+    id: str
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CourseKeys:
+    """What a course has behind its case."""
+
+    response: str
+    """What is followed; its name ends with its unit."""
+    results: list[PointDocument]
+    """In the order of time."""
+    changes: list[ChangeDocument]
+    drift: Numbers | None
+    unlike: list[UnlikeDocument]
+    """Results that are part of no mean."""
+    labels: list[LabelDocument]
+    without_value: tuple[str, ...]
+    apart: str | None
+    """Why it is not one with an earlier course of the same case."""
+    is_worse: bool
+    is_open: bool
+    """More results would have to say how it stands."""
+    summary: str
+
+
 def _course_document(course: Course) -> dict[str, Any]:
-    drift = None if course.drift is None else numbers(course.response, course.drift)
-    return {
-        "response": course.response.name,
-        "results": [_point_document(point) for point in course.points],
-        "changes": [_change_document(course, change) for change in course.changes],
-        "drift": drift,
-        "unlike": [_unlike_document(course, outlier) for outlier in course.unlike],
-        "labels": [
-            {
-                "after": course.points[label.at - 1].side.id,
-                "id": course.points[label.at].side.id,
-                "differences": [asdict(difference) for difference in label.differences],
-            }
+    ids = [point.side.id for point in course.points]
+    course_keys = fill(
+        CourseKeys,
+        course,
+        response=course.response.name,
+        results=[_point_document(point) for point in course.points],
+        changes=[_change_document(course, ids, change) for change in course.changes],
+        drift=None if course.drift is None else numbers(course.response, course.drift),
+        unlike=[_unlike_document(course, ids, outlier) for outlier in course.unlike],
+        labels=[
+            LabelDocument(ids[label.at - 1], ids[label.at], tuple(label.differences))
             for label in course.labels
         ],
-        "without_value": list(course.without),
-        "apart": course.apart or None,
-        "is_worse": course.is_worse,
-        "is_open": course.is_open,
-        "summary": course.words,
-    }
+        without_value=tuple(course.without),
+        apart=course.apart or None,
+        summary=course.words,
+    )
+    return document_of(course_keys)
 
 
-def _change_document(course: Course, change: Change) -> dict[str, Any]:
-    return {
-        "id": course.points[change.at].side.id,
-        "first_id": course.points[change.first].side.id,
-        "last_id": course.points[change.last].side.id,
-        **numbers(course.response, change.verdict),
-        "stands": change.stands,
-        "gradual": change.gradual,
-        "doubts": list(change.doubts),
-        "differences": [asdict(difference) for difference in change.environment],
-    }
+def _change_document(course: Course, ids: Sequence[str], change: Change) -> ChangeDocument:
+    return fill(
+        ChangeDocument,
+        change,
+        id=ids[change.at],
+        first_id=ids[change.first],
+        last_id=ids[change.last],
+        numbers=numbers(course.response, change.verdict),
+        differences=tuple(change.environment),
+    )
 
 
-def _unlike_document(course: Course, outlier: Unlike) -> dict[str, Any]:
-    relative = course.response.relative
-    return {
-        "id": course.points[outlier.at].side.id,
-        "ratio": 1 + outlier.change if relative else None,
-        "difference": None if relative else outlier.change,
-    }
+def _unlike_document(course: Course, ids: Sequence[str], outlier: Unlike) -> UnlikeDocument:
+    if course.response.relative:
+        return UnlikeDocument(ids[outlier.at], 1 + outlier.change, None)
+    return UnlikeDocument(ids[outlier.at], None, outlier.change)
 
 
-def _point_document(point: Point) -> dict[str, Any]:
-    return {
-        "id": point.side.id,
-        "created_s": point.side.created_s,
-        "mean": point.mean.mean,
-        "sd": point.mean.sd,
-        "n": point.mean.n,
-        "provenance": point.provenance,
-        "doubts": [{"code": code, "trials": trials} for code, trials in point.doubts],
-    }
+def _point_document(point: Point) -> PointDocument:
+    return PointDocument(
+        id=point.side.id,
+        created_s=point.side.created_s,
+        mean=point.mean.mean,
+        sd=point.mean.sd,
+        n=point.mean.n,
+        provenance=point.provenance,
+        doubts=[DoubtDocument(code, trials) for code, trials in point.doubts],
+    )
 
 
 def schema() -> Schema:
     """Schema of :func:`as_document`."""
+    course = keys_of(of_class(CourseKeys))
     left_out = record({"id": TEXT, "reason": TEXT})
     keys = {
         "schema_version": version(SCHEMA_VERSION),
         "caveats": listing(TEXT, "What keeps it from being one of hardware."),
-        "cases": listing(record({**keyed_case_schema(), **_course_schema()})),
-        **{
-            f"{kind.name}s": listing(record({**kind.task_keys(), **_course_schema()})) for kind in run_kinds()
-        },
+        "cases": listing(record({**keys_of(of_class(LeveledCase)), **course})),
+        **{f"{kind.name}s": listing(record({**kind.task_keys(), **course})) for kind in run_kinds()},
         "left_out": listing(left_out, "Soaks that are no run."),
         "damaged": listing(left_out, "Results that cannot be read."),
         "searched_rates?": listing(record({"id": TEXT, "rates": listing(TEXT)})),
@@ -296,41 +343,3 @@ def schema() -> Schema:
         "finding?": said(TEXT, "Why, in words."),
     }
     return record(keys, "Cases and soaks over many results; units are those that responses end with.")
-
-
-def _course_schema() -> Keys:
-    differences = listing(of_class(Difference))
-    doubt = record({"code": TEXT, "trials": COUNT})
-    point = {
-        "id": TEXT,
-        "created_s": maybe(NUMBER),
-        "mean": NUMBER,
-        "sd": maybe(NUMBER),
-        "n": COUNT,
-        "provenance": maybe(choice(*get_args(Provenance))),
-        "doubts": listing(doubt),
-    }
-    change = {
-        "id": said(TEXT, "The first result after it."),
-        "first_id": TEXT,
-        "last_id": TEXT,
-        **numbers_schema(),
-        "stands": said(BOOLEAN, "For the worse, and the newest results are still worse."),
-        "gradual": said(BOOLEAN, "A drift explains the course nearly as well."),
-        "doubts": listing(TEXT),
-        "differences": differences,
-    }
-    unlike = {"id": TEXT, "ratio": maybe(NUMBER), "difference": maybe(NUMBER)}
-    return {
-        "response": said(TEXT, "What is followed; its name ends with its unit."),
-        "results": listing(record(point), "In the order of time."),
-        "changes": listing(record(change)),
-        "drift": maybe(record(numbers_schema())),
-        "unlike": listing(record(unlike), "Results that are part of no mean."),
-        "labels": listing(record({"after": TEXT, "id": TEXT, "differences": differences})),
-        "without_value": listing(TEXT),
-        "apart": said(maybe(TEXT), "Why it is not one with an earlier course of the same case."),
-        "is_worse": BOOLEAN,
-        "is_open": said(BOOLEAN, "More results would have to say how it stands."),
-        "summary": TEXT,
-    }

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.analysis.comparison.matching import Matching, Side
-from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said, version
+from linewatt.declare import Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.profiles import store
 from linewatt.features.profiles.analysis.difference import Change, Difference, difference
@@ -20,8 +20,10 @@ from linewatt.features.profiles.analysis.shares import place_profile
 from linewatt.features.profiles.perf.model import PLACES, HostProfile, Place, Profile
 from linewatt.features.profiles.report.sentences import host_notes, place_words
 from linewatt.foreign import one_line
-from linewatt.model import ENDS, Case
-from linewatt.report.printing.export import case_keys, case_schema
+from linewatt.json_document import FLAT, document_of, fill, of_class
+from linewatt.model import Case, Role
+from linewatt.records import Count
+from linewatt.report.printing.export import CaseKeys, Versioned, case_of
 from linewatt.report.printing.text_table import render
 from linewatt.report.section import Lines, Section
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
@@ -169,7 +171,7 @@ def _row(change: Change, *, named: bool) -> Row:
     )
 
 
-def verdict(change: Change) -> str:
+def verdict(change: Change) -> Literal["gained", "lost", "may be chance"]:
     """``gained``, ``lost``, or that it may be chance."""
     if not change.certain:
         return "may be chance"
@@ -256,46 +258,66 @@ def sentence(profile_difference: Difference) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeDocument:
+    name: str
+    binary: str
+    work: str
+    a_ratio: float
+    b_ratio: float
+    gain_ratio: float
+    half_width_95_ratio: float
+    """Half of the CI of the gain, 95 % for all of a role together."""
+    verdict: Literal["gained", "lost", "may be chance"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedDocument:
+    case: CaseKeys = field(metadata=FLAT)
+    role: Role
+    place: Place
+    reason: str | None
+    """Why nothing can be told."""
+    a_busy_samples: Count | None
+    b_busy_samples: Count | None
+    most_gained: str | None
+    functions: list[ChangeDocument]
+    work: list[ChangeDocument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilesDocument(Versioned):
+    """With `--profile`: which functions gained and lost CPU time."""
+
+    a: str
+    b: str
+    compared: list[ComparedDocument]
+
+
 def document(comparisons: Sequence[Compared], a: str, b: str) -> dict[str, Any]:
     """``compare --profile --json``."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "a": a,
-        "b": b,
-        "compared": [_document(compared) for compared in comparisons],
-    }
+    return document_of(ProfilesDocument(a=a, b=b, compared=[_document(compared) for compared in comparisons]))
 
 
-def _document(comparison: Compared) -> dict[str, Any]:
-    profile_difference = comparison.difference
-    return {
-        **case_keys(comparison.base),
-        "role": comparison.role,
-        "place": comparison.place,
-        "reason": comparison.reason or None,
-        "a_busy_samples": profile_difference.a.busy if profile_difference else None,
-        "b_busy_samples": profile_difference.b.busy if profile_difference else None,
-        "most_gained": profile_difference.most_gained.name
-        if profile_difference and profile_difference.most_gained
-        else None,
-        "functions": [_change(change) for change in profile_difference.functions]
-        if profile_difference
-        else [],
-        "work": [_change(change) for change in profile_difference.work] if profile_difference else [],
-    }
+def _document(comparison: Compared) -> ComparedDocument:
+    sides = comparison.difference
+    most_gained = sides.most_gained if sides else None
+    return fill(
+        ComparedDocument,
+        comparison,
+        case=case_of(comparison.base),
+        reason=comparison.reason or None,
+        a_busy_samples=sides.a.busy if sides else None,
+        b_busy_samples=sides.b.busy if sides else None,
+        most_gained=most_gained.name if most_gained else None,
+        functions=[_change(change) for change in sides.functions] if sides else [],
+        work=[_change(change) for change in sides.work] if sides else [],
+    )
 
 
-def _change(change: Change) -> dict[str, Any]:
-    return {
-        "name": change.name,
-        "binary": change.binary,
-        "work": change.work,
-        "a_ratio": change.a_ratio,
-        "b_ratio": change.b_ratio,
-        "gain_ratio": change.gain,
-        "half_width_95_ratio": change.half_width,
-        "verdict": verdict(change),
-    }
+def _change(change: Change) -> ChangeDocument:
+    gain = {"gain_ratio": change.gain, "half_width_95_ratio": change.half_width}
+    return fill(ChangeDocument, change, **gain, verdict=verdict(change))
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,39 +354,7 @@ class ProfileComparison:
         return ComparedProfiles(of_cases, *(end.id for end in ends))
 
     def schema(self) -> Schema:
-        return schema()
+        return of_class(ProfilesDocument)
 
 
 COMPARISON = ProfileComparison()
-
-
-def schema() -> Schema:
-    """Of :func:`document`."""
-    change = {
-        "name": TEXT,
-        "binary": TEXT,
-        "work": TEXT,
-        "a_ratio": NUMBER,
-        "b_ratio": NUMBER,
-        "gain_ratio": NUMBER,
-        "half_width_95_ratio": said(NUMBER, "Half of the CI of the gain, 95 % for all of a role together."),
-        "verdict": choice("gained", "lost", "may be chance"),
-    }
-    compared = {
-        **case_schema(),
-        "role": choice(*ENDS),
-        "place": choice(*get_args(Place)),
-        "reason": said(maybe(TEXT), "Why nothing can be told."),
-        "a_busy_samples": maybe(COUNT),
-        "b_busy_samples": maybe(COUNT),
-        "most_gained": maybe(TEXT),
-        "functions": listing(record(change)),
-        "work": listing(record(change)),
-    }
-    keys = {
-        "schema_version": version(SCHEMA_VERSION),
-        "a": TEXT,
-        "b": TEXT,
-        "compared": listing(record(compared)),
-    }
-    return record(keys, "With `--profile`: which functions gained and lost CPU time.")

@@ -19,7 +19,7 @@ from linewatt.errors import ParseError, StoreError
 from linewatt.features.profiles.perf.model import HostProfile, Profile
 from linewatt.features.profiles.perf.parse import parse
 from linewatt.foreign import understood
-from linewatt.model import document_of
+from linewatt.json_document import document_of
 from linewatt.records import SCHEMA_VERSION
 from linewatt.store import raw, sums
 from linewatt.store.further import folder_of, stored

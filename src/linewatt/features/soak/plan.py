@@ -13,10 +13,11 @@ from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.places import Places, Site
 from linewatt.campaign.planning.plain import as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, Round, plan
-from linewatt.declare import Keys, listing, maybe, of_class, record, version
+from linewatt.declare import Keys, listing, maybe, record, version
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf, Soak, best_of_in, soak_in
 from linewatt.features.users.model import Users, users_in
+from linewatt.json_document import document_of, of_class
 from linewatt.tuning.base import Change
 
 SCHEMA_VERSION = 1
@@ -90,7 +91,7 @@ def as_dict(planned: SoakPlan) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "soak": asdict(planned.soak),
-        "users": None if planned.users is None else _users_dict(planned.users),
+        "users": None if planned.users is None else document_of(planned.users),
         "segments": None if planned.segments is None else plan_dict(planned.segments),
         "changes": [asdict(change) for change in planned.changes],
         **({} if planned.best_of is None else {"best_of": asdict(planned.best_of)}),
@@ -102,19 +103,11 @@ def keys() -> Keys:
     return {
         "schema_version": version(SCHEMA_VERSION),
         "soak": of_class(Soak),
-        "users": maybe(of_class(Users, sometimes=("options",))),
+        "users": maybe(of_class(Users)),
         "segments": maybe(record(plan_keys())),
         "changes": listing(of_class(Change)),
         "best_of?": of_class(BestOf),
     }
-
-
-def _users_dict(users: Users) -> dict[str, Any]:
-    """Without options of the server where none is named: plans of before there were any are the same."""
-    values = asdict(users)
-    if not values["server"].get("options", True):
-        del values["server"]["options"]
-    return values
 
 
 def said(planned: SoakPlan) -> Iterator[str]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linewatt.declare import Schema, of_class, table
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.features.users.worker.percentiles import Summary, Times
 from linewatt.foreign import contained
@@ -41,11 +40,6 @@ class UsersDone:
         """Users that moved at least ``least_bps`` on average over ``duration_s``."""
         least_bytes = least_bps * duration_s / 8
         return sum(moved >= least_bytes for moved in self.bytes_by_user.values())
-
-
-def times_schema() -> Schema:
-    """Of ``times`` in the document of a soak."""
-    return table(of_class(Summary), "What was timed → its percentiles.")
 
 
 def users_done(tallies: Iterable[tuple[Path, UsersTally]], damaged: dict[Path, str]) -> UsersDone:

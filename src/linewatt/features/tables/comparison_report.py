@@ -3,29 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.statistics.contrasts import ALPHA
-from linewatt.declare import NUMBER, TEXT, Schema, choice, listing, maybe, record, said, table, version
+from linewatt.declare import Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.means_comparison import Kind, MeanChange, MeansCompared, compare_means
 from linewatt.features.tables.published import MEANS
 from linewatt.features.tables.view import means_of
 from linewatt.foreign import one_line
+from linewatt.json_document import FLAT, document_of, fill, of_class
+from linewatt.report.printing.export import Versioned
 from linewatt.report.printing.text_table import render
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.store.read import load, load_manifest
 from linewatt.units import MISSING, first_of
 
-SCHEMA_VERSION = 1
 _SHORT = significant(3)
 _MOST_ALONE = 6
 _WORDS: dict[Kind, str] = {
@@ -138,69 +139,82 @@ def _notes(means_compared: MeansCompared) -> Iterator[Note]:
         yield Note("absence", f"in one table only: {first_of(list(means_compared.alone), _MOST_ALONE)}")
 
 
+@dataclass(frozen=True, slots=True)
+class TwoTexts:
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanChangeDocument:
+    names: Mapping[str, str] = field(metadata=FLAT)
+    """Columns that tell rows apart."""
+    figure: str
+    a_mean: float
+    a_sd: float | None
+    b_mean: float
+    b_sd: float | None
+    difference: float
+    """B − A."""
+    difference_low: float | None
+    """Of its 95 % CI."""
+    difference_high: float | None
+    p: float | None
+    p_holm: float | None
+    kind: Kind
+    reason: str | None
+    """Why it is not tested."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeansDocument(Versioned):
+    """Two tables of published means."""
+
+    a: str
+    b: str
+    provenance: Literal["published"] = "published"
+    """linewatt did not measure them."""
+    answer: str
+    differs: dict[str, TwoTexts]
+    changes: list[MeanChangeDocument]
+    alone: tuple[str, ...]
+    """What only one table has."""
+
+
 def document(means_compared: MeansCompared, a: str, b: str) -> dict[str, Any]:
     """The document of ``compare --json``."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "a": a,
-        "b": b,
-        "provenance": "published",
-        "answer": answer(means_compared),
-        "differs": {
-            name: {"a": value_a, "b": value_b} for name, (value_a, value_b) in means_compared.apart.items()
-        },
-        "changes": rows(means_compared),
-        "alone": list(means_compared.alone),
-    }
-
-
-def rows(means_compared: MeansCompared) -> list[dict[str, Any]]:
-    """A row a figure."""
-    return [
-        {
-            **change.names,
-            "figure": change.figure,
-            "a_mean": change.a.value,
-            "a_sd": change.a.sd,
-            "b_mean": change.b.value,
-            "b_sd": change.b.sd,
-            "difference": change.difference,
-            "difference_low": change.low,
-            "difference_high": change.high,
-            "p": change.p,
-            "p_holm": change.p_holm,
-            "kind": change.kind,
-            "reason": change.reason or None,
-        }
-        for change in means_compared.changes
-    ]
+    differs = {name: TwoTexts(*values) for name, values in means_compared.apart.items()}
+    return document_of(
+        MeansDocument(
+            a=a,
+            b=b,
+            answer=answer(means_compared),
+            differs=differs,
+            changes=[_row_of_change(change) for change in means_compared.changes],
+            alone=tuple(means_compared.alone),
+        )
+    )
 
 
 def schema() -> Schema:
     """Of :func:`document`."""
-    change = {
-        "figure": TEXT,
-        "a_mean": NUMBER,
-        "a_sd": maybe(NUMBER),
-        "b_mean": NUMBER,
-        "b_sd": maybe(NUMBER),
-        "difference": said(NUMBER, "B − A."),
-        "difference_low": said(maybe(NUMBER), "Of its 95 % CI."),
-        "difference_high": maybe(NUMBER),
-        "p": maybe(NUMBER),
-        "p_holm": maybe(NUMBER),
-        "kind": choice(*get_args(Kind)),
-        "reason": said(maybe(TEXT), "Why it is not tested."),
-    }
-    named = {**record(change), "additionalProperties": said(TEXT, "Columns that tell rows apart.")}
-    keys = {
-        "schema_version": version(SCHEMA_VERSION),
-        "a": TEXT,
-        "b": TEXT,
-        "provenance": {"const": "published", "description": "linewatt did not measure them."},
-        "answer": TEXT,
-        "differs": table(record({"a": maybe(TEXT), "b": maybe(TEXT)})),
-        "changes": listing(named),
-        "alone": listing(TEXT, "What only one table has."),
-    }
-    return record(keys, "Two tables of published means.")
+    return of_class(MeansDocument)
+
+
+def rows(means_compared: MeansCompared) -> list[dict[str, Any]]:
+    """A row a figure."""
+    return [document_of(_row_of_change(change)) for change in means_compared.changes]
+
+
+def _row_of_change(change: MeanChange) -> MeanChangeDocument:
+    return fill(
+        MeanChangeDocument,
+        change,
+        a_mean=change.a.value,
+        a_sd=change.a.sd,
+        b_mean=change.b.value,
+        b_sd=change.b.sd,
+        difference_low=change.low,
+        difference_high=change.high,
+        reason=change.reason or None,
+    )

@@ -9,11 +9,12 @@ from jinja2 import Environment
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.declare import TEXT, Schema, listing, one_of, record
+from linewatt.declare import TEXT, Schema, keys_of, listing, one_of, record
 from linewatt.features.tables.view import View, view_schemas
 from linewatt.foreign import one_line
+from linewatt.json_document import document_of, of_class
 from linewatt.report.charts.figure import drawn
-from linewatt.report.printing.export import identity, identity_schema, when
+from linewatt.report.printing.export import Identity, identity, when
 from linewatt.report.printing.html import page
 from linewatt.report.printing.text_table import render
 from linewatt.report.section import Section, listed
@@ -57,7 +58,7 @@ def render_page(view: View, pages: Environment | None = None) -> str:
 def document(view: View) -> dict[str, Any]:
     """The document of ``show --json``."""
     return {
-        **identity(view.result),
+        **document_of(identity(view.result)),
         "imported_kind": view.result.imported_kind,
         "provenance": "published",
         "answer": view.answer,
@@ -69,7 +70,7 @@ def document(view: View) -> dict[str, Any]:
 def schema() -> Schema:
     """Of :func:`document`: of each kind of table what it adds."""
     keys = {
-        **identity_schema(),
+        **keys_of(of_class(Identity)),
         "provenance": {"const": "published", "description": "linewatt did not measure it."},
         "answer": TEXT,
         "warnings": listing(TEXT),

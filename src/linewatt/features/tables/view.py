@@ -7,24 +7,12 @@ Nothing in it was measured by linewatt, and every view says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar, get_args
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.power.packet_energy import PacketEnergy
-from linewatt.declare import (
-    COUNT,
-    NUMBER,
-    TEXT,
-    Keys,
-    choice,
-    listing,
-    maybe,
-    of_class,
-    record,
-    said,
-    table,
-)
+from linewatt.declare import Keys, keys_of
 from linewatt.delimited import Table as RawTable
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput, StoreError
@@ -33,8 +21,11 @@ from linewatt.features.tables import means_tables as means
 from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.quantity_facts import quantity_facts
-from linewatt.model import Flag, Provenance
+from linewatt.json_document import document_of, fill, of_class
+from linewatt.model import Provenance
+from linewatt.records import Count
 from linewatt.report.charts.figure import Figure
+from linewatt.report.printing.export import PrintedFlag
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
@@ -67,6 +58,70 @@ class View:
             f"Imported from {self.result.imported_from}: published figures ({self.result.imported_kind}); "
             "linewatt did not measure them, and knows only what that table says."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class MeansDocument:
+    rows: list[dict[str, str | float | None]]
+    """The columns of the table: names, `runs`, and each figure as `_mean` and `_sd`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentDocument:
+    component: str
+    power_w: float
+    provenance: Provenance
+    share_pct: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentsDocument:
+    power_w: float
+    parts: list[ComponentDocument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeDocument:
+    packet_size_bytes: float
+    readings: Count
+    slope_w_per_gbps: float
+    base_w: float
+    packet_nj: float
+    model_nj: float
+    """By the two costs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnergyDocument:
+    bit_pj: float
+    bit_ci95_pj: float | None
+    """Half of its 95 % CI."""
+    packet_nj: float
+    packet_ci95_nj: float | None
+    ports: float
+    header_bytes: float
+    sizes: list[SizeDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldDocument:
+    reason: str | None
+    """Why nothing is told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SoakTableDocument:
+    summary: dict[str, float | None]
+    """What the table says and what follows, each with its unit in its name."""
+    flags: list[PrintedFlag]
+
+
+_DOCUMENTS = {
+    published.MEANS: (MeansDocument,),
+    published.COMPONENTS: (ComponentsDocument,),
+    published.PACKET_POWER: (EnergyDocument, WithheldDocument),
+    published.SOAK: (SoakTableDocument,),
+}
 
 
 def view(result: Result) -> View:
@@ -121,12 +176,11 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
     note = "Sum of all rows: each is taken for a part of its own, and a row that holds others counts twice."
     heads = (Head("Power", "W"), Head("Share", "%"), Head("From", kind="text"))
     table = _table("Where the watts go", Head("Part", kind="text"), heads, [*shown, total], [note])
-    rows = [
-        {"component": part.name, "power_w": part.power_w, "provenance": part.provenance, "share_pct": share}
-        for part, share in shares.items()
+    parts = [
+        ComponentDocument(part.name, part.power_w, part.provenance, share) for part, share in shares.items()
     ]
-    document = {"power_w": components.total_w, "parts": rows}
-    return View(result, answer, (table,), charts.of_components(components), document, rows)
+    document = document_of(ComponentsDocument(components.total_w, parts))
+    return View(result, answer, (table,), charts.of_components(components), document, document["parts"])
 
 
 def _packet_power(result: Result, raw: RawTable, source: str) -> View:
@@ -135,7 +189,7 @@ def _packet_power(result: Result, raw: RawTable, source: str) -> View:
     if table.model is None:
         why = f"cost of a bit and of a packet withheld: {table.reason}"
         answer = f"{plural(len(table.readings), 'reading')}; {why}."
-        return View(result, answer, (), drawn, {"reason": table.reason}, [])
+        return View(result, answer, (), drawn, document_of(WithheldDocument(table.reason)), [])
     model = table.model
     answer = (
         f"A bit costs {_FOUR(model.bit_j * 1e12)}{_reach(model.bit_reach_j, 1e12)} pJ, a packet "
@@ -143,37 +197,38 @@ def _packet_power(result: Result, raw: RawTable, source: str) -> View:
         "without traffic."
     )
     rows = _size_rows(model)
-    document = {
-        "bit_pj": model.bit_j * 1e12,
-        "bit_ci95_pj": None if model.bit_reach_j is None else model.bit_reach_j * 1e12,
-        "packet_nj": model.packet_j * 1e9,
-        "packet_ci95_nj": None if model.packet_reach_j is None else model.packet_reach_j * 1e9,
-        "ports": model.ports,
-        "header_bytes": model.header_bytes,
-        "sizes": rows,
-    }
-    return View(result, answer, (_size_table(model, rows),), drawn, document, rows)
+    energy = EnergyDocument(
+        bit_pj=model.bit_j * 1e12,
+        bit_ci95_pj=None if model.bit_reach_j is None else model.bit_reach_j * 1e12,
+        packet_nj=model.packet_j * 1e9,
+        packet_ci95_nj=None if model.packet_reach_j is None else model.packet_reach_j * 1e9,
+        ports=model.ports,
+        header_bytes=model.header_bytes,
+        sizes=rows,
+    )
+    document = document_of(energy)
+    return View(result, answer, (_size_table(model, rows),), drawn, document, document["sizes"])
 
 
 def _reach(reach_j: float | None, scale: float) -> str:
     return "" if reach_j is None else f" ± {_TWO(reach_j * scale)}"
 
 
-def _size_rows(model: PacketEnergy) -> list[dict[str, Any]]:
+def _size_rows(model: PacketEnergy) -> list[SizeDocument]:
     return [
-        {
-            "packet_size_bytes": fit.size_bytes,
-            "readings": fit.readings,
-            "slope_w_per_gbps": fit.slope_j_per_bit * 1e9,
-            "base_w": fit.base_w,
-            "packet_nj": fit.packet_j * 1e9,
-            "model_nj": model.at(fit.size_bytes) * 1e9,
-        }
+        SizeDocument(
+            packet_size_bytes=fit.size_bytes,
+            readings=fit.readings,
+            slope_w_per_gbps=fit.slope_j_per_bit * 1e9,
+            base_w=fit.base_w,
+            packet_nj=fit.packet_j * 1e9,
+            model_nj=model.at(fit.size_bytes) * 1e9,
+        )
         for fit in model.fits
     ]
 
 
-def _size_table(model: PacketEnergy, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _size_table(model: PacketEnergy, rows: Sequence[SizeDocument]) -> Table:
     heads = (
         Head("Readings"),
         Head("Slope", "W/Gbps"),
@@ -181,11 +236,13 @@ def _size_table(model: PacketEnergy, rows: Sequence[Mapping[str, Any]]) -> Table
         Head("Packet", "nJ"),
         Head("By the two costs", "nJ"),
     )
-    figures = ("slope_w_per_gbps", "base_w", "packet_nj", "model_nj")
     shown = [
         Row(
-            texts(f"{row['packet_size_bytes']:g}"),
-            texts(f"{row['readings']}", *(_FOUR(row[name]) for name in figures)),
+            texts(f"{row.packet_size_bytes:g}"),
+            texts(
+                f"{row.readings}",
+                *map(_FOUR, (row.slope_w_per_gbps, row.base_w, row.packet_nj, row.model_nj)),
+            ),
         )
         for row in rows
     ]
@@ -211,7 +268,8 @@ def _soak(result: Result, raw: RawTable, source: str) -> View:
     heads = (Head("Value", kind="text"),)
     table = _table("Summary", Head("What", kind="text"), heads, rows, notes)
     answer = _soak_answer(facts_by_title)
-    document = {"summary": summary.figures, "flags": [asdict(flag) for flag in summary.flags]}
+    flags = [fill(PrintedFlag, flag) for flag in summary.flags]
+    document = document_of(SoakTableDocument(summary.figures, flags))
     data = [{"quantity": name, "value": value} for name, value in summary.figures.items()]
     diagram = published_diagram(summary)
     drawn = () if diagram is None else (diagram,)
@@ -257,35 +315,7 @@ _VIEWS: Mapping[str, Callable[[Result, RawTable, str], View]] = {
 
 def view_schemas() -> dict[str, tuple[Keys, ...]]:
     """Kind of table → the keys of its ``document``; several, where it may be withheld."""
-    cell = {"type": ["string", "number", "null"]}
-    row = table(cell, "The columns of the table: names, `runs`, and each figure as `_mean` and `_sd`.")
-    part = {
-        "component": TEXT,
-        "power_w": NUMBER,
-        "provenance": choice(*get_args(Provenance)),
-        "share_pct": NUMBER,
-    }
-    size = {
-        "packet_size_bytes": NUMBER,
-        "readings": COUNT,
-        "slope_w_per_gbps": NUMBER,
-        "base_w": NUMBER,
-        "packet_nj": NUMBER,
-        "model_nj": said(NUMBER, "By the two costs."),
-    }
-    energy = {
-        "bit_pj": NUMBER,
-        "bit_ci95_pj": said(maybe(NUMBER), "Half of its 95 % CI."),
-        "packet_nj": NUMBER,
-        "packet_ci95_nj": maybe(NUMBER),
-        "ports": NUMBER,
-        "header_bytes": NUMBER,
-        "sizes": listing(record(size)),
-    }
-    summary = table(maybe(NUMBER), "What the table says and what follows, each with its unit in its name.")
     return {
-        published.MEANS: ({"rows": listing(row)},),
-        published.COMPONENTS: ({"power_w": NUMBER, "parts": listing(record(part))},),
-        published.PACKET_POWER: (energy, {"reason": said(TEXT, "Why nothing is told of it.")}),
-        published.SOAK: ({"summary": summary, "flags": listing(of_class(Flag))},),
+        kind: tuple(keys_of(of_class(document)) for document in documents)
+        for kind, documents in _DOCUMENTS.items()
     }

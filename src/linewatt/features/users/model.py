@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.features.users.worker.job import Behaviour, lognormal_sizes
+from linewatt.json_document import SELDOM
 
 KEY = "users"
 """of campaign files"""
@@ -31,7 +32,7 @@ class OwnServer:
     port: int
     passive_ports: tuple[int, int]
     max_clients: int
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     """of vsftpd.conf(5) that the campaign names, sorted"""
 
 

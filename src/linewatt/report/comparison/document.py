@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
-from typing import Any, get_args
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from linewatt.analysis.cases.summary import FlagCount
 from linewatt.analysis.comparison.compare import Comparison, Finding, Pair
 from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.rows import Row
+from linewatt.analysis.comparison.rows import Outcome, Row
 from linewatt.analysis.comparison.side import Side, SingleRun
 from linewatt.declare import (
     COUNT,
@@ -19,27 +19,29 @@ from linewatt.declare import (
     TEXT,
     Keys,
     Schema,
-    choice,
+    keys_of,
     listing,
     maybe,
-    of_class,
     one_of,
     record,
     said,
     version,
 )
-from linewatt.model import Case, Flag, Provenance
+from linewatt.json_document import FLAT, PREFIXED, SELDOM, document_of, fill, of_class
+from linewatt.model import Case, Provenance
+from linewatt.records import Count
 from linewatt.report.comparison.remarks import lab_words
 from linewatt.report.comparison.tables import single_ratio
 from linewatt.report.kinds import run_kinds
 from linewatt.report.printing.export import (
-    case_key_schema,
+    KeyedCase,
+    LeveledCase,
+    MeanKeys,
+    Numbers,
+    PrintedFlag,
     keyed_case,
-    keyed_case_schema,
-    mean_keys,
-    mean_schema,
+    mean_of,
     numbers,
-    numbers_schema,
 )
 
 SCHEMA_VERSION = 1
@@ -73,10 +75,21 @@ def as_document(comparison: Comparison, verdict: Finding) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideKeys:
+    """What every side has."""
+
+    name: str
+    id: str
+    created_s: float | None
+    searched_rates: tuple[str, ...] = field(default=(), metadata=SELDOM)
+    """What its searches found; their steps are no runs of a case."""
+    searched_instances: tuple[str, ...] = field(default=(), metadata=SELDOM)
+
+
 def _side(side: Side) -> dict[str, Any]:
-    named: dict[str, Any] = {"name": side.name, "id": side.id, "created_s": side.created_s}
-    named |= {"searched_rates": list(side.searched)} if side.searched else {}
-    named |= {"searched_instances": list(side.knees)} if side.knees else {}
+    searched = {"searched_rates": tuple(side.searched), "searched_instances": tuple(side.knees)}
+    named = document_of(fill(SideKeys, side, **searched))
     runs = [
         _single_run(result.id, result.created_s, run) for result in side.runs if (run := result.single_run)
     ]
@@ -100,22 +113,45 @@ def _case(match: Match) -> dict[str, Any]:
     return {**keyed_case(base), "other_case_key": compared.key, **ends, **levels}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowKeys:
+    """What a row has behind what is compared in it."""
+
+    response: str
+    """What is compared; its name ends with its unit."""
+    base: MeanKeys = field(metadata=PREFIXED)
+    other: MeanKeys = field(metadata=PREFIXED)
+    numbers: Numbers = field(metadata=FLAT)
+    p_shuffled: float | None
+    """Of shuffled runs, alone."""
+    p_all: float | None
+    """Among all rows of the comparison (Holm): the p that decides."""
+    kind: Outcome | None
+    """The verdict in a word."""
+    also_different: tuple[str, ...]
+    """What else differs that may be why."""
+    scope: str | None
+    """Of watts in it."""
+    provenance: Provenance | None
+
+
 def _row(row: Row) -> dict[str, Any]:
-    change = row.verdict.change
-    return {
-        **_case(row.match),
-        "response": row.response.name,
-        **mean_keys("base", row.base),
-        **mean_keys("other", row.other),
-        **numbers(row.response, row.verdict),
-        **({} if change or single_ratio(row) is None else {"ratio": single_ratio(row)}),
-        "p_shuffled": None if change is None else change.permutation_p,
-        "p_all": None if change is None else change.p_all,
-        "kind": row.outcome,
-        "also_different": list(row.besides),
-        "scope": row.scope,
-        "provenance": row.provenance,
-    }
+    change, row_numbers = row.verdict.change, numbers(row.response, row.verdict)
+    if change is None and (ratio := single_ratio(row)) is not None:
+        row_numbers = replace(row_numbers, ratio=ratio)
+    row_keys = RowKeys(
+        response=row.response.name,
+        base=mean_of(row.base),
+        other=mean_of(row.other),
+        numbers=row_numbers,
+        p_shuffled=None if change is None else change.permutation_p,
+        p_all=None if change is None else change.p_all,
+        kind=row.outcome,
+        also_different=tuple(row.besides),
+        scope=row.scope,
+        provenance=row.provenance,
+    )
+    return {**_case(row.match), **document_of(row_keys)}
 
 
 _HOSTS = frozenset({"sender", "receiver", "other_sender", "other_receiver"})
@@ -126,33 +162,47 @@ def _overall(row: Row) -> dict[str, Any]:
     return {"pairs": row.pairs, **{name: value for name, value in _row(row).items() if name not in _HOSTS}}
 
 
-def _flags(pair: Pair) -> dict[str, Any]:
-    def counted(flags: Sequence[FlagCount]) -> list[dict[str, Any]]:
-        return [
-            {"code": flag.code, "trials": flag.trials, "evidence": flag.example.evidence} for flag in flags
-        ]
+@dataclass(frozen=True, slots=True)
+class CountedFlag:
+    code: str
+    trials: Count
+    evidence: str
 
-    return {**_case(pair.match), "base": counted(pair.base_flags), "other": counted(pair.other_flags)}
+
+@dataclass(frozen=True, slots=True)
+class FlagsKeys:
+    """Findings on either side of a pair."""
+
+    base: list[CountedFlag]
+    other: list[CountedFlag]
+
+
+def _flags(pair: Pair) -> dict[str, Any]:
+    def counted(flags: Sequence[FlagCount]) -> list[CountedFlag]:
+        return [CountedFlag(flag.code, flag.trials, flag.example.evidence) for flag in flags]
+
+    keys = FlagsKeys(counted(pair.base_flags), counted(pair.other_flags))
+    return {**_case(pair.match), **document_of(keys)}
 
 
 def schema() -> Schema:
     """Of :func:`as_document`."""
-    counted = listing(record({"code": TEXT, "trials": COUNT, "evidence": TEXT}))
-    left_over = {"side": TEXT, "why": TEXT, **keyed_case_schema()}
-    pairs = {"pairs": said(COUNT, "Pairs of hosts that it is over."), **_row_schema()}
+    row, flags = keys_of(of_class(RowKeys)), keys_of(of_class(FlagsKeys))
+    left_over = {"side": TEXT, "why": TEXT, **keys_of(of_class(LeveledCase))}
+    pairs = {"pairs": said(COUNT, "Pairs of hosts that it is over."), **row}
     keys = {
         "schema_version": version(SCHEMA_VERSION),
-        "base": _side_schema(),
-        "other": _side_schema(),
+        "base": _schema_of_side(),
+        "other": _schema_of_side(),
         "by": said(maybe(TEXT), "What of one result is compared, if anything."),
         "levels": listing(TEXT),
         "hosts": maybe(listing(TEXT)),
         "caveats": listing(TEXT, "What keeps it from being one of hardware."),
         "factor_ratio": said(maybe(NUMBER), "What a change must be beyond; null: the usual of its kind."),
         "matched": listing(TEXT, "How cases were matched."),
-        "comparisons": listing(_matched(_row_schema()), "A case and response each."),
+        "comparisons": listing(_matched(row), "A case and response each."),
         "overall": listing(_matched(pairs, without=_HOSTS), "Over pairs of hosts that repeat a case."),
-        "flags": listing(_matched({"base": counted, "other": counted}), "Findings on either side."),
+        "flags": listing(_matched(flags), "Findings on either side."),
         "remarks": listing(_matched({"remarks": listing(TEXT)})),
         "left_over": listing(record(left_over), "Cases that found no partner."),
         "differences": listing(of_class(Difference), "Of hosts and settings, those that matter first."),
@@ -164,38 +214,29 @@ def schema() -> Schema:
     )
 
 
-def _side_schema() -> Schema:
-    keys = {
-        "name": TEXT,
-        "id": TEXT,
-        "created_s": maybe(NUMBER),
-        "searched_rates?": listing(TEXT, "What its searches found; their steps are no runs of a case."),
-        "searched_instances?": listing(TEXT),
+def _schema_of_side() -> Schema:
+    head, flags = {"id": TEXT, "created_s": maybe(NUMBER)}, listing(of_class(PrintedFlag))
+    runs = {
+        f"{kind.name}s?": listing(
+            record({**head, **kind.run_keys(), "flags": flags}), f"The runs of a side of {kind.name}s."
+        )
+        for kind in run_kinds()
     }
-    for kind in run_kinds():
-        run = {
-            "id": TEXT,
-            "created_s": maybe(NUMBER),
-            **kind.run_keys(),
-            "flags": listing(of_class(Flag)),
-        }
-        plural = f"{kind.name}s"
-        keys[f"{plural}?"] = listing(record(run), f"The runs of a side of {plural}.")
-    return record(keys)
+    return record({**keys_of(of_class(SideKeys)), **runs})
 
 
 def _matched(more: Keys, *, without: Collection[str] = ()) -> Schema:
     """Of what :func:`_case` begins: two cases, or two tasks of a kind."""
     levels = {"base_level": maybe(TEXT), "level": maybe(TEXT)}
     compared_schema = {"other_case_key": TEXT, "other_sender": TEXT, "other_receiver": TEXT}
-    cases = {**keyed_case_schema(), **compared_schema, **levels}
+    cases = {**keys_of(of_class(LeveledCase)), **compared_schema, **levels}
     case_properties = {name: schema for name, schema in cases.items() if name not in without}
     return one_of(
         record({**case_properties, **more}),
         *(
             record(
                 {
-                    **case_key_schema(),
+                    "case_key": keys_of(of_class(KeyedCase))["case_key"],
                     "test": {"const": kind.name},
                     "other_case_key": TEXT,
                     **kind.task_keys(),
@@ -206,20 +247,6 @@ def _matched(more: Keys, *, without: Collection[str] = ()) -> Schema:
             for kind in run_kinds()
         ),
     )
-
-
-def _row_schema() -> Keys:
-    return {
-        "response": said(TEXT, "What is compared; its name ends with its unit."),
-        **mean_schema("base"),
-        **mean_schema("other"),
-        **numbers_schema("refused"),
-        "p_shuffled": said(maybe(NUMBER), "Of shuffled runs, alone."),
-        "p_all": said(maybe(NUMBER), "Among all rows of the comparison (Holm): the p that decides."),
-        "also_different": listing(TEXT, "What else differs that may be why."),
-        "scope": said(maybe(TEXT), "Of watts in it."),
-        "provenance": maybe(choice(*get_args(Provenance))),
-    }
 
 
 def csv_rows(comparison: Comparison) -> list[dict[str, Any]]:

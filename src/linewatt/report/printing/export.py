@@ -6,26 +6,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from linewatt.analysis.comparison.verdicts import Kind
 from linewatt.analysis.metrics.unit import same
-from linewatt.declare import (
-    BOOLEAN,
-    COUNT,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    Keys,
-    choice,
-    listing,
-    maybe,
-    pair,
-    said,
-    table,
-    version,
-)
+from linewatt.declare import Keys, keys_of, said
 from linewatt.foreign import shown
-from linewatt.model import Case, Direction, Family, Shape
+from linewatt.json_document import SELDOM, document_of, of_class
+from linewatt.model import Case, Direction, Family, Flag, Shape
+from linewatt.records import Count
 from linewatt.units import when as when
 
 if TYPE_CHECKING:
@@ -34,35 +25,51 @@ if TYPE_CHECKING:
     from linewatt.analysis.statistics.stats import Estimate
     from linewatt.store.read import Result
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versioned:
+    """How most documents begin."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    """Counts up when a key is removed, renamed, or means another thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedFlag(Flag):
+    """A flag in a document that is no trial: all its keys are there."""
+
+    effect_ratio: float | None = None
+
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """signs with which a spreadsheet takes a cell for a formula"""
 
 
-def identity(result: Result) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity(Versioned):
     """How a document of a result begins."""
+
+    id: str
+    """The name of its directory."""
+    name: str | None
+    """That of its campaign."""
+    created_s: float | None
+    """When it began, Unix seconds."""
+    imported_from: str | None
+    """The file whose figures these are; null where linewatt measured them."""
+
+
+def identity(result: Result) -> Identity:
+    """Of a result."""
     manifest = result.manifest
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "id": result.id,
-        "name": manifest.name,
-        "created_s": manifest.created_s,
-        "imported_from": result.imported_from,
-    }
-
-
-def identity_schema() -> Keys:
-    """Keys of :func:`identity`."""
-    return {
-        "schema_version": version(SCHEMA_VERSION),
-        "id": said(TEXT, "The name of its directory."),
-        "name": said(maybe(TEXT), "That of its campaign."),
-        "created_s": said(maybe(NUMBER), "When it began, Unix seconds."),
-        "imported_from": said(
-            maybe(TEXT), "The file whose figures these are; null where linewatt measured them."
-        ),
-    }
+    return Identity(
+        id=result.id,
+        name=manifest.name,
+        created_s=manifest.created_s,
+        imported_from=result.imported_from,
+    )
 
 
 def case_keys(case: Case) -> dict[str, Any]:
@@ -83,82 +90,153 @@ def _beside(case: Case) -> dict[str, Any]:
     return {"beside": others} if case.beside else {}
 
 
-def case_schema() -> Keys:
-    """Keys of :func:`case_keys`; what only some cases have need not be there."""
-    return {
-        "test": said(TEXT, "`tcp`, `udp-SIZE`, `tcp-rr`, `udp-rr`, or `ftp` of scripted users."),
-        "sender": said(TEXT, "The host that data comes from; of a group all that send."),
-        "receiver": TEXT,
-        "direction": said(choice(*get_args(Direction)), "`forward`: the sender is the client."),
-        "family": choice(*get_args(Family)),
-        "instances": said(COUNT, "Load processes."),
-        "network": TEXT,
-        "rate_bps": said(maybe(NUMBER), "Offered by each instance; null: as fast as it goes."),
-        "streams": said(COUNT, "Connections of an instance."),
-        "zerocopy": said(maybe(BOOLEAN), "null: not known, as of imported files."),
-        "load_level?": said(maybe(NUMBER), "Part (0 to 1) of the calibrated maximum that is offered."),
-        "factors?": table(TEXT, "Factor → its level."),
-        "load?": said(
-            TEXT,
-            "The program that makes the load, where it is not the default one.",
-        ),
-        "search?": said(choice("rate", "instances"), "What of it is searched: its trials are steps."),
-        "data_ports?": said(COUNT, "Over how many ports instances are dealt."),
-        "port_weights?": listing(INTEGER, "By which they are dealt."),
-        "users?": listing(pair(TEXT), "What users do that are its load: (key, value)."),
-        "shape?": said(choice(*get_args(Shape)), "Of the group that it is, or is one pair of."),
-        "pairs?": said(COUNT, "Of a group: how many run at once."),
-        "flow_of?": said(COUNT, "Of one pair of a group: how many run at once."),
-        "beside?": listing(pair(TEXT), "Of one pair of a group: the others, (sender, receiver) each."),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseKeys:
+    """What a case is."""
+
+    test: str
+    """`tcp`, `udp-SIZE`, `tcp-rr`, `udp-rr`, or `ftp` of scripted users."""
+    sender: str
+    """The host that data comes from; of a group all that send."""
+    receiver: str
+    direction: Direction
+    """`forward`: the sender is the client."""
+    family: Family
+    instances: Count
+    """Load processes."""
+    network: str
+    rate_bps: float | None
+    """Offered by each instance; null: as fast as it goes."""
+    streams: Count
+    """Connections of an instance."""
+    zerocopy: bool | None
+    """null: not known, as of imported files."""
+    load_level: float | None = field(default=None, metadata=SELDOM)
+    """Part (0 to 1) of the calibrated maximum that is offered."""
+    factors: dict[str, str] | None = field(default=None, metadata=SELDOM)
+    """Factor → its level."""
+    load: str | None = field(default=None, metadata=SELDOM)
+    """The program that makes the load, where it is not the default one."""
+    search: Literal["rate", "instances"] | None = field(default=None, metadata=SELDOM)
+    """What of it is searched: its trials are steps."""
+    data_ports: Count | None = field(default=None, metadata=SELDOM)
+    """Over how many ports instances are dealt."""
+    port_weights: list[int] | None = field(default=None, metadata=SELDOM)
+    """By which they are dealt."""
+    users: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
+    """What users do that are its load: (key, value)."""
+    shape: Shape | None = field(default=None, metadata=SELDOM)
+    """Of the group that it is, or is one pair of."""
+    pairs: Count | None = field(default=None, metadata=SELDOM)
+    """Of a group: how many run at once."""
+    flow_of: Count | None = field(default=None, metadata=SELDOM)
+    """Of one pair of a group: how many run at once."""
+    beside: list[tuple[str, str]] | None = field(default=None, metadata=SELDOM)
+    """Of one pair of a group: the others, (sender, receiver) each."""
 
 
-def case_key_schema() -> Keys:
-    """The key by which a case is compared."""
-    meaning = "Stable hash of what makes the case comparable: equal on every host, kernel and year."
-    return {"case_key": said(TEXT, meaning)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedCase(CaseKeys):
+    """The same, and the key by which the case is compared."""
+
+    case_key: str
+    """Stable hash of what makes the case comparable: equal on every host, kernel and year."""
 
 
-def keyed_case_schema() -> Keys:
-    """Keys of :func:`keyed_case`."""
-    return {**case_key_schema(), **case_schema(), "load_level": maybe(NUMBER)}
+def case_of(case: Case) -> CaseKeys:
+    """A case as a part of a document."""
+    return CaseKeys(**case_keys(case))
+
+
+def keyed_case_of(case: Case, key: str | None = None) -> KeyedCase:
+    """The same with its key, or the key under which it is stored."""
+    return KeyedCase(**case_keys(case), case_key=key or case.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeveledCase(KeyedCase):
+    """Keys of :func:`keyed_case`: the load level is always there."""
+
+    load_level: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanKeys:
+    """Keys of :func:`mean_keys` behind the name of what it is of."""
+
+    mean: float | None
+    sd: float | None
+    """Sample standard deviation; null at one run."""
+    n: Count
+    """How many runs have it."""
+
+
+def mean_of(value: Estimate | None, from_si: Callable[[float], float] = same) -> MeanKeys:
+    """A mean, its standard deviation, and how many runs have it, in the unit that ``from_si`` makes."""
+    if value is None:
+        return MeanKeys(None, None, 0)
+    return MeanKeys(from_si(value.mean), None if value.sd is None else from_si(value.sd), value.n)
 
 
 def mean_keys(name: str, value: Estimate | None, from_si: Callable[[float], float] = same) -> dict[str, Any]:
-    """A mean, its standard deviation, and how many runs have it, in the unit that ``name`` says."""
-    if value is None:
-        return {f"{name}_mean": None, f"{name}_sd": None, f"{name}_n": 0}
-    return {
-        f"{name}_mean": from_si(value.mean),
-        f"{name}_sd": None if value.sd is None else from_si(value.sd),
-        f"{name}_n": value.n,
-    }
+    """The same as keys that begin with ``name``."""
+    return {f"{name}_{key}": member for key, member in document_of(mean_of(value, from_si)).items()}
 
 
 def mean_schema(name: str, meaning: str = "") -> Keys:
     """Keys of :func:`mean_keys`."""
-    return {
-        f"{name}_mean": said(maybe(NUMBER), meaning),
-        f"{name}_sd": said(maybe(NUMBER), "Sample standard deviation; null at one run."),
-        f"{name}_n": said(COUNT, "How many runs have it."),
-    }
+    mean, *others = _keys_of_mean().items()
+    return {f"{name}_{key}": part for key, part in ((mean[0], said(mean[1], meaning)), *others)}
 
 
-def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
+@cache
+def _keys_of_mean() -> Keys:
+    return keys_of(of_class(MeanKeys))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
     """A change as a ratio to the base, or for shares as a difference; its CI; p alone and among all."""
+
+    ratio: float | None
+    """Other ÷ base; null where the change is a difference."""
+    ratio_low: float | None
+    """Of its 95 % CI."""
+    ratio_high: float | None
+    difference: float | None
+    """Other − base, of shares and counts; null where the change is a ratio."""
+    difference_low: float | None
+    """Of its 95 % CI."""
+    difference_high: float | None
+    p: float | None
+    """Of this one alone."""
+    p_holm: float | None
+    """Among all of its family, such as the cases of a metric."""
+    kind: Kind | None
+    """The verdict in a word."""
+    verdict: str | None
+    """The verdict in words, with its numbers."""
+
+
+def numbers(response: Response, verdict: Verdict | None) -> Numbers:
+    """Those of a verdict, as far as there is one."""
     change = None if verdict is None else verdict.change
-    ends = (None, None, None) if change is None else (change.value, change.low, change.high)
-    relative = response.relative
-    row: dict[str, Any] = {}
-    for name, value in zip(("", "_low", "_high"), ends, strict=True):
-        row[f"ratio{name}"] = 1 + value if relative and value is not None else None
-        row[f"difference{name}"] = None if relative else value
-    return row | {
-        "p": None if change is None else change.p,
-        "p_holm": None if change is None else change.p_holm,
-        "kind": None if verdict is None else verdict.kind,
-        "verdict": None if verdict is None else verdict.words,
-    }
+    changes = _NOTHING if change is None else (change.value, change.low, change.high)
+    if response.relative:
+        ratios, differences = tuple(None if end is None else 1 + end for end in changes), _NOTHING
+    else:
+        ratios, differences = _NOTHING, changes
+    return Numbers(
+        **dict(zip(("ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
+        **dict(zip(("difference", "difference_low", "difference_high"), differences, strict=True)),
+        p=None if change is None else change.p,
+        p_holm=None if change is None else change.p_holm,
+        kind=None if verdict is None else verdict.kind,
+        verdict=None if verdict is None else verdict.words,
+    )
+
+
+_NOTHING: tuple[float | None, ...] = (None, None, None)
 
 
 def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -168,27 +246,6 @@ def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writerow([spreadsheet_cell(column) for column in columns])
     writer.writerows([spreadsheet_cell(row.get(column)) for column in columns] for row in rows)
     return out.getvalue()
-
-
-def numbers_schema(*kinds: str) -> Keys:
-    """Keys of :func:`numbers`; ``kinds`` are further words of its outcome."""
-    from linewatt.analysis.comparison.verdicts import Kind
-
-    ratio = "Other ÷ base; null where the change is a difference."
-    return {
-        "ratio": said(maybe(NUMBER), ratio),
-        "ratio_low": said(maybe(NUMBER), "Of its 95 % CI."),
-        "ratio_high": maybe(NUMBER),
-        "difference": said(
-            maybe(NUMBER), "Other − base, of shares and counts; null where the change is a ratio."
-        ),
-        "difference_low": said(maybe(NUMBER), "Of its 95 % CI."),
-        "difference_high": maybe(NUMBER),
-        "p": said(maybe(NUMBER), "Of this one alone."),
-        "p_holm": said(maybe(NUMBER), "Among all of its family, such as the cases of a metric."),
-        "kind": said(maybe(choice(*get_args(Kind), *kinds)), "The verdict in a word."),
-        "verdict": said(maybe(TEXT), "The verdict in words, with its numbers."),
-    }
 
 
 def spreadsheet_cell(value: Any) -> Any:

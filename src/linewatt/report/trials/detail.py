@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from linewatt import units
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
@@ -18,10 +18,10 @@ from linewatt.analysis.cases.shares import SHARES, ShareSpread
 from linewatt.analysis.metrics.unit import Unit, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said, table
-from linewatt.model import ENDS, Case, Role
-from linewatt.report.columns import provenance_schema
-from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
+from linewatt.json_document import FLAT, PREFIXED, document_of, fill
+from linewatt.model import ENDS, Case, Provenance, Role
+from linewatt.records import Count
+from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
@@ -250,77 +250,81 @@ def _lacks(blocks: Sequence[DetailBlock], labels: Mapping[Case, str]) -> Iterato
                 yield Lack(title, block.reasons[name], f"{block.role} of {_label(block.case, labels)}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharesKeys:
+    """Shares of the time of the CPUs of a role."""
+
+    cpus: str | None
+    """Their numbers, with blanks between."""
+    usr_ratio: MeanKeys = field(metadata=PREFIXED)
+    sys_ratio: MeanKeys = field(metadata=PREFIXED)
+    irq_ratio: MeanKeys = field(metadata=PREFIXED)
+    soft_ratio: MeanKeys = field(metadata=PREFIXED)
+    idle_ratio: MeanKeys = field(metadata=PREFIXED)
+    other_ratio: MeanKeys = field(metadata=PREFIXED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostKeys:
+    """What a bit costs, in CPUs and watts."""
+
+    cpu_used_cores: MeanKeys = field(metadata=PREFIXED)
+    cpu_cores_per_bps: MeanKeys = field(metadata=PREFIXED)
+    app_cores_per_bps: MeanKeys = field(metadata=PREFIXED)
+    irq_cores_per_bps: MeanKeys = field(metadata=PREFIXED)
+    dynamic_w_per_bps: MeanKeys = field(metadata=PREFIXED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndDocument:
+    case: KeyedCase = field(metadata=FLAT)
+    host: str
+    role: Role
+    connection: Literal["server", "client", "both"]
+    trials_done: Count
+    throughput_bps: MeanKeys = field(metadata=PREFIXED)
+    power_w: MeanKeys = field(metadata=PREFIXED)
+    idle_w: MeanKeys = field(metadata=PREFIXED)
+    power_scope: str | None
+    power_provenance: Provenance | None
+    """Whether it was measured; the least sure of its parts."""
+    app_cpu: SharesKeys = field(metadata=PREFIXED)
+    irq_cpu: SharesKeys = field(metadata=PREFIXED)
+    costs: CostKeys = field(metadata=FLAT)
+    idle_w_uncertainty: float | None
+    dynamic_w_per_bps_uncertainty: float | None
+    reasons: Mapping[str, str]
+    """Why figures are missing, by name."""
+    shown: dict[str, str]
+    """The figures as people see them."""
+
+
 def as_documents(blocks: Sequence[DetailBlock]) -> list[dict[str, Any]]:
     """The blocks as ``show --detail --json`` has them, SI; ``shown`` are the figures that people see."""
-    return [_document(block) for block in blocks]
+    return [document_of(_document(block)) for block in blocks]
 
 
-def _document(block: DetailBlock) -> dict[str, Any]:
-    case = block.case
+def _document(block: DetailBlock) -> EndDocument:
     shown = layout(block)
-    document: dict[str, Any] = {
-        **case_keys(case),
-        "case_key": case.key,
-        "host": block.host,
-        "role": block.role,
-        "connection": block.connection,
-        "trials_done": block.trials,
-    }
-    for name in ("throughput_bps", "power_w", "idle_w"):
-        document |= mean_keys(name, getattr(block, name))
-    document |= {"power_scope": block.power_scope, "power_provenance": block.provenance}
-    for part, _ in _PARTS:
-        document |= _spread(f"{part}_cpu", getattr(block, part))
-    for name in _COSTS:
-        document |= mean_keys(name, block.values.get(name))
-    for name, bound in _BOUNDS.items():
-        uncertainty = block.values.get(bound)
-        document[f"{name}_uncertainty"] = uncertainty and uncertainty.mean
-    document["reasons"] = dict(block.reasons)
-    document["shown"] = {
-        f"{figure.title}, {figure.unit}": figure.cell.text for figure in (*shown.rates, *shown.costs)
-    }
-    return document
+    bounds = {name: block.values.get(bound) for name, bound in _BOUNDS.items()}
+    return fill(
+        EndDocument,
+        block,
+        case=keyed_case_of(block.case),
+        trials_done=block.trials,
+        throughput_bps=mean_of(block.throughput_bps),
+        power_w=mean_of(block.power_w),
+        idle_w=mean_of(block.idle_w),
+        power_provenance=block.provenance,
+        app_cpu=_shares_keys(block.app),
+        irq_cpu=_shares_keys(block.irq),
+        costs=CostKeys(**{cost.name: mean_of(block.values.get(cost.name)) for cost in fields(CostKeys)}),
+        **{f"{name}_uncertainty": bound and bound.mean for name, bound in bounds.items()},
+        shown={f"{figure.title}, {figure.unit}": figure.cell.text for figure in (*shown.rates, *shown.costs)},
+    )
 
 
-_COSTS = (
-    "cpu_used_cores",
-    "cpu_cores_per_bps",
-    "app_cores_per_bps",
-    "irq_cores_per_bps",
-    "dynamic_w_per_bps",
-)
-
-
-def _spread(part: str, spread: ShareSpread | None) -> dict[str, Any]:
+def _shares_keys(spread: ShareSpread | None) -> SharesKeys:
     cpus = " ".join(map(str, spread.cpus)) if spread is not None and not spread.unnumbered else None
-    row: dict[str, Any] = {f"{part}_cpus": cpus}
-    for name in SHARES:
-        row |= mean_keys(f"{part}_{name}_ratio", None if spread is None else spread.share(name))
-    return row
-
-
-def schema() -> Schema:
-    """Of :func:`as_documents`."""
-    keys: dict[str, Schema] = {
-        **case_schema(),
-        **case_key_schema(),
-        "host": TEXT,
-        "role": choice(*ENDS),
-        "connection": choice("server", "client", "both"),
-        "trials_done": COUNT,
-    }
-    for name in ("throughput_bps", "power_w", "idle_w"):
-        keys |= mean_schema(name)
-    keys |= {"power_scope": maybe(TEXT), "power_provenance": provenance_schema()}
-    for part, title in _PARTS:
-        keys[f"{part}_cpu_cpus"] = said(maybe(TEXT), f"{title}: their numbers, with blanks between.")
-        for name in SHARES:
-            keys |= mean_schema(f"{part}_cpu_{name}_ratio")
-    for name in _COSTS:
-        keys |= mean_schema(name)
-    for name in _BOUNDS:
-        keys[f"{name}_uncertainty"] = maybe(NUMBER)
-    keys["reasons"] = table(TEXT, "Why figures are missing, by name.")
-    keys["shown"] = table(TEXT, "The figures as people see them.")
-    return listing(record(keys), "Each end of each case in full.")
+    ratios = {f"{name}_ratio": mean_of(spread.share(name) if spread is not None else None) for name in SHARES}
+    return SharesKeys(cpus=cpus, **ratios)

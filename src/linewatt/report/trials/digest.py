@@ -16,20 +16,21 @@ from linewatt.analysis.cases.load_levels import LevelCurve, curves
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.analysis.cases.search_flags import with_search_flags
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.findings import Findings, Sighting, gather
 from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
-from linewatt.analysis.power.heat import end_of, heat_of, is_told, why_missing
+from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
 from linewatt.core.feature import FurtherTrials, further_trials, result_keys
 from linewatt.core.third_party import load
-from linewatt.findings import kind_of
-from linewatt.model import Case, EndResult, Flag, Role, Trial, document_of
-from linewatt.records import Host
+from linewatt.findings import Figure, Rank, Scope, kind_of
+from linewatt.json_document import FLAT, document_of, fill
+from linewatt.model import Case, EndResult, Flag, Role, Trial
+from linewatt.records import Count, Host
 from linewatt.report.columns import power_reasons
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
-from linewatt.report.printing.export import case_keys, identity
+from linewatt.report.printing.export import CaseKeys, Identity, case_keys, case_of, identity
 from linewatt.report.series import (
     TestGroup,
     by_test,
@@ -176,9 +177,9 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         "load_levels": as_documents(view.levels),
         "repeats": view.result.repeats and view.result.repeats.as_written(),
         "idle_power": [asdict(reading) for reading in idle_power(view.result)],
-        "flags": [_note(note) for note in view.notes],
+        "flags": [document_of(_note(note)) for note in view.notes],
         "failed_trials": [
-            {"number": trial.number, **case_keys(trial.case), "reason": trial.reason} for trial in view.failed
+            document_of(FailedTrial(trial.number, case_of(trial.case), trial.reason)) for trial in view.failed
         ],
     }
     if view.searches or view.knees:
@@ -192,7 +193,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         value = load(key.document_path, f"{key.key} of show --json")(view)
         if value is not None:
             document[key.key] = value
-    heats = [*_heats(view)]
+    heats = [document_of(heat) for heat in _heats(view)]
     if heats:
         document["thermal"] = heats
     if trials:
@@ -200,36 +201,61 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     return document
 
 
-def _heats(view: Digest) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatDocument:
+    host: str
+    trial: Count
+    case_key: str
+    """Stable hash of what makes the case comparable: equal on every host, kernel and year."""
+    heat: Heat = field(metadata=FLAT)
+    reasons: dict[str, str]
+    """Why figures are missing, by name."""
+
+
+def _heats(view: Digest) -> Iterator[HeatDocument]:
     """What stood beside the watts of each host in each trial; nothing of hosts that tell nothing."""
     for host in view.hosts:
         trial_ends = [
             (trial, end) for trial in view.result.trials if (end := end_of(trial, host)) is not None
         ]
         for trial, end in trial_ends if any(is_told(end) for _, end in trial_ends) else ():
-            figures = asdict(heat_of([end]))
-            missing = (name for name, value in figures.items() if value is None and name != "provenance")
-            yield {
-                "host": host,
-                "trial": trial.number,
-                "case_key": trial.case_key,
-                **figures,
-                "reasons": {name: why_missing(name, [end]) for name in missing},
-            }
+            heat = heat_of([end])
+            missing = (name for name, value in asdict(heat).items() if value is None and name != "provenance")
+            reasons = {name: why_missing(name, [end]) for name in missing}
+            yield HeatDocument(
+                host=host, trial=trial.number, case_key=trial.case_key, heat=heat, reasons=reasons
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """What identifies a result and how far it got; also one row of ``list --json``."""
+
+    identity: Identity = field(metadata=FLAT)
+    complete: bool
+    """Whether nothing is left for `linewatt resume`."""
+    soak: bool
+    """Whether it is one long load, which has no trials."""
+    trials_planned: Count
+    trials_done: Count
+    trials_failed: Count
+    flags_count: Count
+    """Findings, each at its scope."""
 
 
 def heading(view: Digest) -> dict[str, Any]:
-    """What identifies a result and how far it got; also one row of ``list --json``."""
-    return {
-        **identity(view.result),
-        "complete": view.result.complete,
-        "soak": view.result.is_soak,
-        "trials_planned": view.planned,
-        "trials_done": view.done,
-        "trials_failed": len(view.failed),
-        "flags_count": len(view.findings.every),
-        **{f"{trials.name}_count": count for trials, count in view.further},
-    }
+    """As :class:`Heading` has it, and how many further trials there are of each kind."""
+    heading_document = Heading(
+        identity=identity(view.result),
+        complete=view.result.complete,
+        soak=view.result.is_soak,
+        trials_planned=view.planned,
+        trials_done=view.done,
+        trials_failed=len(view.failed),
+        flags_count=len(view.findings.every),
+    )
+    further = {f"{trials.name}_count": count for trials, count in view.further}
+    return {**document_of(heading_document), **further}
 
 
 def case_rows(view: Digest) -> list[dict[str, Any]]:
@@ -335,19 +361,39 @@ def cpu_power(end: EndResult | None) -> power.Total | None:
     return total if isinstance(total, power.Total) else None
 
 
-def _note(note: FindingNote) -> dict[str, Any]:
-    return {
-        "mark": note.mark,
-        "code": note.code,
-        "rank": note.rank,
-        "scope": kind_of(note.code).scope,
-        "figures": list(note.kind.figures),
-        "count": note.count,
-        "trials": list(note.trials),
-        "cases": [case_keys(case) for case in note.cases],
-        "evidence": [
-            {"where": item.where, "evidence": item.evidence, "trials": list(item.trials)}
-            for item in note.sightings
-        ],
-        "advice": list(note.advice),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingDocument:
+    mark: str
+    """Its letter in tables."""
+    code: str
+    """Stable; docs/findings.md has each."""
+    rank: Rank
+    scope: Scope
+    """What it is told once for."""
+    figures: tuple[Figure, ...]
+    """What it makes doubtful."""
+    count: Count
+    trials: tuple[Count, ...]
+    """Numbers of those it was seen in."""
+    cases: list[CaseKeys]
+    evidence: tuple[Sighting, ...]
+    advice: tuple[str, ...]
+
+
+def _note(note: FindingNote) -> FindingDocument:
+    kind = kind_of(note.code)
+    return fill(
+        FindingDocument,
+        note,
+        scope=kind.scope,
+        figures=note.kind.figures,
+        cases=[case_of(case) for case in note.cases],
+        evidence=tuple(note.sightings),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTrial:
+    number: Count
+    case: CaseKeys = field(metadata=FLAT)
+    reason: str | None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,15 +190,3 @@ def half_width(profile: PlaceProfile, error: float) -> float:
     """Of the 95 % CI of one share."""
     _, blocks = blocks_of(len(profile.own))
     return quantile(blocks) * error
-
-
-def as_document(share: Share) -> dict[str, Any]:
-    """A share as JSON has it."""
-    return {
-        "symbol": share.function.symbol,
-        "binary": share.function.binary,
-        "work": share.group,
-        "ratio": share.ratio,
-        "standard_error": share.error,
-        "with_callees_ratio": share.total_ratio,
-    }

@@ -3,27 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.declare import (
-    COUNT,
-    NUMBER,
-    TEXT,
-    Keys,
-    Schema,
-    choice,
-    listing,
-    maybe,
-    of_class,
-    record,
-    said,
-    table,
-)
+from linewatt.declare import Schema, listing
 from linewatt.features.profiles import store
 from linewatt.features.profiles.analysis.counters import (
     PlaceCounters,
@@ -31,16 +18,17 @@ from linewatt.features.profiles.analysis.counters import (
     cycles_per_packet,
     place_counters,
 )
-from linewatt.features.profiles.analysis.shares import as_document as share_document
-from linewatt.features.profiles.analysis.shares import half_width, hottest, work_shares
+from linewatt.features.profiles.analysis.shares import PlaceProfile, Share, half_width, hottest, work_shares
 from linewatt.features.profiles.analysis.tree import call_graph, call_tree, folded
-from linewatt.features.profiles.perf.model import MemoryTraffic, Place, Profile
+from linewatt.features.profiles.perf.model import HostProfile, MemoryTraffic, Place, Profile
 from linewatt.features.profiles.report.flame import flame_figure
 from linewatt.features.profiles.report.sentences import TITLE, place_words
 from linewatt.features.profiles.report.tables import Shown, shown, tables_of
 from linewatt.foreign import one_line
-from linewatt.model import ENDS
-from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
+from linewatt.json_document import FLAT, document_of, fill, of_class
+from linewatt.model import Role
+from linewatt.records import Count
+from linewatt.report.printing.export import KeyedCase, keyed_case_of
 from linewatt.report.printing.text_table import render
 from linewatt.report.section import Lines, Section, listed
 from linewatt.report.trials.digest import Digest
@@ -111,76 +99,146 @@ def show(view: Digest, width: int | None) -> RenderableType:
     return Group(*(part for block in parts for part in (block, Text())))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountersDocument:
+    place: Place
+    cycles_hz: float | None
+    ipc: float | None
+    frequency_hz: float | None
+    misses_per_kilo: float | None
+    reasons: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionDocument:
+    symbol: str
+    binary: str
+    work: str
+    """The kind of work."""
+    ratio: float
+    """Of busy samples."""
+    standard_error: float | None
+    with_callees_ratio: float
+    half_width_95_ratio: float | None
+    """Half of its 95 % CI."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDocument:
+    work: str
+    ratio: float
+    half_width_95_ratio: float | None
+    """Half of its 95 % CI."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceDocument:
+    place: Place
+    cpus: tuple[Count, ...]
+    busy_samples: Count
+    idle_samples: Count
+    unresolved_samples: Count
+    not_ranked: str | None
+    functions: list[FunctionDocument]
+    work: list[WorkDocument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostDocument:
+    host: str
+    role: Role
+    reason: str | None
+    event: str
+    frequency_hz: float
+    samples: Count
+    lost_samples: Count
+    cut_samples: Count
+    notes: tuple[str, ...]
+    build_ids: Mapping[str, str]
+    """Binary → build id."""
+    no_counters: str | None
+    """Why the hardware counts nothing."""
+    cycles_per_packet: float | None
+    bits_per_cycle: float | None
+    memory: MemoryTraffic | None
+    counters: list[CountersDocument]
+    places: list[PlaceDocument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileDocument:
+    number: Count
+    measured: Literal[False] = False
+    """No figure is made of it."""
+    case: KeyedCase = field(metadata=FLAT)
+    started_s: float
+    throughput_bps: float | None
+    """While it was recorded."""
+    reason: str | None
+    """Why the load came to nothing."""
+    hosts: list[HostDocument]
+
+
 def documents(host_profiles: Sequence[Shown]) -> list[dict[str, Any]]:
     """The profiles of ``show --json``: a mark says that no figure is made of them."""
-    return [_document(shown_profile) for shown_profile in host_profiles]
+    return [document_of(_document(shown_profile)) for shown_profile in host_profiles]
 
 
-def _document(shown_profile: Shown) -> dict[str, Any]:
+def _document(shown_profile: Shown) -> ProfileDocument:
     profile = shown_profile.profile
-    return {
-        "number": profile.number,
-        "measured": False,
-        **case_keys(profile.case),
-        "case_key": profile.case_key,
-        "started_s": profile.started_s,
-        "throughput_bps": profile.throughput_bps,
-        "reason": profile.reason,
-        "hosts": [_host(profile, shown_profile, at) for at in range(len(profile.hosts))],
-    }
+    return fill(
+        ProfileDocument,
+        profile,
+        measured=False,
+        case=keyed_case_of(profile.case, profile.case_key),
+        hosts=[_host(profile, shown_profile, host) for host in profile.hosts],
+    )
 
 
-def _host(profile: Profile, shown_profile: Shown, at: int) -> dict[str, Any]:
-    host = profile.hosts[at]
-    return {
-        "host": host.host,
-        "role": host.role,
-        "reason": host.reason,
-        "event": host.event,
-        "frequency_hz": host.frequency_hz,
-        "samples": host.samples,
-        "lost_samples": host.lost_samples,
-        "cut_samples": host.cut_samples,
-        "notes": list(host.notes),
-        "build_ids": dict(host.build_ids),
-        "no_counters": host.no_counters,
-        "cycles_per_packet": cycles_per_packet(host).value,
-        "bits_per_cycle": bits_per_cycle(host, profile.throughput_bps).value,
-        "memory": asdict(host.memory) if host.memory is not None else None,
-        "counters": [_counters(place_counter) for place_counter in place_counters(host)],
-        "places": [
-            {
-                "place": place.place,
-                "cpus": list(host.cpus[place.place]),
-                "busy_samples": place.busy,
-                "idle_samples": place.idle,
-                "unresolved_samples": place.unresolved,
-                "not_ranked": place.why_not_ranked,
-                "functions": [
-                    share_document(share) | {"half_width_95_ratio": half_width(place, share.error)}
-                    for share in hottest(place, _MOST_FUNCTIONS)
-                ],
-                "work": [
-                    {"work": name, "ratio": ratio, "half_width_95_ratio": half_width(place, error)}
-                    for name, ratio, error in work_shares(place)
-                ],
-            }
-            for place in shown_profile.places
-            if place.host is host
+def _host(profile: Profile, shown_profile: Shown, host: HostProfile) -> HostDocument:
+    return fill(
+        HostDocument,
+        host,
+        cycles_per_packet=cycles_per_packet(host).value,
+        bits_per_cycle=bits_per_cycle(host, profile.throughput_bps).value,
+        counters=[_counters(place_counter) for place_counter in place_counters(host)],
+        places=[_place(place) for place in shown_profile.places if place.host is host],
+    )
+
+
+def _place(place: PlaceProfile) -> PlaceDocument:
+    return PlaceDocument(
+        place=place.place,
+        cpus=place.host.cpus[place.place],
+        busy_samples=place.busy,
+        idle_samples=place.idle,
+        unresolved_samples=place.unresolved,
+        not_ranked=place.why_not_ranked,
+        functions=[_function(share, place) for share in hottest(place, _MOST_FUNCTIONS)],
+        work=[
+            WorkDocument(name, ratio, half_width(place, error)) for name, ratio, error in work_shares(place)
         ],
-    }
+    )
 
 
-_COUNTED = ("cycles_hz", "ipc", "frequency_hz", "misses_per_kilo")
+def _function(share: Share, place: PlaceProfile) -> FunctionDocument:
+    return FunctionDocument(
+        symbol=share.function.symbol,
+        binary=share.function.binary,
+        work=share.group,
+        ratio=share.ratio,
+        standard_error=share.error,
+        with_callees_ratio=share.total_ratio,
+        half_width_95_ratio=half_width(place, share.error),
+    )
 
 
-def _counters(counters: PlaceCounters) -> dict[str, Any]:
-    figures = {name: getattr(counters, name) for name in _COUNTED}
-    return {
-        "place": counters.place,
-        **{name: figure.value for name, figure in figures.items()},
-        "reasons": {name: figure.reason for name, figure in figures.items() if figure.reason is not None},
-    }
+def _counters(counters: PlaceCounters) -> CountersDocument:
+    names = ("cycles_hz", "ipc", "frequency_hz", "misses_per_kilo")
+    figures = {name: getattr(counters, name) for name in names}
+    reasons = {name: figure.reason for name, figure in figures.items() if figure.reason is not None}
+    values = {name: figure.value for name, figure in figures.items()}
+    return CountersDocument(place=counters.place, **values, reasons=reasons)
 
 
 class ProfileView:
@@ -193,73 +251,14 @@ class ProfileView:
         return documents(profiles_of(view))
 
     def schema(self) -> Schema:
-        return schema()
+        meaning = "What perf recorded, in trials beside those that are measured."
+        return listing(of_class(ProfileDocument), meaning)
 
     def terminal(self, view: Digest, width: int | None) -> RenderableType:
         return show(view, width)
 
 
 VIEW = ProfileView()
-
-
-def schema() -> Schema:
-    """Of :func:`documents`."""
-    keys = {
-        "number": COUNT,
-        "measured": {"const": False, "description": "No figure is made of it."},
-        **case_schema(),
-        **case_key_schema(),
-        "started_s": NUMBER,
-        "throughput_bps": said(maybe(NUMBER), "While it was recorded."),
-        "reason": said(maybe(TEXT), "Why the load came to nothing."),
-        "hosts": listing(record(_host_schema())),
-    }
-    return listing(record(keys), "What perf recorded, in trials beside those that are measured.")
-
-
-def _host_schema() -> Keys:
-    counters = {name: maybe(NUMBER) for name in _COUNTED}
-    place = {"place": choice(*get_args(Place))}
-    return {
-        "host": TEXT,
-        "role": choice(*ENDS),
-        "reason": maybe(TEXT),
-        "event": TEXT,
-        "frequency_hz": NUMBER,
-        "samples": COUNT,
-        "lost_samples": COUNT,
-        "cut_samples": COUNT,
-        "notes": listing(TEXT),
-        "build_ids": table(TEXT, "Binary → build id."),
-        "no_counters": said(maybe(TEXT), "Why the hardware counts nothing."),
-        "cycles_per_packet": maybe(NUMBER),
-        "bits_per_cycle": maybe(NUMBER),
-        "memory": maybe(of_class(MemoryTraffic)),
-        "counters": listing(record({**place, **counters, "reasons": table(TEXT)})),
-        "places": listing(record({**place, **_place_schema()})),
-    }
-
-
-def _place_schema() -> Keys:
-    width = {"half_width_95_ratio": said(maybe(NUMBER), "Half of its 95 % CI.")}
-    function = {
-        "symbol": TEXT,
-        "binary": TEXT,
-        "work": said(TEXT, "The kind of work."),
-        "ratio": said(NUMBER, "Of busy samples."),
-        "standard_error": maybe(NUMBER),
-        "with_callees_ratio": NUMBER,
-        **width,
-    }
-    return {
-        "cpus": listing(COUNT),
-        "busy_samples": COUNT,
-        "idle_samples": COUNT,
-        "unresolved_samples": COUNT,
-        "not_ranked": maybe(TEXT),
-        "functions": listing(record(function)),
-        "work": listing(record({"work": TEXT, "ratio": NUMBER, **width})),
-    }
 
 
 def folded_text(host_profiles: Sequence[Shown]) -> str:

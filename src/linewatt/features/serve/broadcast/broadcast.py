@@ -29,7 +29,7 @@ from linewatt.features.serve.broadcast.view import Document, View
 from linewatt.foreign import entered, read_json, shortened
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.ssh.beats import beats
-from linewatt.model import document_of
+from linewatt.json_document import document_of
 
 MOST_READERS = 8
 """concurrent connections; a web server needs one for all its browsers"""

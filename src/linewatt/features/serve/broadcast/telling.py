@@ -15,7 +15,8 @@ from linewatt.engine.case_text import describe, outcome, tells
 from linewatt.features.serve.broadcast.view import Document
 from linewatt.findings import kind_of
 from linewatt.foreign import shortened
-from linewatt.model import CpuShares, EndResult, Trial, document_of
+from linewatt.json_document import document_of
+from linewatt.model import CpuShares, EndResult, Trial
 
 MOST_ENDS = 8
 """ends in the row of a trial; the first hosts of a larger group"""

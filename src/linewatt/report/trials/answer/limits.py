@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import Any
 
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
@@ -13,9 +13,10 @@ from linewatt.analysis.limits.cpus import used
 from linewatt.analysis.limits.limit_text import filled, name, short
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, choice, listing, maybe, record, said
 from linewatt.findings.limits import FULL
+from linewatt.json_document import FLAT, SELDOM, document_of, fill
 from linewatt.model import ENDS, Role
+from linewatt.records import Count
 from linewatt.report.series import Series, TestGroup, instances_text, of_ends, plural
 from linewatt.units import first_of, format_percent
 
@@ -77,120 +78,124 @@ def _name(group: TestGroup, series: Series, summary: CaseSummary) -> str:
     return f"{series.label}, {count}" if len(series.summaries) > 1 else series.label
 
 
-def export_limit(summary: CaseSummary) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class LimitKeys:
     """Keys of JSON and CSV: words, and their kinds, which are stable."""
-    limit = summary.limit
-    regime = summary.regime
-    return {
-        "limited_by": limit.words,
-        "limited_by_kinds": " ".join(limit.kinds),
-        "regime": regime.regime if regime else None,
-        "regime_why": regime.why if regime else None,
-    }
+
+    limited_by: str
+    """What limits the case, in words with the evidence."""
+    limited_by_kinds: str
+    """The same in stable words, with blanks between."""
+    regime: Regime | None
+    regime_why: str | None
 
 
-def export_limit_schema() -> Keys:
-    """Keys of :func:`export_limit`."""
-    return {
-        "limited_by": said(TEXT, "What limits the case, in words with the evidence."),
-        "limited_by_kinds": said(TEXT, "The same in stable words, with blanks between."),
-        "regime": maybe(choice(*get_args(Regime))),
-        "regime_why": maybe(TEXT),
-    }
+def export_limit(summary: CaseSummary) -> dict[str, Any]:
+    """As :class:`LimitKeys` has it."""
+    limit, regime = summary.limit, summary.regime
+    ends = (regime.regime, regime.why) if regime else (None, None)
+    return document_of(LimitKeys(limit.words, " ".join(limit.kinds), *ends))
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaKeys:
+    cgroup: str
+    """The control group whose CPU quota it is."""
+    throttled_s: float | None
+    """How long it kept the load from running, the sum over CPUs."""
+    between_s: float | None
+    """Of how long: the time between the reads before and after the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetransmitKeys:
+    sent_again_ratio: float
+    """Of retransmits: the part of the segments that was sent again."""
+    sender_dropped: float | None
+    """Packets a trial that the sender dropped of what it sent."""
+    receiver_dropped: float | None
+    """Packets a trial that the receiver dropped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateDocument:
+    kind: Kind
+    end: Role | None
+    host: str | None
+    what: str
+    named: bool
+    """Whether it is among what limits the case."""
+    share_mean: float
+    """Used ÷ capacity."""
+    share_low: float
+    share_high: float
+    trials_full: Count
+    trials_known: Count
+    capacity: float | None
+    """In `unit`."""
+    used: float | None
+    """In `unit`."""
+    unit: str
+    source: str
+    """Where the capacity is from."""
+    for_: tuple[str, ...]
+    against: tuple[str, ...]
+    ruled_out: bool
+    otherwise: str
+    """What would be seen if this were not the limit."""
+    cpus: tuple[Count, ...] | None
+    role_used_mean: float | None
+    port: str | None = field(default=None, metadata=SELDOM)
+    """The one of several data ports that it is about."""
+    quota: QuotaKeys | None = field(metadata=FLAT)
+    retransmits: RetransmitKeys | None = field(metadata=FLAT)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitDocument:
+    """The whole verdict: every candidate with evidence for and against."""
+
+    kinds: tuple[Kind, ...]
+    """The first limit first."""
+    what: str | None
+    evidence: str
+    margin: str | None
+    """The least that would change the verdict."""
+    unknown: tuple[str, ...]
+    """What nothing is known of."""
+    candidates: tuple[CandidateDocument, ...]
+    """Nearest to full first."""
 
 
 def limit_document(limit: Limit) -> dict[str, Any]:
-    """The whole verdict for JSON: every candidate with evidence for and against, nearest to full first."""
-    return {
-        "kinds": list(limit.kinds),
-        "what": limit.what if limit.found else None,
-        "evidence": limit.evidence,
-        "margin": limit.margin or None,
-        "unknown": list(limit.unknown),
-        "candidates": [_candidate(candidate, named=candidate in limit.named) for candidate in limit.ranked],
-    }
+    """As :class:`LimitDocument` has it."""
+    candidates = (_candidate(candidate, named=candidate in limit.named) for candidate in limit.ranked)
+    what, margin = limit.what if limit.found else None, limit.margin or None
+    return document_of(fill(LimitDocument, limit, what=what, margin=margin, candidates=tuple(candidates)))
 
 
-def _candidate(ranked: Ranked, *, named: bool) -> dict[str, Any]:
-    return {
-        "kind": ranked.kind,
-        "end": ranked.end,
-        "host": ranked.host,
-        "what": name(ranked),
-        "named": named,
-        "share_mean": ranked.share,
-        "share_low": min(ranked.known),
-        "share_high": max(ranked.known),
-        "trials_full": ranked.full_in,
-        "trials_known": len(ranked.known),
-        "capacity": ranked.capacity,
-        "used": ranked.used,
-        "unit": ranked.unit,
-        "source": ranked.source,
-        "for": list(ranked.evidence),
-        "against": list(ranked.against),
-        "ruled_out": ranked.ruled_out,
-        "otherwise": ranked.otherwise,
-        "cpus": list(ranked.cpu.cpus) if ranked.cpu else None,
-        "role_used_mean": used(ranked.role, load_niced=ranked.load_niced) if ranked.role else None,
-        **({} if ranked.port is None else {"port": ranked.port}),
-        **({} if ranked.cgroup is None else _quota(ranked)),
-        **({} if ranked.sent_again is None else _loss(ranked.sent_again)),
-    }
-
-
-def _quota(limit: Ranked) -> dict[str, Any]:
-    return {"cgroup": limit.cgroup, "throttled_s": limit.throttled_s, "between_s": limit.between_s}
-
-
-def _loss(again: SentAgain) -> dict[str, Any]:
-    ends: tuple[Role, Role] = ("sender", "receiver")
-    dropped = {f"{end}_dropped": None if end in again.uncounted else again.dropped(end) for end in ends}
-    return {"sent_again_ratio": again.ratio, **dropped}
-
-
-def limit_schema() -> Schema:
-    """Of :func:`limit_document`."""
-    kind = choice(*get_args(Kind))
-    candidate = {
-        "kind": kind,
-        "end": maybe(choice(*ENDS)),
-        "host": maybe(TEXT),
-        "what": TEXT,
-        "named": said(BOOLEAN, "Whether it is among what limits the case."),
-        "share_mean": said(NUMBER, "Used ÷ capacity."),
-        "share_low": NUMBER,
-        "share_high": NUMBER,
-        "trials_full": COUNT,
-        "trials_known": COUNT,
-        "capacity": said(maybe(NUMBER), "In `unit`."),
-        "used": said(maybe(NUMBER), "In `unit`."),
-        "unit": TEXT,
-        "source": said(TEXT, "Where the capacity is from."),
-        "for": listing(TEXT),
-        "against": listing(TEXT),
-        "ruled_out": BOOLEAN,
-        "otherwise": said(TEXT, "What would be seen if this were not the limit."),
-        "cpus": maybe(listing(COUNT)),
-        "role_used_mean": maybe(NUMBER),
-        "port?": said(TEXT, "The one of several data ports that it is about."),
-        "cgroup?": said(TEXT, "The control group whose CPU quota it is."),
-        "throttled_s?": said(NUMBER, "How long it kept the load from running, the sum over CPUs."),
-        "between_s?": said(NUMBER, "Of how long: the time between the reads before and after the window."),
-        "sent_again_ratio?": said(NUMBER, "Of retransmits: the part of the segments that was sent again."),
-        "sender_dropped?": said(maybe(NUMBER), "Packets a trial that the sender dropped of what it sent."),
-        "receiver_dropped?": said(maybe(NUMBER), "Packets a trial that the receiver dropped."),
-    }
-    return record(
-        {
-            "kinds": listing(kind, "The first limit first."),
-            "what": maybe(TEXT),
-            "evidence": TEXT,
-            "margin": said(maybe(TEXT), "The least that would change the verdict."),
-            "unknown": listing(TEXT, "What nothing is known of."),
-            "candidates": listing(record(candidate), "Nearest to full first."),
-        }
+def _candidate(ranked: Ranked, *, named: bool) -> CandidateDocument:
+    return fill(
+        CandidateDocument,
+        ranked,
+        what=name(ranked),
+        named=named,
+        share_mean=ranked.share,
+        share_low=min(ranked.known),
+        share_high=max(ranked.known),
+        trials_full=ranked.full_in,
+        trials_known=len(ranked.known),
+        for_=ranked.evidence,
+        cpus=ranked.cpu.cpus if ranked.cpu else None,
+        role_used_mean=used(ranked.role, load_niced=ranked.load_niced) if ranked.role else None,
+        quota=None if ranked.cgroup is None else fill(QuotaKeys, ranked),
+        retransmits=None if ranked.sent_again is None else _retransmits(ranked.sent_again),
     )
+
+
+def _retransmits(again: SentAgain) -> RetransmitKeys:
+    dropped = {end: None if end in again.uncounted else again.dropped(end) for end in ENDS}
+    return RetransmitKeys(again.ratio, dropped["sender"], dropped["receiver"])
 
 
 def limit_words(summary: CaseSummary) -> str:

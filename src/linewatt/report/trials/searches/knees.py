@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 from linewatt.analysis.cases.analyse import knee_place
 from linewatt.analysis.cases.instance_search import (
@@ -21,13 +21,13 @@ from linewatt.analysis.cases.instance_search import (
     next_step,
 )
 from linewatt.analysis.limits.knee import Knee
-from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, pair, record, said
 from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.json_document import FLAT, PREFIXED, document_of, fill
 from linewatt.model import Case, Trial
-from linewatt.records import AskedTest
+from linewatt.records import AskedTest, Count
 from linewatt.records import InstanceSearch as Asked
 from linewatt.report.columns import CUT
-from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
+from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.report.trials.searches.searches import effort, named, recorded_why
@@ -187,82 +187,85 @@ Doubts = Callable[[Case], Sequence[str]]
 """what makes the throughput of a case doubtful, by code"""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceStepDocument:
+    instances: Count
+    case_key: str
+    """Stable hash of what makes the case comparable: equal on every host, kernel and year."""
+    trials: list[Count]
+    """Their numbers."""
+    throughput_bps: MeanKeys = field(metadata=PREFIXED)
+    compared_with: Count | None
+    """The number of instances that it doubles."""
+    gain_ratio: float | None
+    gain_ci95: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceSearchDocument:
+    """A number of instances that was searched."""
+
+    case: KeyedCase = field(metadata=FLAT)
+    max_instances: Count
+    bound: str
+    """What allows no more."""
+    runs: Count
+    """Trials of each number."""
+    trials: Count
+    trials_failed: Count
+    load_s: float
+    ended: str | None
+    """Why no further number was tried; null: it goes on."""
+    state: State
+    knee_instances: float | None
+    knee_ci95: tuple[float, float] | None
+    bps_per_instance_before: float | None
+    bps_per_instance_after: float | None
+    instances_enough: Count | None
+    not_tried: list[Count]
+    doubts: list[str]
+    """Codes of findings on its throughput."""
+    steps: list[InstanceStepDocument]
+
+
 def as_documents(instance_searches: Iterable[InstanceSearch], doubts: Doubts) -> list[dict[str, Any]]:
     """Of instances the ``searches`` of ``show --json``."""
-    return [_document(search, doubts) for search in instance_searches]
+    return [document_of(_document(search, doubts)) for search in instance_searches]
 
 
-def _document(search: InstanceSearch, doubts: Doubts) -> dict[str, Any]:
+def _document(search: InstanceSearch, doubts: Doubts) -> InstanceSearchDocument:
     bend, step = search.knee, search.enough
-    return {
-        **case_keys(search.case),
-        "case_key": search.case.key,
-        "max_instances": search.rule.most,
-        "bound": search.rule.bound,
-        "runs": search.rule.runs,
-        "trials": len(search.trials),
-        "trials_failed": search.failed,
-        "load_s": search.load_s,
-        "ended": search.ended,
-        "state": search.state,
-        "knee_instances": None if bend is None else bend.instances,
-        "knee_ci95": None if bend is None else [bend.low, bend.high],
-        "bps_per_instance_before": None if bend is None else bend.before_bps,
-        "bps_per_instance_after": search.after_bps,
-        "instances_enough": None if step is None else step.instances,
-        "not_tried": [count for count in range(1, search.rule.most + 1) if count not in search.tried],
-        "doubts": [*dict.fromkeys(code for step in search.known for code in doubts(step.case))],
-        "steps": [_step(step, search) for step in search.steps],
-    }
+    return fill(
+        InstanceSearchDocument,
+        search,
+        case=keyed_case_of(search.case),
+        max_instances=search.rule.most,
+        bound=search.rule.bound,
+        runs=search.rule.runs,
+        trials=len(search.trials),
+        trials_failed=search.failed,
+        knee_instances=None if bend is None else bend.instances,
+        knee_ci95=None if bend is None else (bend.low, bend.high),
+        bps_per_instance_before=None if bend is None else bend.before_bps,
+        bps_per_instance_after=search.after_bps,
+        instances_enough=None if step is None else step.instances,
+        not_tried=[count for count in range(1, search.rule.most + 1) if count not in search.tried],
+        doubts=[*dict.fromkeys(code for step in search.known for code in doubts(step.case))],
+        steps=[_step(step, search) for step in search.steps],
+    )
 
 
-def _step(step: Step, search: InstanceSearch) -> dict[str, Any]:
+def _step(step: Step, search: InstanceSearch) -> InstanceStepDocument:
     doubled = next((doubling for doubling in search.doublings if doubling.more == step), None)
     gain = None if doubled is None else doubled.measured
-    return {
-        "instances": step.case.instances,
-        "case_key": step.case.key,
-        "trials": [trial.number for trial in step.trials],
-        **mean_keys("throughput_bps", step.throughput_bps),
-        "compared_with": None if doubled is None else doubled.fewer.instances,
-        "gain_ratio": None if gain is None else gain.ratio,
-        "gain_ci95": None if gain is None or gain.low is None else [gain.low, gain.high],
-    }
-
-
-def schema() -> Schema:
-    """Of one of :func:`as_documents`."""
-    step = {
-        "instances": COUNT,
-        **case_key_schema(),
-        "trials": listing(COUNT, "Their numbers."),
-        **mean_schema("throughput_bps"),
-        "compared_with": said(maybe(COUNT), "The number of instances that it doubles."),
-        "gain_ratio": maybe(NUMBER),
-        "gain_ci95": maybe(pair(NUMBER)),
-    }
-    return record(
-        {
-            **case_schema(),
-            **case_key_schema(),
-            "max_instances": COUNT,
-            "bound": said(TEXT, "What allows no more."),
-            "runs": said(COUNT, "Trials of each number."),
-            "trials": COUNT,
-            "trials_failed": COUNT,
-            "load_s": NUMBER,
-            "ended": said(maybe(TEXT), "Why no further number was tried; null: it goes on."),
-            "state": choice(*get_args(State)),
-            "knee_instances": maybe(NUMBER),
-            "knee_ci95": maybe(pair(NUMBER)),
-            "bps_per_instance_before": maybe(NUMBER),
-            "bps_per_instance_after": maybe(NUMBER),
-            "instances_enough": maybe(COUNT),
-            "not_tried": listing(COUNT),
-            "doubts": listing(TEXT, "Codes of findings on its throughput."),
-            "steps": listing(record(step)),
-        },
-        "A number of instances that was searched.",
+    return InstanceStepDocument(
+        instances=step.case.instances,
+        case_key=step.case.key,
+        trials=[trial.number for trial in step.trials],
+        throughput_bps=mean_of(step.throughput_bps),
+        compared_with=None if doubled is None else doubled.fewer.instances,
+        gain_ratio=None if gain is None else gain.ratio,
+        gain_ci95=None if gain is None or gain.low is None or gain.high is None else (gain.low, gain.high),
     )
 
 

@@ -4,22 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar
 
 from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.rate_search import (
     Bound,
     Goal,
+    GoalState,
     RateSearch,
     Rule,
     Step,
     next_step,
     searches,
 )
-from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Schema, choice, listing, maybe, record, said
+from linewatt.json_document import FLAT, document_of, fill
 from linewatt.model import Case
-from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
+from linewatt.records import Count
+from linewatt.report.printing.export import KeyedCase, keyed_case_of
 from linewatt.report.series import case_labels, case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.sizes import RULE_OF_THREE
@@ -304,121 +307,115 @@ def _row(step: Step, search: RateSearch) -> Row:
     return Row((Cell(format_rate(step.offered_bps, 4)),), (*cells, *texts(str(step.trial.number), remarks)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateStepDocument:
+    trial: Count
+    rate_bps: float | None
+    """Asked of each instance."""
+    offered_bps: float
+    throughput_bps: float | None
+    packets: Count
+    lost_packets: Count
+    lost_ratio: float
+    unsent_ratio: float
+    """How much less was sent than asked for."""
+    waiting_ratio: float
+    """What had not arrived, nor was lost, when the window ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDocument:
+    trials: list[Count]
+    """Numbers of those that agree."""
+    runs: Count
+    """All trials at it, the outvoted too."""
+    offered_bps: float
+    throughput_bps: float
+    packets: Count
+    packets_per_s: float | None
+    lost_packets: Count
+    lost_ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalDocument:
+    loss_ratio: float
+    """The loss that is allowed."""
+    state: GoalState
+    sender_limited: bool
+    even_to_bps: float | None
+    """Where chance decided: up to which rate loss does not grow."""
+    lower: BoundDocument | None
+    """The highest rate with no more loss than that."""
+    upper: BoundDocument | None
+    """The lowest rate with more."""
+    loss_ratio_not_excluded: float | None
+    """Where none was lost: a loss that may be missed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateSearchDocument:
+    """A rate that was searched."""
+
+    case: KeyedCase = field(metadata=FLAT)
+    width_ratio: float
+    """How far apart bounds may be."""
+    max_rate_bps: float | None
+    runs: Count
+    """Trials that decide on a rate."""
+    trials: Count
+    trials_failed: Count
+    load_s: float
+    ended: str | None
+    """Why no further rate was tried; null: it goes on."""
+    goals: list[GoalDocument]
+    steps: list[RateStepDocument]
+
+
 def as_documents(rate_searches: Iterable[RateSearch], result: Result) -> list[dict[str, Any]]:
     """The ``searches`` of ``show --json``."""
-    return [
-        {
-            **case_keys(search.case),
-            "case_key": search.case.key,
-            "width_ratio": search.rule.width_ratio,
-            "max_rate_bps": search.rule.max_bps,
-            "runs": search.rule.runs,
-            "trials": len(search.trials),
-            "trials_failed": search.failed,
-            "load_s": search.load_s,
-            "ended": why_ended(search, result),
-            "goals": [_goal(goal) for goal in search.goals],
-            "steps": [_step(step) for step in search.steps],
-        }
-        for search in rate_searches
-    ]
+    return [document_of(_document(search, result)) for search in rate_searches]
 
 
-def schema() -> Schema:
-    """Of one of :func:`as_documents`."""
-    step = {
-        "trial": COUNT,
-        "rate_bps": said(maybe(NUMBER), "Asked of each instance."),
-        "offered_bps": NUMBER,
-        "throughput_bps": maybe(NUMBER),
-        "packets": COUNT,
-        "lost_packets": COUNT,
-        "lost_ratio": NUMBER,
-        "unsent_ratio": said(NUMBER, "How much less was sent than asked for."),
-        "waiting_ratio?": said(NUMBER, "What had not arrived, nor was lost, when the window ended."),
-    }
-    return record(
-        {
-            **case_schema(),
-            **case_key_schema(),
-            "width_ratio": said(NUMBER, "How far apart bounds may be."),
-            "max_rate_bps": maybe(NUMBER),
-            "runs": said(COUNT, "Trials that decide on a rate."),
-            "trials": COUNT,
-            "trials_failed": COUNT,
-            "load_s": NUMBER,
-            "ended": said(maybe(TEXT), "Why no further rate was tried; null: it goes on."),
-            "goals": listing(_goal_schema()),
-            "steps": listing(record(step)),
-        },
-        "A rate that was searched.",
+def _document(search: RateSearch, result: Result) -> RateSearchDocument:
+    return fill(
+        RateSearchDocument,
+        search,
+        case=keyed_case_of(search.case),
+        width_ratio=search.rule.width_ratio,
+        max_rate_bps=search.rule.max_bps,
+        runs=search.rule.runs,
+        trials=len(search.trials),
+        trials_failed=search.failed,
+        ended=why_ended(search, result),
+        goals=[_goal(goal) for goal in search.goals],
+        steps=[_step(step) for step in search.steps],
     )
 
 
-def _goal_schema() -> Schema:
-    bound = {
-        "trials": listing(COUNT, "Numbers of those that agree."),
-        "runs": said(COUNT, "All trials at it, the outvoted too."),
-        "offered_bps": NUMBER,
-        "throughput_bps": NUMBER,
-        "packets": COUNT,
-        "packets_per_s": maybe(NUMBER),
-        "lost_packets": COUNT,
-        "lost_ratio": NUMBER,
-    }
-    return record(
-        {
-            "loss_ratio": said(NUMBER, "The loss that is allowed."),
-            "state": choice(*get_args(get_type_hints(Goal)["state"])),
-            "sender_limited": BOOLEAN,
-            "even_to_bps?": said(maybe(NUMBER), "Where chance decided: up to which rate loss does not grow."),
-            "lower": maybe(record(bound, "The highest rate with no more loss than that.")),
-            "upper": maybe(record(bound, "The lowest rate with more.")),
-            "loss_ratio_not_excluded": said(maybe(NUMBER), "Where none was lost: a loss that may be missed."),
-        }
-    )
-
-
-def _goal(goal: Goal) -> dict[str, Any]:
+def _goal(goal: Goal) -> GoalDocument:
     lower = goal.lower
-    unseen = RULE_OF_THREE / lower.packets if lower is not None and not lower.lost_packets else None
-    return {
-        "loss_ratio": goal.loss_ratio,
-        "state": goal.state,
-        "sender_limited": goal.sender_limited,
-        "even_to_bps": goal.even_to_bps,
-        "lower": None if lower is None else _bound(lower),
-        "upper": None if goal.upper is None else _bound(goal.upper),
-        "loss_ratio_not_excluded": unseen,
-    }
+    return fill(
+        GoalDocument,
+        goal,
+        lower=None if lower is None else _bound(lower),
+        upper=None if goal.upper is None else _bound(goal.upper),
+        loss_ratio_not_excluded=RULE_OF_THREE / lower.packets if lower and not lower.lost_packets else None,
+    )
 
 
-def _bound(bound: Bound) -> dict[str, Any]:
-    return {
-        "trials": [step.trial.number for step in bound.steps],
-        "runs": len(bound.every),
-        "offered_bps": bound.offered_bps,
-        "throughput_bps": _arrived_bps(bound),
-        "packets": bound.packets,
-        "packets_per_s": bound.packets_hz,
-        "lost_packets": bound.lost_packets,
-        "lost_ratio": bound.lost_ratio,
-    }
+def _bound(bound: Bound) -> BoundDocument:
+    return fill(
+        BoundDocument,
+        bound,
+        trials=[step.trial.number for step in bound.steps],
+        runs=len(bound.every),
+        throughput_bps=fmean(bps for step in bound.steps if (bps := step.trial.throughput_bps) is not None),
+        packets_per_s=bound.packets_hz,
+    )
 
 
-def _arrived_bps(bound: Bound) -> float:
-    return fmean(bps for step in bound.steps if (bps := step.trial.throughput_bps) is not None)
-
-
-def _step(step: Step) -> dict[str, Any]:
-    return {
-        "trial": step.trial.number,
-        "rate_bps": step.trial.case.rate_bps,
-        "offered_bps": step.offered_bps,
-        "throughput_bps": step.trial.throughput_bps,
-        "packets": step.packets,
-        "lost_packets": step.lost_packets,
-        "lost_ratio": step.lost_ratio,
-        "unsent_ratio": step.unsent_ratio,
-        "waiting_ratio": step.waiting_ratio,
-    }
+def _step(step: Step) -> RateStepDocument:
+    trial = step.trial
+    figures = {"rate_bps": trial.case.rate_bps, "throughput_bps": trial.throughput_bps}
+    return fill(RateStepDocument, step, trial=trial.number, **figures)

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from linewatt.analysis.power.at_rate import Point, WattsAt, watts_at
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.declare import BOOLEAN, NUMBER, TEXT, Schema, choice, listing, maybe, record, said
-from linewatt.model import ENDS
-from linewatt.report.columns import provenance_schema
-from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
+from linewatt.json_document import FLAT, document_of, fill
+from linewatt.model import ENDS, Provenance, Role
+from linewatt.report.printing.export import CaseKeys, case_of
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import OF_RING, case_names
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes
@@ -110,65 +110,64 @@ def _codes(power_at: WattsAt, view: Digest) -> Iterator[str]:
         yield from view.findings.doubts(case, "throughput")
 
 
+@dataclass(frozen=True, slots=True)
+class PointDocument:
+    case_key: str
+    """Stable hash of what makes the case comparable: equal on every host, kernel and year."""
+    load_level: float | None
+    throughput_bps: float
+    system_w: float | None
+    system_w_half_width: float | None
+    system_w_half_width_reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WattsAtDocument:
+    """Watts at a throughput that ``--at`` asked for."""
+
+    case: CaseKeys = field(metadata=FLAT)
+    role: Role
+    host: str
+    at_bps: float
+    """The throughput that was asked for."""
+    system_w: float | None
+    system_w_half_width: float | None
+    system_w_half_width_reason: str | None
+    reaches_ends_w: float | None
+    """How far the further of the two is that it lies between."""
+    measured: bool | None
+    """Whether a case has just this throughput; false: it lies between two."""
+    system_scope: str | None
+    provenance: Provenance | None
+    """Whether it was measured; the least sure of its parts."""
+    reason: str | None
+    doubts: list[str]
+    """Codes of findings."""
+    of: list[PointDocument]
+
+
 def as_documents(view: Digest, rates_bps: Asked) -> list[dict[str, Any]]:
     """The ``watts_at`` of ``show --json --at``."""
-    return [_document(power_at, view) for power_at in found_at(view, rates_bps)]
+    return [document_of(_document(power_at, view)) for power_at in found_at(view, rates_bps)]
 
 
-def _document(power_at: WattsAt, view: Digest) -> dict[str, Any]:
-    return {
-        **case_keys(power_at.case),
-        "role": power_at.role,
-        "host": power_at.host,
-        "at_bps": power_at.bps,
-        "system_w": power_at.power_w,
-        "system_w_half_width": power_at.reach_w,
-        "system_w_half_width_reason": power_at.unknown,
-        "reaches_ends_w": power_at.ends_w,
-        "measured": None if power_at.power_w is None else len(power_at.points) == 1,
-        "system_scope": power_at.scope,
-        "provenance": power_at.provenance,
-        "reason": power_at.reason,
-        "doubts": [*dict.fromkeys(_codes(power_at, view))],
-        "of": [
-            {
-                "case_key": point.summary.case.key,
-                "load_level": point.summary.case.load_level,
-                "throughput_bps": point.bps,
-                "system_w": point.power_w,
-                "system_w_half_width": point.reach_w,
-                "system_w_half_width_reason": point.unknown,
-            }
-            for point in power_at.points
-        ],
-    }
+def _document(power_at: WattsAt, view: Digest) -> WattsAtDocument:
+    return fill(
+        WattsAtDocument,
+        power_at,
+        case=case_of(power_at.case),
+        at_bps=power_at.bps,
+        system_w=power_at.power_w,
+        system_w_half_width=power_at.reach_w,
+        system_w_half_width_reason=power_at.unknown,
+        reaches_ends_w=power_at.ends_w,
+        measured=None if power_at.power_w is None else len(power_at.points) == 1,
+        system_scope=power_at.scope,
+        doubts=[*dict.fromkeys(_codes(power_at, view))],
+        of=[_point_document(point) for point in power_at.points],
+    )
 
 
-def schema() -> Schema:
-    """Of :func:`as_documents`."""
-    reach = {"system_w_half_width": maybe(NUMBER), "system_w_half_width_reason": maybe(TEXT)}
-    point = {
-        **case_key_schema(),
-        "load_level": maybe(NUMBER),
-        "throughput_bps": NUMBER,
-        "system_w": maybe(NUMBER),
-        **reach,
-    }
-    keys = {
-        **case_schema(),
-        "role": choice(*ENDS),
-        "host": TEXT,
-        "at_bps": said(NUMBER, "The throughput that was asked for."),
-        "system_w": maybe(NUMBER),
-        **reach,
-        "reaches_ends_w": said(maybe(NUMBER), "How far the further of the two is that it lies between."),
-        "measured": said(
-            maybe(BOOLEAN), "Whether a case has just this throughput; false: it lies between two."
-        ),
-        "system_scope": maybe(TEXT),
-        "provenance": provenance_schema(),
-        "reason": maybe(TEXT),
-        "doubts": listing(TEXT, "Codes of findings."),
-        "of": listing(record(point)),
-    }
-    return listing(record(keys), "Watts at throughputs that `--at` asked for.")
+def _point_document(point: Point) -> PointDocument:
+    case = point.summary.case
+    return PointDocument(case.key, case.load_level, point.bps, point.power_w, point.reach_w, point.unknown)

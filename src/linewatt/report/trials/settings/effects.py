@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, get_args
 
@@ -21,22 +21,10 @@ from linewatt.analysis.comparison.verdicts import signed
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.campaign import design
-from linewatt.declare import (
-    BOOLEAN,
-    COUNT,
-    NUMBER,
-    TEXT,
-    Keys,
-    Schema,
-    listing,
-    maybe,
-    pair,
-    record,
-    said,
-    table,
-)
-from linewatt.report.columns import provenance_schema
-from linewatt.report.printing.export import case_keys, case_schema, numbers, numbers_schema, p_text
+from linewatt.json_document import FLAT, document_of, fill
+from linewatt.model import Provenance
+from linewatt.records import Count
+from linewatt.report.printing.export import CaseKeys, Numbers, case_keys, case_of, numbers, p_text
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_names, of_ends, setting_text
@@ -186,109 +174,119 @@ def best_words(group: GroupEffects, response_effects: ResponseEffects, *, named:
     return f"{changed}: {words}{among}{doubts}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MainEffectDocument:
+    factor: str
+    level: str
+    base: str
+    runs: Count
+    base_runs: Count
+    numbers: Numbers = field(metadata=FLAT)
+    depends_on: tuple[str, ...]
+    """Factors that change it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InteractionDocument:
+    factors: tuple[str, str]
+    levels: tuple[str, str]
+    numbers: Numbers = field(metadata=FLAT)
+    found: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestDocument:
+    setting: dict[str, str] | None
+    words: str
+    compared: Count
+    not_told_from: list[dict[str, str]]
+    together_not_run: dict[str, str] | None
+    numbers: Numbers = field(metadata=FLAT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseDocument:
+    response: str
+    scope: str | None
+    provenance: Provenance | None
+    """Whether it was measured; the least sure of its parts."""
+    main_effects: list[MainEffectDocument]
+    interactions: list[InteractionDocument]
+    best: BestDocument
+
+
+@dataclass(frozen=True, slots=True)
+class LevelNotRun:
+    factor: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorGroupDocument:
+    case: CaseKeys = field(metadata=FLAT)
+    load_level: float | None
+    base: dict[str, str]
+    """Factor → its level."""
+    not_run: list[LevelNotRun]
+    responses: list[ResponseDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectsDocument:
+    """What factors do, where a campaign has any."""
+
+    notes: list[str]
+    """What the design can tell."""
+    groups: list[FactorGroupDocument]
+
+
 def as_document(factor_effects: Experiment) -> dict[str, Any]:
-    """The ``effects`` of ``show --json``."""
-    return {
-        "notes": list(factor_effects.notes),
-        "groups": [
-            {
-                **_case(group),
-                "base": dict(group.base),
-                "not_run": [{"factor": name, "level": level} for name, level in group.absent],
-                "responses": [_response(response) for response in group.responses],
-            }
-            for group in factor_effects.groups
-        ],
-    }
+    """As :class:`EffectsDocument` has it."""
+    groups = [
+        FactorGroupDocument(
+            case=case_of(group.case),
+            load_level=group.case.load_level,
+            base=dict(group.base),
+            not_run=[LevelNotRun(name, level) for name, level in group.absent],
+            responses=[_response(response) for response in group.responses],
+        )
+        for group in factor_effects.groups
+    ]
+    return document_of(EffectsDocument(list(factor_effects.notes), groups))
 
 
 def _case(group: GroupEffects) -> dict[str, Any]:
     return case_keys(group.case) | {"load_level": group.case.load_level}
 
 
-def _response(response_effects: ResponseEffects) -> dict[str, Any]:
-    best = response_effects.best
-    return {
-        "response": response_effects.response.name,
-        "scope": response_effects.scope,
-        "provenance": response_effects.provenance,
-        "main_effects": [_main(response_effects, effect) for effect in response_effects.rows],
-        "interactions": [
-            {
-                "factors": list(interaction.factors),
-                "levels": list(interaction.levels),
-                **numbers(response_effects.response, interaction.verdict),
-                "found": interaction.found,
-            }
+def _response(response_effects: ResponseEffects) -> ResponseDocument:
+    best, response = response_effects.best, response_effects.response
+    return fill(
+        ResponseDocument,
+        response_effects,
+        response=response.name,
+        main_effects=[_main(response_effects, effect) for effect in response_effects.rows],
+        interactions=[
+            fill(InteractionDocument, interaction, numbers=numbers(response, interaction.verdict))
             for interaction in response_effects.interactions
         ],
-        "best": {
-            "setting": _setting(best.setting),
-            "words": best.words,
-            "compared": best.compared,
-            "not_told_from": [dict(setting) for setting in best.not_told],
-            "together_not_run": _setting(best.not_run),
-            **numbers(response_effects.response, best.verdict),
-        },
-    }
+        best=fill(
+            BestDocument,
+            best,
+            setting=_setting(best.setting),
+            not_told_from=[dict(setting) for setting in best.not_told],
+            together_not_run=_setting(best.not_run),
+            numbers=numbers(response, best.verdict),
+        ),
+    )
 
 
 def _setting(setting: Setting | None) -> dict[str, str] | None:
     return None if setting is None else dict(setting)
 
 
-def _main(response_effects: ResponseEffects, effect: MainEffect) -> dict[str, Any]:
-    return {
-        "factor": effect.factor,
-        "level": effect.level,
-        "base": effect.base,
-        "runs": effect.runs,
-        "base_runs": effect.base_runs,
-        **numbers(response_effects.response, effect.verdict),
-        "depends_on": list(effect.depends_on),
-    }
-
-
-def schema() -> Schema:
-    """Of :func:`as_document`."""
-    setting = table(TEXT, "Factor → its level.")
-    main = {
-        "factor": TEXT,
-        "level": TEXT,
-        "base": TEXT,
-        "runs": COUNT,
-        "base_runs": COUNT,
-        **numbers_schema(),
-        "depends_on": listing(TEXT, "Factors that change it."),
-    }
-    together = {"factors": pair(TEXT), "levels": pair(TEXT), **numbers_schema(), "found": BOOLEAN}
-    best = {
-        "setting": maybe(setting),
-        "words": TEXT,
-        "compared": COUNT,
-        "not_told_from": listing(setting),
-        "together_not_run": maybe(setting),
-        **numbers_schema(),
-    }
-    response = {
-        "response": TEXT,
-        "scope": maybe(TEXT),
-        "provenance": provenance_schema(),
-        "main_effects": listing(record(main)),
-        "interactions": listing(record(together)),
-        "best": record(best),
-    }
-    group: Keys = {
-        **case_schema(),
-        "load_level": maybe(NUMBER),
-        "base": setting,
-        "not_run": listing(record({"factor": TEXT, "level": TEXT})),
-        "responses": listing(record(response)),
-    }
-    return record(
-        {"notes": listing(said(TEXT, "What the design can tell.")), "groups": listing(record(group))},
-        "What factors do, where a campaign has any.",
-    )
+def _main(response_effects: ResponseEffects, effect: MainEffect) -> MainEffectDocument:
+    return fill(MainEffectDocument, effect, numbers=numbers(response_effects.response, effect.verdict))
 
 
 def effect_rows(result: Result) -> list[dict[str, Any]]:
@@ -298,7 +296,7 @@ def effect_rows(result: Result) -> list[dict[str, Any]]:
         {
             **_case(group),
             "response": response.response.name,
-            **_main(response, effect),
+            **document_of(_main(response, effect)),
             "depends_on": " ".join(effect.depends_on),
             "scope": response.scope,
             "provenance": response.provenance,

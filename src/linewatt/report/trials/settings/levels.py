@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelPoint
 from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME, POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, choice, listing, maybe, record, said
+from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, keys_of, listing, maybe, record, said
+from linewatt.json_document import FLAT, document_of, of_class
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.report.columns import (
     Shown,
@@ -23,10 +24,9 @@ from linewatt.report.columns import (
     of_case,
     of_cases,
     of_power,
-    provenance_schema,
 )
 from linewatt.report.findings import Marks
-from linewatt.report.printing.export import case_key_schema, case_keys, case_schema
+from linewatt.report.printing.export import KeyedCase, keyed_case_of
 from linewatt.report.provenance import legend, mark, words
 from linewatt.report.series import case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
@@ -34,31 +34,34 @@ from linewatt.report.trials.settings.scalability import TRIALS, trials_cell
 from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_ratio
 
 TITLE = "Load levels"
-_SCORE = "overall_score_mbps_per_w"
 _OF_CASE = ("target_bps", "throughput_bps", "lost_ratio", "target_deviation_ratio")
 _OF_END = [metric for metric in POWER_METRICS if metric.name in ("system_w", "system_bps_per_w")]
 _NOTHING_SENT = "nothing is sent at active idle"
 _NEED_TRAFFIC = frozenset({"Off target", "Loss", "System efficiency"})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelKeys:
+    """What a row of JSON or CSV has of the curve of load levels that its case is part of."""
+
+    overall_score_receiver_mbps_per_w: float | None = None
+    """Of the curve of load levels that it is part of."""
+    overall_score_receiver_mbps_per_w_provenance: Provenance | None = None
+    """Whether it was measured; the least sure of its parts."""
+    overall_score_sender_mbps_per_w: float | None = None
+    """Of the curve of load levels that it is part of."""
+    overall_score_sender_mbps_per_w_provenance: Provenance | None = None
+    """Whether it was measured; the least sure of its parts."""
+    load_level_remark: str | None = None
+    """What makes the curve doubtful at this level."""
+
+
+NO_LEVEL = document_of(LevelKeys())
+"""What a case that is not at a load level has under these keys"""
+
+
 def _score_key(role: Role) -> str:
     return f"overall_score_{role}_mbps_per_w"
-
-
-NO_LEVEL: dict[str, Any] = {
-    **{key: None for role in ENDS for key in (_score_key(role), f"{_score_key(role)}_provenance")},
-    "load_level_remark": None,
-}
-"""What a case that is not at a load level has under the keys of :func:`level_keys`"""
-
-
-def level_key_schema() -> Keys:
-    """Keys of :data:`NO_LEVEL`."""
-    keys: dict[str, Schema] = {}
-    for role in ENDS:
-        keys[_score_key(role)] = said(maybe(NUMBER), "Of the curve of load levels that it is part of.")
-        keys[f"{_score_key(role)}_provenance"] = provenance_schema()
-    return {**keys, "load_level_remark": said(maybe(TEXT), "What makes the curve doubtful at this level.")}
 
 
 def level_name(level: float) -> str:
@@ -123,24 +126,39 @@ def score_remark(curve: LevelCurve) -> str | None:
     return f"the score counts {plural(len(missed), 'level')} that missed the load asked for"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveDocument:
+    case: KeyedCase = field(metadata=FLAT)
+    role: Role
+    host: str
+    system_scope: str | None
+    overall_score_mbps_per_w: float | None
+    """Sum of throughputs ÷ sum of watts over all levels."""
+    overall_score_mbps_per_w_provenance: Provenance | None
+    """Whether it was measured; the least sure of its parts."""
+    overall_score_mbps_per_w_reason: str | None
+    overall_score_mbps_per_w_remark: str | None
+    levels: list[dict[str, Any]]
+    """Falling."""
+
+
 def as_documents(curves: Iterable[LevelCurve]) -> list[dict[str, Any]]:
     """The curves of ``show --json``: one a case and end, levels falling."""
-    return [_document(curve) for curve in curves]
+    return [document_of(_document(curve)) for curve in curves]
 
 
-def _document(curve: LevelCurve) -> dict[str, Any]:
-    return {
-        **case_keys(curve.case),
-        "case_key": curve.case.key,
-        "role": curve.role,
-        "host": curve.host,
-        "system_scope": curve.scope,
-        _SCORE: _score(curve),
-        f"{_SCORE}_provenance": _score_provenance(curve),
-        f"{_SCORE}_reason": curve.reason,
-        f"{_SCORE}_remark": score_remark(curve),
-        "levels": [_level(point) for point in curve.points],
-    }
+def _document(curve: LevelCurve) -> CurveDocument:
+    return CurveDocument(
+        case=keyed_case_of(curve.case),
+        role=curve.role,
+        host=curve.host,
+        system_scope=curve.scope,
+        overall_score_mbps_per_w=_score(curve),
+        overall_score_mbps_per_w_provenance=_score_provenance(curve),
+        overall_score_mbps_per_w_reason=curve.reason,
+        overall_score_mbps_per_w_remark=score_remark(curve),
+        levels=[_level(point) for point in curve.points],
+    )
 
 
 def _level(point: LevelPoint) -> dict[str, Any]:
@@ -163,29 +181,15 @@ def _level(point: LevelPoint) -> dict[str, Any]:
 
 def schema() -> Schema:
     """Of :func:`as_documents`."""
-    return listing(
-        record(
-            {
-                **case_schema(),
-                **case_key_schema(),
-                "role": choice(*ENDS),
-                "host": TEXT,
-                "system_scope": maybe(TEXT),
-                _SCORE: said(maybe(NUMBER), "Sum of throughputs ÷ sum of watts over all levels."),
-                f"{_SCORE}_provenance": provenance_schema(),
-                f"{_SCORE}_reason": maybe(TEXT),
-                f"{_SCORE}_remark": maybe(TEXT),
-                "levels": listing(record(_level_schema()), "Falling."),
-            }
-        ),
-        "Cases at load levels: a curve a case and end.",
-    )
+    curve = of_class(CurveDocument)
+    curve["properties"]["levels"] |= listing(record(_keys_of_level()))
+    return listing(curve, "Cases at load levels: a curve a case and end.")
 
 
-def _level_schema() -> Keys:
+def _keys_of_level() -> Keys:
     keys: dict[str, Schema] = {
         "load_level": said(NUMBER, "Part of the maximum; 0 is active idle."),
-        **case_key_schema(),
+        "case_key": keys_of(of_class(KeyedCase))["case_key"],
         "trials_done": COUNT,
         "trials_failed": COUNT,
     }
@@ -217,7 +221,7 @@ def _score(curve: LevelCurve) -> float | None:
     return None if curve.score_bps_per_w is None else mbps_from_bps(curve.score_bps_per_w)
 
 
-def _score_provenance(curve: LevelCurve) -> str | None:
+def _score_provenance(curve: LevelCurve) -> Provenance | None:
     return None if curve.score_bps_per_w is None else curve.provenance
 
 

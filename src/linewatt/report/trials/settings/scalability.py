@@ -8,7 +8,8 @@ from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
-from linewatt.declare import COUNT, NUMBER, TEXT, Keys, Schema, maybe, said
+from linewatt.declare import COUNT, NUMBER, TEXT, Keys, Schema, keys_of, maybe, said
+from linewatt.json_document import of_class
 from linewatt.model import ENDS, Case, CpuShares
 from linewatt.report.columns import (
     COLUMNS,
@@ -23,7 +24,7 @@ from linewatt.report.columns import (
     power_schema,
 )
 from linewatt.report.findings import Marks
-from linewatt.report.printing.export import case_key_schema, case_keys, case_schema, mean_keys, mean_schema
+from linewatt.report.printing.export import LeveledCase, case_keys, mean_keys, mean_schema
 from linewatt.report.series import OF_RING, TestGroup, count_noun, count_text, instances_words
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.units import MISSING, format_rate, format_rates
@@ -167,9 +168,7 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
 def case_row_schema() -> Keys:
     """Keys of :func:`export_case`."""
     keys: dict[str, Schema] = {
-        **case_schema(),
-        "load_level": maybe(NUMBER),
-        **case_key_schema(),
+        **keys_of(of_class(LeveledCase)),
         "trials_done": COUNT,
         "trials_failed": COUNT,
     }
