@@ -7,6 +7,8 @@ from linewatt.findings.kinds import Kind, percent
 
 START_UNCERTAINTY_S = 0.1
 CLOCK_UNCERTAINTY_S = 0.05
+CLOCK_SET_S = 0.5
+"""between stamps and arrivals of readings, beyond drift: from here on a clock was set"""
 ARRIVAL_LATE_S = 1.5
 EDGE_ERROR = 0.005
 """of the window: the part of its readings that may be of another time before figures are doubtful"""
