@@ -28,6 +28,8 @@ LEAST_HOST_W, LEAST_W_PER_CPU = 1.0, 0.05
 MOST_HOST_W, MOST_W_PER_CPU = 5_000.0, 100.0
 """What no host that runs takes less, or more, than: W, and W for each of its CPUs. A meter in mW or kW that is read
 in W is beyond it; eight accelerators of 1 kW are not."""
+ALIKE_CHANGES, ALIKE_RATIO = 5, 0.8
+"""changes that readings of two hosts share, at the fewest, and of all of them: independent meters share hardly any"""
 
 SUPPLY_IDLE_W, CARRIES_W = 1.0, 20.0
 """A supply that shows less gives nothing, while another that shows more carries the host."""
@@ -86,11 +88,12 @@ KINDS = (
         "case",
         ("power", "above_idle"),
         "Watts that cannot be: below zero, more out of a supply than into it, parts without their sum, CPUs that draw more than "
-        "their host, more than the supplies are rated for, or of another unit.",
+        "their host, more than the supplies are rated for, of another unit, or of two hosts that one meter feeds.",
         f"Two sensors contradict each other by more than {percent(MAX_PSU_GAIN)}, or a supply gives more than "
         f"{percent(MAX_RATING_RATIO)} of its rating; or a whole host reads less than {LEAST_HOST_W:g} W or {LEAST_W_PER_CPU:g} W for "
         f"each of its CPUs, or more than {MOST_HOST_W:g} W and {MOST_W_PER_CPU:g} W for each. Where the reading of another host of the "
-        "trial would fit, the evidence says so.",
+        f"trial would fit, the evidence says so. Two hosts have one meter where at least {ALIKE_CHANGES} changes of their readings in a "
+        f"window, and {percent(ALIKE_RATIO)} of all, come at the same time and to the same value.",
         "Find out which of the sensors is wrong before using either: its unit (mW, W, kW), whether it is of this host, and "
         "whether two were exchanged.",
     ),
