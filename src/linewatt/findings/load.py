@@ -7,6 +7,13 @@ from linewatt.findings.kinds import Kind, percent
 
 LOSS_SHOWN = 0.001
 """datagrams lost, or out of order, as part of those sent"""
+SEGMENT_OFFLOADS = (
+    "tcp-segmentation-offload",
+    "generic-segmentation-offload",
+    "generic-receive-offload",
+    "large-receive-offload",
+)
+"""features of ethtool -k by which one packet in the kernel is many on the wire"""
 
 KINDS = (
     Kind(
@@ -68,5 +75,15 @@ KINDS = (
         "Of both hosts, as the trial had them set or as they showed them: net.ipv4.tcp_rmem, tcp_wmem and "
         "tcp_congestion_control (TCP), net.core.rmem_default and wmem_default (UDP), net.core.rmem_max and wmem_max.",
         "Set them alike (settings: sysctl), unless the hosts are meant to differ in them.",
+    ),
+    Kind(
+        "offloads-differ",
+        "note",
+        "case",
+        (),
+        "Segmentation or receive offloads are on at one end and off at the other: the end without them spends more CPU for each "
+        "byte, and the pair turned around may reach another rate.",
+        f"Both data interfaces in the trial (ethtool -k), for TCP: {', '.join(SEGMENT_OFFLOADS)}.",
+        "Set them alike (settings: offload), unless the hosts are meant to differ in them.",
     ),
 )
