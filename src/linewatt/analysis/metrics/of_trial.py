@@ -79,6 +79,7 @@ METRICS: tuple[Metric, ...] = (
             higher_is_better=False,
             relative=False,
             group="loss",
+            is_share=True,
         ),
         meaning="Lost datagrams ÷ (lost + received) in the window (UDP).",
     ),
