@@ -272,7 +272,8 @@ PLANTS: dict[str, Plant] = {
     "one outlet feeds both hosts": Plant(
         "sender and receiver hang on one outlet, and both read it: each gets the watts of both",
         both(
-            *(outlet(host, [305.0 + one for one in WANDER], late) for host, late in (("h1", 0), ("h2", 1))),
+            outlet("h1", [305.0 + wander_w for wander_w in WANDER]),
+            outlet("h2", [305.0 + wander_w for wander_w in WANDER], late=1),
             setup(idle_w={host: {("bmc", "outlet7"): 265.0} for host in ("h1", "h2")}),
         ),
         "power-implausible",
@@ -285,7 +286,7 @@ PLANTS: dict[str, Plant] = {
         "the receiver's outlet feeds the sender, too, which nobody knows; there is no second reading",
         both(
             story(watts={"h1": {}}),
-            outlet("h2", [480.0 + one for one in WANDER]),
+            outlet("h2", [480.0 + wander_w for wander_w in WANDER]),
             setup(idle_w={"h2": {("bmc", "outlet7"): 250.0}}),
         ),
         "power-unexplained",

@@ -53,8 +53,8 @@ def test_each_lie_has_a_test_that_there_is() -> None:
     for _, lie, cell in rows:
         file, name, key = re.fullmatch(r"`(test_\w+\.py)(?:::(\w+)|\[(.+)\])`", cell).groups()  # type: ignore[union-attr]
         (path,) = [*TESTS.glob(f"unit/{file}"), *TESTS.glob(f"truth/{file}")]
-        told = f"def {name}(" if name else f'"{key}": '
-        assert told in path.read_text(), f"{lie}: {cell}"
+        marker = f"def {name}(" if name else f'"{key}": '
+        assert marker in path.read_text(), f"{lie}: {cell}"
 
 
 def test_the_labs_document_leads_to_the_truths() -> None:

@@ -40,8 +40,8 @@ def clock_step_s(late_s: Sequence[float], seconds: float) -> float | None:
     splits = range(FEWEST_RECORDS, len(late_s) - FEWEST_RECORDS + 1)
     sides = [(min(late_s[:number]), min(late_s[number:])) for number in splits]
     before_s, after_s = max(sides, key=lambda side: abs(side[0] - side[1]), default=(0.0, 0.0))
-    step_s, least_s = before_s - after_s, CLOCK_SET_S + DRIFT_RATIO * seconds
-    if abs(step_s) < least_s or (step_s < 0 and before_s > -least_s):
+    step_s, threshold_s = before_s - after_s, CLOCK_SET_S + DRIFT_RATIO * seconds
+    if abs(step_s) < threshold_s or (step_s < 0 and before_s > -threshold_s):
         return None
     return step_s
 
