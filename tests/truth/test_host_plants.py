@@ -277,7 +277,7 @@ PLANTS: dict[str, Plant] = {
             setup(idle_w={host: {("bmc", "outlet7"): 265.0} for host in ("h1", "h2")}),
         ),
         "power-implausible",
-        "at the same time and to the same value: both hosts read one meter, which feeds both",
+        "to the same values: both are one meter, which feeds both hosts",
         where="h2: bmc outlet7",
         doubtful=frozenset({"power", "above_idle"}),
         sure=frozenset({"throughput", "cpu"}),

@@ -155,10 +155,10 @@ def one_meter(seen: Seen) -> Iterator[Flag]:
             yield Flag(
                 CODE,
                 f"{end.host}: {result.source} {result.channel}",
-                f"{changes} changes of its reading came at {peer.host} ({other.source} {other.channel}), "
-                "at the same time and to the same value: both hosts read one meter, which feeds both",
-                "measure each host with a meter of its own (another outlet, its BMC); watts of this one are "
-                "the sum of both hosts",
+                f"it and {other.source} {other.channel} of {peer.host} changed together {changes} times, to "
+                "the same values: both are one meter, which feeds both hosts",
+                "give each host a meter of its own (another outlet, its BMC); these watts are the sum of "
+                "both hosts",
             )
             break
 
