@@ -261,6 +261,11 @@ PLANTS: dict[str, Plant] = {
         "h1: its clock was set by -3.000 s in mid-trial",
         limits=("unknown",),
     ),
+    "a client's clock that is set while users work": Plant(
+        both(of_users(), story(clock_steps={"h1": (12, -3.0)})),
+        "h1: its clock was set by -3.000 s in mid-trial",
+        limits=("unknown",),
+    ),
     "a file server that cuts files short": Plant(
         cut_files("completes", says_size=True),
         "get file-short: 127.0.0.1:",
