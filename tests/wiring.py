@@ -82,9 +82,9 @@ class Watts:
     course: Course
 
 
-def _bmc() -> dict[str, Watts]:
+def bmc(seed: int) -> dict[str, Watts]:
     """A BMC with steps of 1 W that wanders by 2 W, as they do."""
-    draw = random.Random(11)  # noqa: S311
+    draw = random.Random(seed)  # noqa: S311
     wander = [round(draw.uniform(-2, 2)) for _ in range(SECONDS + 1)]
     return {
         name: Watts(
@@ -155,10 +155,12 @@ class Story:
     counted: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(host, counter of netcounters or cpufreq) → how far it moves in the window beyond the load's own"""
     hertz: Course = 3e9
-    watts: Mapping[str, Mapping[str, Watts]] = field(default_factory=lambda: {"h1": _bmc(), "h2": _bmc()})
+    watts: Mapping[str, Mapping[str, Watts]] = field(default_factory=lambda: {"h1": bmc(11), "h2": bmc(12)})
     clocks: Mapping[str, Offset] = field(
         default_factory=lambda: {"h1": Offset(0.5, 0.001), "h2": Offset(-0.25, 0.001)}
     )
+    clock_steps: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    """host → second of the load in which its clock was set, and by how much; ``clocks`` is after it"""
     start_delay_s: float = 0.0
     """from the release of the client to the beginning of its load"""
     late_s: float = 0.0
@@ -176,6 +178,12 @@ class Story:
     def the_case(self) -> Case:
         usual = Case("udp-1500" if self.udp else "tcp", "h1", "h2", instances=len(self.placed))
         return replace(usual, **self.case)
+
+    def host_s(self, host: str, time_s: float) -> float:
+        """What a host's clock shows at a time of the controller."""
+        second, step_s = self.clock_steps.get(host, (0, 0.0))
+        before_s = step_s if time_s < START_S + second else 0.0
+        return time_s + self.clocks[host].offset_s - before_s
 
     @property
     def payload(self) -> int:
@@ -390,8 +398,8 @@ def _planned(one: Story) -> Iterator[PlannedInstance]:
 
 def _output(one: Story, planned: PlannedInstance) -> InstanceOutput:
     def ended(host: str) -> Ended:
-        began_s = START_S + one.clocks[host].offset_s
-        over_s = began_s + one.start_delay_s + SECONDS + 0.004
+        began_s = one.host_s(host, START_S)
+        over_s = one.host_s(host, START_S + one.start_delay_s + SECONDS + 0.004)
         return Ended(0, json.dumps(_iperf3(one, host)), "", began_s, over_s)
 
     client, server = one.the_case.client, one.the_case.server
@@ -496,7 +504,7 @@ def _read(host: str, source: str, texts: Sequence[str], late_s: float) -> Readin
 
 def _mpstat(one: Story, host: str, second: int) -> str:
     """What the CPUs did in the second that ends here."""
-    written_s = START_S + second + 0.02 + one.clocks[host].offset_s
+    written_s = one.host_s(host, START_S + second + 0.02)
     stamp = time.strftime("%H:%M:%S", time.gmtime(written_s))
     rows = []
     for number in CPUS:
@@ -516,7 +524,7 @@ def _netcounters(one: Story, host: str, second: int) -> str:
             totals[counter] = totals.get(counter, 1000) + round(moved * _part_of_window(second))
     nic = " ".join(f"{name[4:]}={value}" for name, value in totals.items() if name.startswith("nic."))
     nstat = " ".join(f"{name[6:]}={value}" for name, value in totals.items() if name.startswith("nstat."))
-    stamp_us = round((START_S + second) * 1e6)
+    stamp_us = round(one.host_s(host, START_S + second) * 1e6)
     softnet = ";".join(_softnet_row(totals, number) for number in CPUS)
     return (
         f"linewatt-netcounters 1 {stamp_us}|nic {nic}|softnet {softnet};|nstat {nstat}|end {stamp_us + 800}"

@@ -7,6 +7,7 @@ have written of it (tests/wiring.py). docs/truth.md has a row for each.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +19,7 @@ from tests.wiring import (
     IRQ,
     START_S,
     Change,
+    Watts,
     both,
     counters,
     cpu,
@@ -37,7 +39,7 @@ from linewatt.engine.live.confinement import Cpuset
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import Thread
 from linewatt.findings import Figure, catalogue, kind_of
-from linewatt.model import CgroupThrottling, Flag, OtherProcess, OutsideLimits, Trial
+from linewatt.model import CgroupThrottling, Channel, Flag, OtherProcess, OutsideLimits, Trial
 
 DOCS = Path(__file__).parents[2] / "docs" / "truth.md"
 HEADING = "### Hosts and power"
@@ -127,6 +129,15 @@ def without_cpu(number: int, from_record: int) -> Callable[[Reading], Reading]:
     return change
 
 
+def outlet(host: str, course: Sequence[float], late: int = 0) -> Change:
+    """A host whose only meter is an outlet of a PDU, read so many seconds later."""
+    channel = Channel("outlet7", "W", "gauge", "wall:outlet7", step=1.0, tolerance_ratio=0.01)
+    reading = Watts(channel, [course[0]] * late + [*course])
+    return lambda told: replace(told, watts={**told.watts, host: {"outlet7": reading}})
+
+
+_DRAW = random.Random(5)  # noqa: S311
+WANDER = [round(_DRAW.uniform(-2, 2)) for _ in range(26)]
 LOAD_OF_HALF = {"usr": 0.05, "sys": 0.45}
 PLANTS: dict[str, Plant] = {
     "nice 19": Plant(
@@ -257,6 +268,32 @@ PLANTS: dict[str, Plant] = {
         "190.0 W of PSU DC out (bmc) against 420.0 W of PSU AC in (bmc)",
         where="h2: bmc PSU DC out",
         doubtful=frozenset({"power"}),
+    ),
+    "one outlet feeds both hosts": Plant(
+        "sender and receiver hang on one outlet, and both read it: each gets the watts of both",
+        both(
+            outlet("h1", [305.0 + wander_w for wander_w in WANDER]),
+            outlet("h2", [305.0 + wander_w for wander_w in WANDER], late=1),
+            setup(idle_w={host: {("bmc", "outlet7"): 265.0} for host in ("h1", "h2")}),
+        ),
+        "power-implausible",
+        "to the same values: both are one meter, which feeds both hosts",
+        where="h2: bmc outlet7",
+        doubtful=frozenset({"power", "above_idle"}),
+        sure=frozenset({"throughput", "cpu"}),
+    ),
+    "an outlet that feeds another host of the trial": Plant(
+        "the receiver's outlet feeds the sender, too, which nobody knows; there is no second reading",
+        both(
+            story(watts={"h1": {}}),
+            outlet("h2", [480.0 + wander_w for wander_w in WANDER]),
+            setup(idle_w={"h2": {("bmc", "outlet7"): 250.0}}),
+        ),
+        "power-unexplained",
+        "above idle, of which CPU use (+1.09 cores) explains at most 43.6 W",
+        where="h2: bmc wall",
+        doubtful=frozenset({"power", "above_idle"}),
+        sure=frozenset({"throughput", "cpu"}),
     ),
     "one supply takes over": Plant(
         "a supply of two goes to standby in the middle of the window: the other takes its half on",

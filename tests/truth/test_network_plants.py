@@ -13,21 +13,28 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from tests.truth.cut_files import got
 from tests.wiring import (
+    APP,
     DATAGRAM,
+    FACTS,
     GOODPUT_BPS,
+    IRQ,
     SECONDS,
     WINDOW_S,
     Change,
     Given,
+    Story,
     afterwards,
     both,
     case,
     counters,
+    cpu,
     early,
+    of_users,
     rates,
     readback,
     run,
@@ -121,6 +128,30 @@ def neighbour(rate_bps: float) -> Change:
     return both(counters("h1", "nic.tx_bytes", carried), counters("h2", "nic.rx_bytes", carried))
 
 
+def cut_files(ends: Literal["completes", "closes"], *, says_size: bool) -> Change:
+    """Users of a server that cuts one file of three; each second they do what one really did with it."""
+
+    def change(told: Story) -> Story:
+        files = got(12, 3, ends, says_size=says_size)
+        (kind,) = files.failures
+        users = of_users(
+            received_bytes=files.received_bytes, gets=files.gets, puts=0, failures=files.failures
+        )
+        complaints = run(complaints=(f"{kind}: {files.line}",))
+        return both(users, complaints)(told)
+
+    return change
+
+
+def offloads(host: str, **features: str) -> Change:
+    """What ethtool -k shows at one end; all else is on at both."""
+    names = ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload")
+    on = {**FACTS, **{f"nic.offloads.{name}": "on" for name in names}}
+    off = {f"nic.offloads.{name.replace('_', '-')}": value for name, value in features.items()}
+    facts = {name: {**on, **(off if name == host else {})} for name in ("h1", "h2")}
+    return both(*(change(name, facts=facts[name]) for name in facts for change in (early, readback)))
+
+
 SAWTOOTH = [2e9 + 0.25e9 * (second % 6) for second in range(SECONDS)]
 HALF_BPS = GOODPUT_BPS / 2
 SENT_BYTES = GOODPUT_BPS / 8 * WINDOW_S
@@ -198,6 +229,57 @@ PLANTS: dict[str, Plant] = {
         ),
         "speed_bps was 10000000000 before the window and 1000000000 after it",
         frozenset({"configuration-changed", "throughput-drifts"}),
+    ),
+    "GRO is off at the receiver alone": Plant(
+        both(
+            rates(4e9),
+            offloads("h2", generic_receive_offload="off"),
+            cpu("h2", IRQ, soft=0.98),
+        ),
+        "generic-receive-offload on at h1, off at h2",
+        frozenset({"offloads-differ"}),
+        ("receiver-irq-cpu",),
+    ),
+    "TSO and GSO are off at the sender alone": Plant(
+        both(
+            rates(5e9),
+            offloads("h1", tcp_segmentation_offload="off", generic_segmentation_offload="off"),
+            cpu("h1", APP, usr=0.02, sys=0.96),
+            story(load_cores={"h1": 0.98, "h2": 0.6}),
+        ),
+        "tcp-segmentation-offload off at h1, on at h2; generic-segmentation-offload off at h1, on at h2",
+        frozenset({"offloads-differ", "test-bed-is-the-limit"}),
+        ("sender-app-cpu",),
+    ),
+    "a clock that is set ahead": Plant(
+        story(clock_steps={"h1": (12, 3.0)}),
+        "h1: its clock was set by +3.000 s in mid-trial",
+        limits=("unknown",),
+    ),
+    "a clock that is set back": Plant(
+        story(clock_steps={"h1": (12, -3.0)}),
+        "h1: its clock was set by -3.000 s in mid-trial",
+        limits=("unknown",),
+    ),
+    "a client's clock that is set while users work": Plant(
+        both(of_users(), story(clock_steps={"h1": (12, -3.0)})),
+        "h1: its clock was set by -3.000 s in mid-trial",
+        limits=("unknown",),
+    ),
+    "a file server that cuts files short": Plant(
+        cut_files("completes", says_size=True),
+        "get file-short: 127.0.0.1:",
+        frozenset({"many-transfers-failed"}),
+    ),
+    "a file server that closes early": Plant(
+        cut_files("closes", says_size=True),
+        "get connection-lost: 127.0.0.1:",
+        frozenset({"many-transfers-failed"}),
+    ),
+    "a file server that cuts files and says no size": Plant(
+        cut_files("completes", says_size=False),
+        "16384 bytes of 65536 came; so many came when it was first got",
+        frozenset({"many-transfers-failed"}),
     ),
     "another server answers at the port": Plant(
         output_of(lambda output: _of_server(output, _nobody_came)),
@@ -359,4 +441,4 @@ def test_every_truth_has_its_row_with_the_verdict() -> None:
         }
         assert all(one in verdicts[truth] for one in limits), truth
         assert all(f"`{code}`" in verdicts[truth] for code in plant.findings), truth
-        assert ("failed" in verdicts[truth]) == (plant.limits == ("unknown",)), truth
+        assert (verdicts[truth] == "failed") == (plant.limits == ("unknown",)), truth

@@ -26,6 +26,7 @@ from tests.report_factories import (
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.limits.verdict import Limit
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.delimited import read_table
 from linewatt.features.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.model import Case, Flag, TestName, Trial
@@ -447,3 +448,13 @@ def test_letters_of_a_curve_are_explained_where_no_case_at_full_rate_has_a_numbe
     assert "1.00 cores (a)" in words(block(screen, "Curve of"))
     assert screen.trust == "throughput, watts: no doubt found · CPU: doubtful (a)"
     assert said(screen.blocks[-1])[0].name == "(a)"
+
+
+def test_latency_of_a_closed_loop_is_called_so() -> None:
+    """Beside streams of TCP on a queue of 300 Mbit/s: a p50 of 5 µs by ping-pong, of 8 ms in an open loop."""
+    case = Case("udp-rr", "h1", "h2", load="sockperf")
+    measured = [
+        replace(trial(number, case, 1e8, 0.5), latency_s={"p50": 5e-6, "p99": 9e-6}) for number in (1, 2, 3)
+    ]
+    assert "5.00 µs median (closed loop) 9.00 µs at p99" in words(answer_of(*measured).result)
+    assert "no latency under load" in BY_NAME["latency_p50_s"].meaning

@@ -3,9 +3,16 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from linewatt.engine.measuring.checks.plausibility import another_unit, implausible, less_than_its_cpus
+from linewatt.engine.measuring.checks.plausibility import (
+    another_unit,
+    changes_alike,
+    implausible,
+    less_than_its_cpus,
+)
 from linewatt.model import EndResult, PowerResult, Provenance
 from linewatt.records import Supplies
 
@@ -153,3 +160,31 @@ def test_negative_power() -> None:
 def test_estimates_prove_nothing_and_missing_readings_are_no_number() -> None:
     assert evidence(watts("system", 300, "model", "estimate"), watts("psu-out:PSU1", 100)) == []
     assert evidence(watts("system", 300), watts("psu-out:PSU1", None)) == []
+
+
+def _meter(draw: random.Random, readings: int, step_w: float, drift_w: float) -> list[float]:
+    """A meter of some step over a load that drifts and wanders."""
+    course_w = (200 + drift_w * at / readings + draw.gauss(0, step_w) for at in range(readings))
+    return [step_w * round(power_w / step_w) for power_w in course_w]
+
+
+@pytest.mark.parametrize("readings", [20, 60, 600])
+@pytest.mark.parametrize(("step_w", "drift_w"), [(1.0, 0.0), (4.0, 0.0), (4.0, 20.0), (0.1, 0.0)])
+def test_meters_of_two_hosts_are_never_taken_for_one(readings: int, step_w: float, drift_w: float) -> None:
+    draw = random.Random(readings)  # noqa: S311
+    for _ in range(6000 // readings):
+        meters = [_meter(draw, readings, step_w, drift_w) for _ in range(2)]
+        assert changes_alike(*meters) is None
+
+
+@pytest.mark.parametrize(("missed", "shift"), [(0, 0), (0, 1), (1, 0), (2, 1)])
+def test_one_meter_that_two_hosts_read_is_seen_whatever_the_phase(missed: int, shift: int) -> None:
+    """At its end a host may miss a reading; they need not begin with the same one."""
+    course = _meter(random.Random(1), 40, 1.0, 0.0)  # noqa: S311
+    assert changes_alike(course[shift:], course[: len(course) - missed]) is not None
+    assert changes_alike(course[: len(course) - missed], course[shift:]) is not None
+
+
+def test_two_meters_that_stand_still_are_not_called_one() -> None:
+    assert changes_alike([210.0] * 60, [210.0] * 60) is None
+    assert changes_alike([210.0] * 20 + [214.0] * 20, [210.0] * 20 + [214.0] * 20) is None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -15,6 +16,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 OF_A_LAB_OF_ITS_OWN = "a ceiling that two ports share"
 """a truth that is no plant in the lab of two hosts: tests/truth/test_ports.py"""
 WITHOUT_LAB = "## Planted without a lab"
+LIES = "## Lies and their tests"
+TESTS = Path(__file__).parents[1]
 
 
 def test_every_plant_has_a_row_with_what_must_come_first() -> None:
@@ -41,6 +44,17 @@ def test_there_are_five_cases_with_headroom() -> None:
     tests = HEADROOM["tests"]
     assert isinstance(tests, list)
     assert sum(len(one.get("instances", [1])) for one in tests) == 5
+
+
+def test_each_lie_has_a_test_that_there_is() -> None:
+    _, _, text = (DOCS / "truth.md").read_text().partition(LIES)
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) > 60
+    for _, lie, cell in rows:
+        file, name, key = re.fullmatch(r"`(test_\w+\.py)(?:::(\w+)|\[(.+)\])`", cell).groups()  # type: ignore[union-attr]
+        (path,) = [*TESTS.glob(f"unit/{file}"), *TESTS.glob(f"truth/{file}")]
+        marker = f"def {name}(" if name else f'"{key}": '
+        assert marker in path.read_text(), f"{lie}: {cell}"
 
 
 def test_the_labs_document_leads_to_the_truths() -> None:

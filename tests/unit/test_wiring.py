@@ -318,6 +318,7 @@ LIES: dict[str, Change] = {
         }
     ),
     "socket-settings-differ: congestion control": setup(sysctls=OF_TCP),
+    "offloads-differ": readback("h2", facts={"nic.offloads.generic-receive-offload": "off"}),
     "start-uncertain": story(start_delay_s=0.8),
     "load-start-unknown": story(start_delay_s=6.0),
     "streams-share-cpu": case(streams=4),

@@ -31,6 +31,12 @@ LIES: dict[str, tuple[Lie, ...]] = {
             "GSO or GRO differs between A and B",
             how="`compare` says which facts of the hosts differ beside each verdict",
         ),
+        Lie("TSO, GSO or GRO at one end only", ("offloads-differ",)),
+        Lie(
+            "A file server that delivers less than its files have",
+            ("many-transfers-failed", "transfers-failed"),
+            "each get is held against the size that the job or the server says, else against the first get of that file",
+        ),
         Lie("An asked rate that was exceeded", ("rate-exceeded",)),
         Lie("An asked rate that was not reached", ("rate-not-reached", "arrivals-not-served")),
         Lie("More than the line can carry", ("above-line-rate",)),
@@ -51,6 +57,10 @@ LIES: dict[str, tuple[Lie, ...]] = {
             "Clocks of two hosts apart",
             ("clock-uncertain",),
             "every stamp is put on the controller's time line",
+        ),
+        Lie(
+            "A clock that was set in mid-trial",
+            how="the trial has failed, with the step: by heartbeats before and after it, and by the stamps of its readings",
         ),
         Lie("A sensor slower than omit or tail", ("window-edges-contaminated",)),
         Lie(
@@ -179,6 +189,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
             how="an idle window for each setting of each host, before it and after it",
         ),
         Lie("Idle before it settled", ("idle-not-settled", "idle-drifted")),
+        Lie("One meter that feeds two hosts", ("power-implausible", "power-unexplained")),
         Lie("A power cap in force", ("power-capped",)),
         Lie("Fans that rise by themselves", ("power-unexplained",)),
         Lie("One supply of two at 0 W", ("psu-idle",)),

@@ -28,6 +28,8 @@ LEAST_HOST_W, LEAST_W_PER_CPU = 1.0, 0.05
 MOST_HOST_W, MOST_W_PER_CPU = 5_000.0, 100.0
 """What no host that runs takes less, or more, than: W, and W for each of its CPUs. A meter in mW or kW that is read
 in W is beyond it; eight accelerators of 1 kW are not."""
+ALIKE_CHANGES, ALIKE_RATIO = 5, 0.8
+"""changes that readings of two hosts share, at the fewest, and of all of them: independent meters share hardly any"""
 
 SUPPLY_IDLE_W, CARRIES_W = 1.0, 20.0
 """A supply that shows less gives nothing, while another that shows more carries the host."""
@@ -65,7 +67,7 @@ KINDS = (
         "doubtful",
         "case",
         ("power", "above_idle"),
-        "A power reading stood still although the CPU, or what is read beside it, says that it must have moved.",
+        "A power reading stood still, although CPU use or the other readings of its source changed.",
         f"One value all through the window, the same as idle, with {BUSY_CORES:g} cores and {percent(BUSY_RATIO)} of the "
         "host more in use; or others of its source moved by more than two of its steps. In a soak: one value all through it, while "
         f"the cores in use of its host went up and down by {SWUNG_CORES:g} and {percent(SWUNG_RATIO)} of its CPUs or more.",
@@ -85,14 +87,16 @@ KINDS = (
         "doubtful",
         "case",
         ("power", "above_idle"),
-        "Watts that cannot be: below zero, more out of a supply than into it, parts without their sum, CPUs that draw more than "
-        "their host, more than the supplies are rated for, or of another unit.",
-        f"Two sensors contradict each other by more than {percent(MAX_PSU_GAIN)}, or a supply gives more than "
-        f"{percent(MAX_RATING_RATIO)} of its rating; or a whole host reads less than {LEAST_HOST_W:g} W or {LEAST_W_PER_CPU:g} W for "
-        f"each of its CPUs, or more than {MOST_HOST_W:g} W and {MOST_W_PER_CPU:g} W for each. Where the reading of another host of the "
-        "trial would fit, the evidence says so.",
-        "Find out which of the sensors is wrong before using either: its unit (mW, W, kW), whether it is of this host, and "
-        "whether two were exchanged.",
+        "These watts are impossible, or not those of this host: below zero, more out of a supply than into it, parts that exceed "
+        "the whole, CPUs that draw more than their host, more than the supplies are rated for, another unit, or one meter that feeds "
+        "two hosts.",
+        f"Any of these. Two sensors contradict each other by more than {percent(MAX_PSU_GAIN)}. A supply gives more than "
+        f"{percent(MAX_RATING_RATIO)} of its rating. A whole host reads less than {LEAST_HOST_W:g} W or {LEAST_W_PER_CPU:g} W per CPU, or "
+        f"more than {MOST_HOST_W:g} W plus {MOST_W_PER_CPU:g} W per CPU. The readings of two hosts change together: at least "
+        f"{ALIKE_CHANGES} changes in the window, and {percent(ALIKE_RATIO)} of all, at the same time to the same value. If the reading of "
+        "another host of the trial would fit, the evidence names it.",
+        "Find the wrong sensor before you use any of them: check its unit (mW, W, kW), that it measures this host alone, and that two "
+        "were not exchanged.",
     ),
     Kind(
         "components-exceed-system",

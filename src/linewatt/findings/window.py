@@ -7,6 +7,8 @@ from linewatt.findings.kinds import Kind, percent
 
 START_UNCERTAINTY_S = 0.1
 CLOCK_UNCERTAINTY_S = 0.05
+CLOCK_SET_S = 0.5
+"""between stamps and arrivals of readings, beyond drift: from here on a clock was set"""
 ARRIVAL_LATE_S = 1.5
 EDGE_ERROR = 0.005
 """of the window: the part of its readings that may be of another time before figures are doubtful"""
@@ -19,8 +21,9 @@ KINDS = (
         "note",
         "trial",
         (),
-        "When a load began is not known well, so its intervals may lie beside the window that everything else is cut to.",
-        f"Between the release of a client and its end minus its duration lie more than ± {START_UNCERTAINTY_S:g} s.",
+        "The start of a load is uncertain, so throughput may be of a slightly other time than CPU and watts.",
+        f"A load starts after its client is released, and at the latest its duration before its end. The two are more than "
+        f"± {START_UNCERTAINTY_S:g} s apart.",
         "Lengthen window.omit and the window, or find what delays the load's connection.",
     ),
     Kind(
@@ -28,10 +31,10 @@ KINDS = (
         "doubtful",
         "trial",
         ("cpu", "power", "above_idle"),
-        "When a load began is known so badly that the window may reach beyond it: CPU use, counters and watts of the window may "
-        "be of a time without load.",
-        f"Begun as much earlier or later as is possible, the load would leave more than {percent(EDGE_ERROR)} of the window "
-        "empty. Throughput is of the load's own intervals, and not doubted.",
+        "The start of a load is so uncertain that the window may reach beyond the load: CPU use, counters and watts may contain time "
+        "without load.",
+        f"With the earliest or the latest possible start, more than {percent(EDGE_ERROR)} of the window has no load. Throughput comes "
+        "from the load's own intervals and is not affected.",
         "Find what delays the load's start or end at its client (a host whose CPUs are full), or make window.omit and "
         "window.tail longer than the evidence says.",
         weighed="cpu",
@@ -41,7 +44,7 @@ KINDS = (
         "note",
         "host",
         (),
-        "A host's clock is not known well against the controller's.",
+        "The offset between the clock of a host and that of the controller is uncertain.",
         f"The quickest of the last heartbeats leaves more than ± {1000 * CLOCK_UNCERTAINTY_S:g} ms.",
         "Use a management network with a shorter round trip, or a longer window.",
     ),
@@ -50,7 +53,7 @@ KINDS = (
         "doubtful",
         "trial",
         ("cpu",),
-        "A record of CPU use arrived long after it was written: windows of CPU and load may not be aligned.",
+        "A record of CPU use arrived long after it was written: the windows of CPU and load may not match.",
         f"mpstat's own stamp is more than {ARRIVAL_LATE_S:g} s before the arrival.",
         "Look for a stalled connection to the host.",
     ),
@@ -59,8 +62,8 @@ KINDS = (
         "doubtful",
         "trial",
         ("throughput", "cpu"),
-        "For a part of the window nothing was heard of the CPUs of a host: it, or the way to it, stood still. What the load "
-        "moved is still what it moved, with that in it.",
+        "For a part of the window no CPU readings came from a host: the host, or the connection to it, stood still. Throughput "
+        "includes that time.",
         f"Between two records of mpstat lie more than {ARRIVAL_LATE_S:g} s beyond their usual time; of imported files also "
         "of sar and flent, where a clock that was set looks the same.",
         "Repeat the trial, and find what held the host or its connection up (a load that takes all CPUs, a guest that is not "

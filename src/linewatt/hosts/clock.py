@@ -97,3 +97,11 @@ def was_set(before: Offset, after: Offset, seconds: float) -> float | None:
     step_s = after.offset_s - before.offset_s
     bound_s = before.uncertainty_s + after.uncertainty_s + DRIFT_RATIO * seconds + STAMP_STEP_S
     return step_s if abs(step_s) > bound_s else None
+
+
+def set_in_trial(host: str, step_s: float) -> str:
+    """Why stamps of a trial cannot be put on one time line."""
+    return (
+        f"{host}: its clock was set by {step_s:+.3f} s in mid-trial, so that its stamps are of two clocks; "
+        "find what sets it (chronyd, ntpd, a hypervisor), and have it slewed while measuring"
+    )

@@ -153,6 +153,8 @@ def _usual(response: Response) -> float:
 def _change(response: Response, contrast: Contrast, p_holm: float, p_all: float | None = None) -> Change:
     ends = (contrast.value, *contrast.interval)
     value, low, high = map(_relative, ends) if response.relative else ends
+    if response.is_share:
+        low, high = max(low, -1.0), min(high, 1.0)
     within_drift = contrast.p_of_means < ALPHA <= contrast.p
     return Change(value, low, high, contrast.p, p_holm, contrast.permutation_p, p_all, within_drift)
 

@@ -44,6 +44,8 @@ class Response:
     group: str = ""
     counted: str = ""
     """what a difference counts, where it is not one of shares"""
+    is_share: bool = False
+    """whether it is from 0 to 1 and compares as a difference, which is 1 at most then"""
     units: tuple[Unit, ...] = field(default=(), compare=False)
     """as those of a :class:`Metric`; that of a metric has the metric's where it names none"""
 

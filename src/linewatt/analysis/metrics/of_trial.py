@@ -9,7 +9,9 @@ from linewatt.model import Role
 
 _LATENCY = (
     "Of a message one way: half its round trip, as the load takes it, over its whole run. p99: 99 % of "
-    "the messages took at most so long. With several instances the largest of theirs; the mean is of trials."
+    "the messages took at most so long. With several instances the largest of theirs; the mean is of trials. "
+    "A closed loop: the next message goes once the reply has come, so few messages meet a slow moment. It is "
+    "no latency under load."
 )
 
 _PLACES: tuple[tuple[Role, str], ...] = (("receiver", "remote"), ("sender", "local"))
@@ -77,6 +79,7 @@ METRICS: tuple[Metric, ...] = (
             higher_is_better=False,
             relative=False,
             group="loss",
+            is_share=True,
         ),
         meaning="Lost datagrams ÷ (lost + received) in the window (UDP).",
     ),

@@ -22,7 +22,7 @@ from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.readiness.checkup_probes import listening_command
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
-from linewatt.hosts.clock import Offset, now_s, was_set
+from linewatt.hosts.clock import Offset, now_s, set_in_trial, was_set
 from linewatt.loads.base import LoadJob, protocol_of
 from linewatt.model import Case, Trial
 from linewatt.network.framing import Framing, payload_bytes
@@ -307,10 +307,7 @@ def _set_meanwhile(before: Mapping[str, Offset], after: Mapping[str, Offset], se
     for name, clock in after.items():
         step_s = was_set(before[name], clock, seconds) if name in before else None
         if step_s is not None:
-            return (
-                f"{name}: its clock was set by {step_s:+.3f} s in mid-trial, so that its stamps are of two "
-                "clocks; find what sets it (chronyd, ntpd, a hypervisor), and have it slewed while measuring"
-            )
+            return set_in_trial(name, step_s)
     return None
 
 

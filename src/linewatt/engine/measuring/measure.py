@@ -16,6 +16,7 @@ from linewatt.engine.live.readback import Thread
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.accounts import cores_between, nice_value, waited_ratio, with_foreign
+from linewatt.engine.measuring.clock_set import clock_was_set
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.feature_load import measuring_of
@@ -77,6 +78,8 @@ def measure(
     if run.failure is not None:
         dead = dead or down_behind(run, setup.hosts)
         return Measured(_failed(run, _because(dead, run.failure)), sensed, raw)
+    if clock_set := clock_was_set(run, readings):
+        return Measured(_failed(run, clock_set), sensed, raw)
     try:
         runs, window, trial = understood(
             lambda: _made(run, readings, setup, load, overhead_s), "what its hosts wrote"

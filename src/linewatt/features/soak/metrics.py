@@ -20,11 +20,10 @@ def _more(name: str, title: str, shown: Unit, group: str = "throughput", *, rela
     )
 
 
-def _less(name: str, title: str, shown: Unit, group: str, *, relative: bool = True) -> Metric:
+def _less(name: str, title: str, shown: Unit, group: str, *, is_share: bool = False) -> Metric:
     """A figure of which less is better."""
-    return Metric(
-        name, title, title, (shown,), response=Response(name, title, "more", "less", False, relative, group)
-    )
+    compares = Response(name, title, "more", "less", False, not is_share, group, is_share=is_share)
+    return Metric(name, title, title, (shown,), response=compares)
 
 
 _TIME = Unit("ms", lambda seconds: 1e3 * seconds, unit.significant(3))
@@ -66,7 +65,7 @@ METRICS: tuple[Metric, ...] = (
     _more(DRIFT, "Slow drift", _A_DAY, relative=False),
     Metric(CLIENT_CPU.name, CLIENT_CPU.title, CLIENT_CPU.title, (_CPU,), response=CLIENT_CPU),
     _less("server_cores", "CPU used by the server", _CORES, "efficiency"),
-    _less("failed_ratio", "Transfers that failed", _SHARE, "loss", relative=False),
+    _less("failed_ratio", "Transfers that failed", _SHARE, "loss", is_share=True),
     Metric(UNEXPLAINED.name, UNEXPLAINED.title, UNEXPLAINED.title, unit.COUNT, response=UNEXPLAINED),
     _less("server_energy_j_per_gb", "Energy per GB, server", J_PER_GB, "power"),
     _less("clients_energy_j_per_gb", "Energy per GB, all clients", J_PER_GB, "power"),

@@ -19,7 +19,7 @@ KINDS = (
         "doubtful",
         "host",
         ("throughput",),
-        "The users' process of a client used a whole core: the rate may be the client's and not the server's.",
+        "The users' process of a client used a whole core: the client may limit the rate, and not the server.",
         "Its CPU time in the slices of a soak, or in the window of a trial.",
         "Spread the users over more clients.",
     ),
@@ -28,7 +28,7 @@ KINDS = (
         "note",
         "case",
         (),
-        "Transfers of users failed in the window. Throughput has their bytes, too, and users waited meanwhile.",
+        "Transfers of users failed in the window. Throughput includes the bytes that they had moved until then.",
         "What each client's users counted, by action and kind.",
         "See docs/users.md for what each kind of failure is; take away what makes it, and measure again.",
     ),
@@ -37,8 +37,8 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput",),
-        "Many transfers or logins of users failed in the window: throughput is that of the users who were let through, "
-        "and who is refused takes nothing from them.",
+        "Many transfers or logins of users failed in the window. Refused users cause no load, so the others are faster: throughput "
+        "is not that of all users.",
         f"Failures are at least {percent(MANY_FAILED)} of what the users of all clients did, or so many logins failed as "
         f"keep {KEPT_OUT:g} user out for the whole window (one in 2 s).",
         "See docs/users.md for what each kind of failure is; take away what makes it (`max_clients` is one), and measure "
@@ -49,7 +49,7 @@ KINDS = (
         "note",
         "case",
         (),
-        "Users of an open loop did fewer transfers than were asked for: the others waited, or failed.",
+        "Users of an open loop did fewer transfers than asked for (`arrival_rate`): the others waited, or failed.",
         f"Transfers done in the window are below {percent(REACHED)} of `arrival_rate` × its seconds, and by more than "
         f"{CHANCE:g} standard deviations of arrivals at random.",
         "The figures are those of what was done. Ask for fewer, or give more users if all of them were busy.",

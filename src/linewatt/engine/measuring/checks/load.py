@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -13,7 +13,7 @@ from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
-from linewatt.findings.load import LOSS_SHOWN
+from linewatt.findings.load import LOSS_SHOWN, SEGMENT_OFFLOADS
 from linewatt.loads.base import Load, version_text
 from linewatt.model import Case, EndResult, Flag, InstanceResult
 from linewatt.sensors.counters import counter_delta
@@ -142,9 +142,10 @@ def spinning(case: Case, runs: Sequence[EndRun], load: Load) -> list[Flag]:
 
 
 def alike(seen: Seen) -> Iterator[Flag]:
-    """The load's versions at both ends, and the kernel parameters that bound its sockets."""
+    """The load's versions at both ends, the kernel parameters that bound its sockets, and offloads."""
     yield from versions(seen)
     yield from sockets(seen)
+    yield from offloads(seen)
 
 
 def versions(seen: Seen) -> Iterator[Flag]:
@@ -180,6 +181,31 @@ def sockets(seen: Seen) -> Iterator[Flag]:
                 "; ".join(differences),
                 "set them alike (settings: sysctl), unless the hosts are meant to differ in them",
             )
+
+
+def offloads(seen: Seen) -> Iterator[Flag]:
+    """What takes many segments of TCP for one, at one end of a pair and not at the other."""
+    for pair in seen.case.pairs if seen.case.is_tcp else ():
+        sender_facts, receiver_facts = (_facts(seen, seen.end(host)) for host in pair.hosts)
+        differences = [
+            f"{name} {sender_facts[fact]} at {pair.sender}, {receiver_facts[fact]} at {pair.receiver}"
+            for name in SEGMENT_OFFLOADS
+            if (fact := f"nic.offloads.{name}") in sender_facts.keys() & receiver_facts.keys()
+            and sender_facts[fact] != receiver_facts[fact]
+        ]
+        if differences:
+            yield Flag(
+                "offloads-differ",
+                ", ".join(pair.hosts),
+                "; ".join(differences),
+                "set them alike (settings: offload), unless the hosts are meant to differ in them",
+            )
+
+
+def _facts(seen: Seen, end: EndResult) -> Mapping[str, str]:
+    """What a host showed of itself in the tail of the load."""
+    readback = seen.readback(end)
+    return {} if readback is None else readback.facts
 
 
 def _setting(seen: Seen, end: EndResult, name: str) -> str | None:

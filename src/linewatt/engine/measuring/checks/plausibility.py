@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watts that cannot be: more out than in, more than the supplies can give, parts without their sum, CPUs that
-draw more than their host, another unit. Pure."""
+draw more than their host, another unit, one meter for two hosts. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise, permutations
 
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, cpu, total
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.power import (
+    ALIKE_CHANGES,
+    ALIKE_RATIO,
     LEAST_HOST_W,
     LEAST_W_PER_CPU,
     MAX_PSU_GAIN,
@@ -34,6 +36,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         yield from implausible(end, seen.setup.supplies.get(end.host))
         yield from another_unit(end, len(cpu_shares(seen.spec(end), seen.readings(end), seen.window)))
         yield from less_than_its_cpus(end, [peer for peer in seen.ends if peer is not end])
+    yield from one_meter(seen)
 
 
 def implausible(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
@@ -129,6 +132,64 @@ def less_than_its_cpus(end: EndResult, others: Sequence[EndResult]) -> Iterator[
         f"{_words(of_cpus)} against {_words(host_total)}{''.join(fitting[:1])}",
         "one of them is wrong or not of this host: look whether those of two hosts were exchanged",
     )
+
+
+def one_meter(seen: Seen) -> Iterator[Flag]:
+    """Two hosts whose meters change at the same times to the same values: one meter that feeds both.
+
+    Hosts that share CPUs are one machine, whose meter is that of both.
+    """
+    for end, peer in permutations(seen.ends, 2):
+        if peer.host in seen.setup.hosts[end.host].shares_cpus_with:
+            continue
+        pairs = (
+            (result, other)
+            for result in _readings(end)
+            for other in _readings(peer)
+            if result.scope == other.scope and result.scope.partition(":")[0] in FROM_THE_GRID
+        )
+        for result, other in pairs:
+            changes = changes_alike(_course(seen, end, result), _course(seen, peer, other))
+            if changes is None:
+                continue
+            yield Flag(
+                CODE,
+                f"{end.host}: {result.source} {result.channel}",
+                f"it and {other.source} {other.channel} of {peer.host} changed together {changes} times, to "
+                "the same values: both are one meter, which feeds both hosts",
+                "give each host a meter of its own (another outlet, its BMC); these watts are the sum of "
+                "both hosts",
+            )
+            break
+
+
+def _course(seen: Seen, end: EndResult, result: PowerResult) -> list[float]:
+    """What a channel read in the window, in W."""
+    reading = seen.reading(end, result.source)
+    if reading is None or result.channel not in reading.channels:
+        return []
+    if reading.channels[result.channel].unit != "W":
+        return []
+    return [value for _, value in reading.within(result.channel, seen.window)]
+
+
+def changes_alike(course: Sequence[float], other: Sequence[float]) -> int | None:
+    """How many changes two courses share, if they are of one meter; ``None``: they are not, or hardly change.
+
+    Who reads one meter twice reads it up to one reading apart.
+    """
+    for shift in (0, 1, -1):
+        changes = _changes(course[max(0, shift) :])
+        others = _changes(other[max(0, -shift) :])
+        common = len(changes & others)
+        if common >= ALIKE_CHANGES and common >= ALIKE_RATIO * len(changes | others):
+            return common
+    return None
+
+
+def _changes(course: Sequence[float]) -> set[tuple[int, float]]:
+    """(number of a reading, value) where the value is not that of the reading before."""
+    return {(at, value) for at, (before, value) in enumerate(pairwise(course)) if value != before}
 
 
 def _smallest_whole(end: EndResult) -> Total | None:

@@ -17,7 +17,7 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linewatt.errors import InvalidInput
 from linewatt.features.users.worker import content
@@ -46,7 +46,8 @@ class Surroundings:
 
     ``until_s`` is when transfers are cut, on ``time.monotonic``'s line; who ends users early brings it
     forward. ``source`` may be missing where nothing is put. ``wait_writable(descriptor, limit_s)`` raises
-    TimeoutError; ``None``: sockets block in the kernel, as threads may.
+    TimeoutError; ``None``: sockets block in the kernel, as threads may. ``came_bytes`` has what first came of
+    each file whose size neither the job nor the server says: files of a load stay as they are.
     """
 
     source: content.MemoryFile | None
@@ -54,6 +55,7 @@ class Surroundings:
     until_s: float
     wait_writable: Callable[[int, float], None] | None = None
     discard: Discard = "kernel"
+    came_bytes: dict[str, int] = field(default_factory=dict)
 
 
 class FtpUser:
@@ -253,6 +255,11 @@ class FtpUser:
         for expected_bytes in (promised, expected):
             if expected_bytes is not None and count != expected_bytes:
                 raise self._wrong_size(file, count, expected_bytes, "the server says that it is complete")
+        if expected is None and promised is None:
+            before_bytes = self._around.came_bytes.setdefault(file.path, count)
+            if count != before_bytes:
+                reply = "so many came when it was first got, and the server does not say its size"
+                raise self._wrong_size(file, count, before_bytes, reply)
 
     def _wrong_size(self, file: RemoteFile, count: int, expected: int, reply: str) -> ActionFailed:
         failure = size_failure(count, expected) or Failure.FILE_SHORT

@@ -178,7 +178,7 @@ def in_words(figures: Iterable[str]) -> str:
 _BESIDE = {
     "line_rate_ratio": "{} of line",
     "lost_ratio": "{} lost",
-    "latency_p50_s": "{} median",
+    "latency_p50_s": "{} median (closed loop)",
     "latency_p99_s": "{} at p99",
 }
 """what stands beside a throughput, in words"""
