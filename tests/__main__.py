@@ -87,8 +87,8 @@ def run_tier(*, everything: bool) -> int:
 
 
 def in_memory(environment: Mapping[str, str], memory: Path = Path("/dev/shm")) -> dict[str, str]:
-    """The environment with temporary files in memory, where that has room: files of computing tests are small,
-    and a file on a disk takes five times the CPU time."""
+    """The environment with temporary files in memory, if that has room: on a disk, the many small files of
+    computing tests take five times the CPU time."""
     room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= ROOM_BYTES
     return {**environment, **({"TMPDIR": str(memory)} if room else {})}
 

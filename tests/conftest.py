@@ -34,7 +34,6 @@ os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="linewatt-cache-")  # not
 atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
-
 def provide_utf8_characters(file: Path) -> None:
     """Write the file in which Hypothesis keeps the characters that UTF-8 can encode: all but surrogates.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from tests.report_factories import dataclass_fields
 from tests.unit.test_wiring import HEALTHY, LIES
 from tests.wiring import Change, Given, told
 
@@ -24,7 +25,7 @@ from linewatt.store.plain import decoded, encoded
 
 
 def as_bytes(trial: Trial) -> bytes:
-    return json.dumps(asdict(trial), allow_nan=False).encode()
+    return json.dumps(trial, default=dataclass_fields, allow_nan=False).encode()
 
 
 @pytest.mark.parametrize("change", [*HEALTHY.values(), *LIES.values()], ids=[*HEALTHY, *LIES])
