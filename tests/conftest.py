@@ -49,8 +49,6 @@ def provide_utf8_characters(file: Path) -> None:
         new.replace(file)
 
 
-provide_utf8_characters(charmap_file("codec-v2-utf-8"))
-
 # As the program has it (cli.program): with its own 700 Python looks for garbage a tenth of its time and more
 gc.set_threshold(50_000, 20, 100)
 
@@ -67,6 +65,11 @@ def pytest_configure(config: pytest.Config) -> None:
     recording = costs.record(config)
     if not recording and config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
         os.environ[forked.OFFERED] = str(forked.offer())  # one for all workers; counted costs need one each
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart() -> None:
+    provide_utf8_characters(charmap_file("codec-v2-utf-8"))  # Hypothesis warns of plugins that do so before
 
 
 def pytest_collection_finish() -> None:
