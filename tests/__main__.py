@@ -35,7 +35,7 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
 
     Workers of xdist would each collect all tests, and tell each step of 10,000 short ones to another process.
     A run gets folders and the files to leave out: for each file that it is given, pytest lists the file's
-    folder anew.
+    folder anew. None of these tests looks at logs, whose capture takes a fifth of what a short test costs.
     """
     tier = f"not {ALONE} and not thorough" if everything else f"not {ALONE} and not full and not thorough"
     talking = [f"tests/unit/{name}.py" for name in pools.TALKING]
@@ -44,7 +44,7 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
     computing = [file for file in files if file not in talking]
     shares = {
         f"computing {at + 1}": [
-            *("-m", tier, *COMPUTING),
+            *("-m", tier, "-p", "no:logging", *COMPUTING),
             *(f"--ignore={file}" for file in files if file not in computing[at::cpus]),
         ]
         for at in range(cpus)

@@ -90,6 +90,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results
 
 
+@pytest.fixture(scope="module")
+def one_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a query that is refused could reach: a campaign's result."""
+    folder = tmp_path_factory.mktemp("sql")
+    with inside(folder):
+        KINDS["campaign"]()
+    return folder / "results"
+
+
 SAMPLED = "19700102-000000-sampled"
 
 
@@ -366,14 +375,14 @@ OUTSIDE = (
 
 
 @pytest.mark.parametrize("query", OUTSIDE)
-def test_a_select_reaches_nothing_but_the_views_that_it_names(query: str, root: Path, run: Run) -> None:
-    before = tree(root)
-    code, out, err = run("sql", query.format(root=root), "--results", str(root))
+def test_a_select_reaches_nothing_but_the_views_that_it_names(query: str, one_result: Path, run: Run) -> None:
+    before = tree(one_result)
+    code, out, err = run("sql", query.format(root=one_result), "--results", str(one_result))
     assert (code, out) == (2, "")
     assert err.startswith("linewatt: sql: ")
     assert err.count("\n") == 1
     assert list(Path().iterdir()) == []
-    assert tree(root) == before
+    assert tree(one_result) == before
 
 
 @pytest.mark.parametrize(
