@@ -80,9 +80,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             KINDS[kind]()
     results = folder / "results"
     for day in (1, 2):
-        path = write.new_result(results, "sampled", 86_400.0 * day, MANIFEST)
-        for number in (1, 2):
-            write.write_trial(path, replace(TRIAL, number=number), [SERIES], {"h2/out.json": "{}"})
+        store_sampled(results, day)
     gone = failed(1, Case("tcp", "h1", "h2"), "the cable was cut")
     stored(results, result([gone], id="20250101-000000-failed", name="failed"))
     (results / "20250102-000000-broken").mkdir()
@@ -90,13 +88,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results
 
 
+def store_sampled(results: Path, day: int) -> None:
+    """A result with samples."""
+    path = write.new_result(results, "sampled", 86_400.0 * day, MANIFEST)
+    for number in (1, 2):
+        write.write_trial(path, replace(TRIAL, number=number), [SERIES], {"h2/out.json": "{}"})
+
+
 @pytest.fixture(scope="module")
 def one_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a query that is refused could reach: a campaign's result."""
-    folder = tmp_path_factory.mktemp("sql")
-    with inside(folder):
-        KINDS["campaign"]()
-    return folder / "results"
+    """What a query that is refused could reach: files of a result."""
+    results = tmp_path_factory.mktemp("sql") / "results"
+    store_sampled(results, 1)
+    return results
 
 
 SAMPLED = "19700102-000000-sampled"
