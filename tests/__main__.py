@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from tests import amounts, cpu_weights, pools
+from tests import amounts, costs, cpu_weights, forked, pools
 
 PYTEST = (sys.executable, "-m", "pytest")
 LABS = ("tests/lab", "tests/browser", "tests/faults", "tests/truth")
@@ -86,6 +86,12 @@ def run_tier(*, everything: bool) -> int:
     return next((status for status in statuses if status), 0)
 
 
+def _environment(group: Path | None) -> dict[str, str]:
+    """That of computing runs: one server of linewatt commands for all, unless the costs of each are noted."""
+    server = {} if costs.DIRECTORY in os.environ else {forked.OFFERED: str(forked.offer(group))}
+    return in_memory(os.environ) | server
+
+
 def in_memory(environment: Mapping[str, str], memory: Path = Path("/dev/shm")) -> dict[str, str]:
     """The environment with temporary files in memory, if that has room: on a disk, the many small files of
     computing tests take five times the CPU time."""
@@ -101,7 +107,7 @@ class Beside:
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by end()
         self.process = subprocess.Popen(
             cpu_weights.inside(group, ["nice", "-n", "10", *PYTEST, *arguments]),
-            env=in_memory(os.environ),
+            env=_environment(group),
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
