@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from tests import amounts, cpu_weights, pools
+from tests import amounts, costs, cpu_weights, forked, pools
 
 PYTEST = (sys.executable, "-m", "pytest")
 LABS = ("tests/lab", "tests/browser", "tests/faults", "tests/truth")
@@ -25,19 +26,29 @@ GUESTS = ("tests/vm",)
 COMPUTING = ("tests/unit", "tests/fuzz")
 ALONE = "measures"
 """marks tests that nothing runs beside"""
+ROOM_BYTES = 2 << 30
+"""of memory for temporary files: many times what the computing tests write"""
 
 
 def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
     """The pytest runs of a tier by name; what computes is dealt to as many runs as there are ``cpus``.
 
     Workers of xdist would each collect all tests, and tell each step of 10,000 short ones to another process.
+    A run gets folders and the files to leave out: for each file that it is given, pytest lists the file's
+    folder anew. None of these tests looks at logs, whose capture takes a fifth of what a short test costs.
     """
     tier = f"not {ALONE} and not thorough" if everything else f"not {ALONE} and not full and not thorough"
     talking = [f"tests/unit/{name}.py" for name in pools.TALKING]
     side_by_side = ["-n", str(cpus + 2), "--dist", "loadscope", "--no-loadscope-reorder"]
     files = sorted(str(path) for folder in COMPUTING for path in Path(folder).rglob("test_*.py"))
     computing = [file for file in files if file not in talking]
-    shares = {f"computing {at + 1}": ["-m", tier, *computing[at::cpus]] for at in range(cpus)}
+    shares = {
+        f"computing {at + 1}": [
+            *("-m", tier, "-p", "no:logging", *COMPUTING),
+            *(f"--ignore={file}" for file in files if file not in computing[at::cpus]),
+        ]
+        for at in range(cpus)
+    }
     runs = {
         "guests": ["-m", tier, "--durations=5", *GUESTS],
         "labs": ["-m", tier, *side_by_side, "--durations=15", *LABS, *talking],
@@ -75,6 +86,19 @@ def run_tier(*, everything: bool) -> int:
     return next((status for status in statuses if status), 0)
 
 
+def _environment(group: Path | None) -> dict[str, str]:
+    """That of computing runs: one server of linewatt commands for all, unless the costs of each are noted."""
+    server = {} if costs.DIRECTORY in os.environ else {forked.OFFERED: str(forked.offer(group))}
+    return in_memory(os.environ) | server
+
+
+def in_memory(environment: Mapping[str, str], memory: Path = Path("/dev/shm")) -> dict[str, str]:
+    """The environment with temporary files in memory, if that has room: on a disk, the many small files of
+    computing tests take five times the CPU time."""
+    room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= ROOM_BYTES
+    return {**environment, **({"TMPDIR": str(memory)} if room else {})}
+
+
 class Beside:
     """A pytest run whose output is printed once it has ended."""
 
@@ -83,6 +107,7 @@ class Beside:
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by end()
         self.process = subprocess.Popen(
             cpu_weights.inside(group, ["nice", "-n", "10", *PYTEST, *arguments]),
+            env=_environment(group),
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,

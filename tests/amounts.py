@@ -11,6 +11,6 @@ EVERYTHING = "LINEWATT_TEST_EVERYTHING"
 FEWEST = 8
 
 
-def inputs(number: int) -> int:
-    """Of ``number`` inputs, how many to try."""
-    return number if EVERYTHING in os.environ else min(number, max(FEWEST, math.ceil(number / 3)))
+def inputs(number: int, fewest: int = FEWEST) -> int:
+    """Of ``number`` inputs, how many to try: ``fewest`` or more."""
+    return number if EVERYTHING in os.environ else min(number, max(fewest, math.ceil(number / 3)))

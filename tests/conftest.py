@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import atexit
 import gc
+import gzip
+import json
 import os
 import shutil
 import signal
+import sys
 import tempfile
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.charmap import charmap_file
 from tests import amounts, costs, forked, pools
 from xdist.scheduler import LoadScopeScheduling
 
@@ -26,6 +32,22 @@ settings.load_profile("any-pace")  # the rest stays as it was, CI's fixed exampl
 
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="linewatt-cache-")  # not the one of who tests
 atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+
+
+def provide_utf8_characters(file: Path) -> None:
+    """Write the file in which Hypothesis keeps the characters that UTF-8 can encode: all but surrogates.
+
+    In a new checkout each process would try to encode every character, which takes 4 CPU seconds.
+    """
+    if file.exists():
+        return
+    encodable = [[0, 0xD7FF], [0xE000, sys.maxunicode]]
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_name(f"{file.name}.{os.getpid()}")
+        new.write_bytes(gzip.compress(json.dumps([encodable, []]).encode()))
+        new.replace(file)
+
 
 # As the program has it (cli.program): with its own 700 Python looks for garbage a tenth of its time and more
 gc.set_threshold(50_000, 20, 100)
@@ -43,6 +65,11 @@ def pytest_configure(config: pytest.Config) -> None:
     recording = costs.record(config)
     if not recording and config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
         os.environ[forked.OFFERED] = str(forked.offer())  # one for all workers; counted costs need one each
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart() -> None:
+    provide_utf8_characters(charmap_file("codec-v2-utf-8"))  # Hypothesis warns of plugins that do so before
 
 
 def pytest_collection_finish() -> None:

@@ -23,6 +23,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests import cpu_weights
+
 OFFERED = "LINEWATT_TESTS_COMMANDS"
 """names the socket of a server that a process above this one has started for all"""
 LIBRARIES = (
@@ -133,8 +135,9 @@ while True:
 
 
 @cache
-def offer() -> Path:
-    """Start a server, which ends with this process; its socket, which only this user can reach."""
+def offer(group: Path | None = None) -> Path:
+    """Start a server, which ends with this process, in a control group; its socket, which only this user can
+    reach."""
     place = Path(tempfile.mkdtemp(prefix="linewatt-commands-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     comes = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -143,7 +146,7 @@ def offer() -> Path:
         comes.bind(str(place / "socket"))
         comes.listen(100)
         subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(comes.fileno()), str(owner)],
+            cpu_weights.inside(group, [sys.executable, "-c", SERVER, str(comes.fileno()), str(owner)]),
             pass_fds=[comes.fileno(), owner],
             stdin=subprocess.DEVNULL,
         )

@@ -11,10 +11,16 @@ import contextlib
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-from linewatt.cli import main
+import typer
+import typer.testing
+
+from linewatt.cli import app, main, whole
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -31,3 +37,14 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
         except SystemExit as end:
             status = int(end.code or 0)
     return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
+
+
+@cache
+def _parser() -> Any:
+    return typer.main.get_command(whole())
+
+
+def invoke(words: Sequence[str], **options: Any) -> typer.testing.Result:
+    """A command line in typer's runner, which would make the parser of all commands anew for each."""
+    with patch.object(typer.testing, "_get_command", lambda _: _parser()):
+        return typer.testing.CliRunner().invoke(app, words, **options)

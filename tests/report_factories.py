@@ -332,11 +332,11 @@ def stored(root: Path, made: Result) -> Path:
     for each in made.trials:
         directory = path / "trials" / f"{each.number:05d}"
         directory.mkdir()
-        (directory / "trial.json").write_text(json.dumps(each, default=_fields))
+        (directory / "trial.json").write_text(json.dumps(each, default=dataclass_fields))
     return path
 
 
-def _fields(one: Any) -> dict[str, Any]:
+def dataclass_fields(one: Any) -> dict[str, Any]:
     """Of a dataclass; ``asdict`` copies all that is in it, which takes longer than to write it."""
     return {field.name: getattr(one, field.name) for field in fields(one)}
 

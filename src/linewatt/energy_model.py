@@ -63,14 +63,15 @@ class Traffic:
     def groups(self) -> list[list[int]]:
         """Rows of the same traffic, by their number: all near the first of them."""
         groups_by_bin: dict[tuple[int, int], list[list[int]]] = {}
-        for at, traffic in enumerate(zip(self.bits.tolist(), self.packets.tolist(), strict=True)):
-            bin_bits, bin_packets = (int(math.log(max(1.0, value)) / SAME_RATIO) for value in traffic)
-            around = ((bin_bits + x, bin_packets + y) for x in (-1, 0, 1) for y in (-1, 0, 1))
+        states = list(zip(self.bits.tolist(), self.packets.tolist(), strict=True))
+        for at, state in enumerate(states):
+            bin_bits, bin_packets = (int(math.log(max(1.0, value)) / SAME_RATIO) for value in state)
             near = (
                 nearest
-                for place in around
-                for nearest in groups_by_bin.get(place, ())
-                if self._same(nearest[0], at)
+                for x in (-1, 0, 1)
+                for y in (-1, 0, 1)
+                for nearest in groups_by_bin.get((bin_bits + x, bin_packets + y), ())
+                if _same(states[nearest[0]], state)
             )
             nearest = next(near, None)
             if nearest is None:
@@ -79,19 +80,36 @@ class Traffic:
                 nearest.append(at)
         return [nearest for groups in groups_by_bin.values() for nearest in groups]
 
-    def _same(self, first: int, second: int) -> bool:
-        pairs = ((self.bits[first], self.bits[second]), (self.packets[first], self.packets[second]))
-        return all(
-            abs(first_value - second_value) <= SAME_RATIO * max(first_value, second_value)
-            for first_value, second_value in pairs
-        )
+    @cached_property
+    def membership(self) -> Any:
+        """Rows × groups: 1 where a row is in a group, else 0. A product with it sums over each group."""
+        import numpy as np
+
+        membership = np.zeros((len(self.bits), len(self.groups)))
+        for at, group in enumerate(self.groups):
+            membership[group, at] = 1.0
+        return membership
+
+    @cached_property
+    def group_sizes(self) -> Any:
+        """Rows of each group."""
+        return self.membership.sum(axis=0)
 
     def meter_reaches(self, weights: Any, bounds_w: Any) -> list[float]:
         """Half of what a meter leaves open of each figure, by a bound of its error in each row."""
-        return [
-            math.hypot(*(float(abs(weight_row[group]) @ bounds_w[group]) for group in self.groups))
-            for weight_row in weights
-        ]
+        import numpy as np
+
+        by_group = (np.abs(weights) * bounds_w) @ self.membership
+        reaches: list[float] = np.linalg.norm(by_group, axis=1).tolist()
+        return reaches
+
+
+def _same(state: tuple[float, float], other_state: tuple[float, float]) -> bool:
+    """Whether bit/s and packets/s of both are as good as the same."""
+    return all(
+        abs(value - other_value) <= SAME_RATIO * max(value, other_value)
+        for value, other_value in zip(state, other_state, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.programs import python
+from tests.programs import outputs_of, python
 
 ROOT = Path(__file__).parents[2]
 PATCH: Mapping[str, str] = {
@@ -69,6 +69,7 @@ hosts:
 tests: [TESTS]
 """
 RUN = "from linewatt.cli import main; main()"
+NOTHING_COMPILED = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(copy: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Its pytest needs no plug-ins, whose imports take longer than the tests."""
-    quick = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    quick = {**NOTHING_COMPILED, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return python(copy / "src", *words, cwd=copy, **quick)
 
 
@@ -103,11 +104,10 @@ def test_a_load_is_one_source_its_captures_and_its_section() -> None:
 def test_a_campaign_may_name_it(copy: Path, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(CAMPAIGN.replace("TESTS", "tcp"))
-    done = run(copy, "-c", RUN, "plan", file, "--json")
-    assert done.returncode == 0, done.stderr
-    (case,) = json.loads(done.stdout)["cases"]
+    commands = [["plan", str(file), "--json"], ["schema"]]
+    plan, schema = map(json.loads, outputs_of(copy / "src", commands, cwd=copy, **NOTHING_COMPILED))
+    (case,) = plan["cases"]
     assert case["test"] == "tcp"
-    schema = json.loads(run(copy, "-c", RUN, "schema").stdout)
     assert schema["properties"]["load"]["enum"] == ["iperf3", "sockperf", "toy"]
 
 

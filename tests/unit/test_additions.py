@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -73,22 +72,38 @@ ports: "5201-5210"
 """
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """The product's sources, to be changed; what was compiled of the others holds for the copy, too."""
-    return Path(shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.pyc.*")))
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What commands of a copy of the product, to which all three are added, printed: in one process, whose
+    imports take longer than the commands."""
+    folder = tmp_path_factory.mktemp("copy")
+    copied = shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.pyc.*"))
+    package = copied / "linewatt"  # what was compiled of the other files holds for the copy, too
+    (package / "sensors" / "uptime.py").write_text(sensor_of_the_docs())
+    (package / "tuning" / "nic" / "txqueuelen.py").write_text(KNOB)
+    declarations = package / "analysis" / "metrics" / "of_trial.py"
+    text = declarations.read_text()
+    at = text.index('    Metric(\n        "packets_per_s"')
+    declarations.write_text(text[:at] + METRIC.lstrip("\n") + text[at:])
+    (folder / "sensor.yaml").write_text(CAMPAIGN.format(more="sensors: {uptime: {interval_s: 2}}"))
+    (folder / "knob.yaml").write_text(CAMPAIGN.format(more="factors: {txqueuelen: [500, 1000]}"))
+    stored = Path(shutil.copytree(OLD, folder / "results" / "20261122-031105-demo")).name
+    shutil.copytree(OLD, folder / "results" / "20261123-031105-demo")
+    commands = {
+        "schema": ["schema"],
+        "plan with sensor": ["plan", "sensor.yaml", "--json"],
+        "plan with knob": ["plan", "knob.yaml"],
+        "show": ["show", stored, "--full"],
+        "document": ["show", stored, "--json"],
+        "table": ["show", stored, "--csv"],
+        "report": ["report", stored, "--output", "x.html"],
+        "compare": ["compare", stored, "last", "--metric", "packets", "--fail-on", "nothing", "--full"],
+    }
+    printed = outputs_of(copied, list(commands.values()), cwd=folder, COLUMNS="300")
+    return dict(zip(commands, printed, strict=True)) | {"page": (folder / "x.html").read_text()}
 
 
-def linewatt(copy: Path, *commands: Sequence[str]) -> list[str]:
-    return outputs_of(copy, commands, cwd=copy, COLUMNS="300")
-
-
-def campaign(copy: Path, more: str) -> str:
-    (copy / "x.yaml").write_text(CAMPAIGN.format(more=more))
-    return "x.yaml"
-
-
-def test_a_new_sensor_is_one_file(copy: Path) -> None:
+def sensor_of_the_docs() -> str:
     """That of docs/architecture.md, word by word."""
     page = (ROOT / "docs" / "architecture.md").read_text()
     (found,) = re.findall(r"^   ```python\n(.*?)\n   ```", page, re.DOTALL | re.MULTILINE)
@@ -96,39 +111,22 @@ def test_a_new_sensor_is_one_file(copy: Path) -> None:
     head = "from typing import ClassVar\nfrom linewatt.errors import ParseError\n"
     head += "from linewatt.hosts.base import HostSpec\nfrom linewatt.model import Channel\n"
     head += "from linewatt.sensors.base import SensorConfig\n"
-    (copy / "linewatt" / "sensors" / "uptime.py").write_text(head + "\n".join(lines))
-    file = campaign(copy, "sensors: {uptime: {interval_s: 2}}")
-    schema, plan = linewatt(copy, ["schema"], ["plan", file, "--json"])
-    assert "uptime" in json.dumps(json.loads(schema))
-    assert "uptime" in json.dumps(json.loads(plan))
+    return head + "\n".join(lines)
 
 
-def test_a_new_knob_is_one_file(copy: Path) -> None:
-    (copy / "linewatt" / "tuning" / "nic" / "txqueuelen.py").write_text(KNOB)
-    file = campaign(copy, "factors: {txqueuelen: [500, 1000]}")
-    (plan,) = linewatt(copy, ["plan", file])
-    assert "txqueuelen" in plan
+def test_a_new_sensor_is_one_file(said: dict[str, str]) -> None:
+    assert "uptime" in json.dumps(json.loads(said["schema"]))
+    assert "uptime" in json.dumps(json.loads(said["plan with sensor"]))
 
 
-def test_a_new_metric_or_column_is_one_declaration(copy: Path) -> None:
-    declarations = copy / "linewatt" / "analysis" / "metrics" / "of_trial.py"
-    text = declarations.read_text()
-    at = text.index('    Metric(\n        "packets_per_s"')
-    declarations.write_text(text[:at] + METRIC.lstrip("\n") + text[at:])
-    stored = Path(shutil.copytree(OLD, copy / "results" / "20261122-031105-demo")).name
-    shutil.copytree(OLD, copy / "results" / "20261123-031105-demo")
-    compare = ["compare", stored, "last", "--metric", "packets", "--fail-on", "nothing", "--full"]
-    shown, document, table, _, compared = linewatt(
-        copy,
-        ["show", stored, "--full"],
-        ["show", stored, "--json"],
-        ["show", stored, "--csv"],
-        ["report", stored, "--output", "x.html"],
-        compare,
-    )
-    assert re.search(r"Lost\s", shown)
-    cases = json.loads(document)["cases"]
+def test_a_new_knob_is_one_file(said: dict[str, str]) -> None:
+    assert "txqueuelen" in said["plan with knob"]
+
+
+def test_a_new_metric_or_column_is_one_declaration(said: dict[str, str]) -> None:
+    assert re.search(r"Lost\s", said["show"])
+    cases = json.loads(said["document"])["cases"]
     assert any(case["packets_lost_mean"] for case in cases if case["test"] != "tcp")
-    assert "packets_lost_sd" in table.splitlines()[0]
-    assert "Datagrams that never came." in (copy / "x.html").read_text()
-    assert "Lost packets" in compared
+    assert "packets_lost_sd" in said["table"].splitlines()[0]
+    assert "Datagrams that never came." in said["page"]
+    assert "Lost packets" in said["compare"]

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.inline import invoke
 from tests.report_factories import result, scaling_trials, stored
-from typer.testing import CliRunner
 
-from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "published" / "x64_scaling.csv"
@@ -38,7 +37,7 @@ def lines(row: dict[str, str]) -> dict[str, str]:
 
 
 def analyzed(*args: str) -> dict[str, Any]:
-    done = CliRunner().invoke(whole(), ["analyze", *args, "--json"], catch_exceptions=False)
+    done = invoke(["analyze", *args, "--json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     document: dict[str, Any] = json.loads(done.stdout)
     return document
@@ -131,15 +130,13 @@ def test_a_stored_result_is_analyzed_as_a_table_is(tmp_path: Path) -> None:
         "saturated",
         "saturated",
     ]
-    done = CliRunner().invoke(
-        whole(), ["analyze", "last", "--results", str(tmp_path)], catch_exceptions=False
-    )
+    done = invoke(["analyze", "last", "--results", str(tmp_path)], catch_exceptions=False)
     assert "Knee at 4.3 instances" in done.stdout
 
 
 @pytest.mark.parametrize("wanted", ["nosuch", "nosuch.csv"])
 def test_what_is_neither_table_nor_result_is_one_line_and_exit_code_2(tmp_path: Path, wanted: str) -> None:
-    done = CliRunner().invoke(whole(), ["analyze", wanted, "--results", str(tmp_path)])
+    done = invoke(["analyze", wanted, "--results", str(tmp_path)])
     assert isinstance(done.exception, InvalidInput)
     assert done.exception.exit_code == 2
     assert wanted in str(done.exception)
@@ -158,7 +155,7 @@ def test_what_is_neither_table_nor_result_is_one_line_and_exit_code_2(tmp_path: 
 def test_a_table_that_is_no_series_is_one_line_and_exit_code_2(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    done = CliRunner().invoke(whole(), ["analyze", str(path)])
+    done = invoke(["analyze", str(path)])
     assert isinstance(done.exception, InvalidInput)
     assert done.exception.exit_code == 2
     assert says in str(done.exception)

@@ -465,7 +465,7 @@ def test_hostile_text_is_refused_in_every_text_field(
     test`` other fields get other texts."""
     file, campaign = with_files / "bad.yaml", CAMPAIGNS[of]
     texts = sorted(HOSTILE, key=lambda text: zlib.crc32(f"{of} {path} {text}".encode()))
-    tried = texts[: inputs(len(HOSTILE))]
+    tried = texts[: inputs(len(HOSTILE), fewest=4)]
     assert [text for text in tried if not refused(file, replaced(campaign, path, text))] == []
 
 

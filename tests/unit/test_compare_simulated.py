@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
+from linewatt.analysis.statistics import permutation
 from linewatt.analysis.statistics.contrasts import Contrast, welch
-from linewatt.analysis.statistics.permutation import DRAWS, permutation_ps, smallest_p
+from linewatt.analysis.statistics.permutation import DRAWS, permutation_ps, smallest_p, strata_p
 
 EXPERIMENTS = 2000
 CV = 0.02
@@ -124,6 +125,16 @@ def test_random_deals_give_the_same_p_each_time_and_never_zero() -> None:
 def test_a_p_does_not_depend_on_what_else_is_compared() -> None:
     pairs = experiments(1.0, 10)[:3]
     assert permutation_ps(pairs, 4)[1:2] == permutation_ps(pairs[1:2], 4)
+
+
+def test_deals_that_are_kept_give_the_p_of_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [*experiments(1.0, 4)[:2], *experiments(1.0, 4, 5)[:2], *experiments(1.0, 10, 12)[:2]]
+    kept = [permutation_ps(pairs, seed) for seed in (1, 2, 1)]
+    overall = strata_p(pairs, 1)
+    monkeypatch.setattr(permutation, "_KEPT_RUNS", 0)
+    assert [permutation_ps(pairs, seed) for seed in (1, 2, 1)] == kept
+    assert kept[0][-2:] != kept[1][-2:], "random deals differ by their seed"
+    assert strata_p(pairs, 1) == overall
 
 
 @pytest.mark.parametrize(("base", "other"), [([2.0] * 5, [2.0] * 5), ([2.0] * 5, [2.0] * 7)])

@@ -10,7 +10,6 @@ from typing import get_args
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from linewatt.campaign import design
@@ -42,7 +41,6 @@ FACTORS = st.dictionaries(
 )
 
 
-@examples(deadline=None)  # the first one imports pydoe
 @given(FACTORS, st.sampled_from(["one-at-a-time", "full"]))
 def test_settings_are_complete_sorted_different_and_begin_with_the_base(
     factors: Mapping[str, Sequence[str]], named: Design
@@ -66,6 +64,12 @@ def test_one_at_a_time_changes_one_factor_from_the_base_in_the_order_of_the_file
         (("gro", "on"), ("mtu", "9000")),
         (("gro", "off"), ("mtu", "1500")),
     )
+
+
+def test_a_full_design_changes_the_first_factor_from_setting_to_setting() -> None:
+    chosen = settings({"mtu": ("1500", "4000", "9000"), "gro": ("on", "off")}, "full")
+    assert [dict(setting)["mtu"] for setting in chosen] == ["1500", "4000", "9000"] * 2
+    assert [dict(setting)["gro"] for setting in chosen] == ["on"] * 3 + ["off"] * 3
 
 
 @pytest.mark.parametrize("named", get_args(Design))

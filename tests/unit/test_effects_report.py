@@ -15,11 +15,10 @@ import pytest
 from rich.console import Console
 from tests.documents import valid
 from tests.effect_factories import SWEEP, experiment_result, experiment_trials
+from tests.inline import invoke
 from tests.report_factories import HOSTILE, powered, renumbered, result, scaling_trials, stored
-from typer.testing import CliRunner
 
 from linewatt.analysis.comparison.effects import ResponseEffects
-from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
 from linewatt.report.charts.figure import render_svg
@@ -254,7 +253,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_show_csv_effects_is_a_row_an_effect(results: Path) -> None:
-    done = CliRunner().invoke(whole(), ["show", "--results", str(results), "--csv", "--effects"])
+    done = invoke(["show", "--results", str(results), "--csv", "--effects"])
     assert done.exit_code == 0, done.output
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["response"], row["factor"], row["level"]) for row in rows[:3]] == [
@@ -270,7 +269,7 @@ def test_show_csv_effects_is_a_row_an_effect(results: Path) -> None:
     "options", [["--effects"], ["--json", "--effects"], ["--csv", "--trials", "--effects"]]
 )
 def test_effects_go_with_csv_alone(results: Path, options: list[str]) -> None:
-    done = CliRunner().invoke(whole(), ["show", "--results", str(results), *options])
+    done = invoke(["show", "--results", str(results), *options])
     assert isinstance(done.exception, InvalidInput)
     assert done.stdout == ""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from tests.compare_factories import made, runs
 from tests.report_factories import stored
-from tests.third_party import install, linewatt
+from tests.third_party import install, linewatt, linewatt_each
 
 from linewatt.campaign.stored import from_dict
 from linewatt.core import feature as feature_module
@@ -132,12 +132,15 @@ def test_a_feature_is_read_without_importing_what_it_does(name: str) -> None:
 
 def test_another_package_adds_a_command_and_is_listed_with_its_version(tmp_path: Path) -> None:
     install(tmp_path, {"linewatt.features": "greeting = thirdparty:FEATURE"}, GREETING)
-    assert linewatt("hello", path=tmp_path).stdout == "hello from a package\n"
-    help_lines = [line.split() for line in linewatt("--help", path=tmp_path).stdout.splitlines()]
-    assert ["hello", "Say", "hello."] in help_lines
-    listed = linewatt("features", path=tmp_path).stdout.splitlines()
+    commands = (["hello"], ["--help"], ["features"], ["features", "--json"])
+    greeting, help_text, listed_text, listed_json = (
+        done.stdout for done in linewatt_each(*commands, path=tmp_path)
+    )
+    assert greeting == "hello from a package\n"
+    assert ["hello", "Say", "hello."] in [line.split() for line in help_text.splitlines()]
+    listed = listed_text.splitlines()
     assert listed[-1].split() == ["greeting", "thirdparty", "3.1", "says", "hello", "(hello)"]
-    document = json.loads(linewatt("features", "--json", path=tmp_path).stdout)
+    document = json.loads(listed_json)
     assert document["features"][-1] == {
         "name": "greeting",
         "summary": "says hello",
@@ -205,17 +208,16 @@ def _check_core(path: Path, name: str) -> None:
         for command in item.feature.commands
         if item.feature.name == name
     ]
-    help_text = linewatt("--help", path=path)
+    commands = [["--help"], ["plan", str(CAMPAIGN)], *([word] for word in words)]
+    help_text, planned, *refusals = linewatt_each(*commands, path=path)
     assert help_text.returncode == 0
     shown = [
         line.split()[0] for line in help_text.stdout.splitlines() if line.startswith("  ") and line.strip()
     ]
     assert "run" in shown
     assert not set(words) & set(shown)
-    planned = linewatt("plan", str(CAMPAIGN), path=path)
     assert (planned.returncode, planned.stderr) == (0, "")
-    for word in words:
-        refused = linewatt(word, path=path)
+    for word, refused in zip(words, refusals, strict=True):
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert refused.stderr.startswith(f"linewatt: No such command '{word}'")
 
@@ -372,10 +374,11 @@ KIND = Kind()
 
 def test_another_package_adds_what_campaigns_are_planned_into(tmp_path: Path) -> None:
     install(tmp_path, {"linewatt.features": "naps = thirdparty:FEATURE"}, KIND_OF_PLAN)
-    planned = linewatt("plan", str(CAMPAIGN), path=tmp_path)
-    assert planned.stdout.splitlines()[:2] == ["two-hosts: a nap of 7 s", "nothing happens"]
-    assert json.loads(linewatt("plan", str(CAMPAIGN), "--json", path=tmp_path).stdout)["nap_s"] == 7.0
-    schema = json.loads(linewatt("schema", "plan", path=tmp_path).stdout)
+    commands = (["plan", str(CAMPAIGN)], ["plan", str(CAMPAIGN), "--json"], ["schema", "plan"])
+    planned, document, schema_text = (done.stdout for done in linewatt_each(*commands, path=tmp_path))
+    assert planned.splitlines()[:2] == ["two-hosts: a nap of 7 s", "nothing happens"]
+    assert json.loads(document)["nap_s"] == 7.0
+    schema = json.loads(schema_text)
     assert schema["oneOf"][-1]["description"] == "Of a nap."
 
 

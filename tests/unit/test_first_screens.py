@@ -120,24 +120,30 @@ KIND_OF = {
 }
 
 
+@dataclass(frozen=True)
+class Printed:
+    """The screens of a kind by their width, and its document."""
+
+    screens: Mapping[int, str]
+    document: str
+
+
 @pytest.fixture(scope="module")
-def printed() -> dict[tuple[str, int], tuple[str, str]]:
-    """Kind and width of a screen → the screen and its document, of those that were printed."""
+def printed() -> dict[str, Printed]:
+    """Kind → its screens, of those that were printed."""
     return {}
 
 
 @pytest.fixture
-def screen(run: Run, monkeypatch: pytest.MonkeyPatch, printed: dict[tuple[str, int], tuple[str, str]]) -> Any:
+def screen(run: Run, monkeypatch: pytest.MonkeyPatch, printed: dict[str, Printed]) -> Any:
     """The lines that a command prints in a terminal of so many columns, and its document."""
 
     def asked(kind: str, width: int) -> tuple[list[str], dict[str, Any]]:
-        if (kind, width) not in printed:
-            lines, document = made(kind, width)
-            printed[kind, width] = "\n".join(lines), json.dumps(document)
-        text, document_text = printed[kind, width]
-        return text.split("\n"), json.loads(document_text)
+        if kind not in printed:
+            printed[kind] = made(kind)
+        return printed[kind].screens[width].split("\n"), json.loads(printed[kind].document)
 
-    def made(kind: str, width: int) -> tuple[list[str], dict[str, Any]]:
+    def made(kind: str) -> Printed:
         paths = KINDS[kind]()
         words = command(kind, paths)
         document = json.loads(run(*words, "--json")[1])
@@ -147,10 +153,15 @@ def screen(run: Run, monkeypatch: pytest.MonkeyPatch, printed: dict[tuple[str, i
             ]
         if kind == "soak":
             document["slices_bps"] = slices_bps(paths[0])
-        for module in ("show", "compare", "compared"):
-            name = f"linewatt.cli.commands.{module}.print_rich"
-            monkeypatch.setattr(name, lambda render: output.put(render(width).plain))
-        return run(*words)[1].removesuffix("\n").split("\n"), document
+        screens = {width: printed_in(width, words) for width in WIDTHS}
+        return Printed(screens, json.dumps(document))
+
+    def printed_in(width: int, words: Sequence[str]) -> str:
+        with monkeypatch.context() as patch:
+            for module in ("show", "compare", "compared"):
+                name = f"linewatt.cli.commands.{module}.print_rich"
+                patch.setattr(name, lambda render: output.put(render(width).plain))
+            return run(*words)[1].removesuffix("\n")
 
     return asked
 

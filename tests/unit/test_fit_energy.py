@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.amounts import inputs
 from tests.unit.conftest import Run
 
 from linewatt.analysis.power.energy_design import Row
@@ -28,7 +29,7 @@ HEADER = ",".join(PACKET_POWER_COLUMNS)
 FIGURES = ("e_bit_pj", "e_pkt_nj", "p_offset_w")
 PORTS, HEADERS, BASE_W, BIT_J, PACKET_J = 32, 58, 300.0, 3e-12, 13e-9
 SIZES, RATES = (64, 256, 512, 1500), (1e10, 2.5e10, 5e10, 7.5e10, 9e10)
-SEEDS = 200
+SEEDS = inputs(200)
 
 Watts = Callable[[float, float], float]
 
@@ -168,7 +169,8 @@ def test_intervals_of_tables_hold_whatever_repeats(
     """Rows that repeat know no more of a state than its mean, and a line through two rates has no scatter."""
     told = dict.fromkeys(FIGURES, 0)
     held = dict.fromkeys(FIGURES, 0)
-    for seed in range(60):
+    seeds = inputs(60)
+    for seed in range(seeds):
         drawn = random.Random(seed)  # noqa: S311
         base_w = BASE_W + drawn.random()
         found = []
@@ -186,7 +188,7 @@ def test_intervals_of_tables_hold_whatever_repeats(
                 assert one_figure.low < one_figure.high
                 told[key] += 1
                 held[key] += one_figure.low * kind.scale <= planted <= one_figure.high * kind.scale
-    assert min(told.values()) >= 20
+    assert min(told.values()) >= seeds / 3
     assert all(held[key] >= 0.9 * told[key] for key in FIGURES)
 
 
@@ -448,7 +450,7 @@ def test_intervals_hold_with_a_row_that_is_off_and_the_fit_without_it_stands_bes
 
 @pytest.mark.parametrize(("rows", "off_w"), [(3, 60.0), (3, -270.0), (10, 0.0)])
 def test_shuffled_watts_with_a_row_that_is_off_are_no_figures_either(rows: int, off_w: float) -> None:
-    for seed in range(100):
+    for seed in range(inputs(100)):
         drawn = random.Random(seed)  # noqa: S311
         found = readings(drawn_w) * rows
         watts = [one.power_w + drawn.gauss(0, 2) for one in found]

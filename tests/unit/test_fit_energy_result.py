@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.amounts import inputs
 from tests.report_factories import end, result, stored, trial, watts
 from tests.unit.conftest import Run
 
@@ -119,7 +120,7 @@ def test_an_end_whose_meter_was_never_read_is_withheld_with_its_reason(run: Run)
 def test_intervals_hold_as_often_as_they_say(run: Run) -> None:
     from linewatt.analysis.power.energy_rows import end_energies
 
-    seeds, held = 100, {"e_bit_pj": 0, "e_pkt_nj": 0, "p_offset_w": 0}
+    seeds, held = inputs(100), {"e_bit_pj": 0, "e_pkt_nj": 0, "p_offset_w": 0}
     for seed in range(seeds):
         (one, _) = end_energies(Planted(seed).trials())
         planted = {"e_bit_pj": BIT_J, "e_pkt_nj": PACKET_J, "p_offset_w": BASE_W}

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.amounts import inputs
 from tests.report_factories import end, result, stored, trial, watts
 from tests.unit.conftest import Run
 
@@ -119,7 +120,7 @@ PLANTED = (("e_bit_pj", BIT_J), ("e_pkt_nj", PACKET_J))
 
 @pytest.mark.parametrize("drift", [still, warming, swinging], ids=lambda one: one.__name__)
 def test_energies_lie_in_their_intervals_whatever_idle_drifts_by(drift: Drift) -> None:
-    seeds = 60
+    seeds = inputs(60)
     fits = [fitted(Campaign(seed, drift)) for seed in range(seeds)]
     for key, planted in PLANTED:
         figures = [one.fit.figures[key] for one in fits]
@@ -142,7 +143,7 @@ def test_idle_between_trials_makes_intervals_half_as_wide_where_it_drifts(drift:
 @pytest.mark.parametrize("drift", [still, warming, swinging], ids=lambda one: one.__name__)
 def test_a_meter_of_4_w_steps_tells_no_packet_whatever_idle_drifts_by(drift: Drift) -> None:
     """270 kpps of 8 µJ are 2.2 W; idle that moves a reading from step to step does not make it finer."""
-    for seed in range(30):
+    for seed in range(inputs(30)):
         figure = fitted(Campaign(seed, drift, step_w=4.0)).fit.figures["e_pkt_nj"]
         assert figure.value is None
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.amounts import inputs
 from tests.documents import valid
 from tests.report_factories import result
 from tests.report_factories import stored as stored_result
@@ -99,7 +100,7 @@ def found(trials: list[Trial], rule: Rule = RULE) -> InstanceSearch:
     return instance_search(CASE, rule, trials, ended=next_step(rule, trials).ended)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(inputs(20)))
 def test_the_knee_of_a_full_link_is_found_within_one_instance(seed: int) -> None:
     drawn = random.Random(seed)  # noqa: S311  a draw
     knee = drawn.uniform(2.2, 24)

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.inline import invoke
 
-from linewatt.cli import whole
 from linewatt.engine.undo.leftover import leftovers, refuse_leftovers
 from linewatt.engine.undo.restore import forget
 from linewatt.errors import ChangeError, JournalError
@@ -205,14 +204,14 @@ def test_damage_of_a_journal_is_named_with_its_line_and_is_no_success(
     edit, why = DAMAGES[damage]
     path.write_bytes(b"".join(edit(path.read_bytes().splitlines(keepends=True))))
     for _ in range(2):
-        done = CliRunner().invoke(whole(), ["restore"])
+        done = invoke(["restore"])
         assert done.exit_code == 1
         assert isinstance(done.exception, SystemExit), "no traceback"
         assert f"{path}: damaged: " in done.output
         assert why in done.output
         assert "linewatt restore --forget killed" in done.output
         assert path.exists()
-    assert CliRunner().invoke(whole(), ["restore", "--forget", "killed"]).exit_code == 0
+    assert invoke(["restore", "--forget", "killed"]).exit_code == 0
     assert not path.exists()
 
 
@@ -347,7 +346,7 @@ def test_what_is_no_file_in_place_of_a_journal_is_one_line(
         path.symlink_to("/etc/hostname")
     else:
         os.mkfifo(path)
-    done = CliRunner().invoke(whole(), ["restore"])
+    done = invoke(["restore"])
     assert done.exit_code == 1
     assert isinstance(done.exception, SystemExit)
     assert str(path) in done.output

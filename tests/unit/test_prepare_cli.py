@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.inline import invoke
 
-from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 from linewatt.features.users.prepare import Environment, Prepared
 from linewatt.features.users.prepare_command import document, lines, problems
@@ -32,7 +31,7 @@ def campaign(folder: Path, **keys: object) -> Path:
 
 
 def refused(*words: str) -> str:
-    result = CliRunner().invoke(whole(), ["prepare", *words])
+    result = invoke(["prepare", *words])
     assert isinstance(result.exception, InvalidInput), result.output
     assert "\n" not in str(result.exception)
     return str(result.exception)

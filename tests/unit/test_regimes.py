@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.amounts import inputs
 from tests.report_factories import end, paced_trials, powered, regimes, scaling_trials, shares, trial
 
 from linewatt.analysis.cases.regimes import explained, knee_of
@@ -252,7 +253,7 @@ def test_of_all_bends_few_are_fitted_and_the_knee_is_that_of_all_of_them(
     monkeypatch: pytest.MonkeyPatch, noise: float
 ) -> None:
     draw, knees = random.Random(7), 0  # noqa: S311 - the same again, no secret
-    for _ in range(40):
+    for _ in range(inputs(40)):
         instances = sorted(draw.sample(range(1, 65), draw.randint(4, 10)))
         bend, slope, idle = draw.uniform(1, 40), draw.choice((0.0, 0.1, 0.4)), draw.choice((0.0, 3.0))
         points = [

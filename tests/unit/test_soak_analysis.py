@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
+from tests.inline import invoke
 
 from linewatt.analysis.statistics.rate_agreement import rate_disagrees
-from linewatt.cli import whole
 from linewatt.delimited import read_table
 from linewatt.features.soak import figures
 from linewatt.features.tables.quantities import is_quantities, published
@@ -196,18 +195,18 @@ def test_the_published_soak_is_flagged_for_a_rate_that_its_total_cannot_have_bee
 def test_derive_prints_the_summary_and_the_flag(tmp_path: Path) -> None:
     path = tmp_path / "soak.csv"
     path.write_text(PUBLISHED)
-    done = CliRunner().invoke(whole(), ["derive", str(path)])
+    done = invoke(["derive", str(path)])
     assert done.exit_code == 0, done.output
     for said in ("6.50 Gbps", "6.12 Gbps", "7,885,579", "136,000,000,000", "50 (3.7e-10", "1.058 Pbit"):
         assert said in done.stdout
     assert "total-disagrees-with-rate" in done.stdout
-    document = json.loads(CliRunner().invoke(whole(), ["derive", "--json", str(path)]).stdout)
+    document = json.loads(invoke(["derive", "--json", str(path)]).stdout)
     assert document["summary"]["rate_stated_bps"] == 6.5e9
     assert [flag["code"] for flag in document["flags"]] == ["total-disagrees-with-rate"]
 
 
 def test_derive_of_the_shipped_table_flags_it_too() -> None:
-    done = CliRunner().invoke(whole(), ["derive", str(SHIPPED)])
+    done = invoke(["derive", str(SHIPPED)])
     assert "the mean was 6.12 Gbps" in done.stdout
 
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.inline import invoke
 from tests.saved_files import saved
 from tests.soak_result import FILE_BYTES, STARTED_S, Shape, Truth, write
 from tests.unit.conftest import Run
-from typer.testing import CliRunner
 
-from linewatt.cli import whole
 from linewatt.errors import StoreError
 from linewatt.features.soak import listing as listed
 from linewatt.features.soak import storage as store
@@ -376,22 +375,22 @@ def test_what_was_stored_of_a_soak_and_is_not_there_is_named_wherever_it_is_show
         "part 1, chunk 5, after ",
     )
     for command in (["show", "--full"], ["list"]):
-        done = CliRunner().invoke(whole(), [*command, "--results", str(tmp_path)], env={"COLUMNS": "500"})
+        done = invoke([*command, "--results", str(tmp_path)], env={"COLUMNS": "500"})
         for one in said:
             assert one in " ".join(done.stdout.split()), command
     page = render(digest(read.load(path)))
     assert all(one in page for one in said)
     shutil.rmtree(path / "soak" / "part-002")
-    done = CliRunner().invoke(whole(), ["show", "--full", "--results", str(tmp_path)], env={"COLUMNS": "500"})
+    done = invoke(["show", "--full", "--results", str(tmp_path)], env={"COLUMNS": "500"})
     assert "all of part-002" in done.stdout
 
 
 def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:
     path, _ = write(tmp_path, CALM)
     without(path, 1)
-    done = CliRunner().invoke(whole(), ["show", path.name, "--full", "--results", str(tmp_path)])
+    done = invoke(["show", path.name, "--full", "--results", str(tmp_path)])
     assert "chunk-missing (the result): not there: part 1, chunk 1, " in done.stdout
-    told = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path), "--json"])
+    told = invoke(["show", path.name, "--results", str(tmp_path), "--json"])
     (one,) = json.loads(told.stdout)["missing"]
     assert (one["part"], one["first"], one["last"]) == (1, 1, 1)
     assert "chunk-missing" in render(digest(read.load(path)))
@@ -425,7 +424,7 @@ def test_of_many_the_first_four_are_named_and_the_others_counted(
 
 def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp_path: Path) -> None:
     path, _ = write(tmp_path, ROUGH)
-    done = CliRunner().invoke(whole(), ["show", path.name, "--full", "--results", str(tmp_path)])
+    done = invoke(["show", path.name, "--full", "--results", str(tmp_path)])
     assert done.exit_code == 0, done.output
     for said in (
         "a soak: 6 min 00 s of 7 min 00 s in 2 parts",
@@ -440,15 +439,13 @@ def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp
         "no transfer",
     ):
         assert said in done.stdout, said
-    told = json.loads(
-        CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path), "--json"]).stdout
-    )
+    told = json.loads(invoke(["show", path.name, "--results", str(tmp_path), "--json"]).stdout)
     assert told["flags_count"] == len({(each["code"], each["where"]) for each in told["flags"]}) == 8
     assert "Findings: 8 (" in done.stdout
-    listed = CliRunner().invoke(whole(), ["list", "--results", str(tmp_path)])
+    listed = invoke(["list", "--results", str(tmp_path)])
     assert listed.exit_code == 0, listed.output
     assert listed.stdout.splitlines()[2].split()[6:8] == ["8", "all"], listed.stdout
-    refused = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path), "--csv"])
+    refused = invoke(["show", path.name, "--results", str(tmp_path), "--csv"])
     assert "is a soak, without cases and trials" in str(refused.exception or refused.output)
 
 
@@ -456,7 +453,7 @@ def test_json_has_every_figure_with_its_unit_in_the_key_and_missing_as_null_with
     tmp_path: Path,
 ) -> None:
     path, truth = write(tmp_path, CALM)
-    done = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path), "--json"])
+    done = invoke(["show", path.name, "--results", str(tmp_path), "--json"])
     document: dict[str, Any] = json.loads(done.stdout)
     assert (document["schema_version"], document["kind"]) == (1, "soak")
     gets = next(line for line in document["ledger"] if line["key"] == "get_done_bytes")
@@ -474,12 +471,10 @@ def test_a_soak_that_cannot_be_counted_in_a_list_says_why(
 ) -> None:
     write(tmp_path, replace(CALM, duration_s=60))
     monkeypatch.setattr(listed, "MOST_BYTES", 1000)
-    done = CliRunner().invoke(whole(), ["list", "--results", str(tmp_path)])
+    done = invoke(["list", "--results", str(tmp_path)])
     assert done.exit_code == 0
     assert "of samples are not read for a list; see its show" in done.stdout
-    (one,) = json.loads(CliRunner().invoke(whole(), ["list", "--results", str(tmp_path), "--json"]).stdout)[
-        "results"
-    ]
+    (one,) = json.loads(invoke(["list", "--results", str(tmp_path), "--json"]).stdout)["results"]
     assert one["flags_count"] is None
     assert one["flags_reason"]
 

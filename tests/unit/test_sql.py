@@ -80,13 +80,26 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             KINDS[kind]()
     results = folder / "results"
     for day in (1, 2):
-        path = write.new_result(results, "sampled", 86_400.0 * day, MANIFEST)
-        for number in (1, 2):
-            write.write_trial(path, replace(TRIAL, number=number), [SERIES], {"h2/out.json": "{}"})
+        store_sampled(results, day)
     gone = failed(1, Case("tcp", "h1", "h2"), "the cable was cut")
     stored(results, result([gone], id="20250101-000000-failed", name="failed"))
     (results / "20250102-000000-broken").mkdir()
     (results / "20250102-000000-broken" / "manifest.json").write_text("{")
+    return results
+
+
+def store_sampled(results: Path, day: int) -> None:
+    """A result with samples."""
+    path = write.new_result(results, "sampled", 86_400.0 * day, MANIFEST)
+    for number in (1, 2):
+        write.write_trial(path, replace(TRIAL, number=number), [SERIES], {"h2/out.json": "{}"})
+
+
+@pytest.fixture(scope="module")
+def one_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a query that is refused could reach: files of a result."""
+    results = tmp_path_factory.mktemp("sql") / "results"
+    store_sampled(results, 1)
     return results
 
 
@@ -366,14 +379,14 @@ OUTSIDE = (
 
 
 @pytest.mark.parametrize("query", OUTSIDE)
-def test_a_select_reaches_nothing_but_the_views_that_it_names(query: str, root: Path, run: Run) -> None:
-    before = tree(root)
-    code, out, err = run("sql", query.format(root=root), "--results", str(root))
+def test_a_select_reaches_nothing_but_the_views_that_it_names(query: str, one_result: Path, run: Run) -> None:
+    before = tree(one_result)
+    code, out, err = run("sql", query.format(root=one_result), "--results", str(one_result))
     assert (code, out) == (2, "")
     assert err.startswith("linewatt: sql: ")
     assert err.count("\n") == 1
     assert list(Path().iterdir()) == []
-    assert tree(root) == before
+    assert tree(one_result) == before
 
 
 @pytest.mark.parametrize(

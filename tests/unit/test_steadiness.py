@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import wiring
+from tests.amounts import inputs
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.statistics import steadiness
@@ -21,6 +22,7 @@ from linewatt.model import Case, Channel, EndResult, PowerResult, Trial, Window
 from linewatt.sensors.mpstat import Mpstat
 
 MEAN_BPS = 94e9
+WINDOWS = inputs(200)
 CASE = Case("tcp", "gen", "dut")
 
 
@@ -47,19 +49,19 @@ def run_of(rates_bps: list[float]) -> EndRun:
 @pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.full), 0.5, 0.8])
 @pytest.mark.parametrize("n", [15, 60])
 def test_steady_noise_is_told_in_two_of_a_hundred_windows_at_most(n: int, correlation: float) -> None:
-    assert told(noise(600, n, correlation, cv=0.03)) <= 0.02
+    assert told(noise(inputs(600), n, correlation, cv=0.03)) <= 0.02
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
 @pytest.mark.parametrize("ramp", ["step", "line"])
 def test_a_ramp_in_the_first_15_percent_of_a_window_is_told(correlation: float, ramp: str) -> None:
-    windows = noise(150, 60, correlation, cv=0.02)
+    windows = noise(inputs(150), 60, correlation, cv=0.02)
     windows[:, :9] *= 0.8 if ramp == "step" else np.linspace(0.6, 1.0, 9)
     assert told(windows, at_start=True) >= 0.95
 
 
 def test_a_slow_fall_of_ten_percent_is_told_as_drift() -> None:
-    windows = noise(150, 60, 0.3, cv=0.02) * np.linspace(1.05, 0.95, 60)
+    windows = noise(inputs(150), 60, 0.3, cv=0.02) * np.linspace(1.05, 0.95, 60)
     assert told(windows) >= 0.95
 
 
@@ -197,8 +199,8 @@ def test_groups_that_cannot_tell_a_drift_tell_none(groups: list[tuple[list[float
 
 
 def spoiled(kind: str, correlation: float, cv: float) -> Any:
-    """200 windows of 60 intervals, each with the same event in it."""
-    windows, rng = noise(200, 60, correlation, cv), np.random.default_rng(7)
+    """Windows of 60 intervals, each with the same event in it."""
+    windows, rng = noise(WINDOWS, 60, correlation, cv), np.random.default_rng(7)
     if kind == "shaped down for 2 s":
         windows[:, 30:32] *= 0.1
     elif kind == "half rate for 2 s":
@@ -214,7 +216,9 @@ def spoiled(kind: str, correlation: float, cv: float) -> Any:
         for window in windows:
             window[rng.choice(60, 30, replace=False)] *= 0.5
     else:
-        swing = np.sin(2 * np.pi * np.arange(60) / float(kind.split()[-1]) + rng.uniform(0.6, 2.5, (200, 1)))
+        swing = np.sin(
+            2 * np.pi * np.arange(60) / float(kind.split()[-1]) + rng.uniform(0.6, 2.5, (WINDOWS, 1))
+        )
         windows *= 1 + 0.3 * (np.sign(swing) if kind.startswith("square") else swing)
     return windows
 
@@ -244,7 +248,7 @@ def codes_of(windows: Any) -> list[str]:
 def test_a_dip_that_the_mean_hides_is_told_in_95_of_100_windows(
     kind: str, correlation: float, cv: float
 ) -> None:
-    assert codes_of(spoiled(kind, correlation, cv)).count("throughput-dips") >= 190
+    assert codes_of(spoiled(kind, correlation, cv)).count("throughput-dips") >= 0.95 * WINDOWS
 
 
 @pytest.mark.parametrize(
@@ -252,9 +256,9 @@ def test_a_dip_that_the_mean_hides_is_told_in_95_of_100_windows(
 )
 def test_an_oscillation_is_told_in_95_of_100_windows(kind: str) -> None:
     found = codes_of(spoiled(kind, 0.3, 0.02))
-    assert sum(code in ("throughput-oscillates", "throughput-dips") for code in found) >= 190
+    assert sum(code in ("throughput-oscillates", "throughput-dips") for code in found) >= 0.95 * WINDOWS
     if kind.startswith("wave"):
-        assert found.count("throughput-oscillates") >= 190
+        assert found.count("throughput-oscillates") >= 0.95 * WINDOWS
 
 
 @pytest.mark.parametrize(

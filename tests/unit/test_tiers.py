@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,9 +15,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis.internal.charmap import charmap_file, intervals_from_codec
 from scripts import planted, quick
 from tests import amounts, cpu_weights, pools
-from tests.__main__ import COMPUTING, GUESTS, LABS, commands, run_tier
+from tests.__main__ import COMPUTING, GUESTS, LABS, commands, in_memory, run_tier
+from tests.conftest import provide_utf8_characters
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +27,10 @@ ROOT = Path(__file__).parents[2]
 def files_of(run: list[str]) -> set[Path]:
     """Test files that a pytest run collects."""
     paths = [ROOT / word for word in run if word.startswith("tests/")]
-    return {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])}
+    left_out = {ROOT / word.removeprefix("--ignore=") for word in run if word.startswith("--ignore=")}
+    files = {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])}
+    assert left_out <= files
+    return files - left_out
 
 
 @pytest.mark.parametrize("everything", [False, True])
@@ -130,6 +138,38 @@ def test_weights_are_written_in_the_units_of_the_kernel(tmp_path: Path, file: st
 
 def test_without_control_groups_there_is_none(tmp_path: Path) -> None:
     assert cpu_weights.make_root(tmp_path / "v1", tmp_path / "v2") is None
+
+
+def test_temporary_files_are_in_memory_only_where_that_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free_bytes = shutil.disk_usage(tmp_path).free
+    monkeypatch.setattr("tests.__main__.ROOM_BYTES", free_bytes // 2)
+    assert in_memory({"A": "1"}, tmp_path) == {"A": "1", "TMPDIR": str(tmp_path)}
+    monkeypatch.setattr("tests.__main__.ROOM_BYTES", 2 * free_bytes)
+    assert in_memory({"A": "1"}, tmp_path) == {"A": "1"}
+    assert in_memory({"A": "1"}, tmp_path / "missing") == {"A": "1"}
+
+
+def test_the_characters_of_utf8_are_those_that_hypothesis_finds(tmp_path: Path) -> None:
+    file = tmp_path / "unicode" / "codec.json.gz"
+    provide_utf8_characters(file)
+    encodable, not_the_same_again = json.loads(gzip.decompress(file.read_bytes()))
+    assert not_the_same_again == []
+    (first, before_surrogates), (after_surrogates, last) = encodable
+    assert (first, last) == (0, sys.maxunicode)
+    for code in (first, before_surrogates, after_surrogates, last):
+        assert chr(code).encode().decode() == chr(code)
+    for code in range(before_surrogates + 1, after_surrogates):
+        with pytest.raises(UnicodeEncodeError):
+            chr(code).encode()
+
+
+def test_hypothesis_reads_the_characters_from_the_file_that_is_provided() -> None:
+    assert charmap_file("codec-v2-utf-8").exists()
+    encodable, not_the_same_again = intervals_from_codec.__wrapped__("utf-8")
+    assert encodable.intervals == ((0, 0xD7FF), (0xE000, sys.maxunicode))
+    assert not_the_same_again.intervals == ()
 
 
 def test_other_arguments_go_to_pytest() -> None:

@@ -4,14 +4,14 @@
 One at a time changes one factor from the base. Full is every combination. Fractional is the smallest regular
 fraction of the two-level full design (Box, Hunter and Hunter, *Statistics for Experimenters*; NIST/SEMATECH
 e-Handbook 5.3.3.4) in which no main effect is mixed up with an interaction of two factors (resolution IV), or
-where such a fraction does not exist, as for three factors, the one of resolution III. pydoe makes both.
+where such a fraction does not exist, as for three factors, the one of resolution III; pydoe makes fractions.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 from linewatt.errors import InvalidInput
@@ -60,11 +60,7 @@ def _one_at_a_time(counts: Sequence[int], names: Sequence[str]) -> _Rows:
 
 def _full(counts: Sequence[int], names: Sequence[str]) -> _Rows:
     _check_size(math.prod(counts), "full design", "use design one-at-a-time, or name fewer factors or levels")
-    if not counts:
-        return [()]
-    from pydoe import fullfact  # a second of imports: only designs that need it pay
-
-    return [tuple(int(level) for level in row) for row in fullfact(counts)]
+    return [levels[::-1] for levels in product(*map(range, reversed(counts)))]
 
 
 def _fractional(counts: Sequence[int], names: Sequence[str]) -> _Rows:
@@ -94,7 +90,7 @@ def _fraction(count: int) -> _Rows:
 
     Five reach V in the settings that IV takes, as no other number does, and three have no fraction of IV.
     """
-    from pydoe import fracfact_by_res
+    from pydoe import fracfact_by_res  # a second of imports: only fractions need it
 
     matrix = fracfact_by_res(count, {3: 3, 5: 5}.get(count, 4))
     # signs of columns are free: chosen so that the first row, and so the fraction, has the base

@@ -128,16 +128,12 @@ class Design(Traffic):
     @property
     def quality(self) -> dict[str, Any]:
         """How well the model fits, for the result."""
-        points = tuple(
-            Point(
-                float(self.bits[group].mean()),
-                float(self.packets[group].mean()),
-                len(group),
-                float(self.watts[group].mean()),
-                float(self.modelled_w[group].mean()),
-            )
-            for group in self.groups
+        bits, packets, watts, modelled_w = (
+            self._group_means(values).tolist()
+            for values in (self.bits, self.packets, self.watts, self.modelled_w)
         )
+        counts = map(len, self.groups)
+        points = tuple(map(Point, bits, packets, counts, watts, modelled_w))
         largest = max(self.rest_w.tolist(), key=abs)
         return {
             "points": points,
@@ -149,9 +145,11 @@ class Design(Traffic):
     @cached_property
     def means_off_w(self) -> Any:
         """What the model leaves of the mean of each state."""
-        import numpy as np
+        return self._group_means(self.rest_w)
 
-        return np.array([self.rest_w[group].mean() for group in self.groups])
+    def _group_means(self, values: Any) -> Any:
+        """Of a value for each row, the mean in each state."""
+        return values @ self.membership / self.group_sizes
 
     @cached_property
     def off_w(self) -> float | None:
@@ -161,11 +159,9 @@ class Design(Traffic):
         points, pure_degrees = len(self.groups) - COLUMNS, len(self.rows) - len(self.groups)
         if points < 1 or pure_degrees < 1:
             return None
-        counts = [len(group) for group in self.groups]
-        off = float(counts @ self.means_off_w**2) / points
-        pure_variance = (
-            math.fsum(float(self.rest_w[group].var()) * len(group) for group in self.groups) / pure_degrees
-        )
+        off = float(self.group_sizes @ self.means_off_w**2) / points
+        pure_w = self.rest_w - self.membership @ self.means_off_w
+        pure_variance = float(pure_w @ pure_w) / pure_degrees
         if math.sqrt(off) <= EXACT_RATIO * self.span_w:
             return None
         if (
@@ -205,8 +201,8 @@ class Design(Traffic):
         points = max(0, len(self.groups) - parameters)
         if not points:
             return np.zeros(len(weights)), 0
-        off_w = np.array([rest_w[group_rows].mean() for group_rows in self.groups])
-        by_state = np.column_stack([weights[:, group_rows].sum(axis=1) for group_rows in self.groups])
+        off_w = self._group_means(rest_w)
+        by_state = weights @ self.membership
         return math.sqrt(float(off_w @ off_w) / points) * np.linalg.norm(by_state, axis=1), points
 
     def extended(self, extra: Any) -> Extension | None:
@@ -289,10 +285,8 @@ class Design(Traffic):
         if self.times is None:
             return None
         span_s = float(np.ptp(self.times))
-        watts, times = self.watts.copy(), self.times.copy()
-        for group_rows in self.groups:
-            watts[group_rows] -= watts[group_rows].mean()
-            times[group_rows] -= times[group_rows].mean()
+        watts = self.watts - self.membership @ self._group_means(self.watts)
+        times = self.times - self.membership @ self._group_means(self.times)
         degrees = len(self.rows) - len(self.groups) - 1
         squares = float(times @ times)
         if degrees < FEWEST_REPEATS or squares <= EXACT_RATIO * span_s**2:

@@ -10,7 +10,8 @@ they are few, else a fixed number of random ones; the deal that was run counts a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ EXACT_MOST = 20_000
 DRAWS = 9_999
 _AT_ONCE = 1_000
 _COLUMNS = 512
+_KEPT_RUNS = 40
+"""runs of both sides up to which deals are kept: at most 7 MB for one pair of numbers of runs"""
 _TIE = 1e-9
 _ROUNDING = 1e-20
 """of squares of values that are at most 1"""
@@ -67,10 +70,10 @@ def _ps(runs: Floats, base_runs: int, other_runs: int, seed: int) -> Floats:
     as_run = np.zeros((1, base_runs + other_runs))
     as_run[0, base_runs:] = 1.0
     observed = _squared_t(scaled, as_run)[0] * (1 - _TIE) - _ROUNDING
-    exact = math.comb(base_runs + other_runs, other_runs) <= EXACT_MOST
+    exact = _are_few(base_runs, other_runs)
     hits = np.zeros(runs.shape[1])
     deals = 0
-    for dealt in _all_deals(base_runs, other_runs) if exact else _random_deals(base_runs, other_runs, seed):
+    for dealt in _deals(base_runs, other_runs, seed):
         hits += (_squared_t(scaled, dealt) >= observed).sum(axis=0)
         deals += len(dealt)
     p: Floats = hits / deals if exact else (hits + 1) / (deals + 1)
@@ -101,6 +104,27 @@ def _squared_t(runs: Floats, dealt: Floats) -> Floats:
             spread > _TIE**1.5, gap * gap / spread, np.where(np.abs(gap) > _TIE, np.inf, 0.0)
         )
     return squared
+
+
+def _deals(base_runs: int, other_runs: int, seed: int) -> Iterable[Floats]:
+    """All deals where they are few, else random ones; those of few runs are kept for the next comparison."""
+    kept = base_runs + other_runs <= _KEPT_RUNS
+    return (_kept_deals if kept else _new_deals)(base_runs, other_runs, seed)
+
+
+def _new_deals(base_runs: int, other_runs: int, seed: int) -> Iterator[Floats]:
+    if _are_few(base_runs, other_runs):
+        return _all_deals(base_runs, other_runs)
+    return _random_deals(base_runs, other_runs, seed)
+
+
+@lru_cache(maxsize=4)
+def _kept_deals(base_runs: int, other_runs: int, seed: int) -> tuple[Floats, ...]:
+    return tuple(_new_deals(base_runs, other_runs, seed))
+
+
+def _are_few(base_runs: int, other_runs: int) -> bool:
+    return math.comb(base_runs + other_runs, other_runs) <= EXACT_MOST
 
 
 def _all_deals(base_runs: int, other_runs: int) -> Iterator[Floats]:
@@ -137,14 +161,13 @@ def strata_p(strata: Sequence[Sides], seed: int) -> float:
     """
     import numpy as np
 
-    draw: Any = np.random.default_rng(seed)
     gap, spread = np.zeros(STRATA_DRAWS + 1), np.zeros(STRATA_DRAWS + 1)
-    for base, other_values in strata:
+    numbers = tuple((len(base), len(other_values)) for base, other_values in strata)
+    kept = sum(map(sum, numbers)) <= _KEPT_RUNS
+    deals = (_kept_strata_deals if kept else _strata_deals)(numbers, seed)
+    for (base, other_values), dealt in zip(strata, deals, strict=True):
         runs = np.array([*base, *other_values], dtype=float)
         runs -= runs.mean()
-        order = draw.random((STRATA_DRAWS, len(runs))).argsort(axis=1)
-        as_run = np.arange(len(runs)) >= len(base)
-        dealt = np.vstack([as_run, order >= len(base)]).astype(float)
         own_gap, own_spread = _gap_and_spread(runs, dealt)
         gap += own_gap
         spread += own_spread
@@ -153,6 +176,23 @@ def strata_p(strata: Sequence[Sides], seed: int) -> float:
     squared = np.where(np.abs(gap) > math.sqrt(scale) * _TIE, squared, 0.0)
     hits = int((squared[1:] >= squared[0] * (1 - _TIE)).sum())
     return (hits + 1) / (STRATA_DRAWS + 1)
+
+
+def _strata_deals(numbers: Sequence[tuple[int, int]], seed: int) -> Iterator[Floats]:
+    """For each stratum of so many runs a side: the deal that was run, and random ones, a row a deal."""
+    import numpy as np
+
+    draw: Any = np.random.default_rng(seed)
+    for base_runs, other_runs in numbers:
+        runs = base_runs + other_runs
+        order = draw.random((STRATA_DRAWS, runs)).argsort(axis=1)
+        as_run = np.arange(runs) >= base_runs
+        yield np.vstack([as_run, order >= base_runs]).astype(float)
+
+
+@lru_cache(maxsize=4)
+def _kept_strata_deals(numbers: Sequence[tuple[int, int]], seed: int) -> tuple[Floats, ...]:
+    return tuple(_strata_deals(numbers, seed))
 
 
 def _gap_and_spread(runs: Floats, dealt: Floats) -> tuple[Floats, Floats]:
