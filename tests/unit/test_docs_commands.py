@@ -213,6 +213,7 @@ def first_hour(run: Run) -> None:
 WORLDS: dict[str, Callable[[Run], None]] = {
     "docs/compare.md": of_compare,
     "docs/first-hour.md": first_hour,
+    "docs/history.md": of_compare,
     "docs/import.md": of_imports,
     "docs/profiles.md": of_profiles,
     "docs/soak.md": of_soaks,
