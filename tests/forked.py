@@ -57,6 +57,9 @@ for model in (*subclasses(pydantic.BaseModel),):
     if model.__module__.startswith("linewatt."):
         model.model_rebuild()  # each command that reads a file would build them anew
 
+from linewatt.store import read
+read.warm_up()
+
 def run(asked):
     # what Python does with a program, but for taking itself apart at the end
     sys.stdin = open(0, closefd=False)

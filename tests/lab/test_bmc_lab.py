@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from tests.lab.test_lab import LINEWATT, Parts, inside, linewatt, output, until
+from tests import forked
+from tests.lab.test_lab import Parts, inside, linewatt, output, until
 
 from linewatt.errors import InvalidInput, LabError
 from linewatt.features.lab import api as lab
@@ -444,8 +445,8 @@ STAGES = [
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.__name__)
 def test_down_leaves_no_bmc_of_an_up_that_was_killed(name: str, stage: Callable[[Path], bool]) -> None:
     directory = ROOT / name
-    process = subprocess.Popen(
-        [*LINEWATT, "lab", "up", "--name", name, "--hosts", str(MANY)],
+    process = forked.Forked(
+        ["lab", "up", "--name", name, "--hosts", str(MANY)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -453,6 +454,7 @@ def test_down_leaves_no_bmc_of_an_up_that_was_killed(name: str, stage: Callable[
     process.kill()
     process.wait()
     parts = Parts.of(name)
+    assert [each.state for each in lab.status(name)] == ["half-built"]
     assert lab.down(name)
     assert parts.left() == []
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import signal
 import statistics
 import subprocess
@@ -267,8 +266,8 @@ def rest_of(process: subprocess.Popen[str], limit_s: float) -> tuple[str, str]:
 
 
 @pytest.fixture
-def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
-    one = Bench(lab2, tmp_path)
+def bench(plain_lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(plain_lab2, tmp_path)
     before = one.settings("net.ipv4.tcp_rmem")
     yield one
     one.until_nothing_runs()
@@ -276,56 +275,6 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
 
 
 CHANGES: Mapping[str, object] = {"settings": {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 7340032"}}}
-
-
-def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
-    """Throughput, loss and CPU computed here from the raw iperf3 and mpstat output alone."""
-    bench.run(
-        "run",
-        bench.campaign(
-            tests=["tcp", "udp-1500"], instances=[2], rate="400M", trials=1, window=LONG | {"seconds": 3}
-        ),
-    )
-    for directory in sorted(bench.result.glob("trials/*")):
-        trial = json.loads((directory / "trial.json").read_text())
-        start, stop = trial["window"]["start_s"], trial["window"]["end_s"]
-        texts = packed.texts(directory / "raw")
-        total = lost = packets = 0.0
-        for one in trial["instances"]:
-            server = json.loads(texts[f"h2/iperf3-server-{one['instance']}.json"])
-            for interval in server["intervals"]:
-                length = interval["sum"]["end"] - interval["sum"]["start"]
-                begins = one["receiver_start_s"] + interval["sum"]["start"]
-                inside = max(0.0, min(begins + length, stop) - max(begins, start))
-                total += 8 * interval["sum"]["bytes"] * inside / length
-                lost += interval["sum"].get("lost_packets", 0) * inside / length
-                packets += interval["sum"].get("packets", 0) * inside / length
-        assert trial["throughput_bps"] == pytest.approx(total / (stop - start), rel=1e-3)
-        assert 100e6 < trial["throughput_bps"] < 810e6
-        if trial["case"]["test"] == "udp-1500":
-            assert trial["packets"] == pytest.approx(packets, abs=3)
-            assert trial["lost_packets"] == pytest.approx(lost, abs=3)
-        for role, host in (("sender", "h1"), ("receiver", "h2")):
-            busy = _busy_cores(texts[f"{host}/mpstat.jsonl"], bench.own_cpus(host), start, stop)
-            assert trial[role]["cpu_cores"] == pytest.approx(busy, abs=1e-6)
-
-
-def _busy_cores(text: str, cpus: set[str], start: float, stop: float) -> float:
-    """Σ (1 − idle − iowait − steal) over ``cpus``, each record weighted by what it shares with the window."""
-    busy = weight = 0.0
-    for line in text.splitlines():
-        record = json.loads(line)
-        begins = record["received_s"] - record["span_s"]
-        inside = max(0.0, min(record["received_s"], stop) - max(begins, start))
-        table = record["text"][record["text"].index('"cpu-load": ') + len('"cpu-load": ') :]
-        rows = json.loads(table)
-        unused = ("idle", "iowait", "steal")
-        busy += inside * sum(
-            1 - sum(row[name] for name in unused) / 100 for row in rows if row["cpu"] in cpus
-        )
-        weight += inside
-    assert weight == pytest.approx(stop - start, rel=0.05)
-    return busy / weight
 
 
 def test_a_program_runs_a_campaign_hears_of_it_and_reads_its_samples(
@@ -354,61 +303,55 @@ def test_a_program_runs_a_campaign_hears_of_it_and_reads_its_samples(
     }
 
 
-def test_a_result_made_again_from_its_raw_files_is_the_same_to_the_byte(bench: Bench) -> None:
-    tests = [{"test": "tcp", "instances": [1, 2], "rate": "100M"}, {"test": "udp-1500", "rate": "50M"}]
-    bench.run("run", bench.campaign(trials=1, tests=tests, rate=None, window=LONG, idle={"seconds": 1}))
-    document = json.loads(bench.run("rederive", "last", "--write", "--json").stdout)
-    assert [(one["same"], one["problem"], one["changes"]) for one in document["trials"]] == [
-        (True, None, [])
-    ] * 3
-    assert document["idle"]
-    assert [one for one in document["idle"] if not one["same"]] == []
-    assert document["written"] is None
-
-
-def test_counters_show_the_bytes_that_the_load_moved(bench: Bench) -> None:
-    # a busy machine reads a counter less than once a second: a window of one may have no reading
-    bench.run("run", bench.campaign(trials=1, rate="200M", window={**LONG, "seconds": 3}))
-    (trial,) = bench.trials()
-    payload = trial["throughput_bps"] * (trial["window"]["end_s"] - trial["window"]["start_s"]) / 8
-    assert trial["receiver"]["counters"]["nic.rx_bytes"] == pytest.approx(payload * 1538 / 1448, rel=0.25)
-    assert trial["sender"]["counters"]["nic.tx_bytes"] == pytest.approx(payload * 1538 / 1448, rel=0.25)
+REVERSE_IPV6 = {"directions": ["reverse"], "families": ["ipv6"], "tests": ["tcp", "udp-1500"], "rate": "100M"}
 
 
 @pytest.mark.parametrize(
     "keys",
     [
-        {"directions": ["reverse"]},
-        pytest.param({"families": ["ipv6"]}, marks=pytest.mark.full),
-        {"streams": [3]},
-        {"zerocopy": True},
-        pytest.param(
-            {"tests": ["udp-1500"], "rate": "100M", "directions": ["reverse"]}, marks=pytest.mark.full
+        {**REVERSE_IPV6, "placement": "none"},
+        *(
+            pytest.param(keys, marks=pytest.mark.full)
+            for keys in (
+                {"directions": ["reverse"]},
+                {"families": ["ipv6"]},
+                {"tests": ["udp-1500"], "rate": "100M", "directions": ["reverse"]},
+                {"tests": ["udp-1500"], "rate": "100M", "families": ["ipv6"]},
+                {"placement": "none"},
+            )
         ),
-        {"tests": ["udp-1500"], "rate": "100M", "families": ["ipv6"]},
-        {"tests": ["udp-60"], "rate": "2M"},
-        {"placement": "none"},
     ],
     ids=lambda keys: "-".join(f"{key}" for key in keys),
 )
-def test_every_kind_of_load_gives_a_number(bench: Bench, keys: dict[str, object]) -> None:
+def test_each_direction_and_family_gives_a_number(bench: Bench, keys: dict[str, object]) -> None:
     window = {"seconds": 2, "omit": 0.5, "tail": 0.8}  # after a stall iperf3 sends faster for a moment
     bench.run("run", bench.campaign(trials=1, window=window, **{"rate": "200M", **keys}))
-    (trial,) = bench.trials()
+    for trial in bench.trials():
+        assert_a_number(bench, trial, 200e6)
+        assert trial["case"]["sender"] == ("h2" if "directions" in keys else "h1")
+        for connected in connections(bench, trial):
+            assert (":" in connected["remote_host"]) == ("families" in keys), "IPv6 where asked"
+
+
+def assert_a_number(bench: Bench, trial: Mapping[str, Any], asked_bps: float) -> None:
     assert trial["status"] == "done", trial["reason"]
-    assert 0.5e6 < trial["throughput_bps"] < 210e6
-    assert trial["case"]["sender"] == ("h2" if "directions" in keys else "h1")
-    texts = packed.texts(bench.result / "trials/00001/raw")
-    (client,) = (json.loads(text) for name, text in texts.items() if name.endswith("iperf3-client-0.json"))
-    assert (":" in client["start"]["connected"][0]["remote_host"]) == ("families" in keys), "IPv6 where asked"
-    udp = "tests" in keys
+    assert 0.5e6 < trial["throughput_bps"] < 1.05 * asked_bps
+    udp = trial["case"]["test"] != "tcp"
     assert (trial["lost_ratio"] is not None) == udp
     assert (trial["retransmits"] is not None) == (not udp)
 
 
+def connections(bench: Bench, trial: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The connections of a trial's first instance, as its client has them."""
+    texts = packed.texts(bench.result / f"trials/{trial['number']:05d}/raw")
+    (client,) = (json.loads(text) for name, text in texts.items() if name.endswith("iperf3-client-0.json"))
+    connected: list[dict[str, Any]] = client["start"]["connected"]
+    return connected
+
+
 def test_kill_dash_nine_leaves_no_process_and_restore_and_resume_finish_the_campaign(bench: Bench) -> None:
     before = bench.settings("net.ipv4.tcp_rmem")
-    file = bench.campaign(trials=3, window=LONG, **CHANGES)
+    file = bench.campaign(window=LONG, **CHANGES)
     process = bench.start("run", file)
     await_event(process, "trial_started", 2)
     until(lambda: any("iperf3" in line for line in bench.processes()), 60, "iperf3 to run on a host")
@@ -428,7 +371,7 @@ def test_kill_dash_nine_leaves_no_process_and_restore_and_resume_finish_the_camp
     assert len(results) == 1
     stored = {path: path.stat().st_mtime_ns for path in results[0].glob("trials/*/trial.json")}
     bench.run("resume", "last")
-    assert [trial["number"] for trial in bench.trials()] == [1, 2, 3]
+    assert [trial["number"] for trial in bench.trials()] == [1, 2]
     assert all(trial["status"] == "done" for trial in bench.trials())
     again = {path: path.stat().st_mtime_ns for path in results[0].glob("trials/*/trial.json")}
     assert stored.items() <= again.items()
@@ -438,7 +381,7 @@ def test_kill_dash_nine_leaves_no_process_and_restore_and_resume_finish_the_camp
 
 def test_resume_without_restore_still_puts_back_what_the_killed_run_found(bench: Bench) -> None:
     before = bench.settings("net.ipv4.tcp_rmem")
-    process = bench.start("run", bench.campaign(**CHANGES))
+    process = bench.start("run", bench.campaign(trials=1, **CHANGES))
     await_event(process, "trial_started", 1)
     process.kill()
     process.communicate()
@@ -470,17 +413,17 @@ def connection_pids(bench: Bench, number: int) -> list[int]:
 
 
 def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_on(bench: Bench) -> None:
-    process = bench.start("run", bench.campaign(trials=3, window=LONG, **CHANGES))
-    await_event(process, "trial_started", 2)
+    process = bench.start("run", bench.campaign(window=LONG, **CHANGES))
+    await_event(process, "trial_started", 1)
     until(lambda: any("iperf3" in line for line in bench.processes()), 60, "iperf3 to run on a host")
     for pid in connection_pids(bench, 2):
         os.kill(pid, signal.SIGKILL)
     end(process, 1)
     trials = bench.trials()
-    assert [trial["status"] for trial in trials] == ["done", "failed", "done"]
-    assert "h2" in trials[1]["reason"]
-    assert trials[1]["throughput_bps"] is None
-    raw = {Path(name).name for name in packed.texts(bench.result / "trials/00002/raw")}
+    assert [trial["status"] for trial in trials] == ["failed", "done"]
+    assert "h2" in trials[0]["reason"]
+    assert trials[0]["throughput_bps"] is None
+    raw = {Path(name).name for name in packed.texts(bench.result / "trials/00001/raw")}
     assert "iperf3-client-0.json" in raw
     assert "mpstat.jsonl" in raw
 
@@ -488,7 +431,7 @@ def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_
 def test_a_host_that_goes_silent_ends_its_processes_and_comes_back(bench: Bench) -> None:
     """The cable of the management network is pulled, and plugged in again."""
     hosts = str(bench.with_default_limits(2))
-    process = bench.start("run", bench.campaign(hosts=hosts, trials=3, window=LONG))
+    process = bench.start("run", bench.campaign(hosts=hosts, window=LONG))
     await_event(process, "trial_started", 1)
     bench.on_host(2, "ip", "link", "set", "mgmt0", "down")
     try:
@@ -504,13 +447,13 @@ def test_a_host_that_goes_silent_ends_its_processes_and_comes_back(bench: Bench)
     finally:
         bench.on_host(2, "ip", "link", "set", "mgmt0", "up")
     end(process, 1)
-    assert [trial["status"] for trial in bench.trials()] == ["failed", "done", "done"]
+    assert [trial["status"] for trial in bench.trials()] == ["failed", "done"]
 
 
 def test_pairs_without_the_dead_host_go_on_and_the_rest_waits_for_resume(
     make_lab: Callable[..., Any], tmp_path: Path
 ) -> None:
-    bench = Bench(make_lab(hosts=3, rate="1gbit"), tmp_path)
+    bench = Bench(make_lab(hosts=3, rate="1gbit", bmc=False), tmp_path)
     file = bench.campaign(pairs=["h1 -> h2", "h1 -> h3"], trials=2)
     process = bench.start("run", file)
     await_event(process, "trial_started", 2)
@@ -529,7 +472,7 @@ def test_pairs_without_the_dead_host_go_on_and_the_rest_waits_for_resume(
 
 
 def test_concurrent_pairs_start_at_one_barrier(make_lab: Callable[..., Any], tmp_path: Path) -> None:
-    bench = Bench(make_lab(hosts=4, rate="1gbit"), tmp_path)
+    bench = Bench(make_lab(hosts=4, rate="1gbit", bmc=False), tmp_path)
     file = bench.campaign(
         pairs=["h1 -> h2", "h3 -> h4"], concurrent_pairs=True, trials=1, rate="100M", window=LONG
     )
@@ -584,7 +527,7 @@ def enough(trials: Sequence[dict[str, Any]]) -> tuple[int, bool]:
 UNTIL_SURE = {"min": 3, "max": 6, "until": "50%"}
 
 
-def test_a_case_stops_when_its_mean_is_sure_and_goes_to_the_most_when_it_is_not(bench: Bench) -> None:
+def test_a_case_stops_when_its_mean_is_sure(bench: Bench) -> None:
     window = {"seconds": 0.5, "omit": 0.2, "tail": 0.3}
     # at a rate that a busy machine keeps up, too: what is tested is when cases stop
     bench.run("run", bench.campaign(trials=UNTIL_SURE, rate="50M", window=window))
@@ -595,8 +538,11 @@ def test_a_case_stops_when_its_mean_is_sure_and_goes_to_the_most_when_it_is_not(
     (listed,) = json.loads(bench.run("list", "--json").stdout)["results"]
     assert (listed["complete"], listed["trials_planned"]) == (True, runs)
     assert "nothing to do" in bench.run("resume", "last").stderr
-    shutil.rmtree(bench.result)
 
+
+@pytest.mark.full
+def test_a_case_whose_mean_is_not_sure_goes_to_the_most(bench: Bench) -> None:
+    window = {"seconds": 0.5, "omit": 0.2, "tail": 0.3}
     bench.run("run", bench.campaign(trials={**UNTIL_SURE, "until": "0.001%"}, rate=None, window=window))
     assert [trial["repetition"] for trial in bench.trials()] == [1, 2, 3, 4, 5, 6]
     (case,) = json.loads((bench.result / "repeats.json").read_text())["cases"]

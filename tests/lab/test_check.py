@@ -231,25 +231,22 @@ def _switch_port(bench: CheckBench, number: int) -> str:
     return str(name)
 
 
-def test_a_missing_tool_is_named_with_its_package(bench: CheckBench) -> None:
-    """Nothing that can be run stands where mpstat stood."""
-    path = shutil.which("mpstat")
-    assert path is not None
+def test_missing_tools_are_named_and_a_client_without_iperf3_leaves_the_ports_unknown(
+    bench: CheckBench,
+) -> None:
+    """Nothing that can be run stands where they stood: iperf3 on h1, mpstat on h2."""
     empty = bench.tmp / "empty"
     empty.write_text("")
-    bench.mount(2, empty, str(Path(path).resolve()), bench.broken)
-    found = the_failure(bench.checks(bench.campaign(), status=1), "h2", "tools")
-    assert "mpstat" in found
-
-
-def test_a_client_without_iperf3_leaves_the_ports_unknown(bench: CheckBench) -> None:
-    path = shutil.which("iperf3")
-    assert path is not None
-    empty = bench.tmp / "empty"
-    empty.write_text("")
-    bench.mount(1, empty, str(Path(path).resolve()), bench.broken)
+    for number, tool in ((1, "iperf3"), (2, "mpstat")):
+        path = shutil.which(tool)
+        assert path is not None
+        bench.mount(number, empty, str(Path(path).resolve()), bench.broken)
     checks = bench.checks(bench.campaign(), status=1)
-    assert "iperf3" in the_failure(checks, "h1", "tools")
+    failed = failures(checks)
+    assert [(check["host"], check["name"]) for check in failed] == [("h1", "tools"), ("h2", "tools")]
+    for check, tool in zip(failed, ("iperf3", "mpstat"), strict=True):
+        assert tool in check["found"]
+        assert check["advice"]
     assert [check["status"] for check in checks if check["name"] == "ports"] == ["unknown", "unknown"]
 
 

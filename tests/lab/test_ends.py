@@ -73,7 +73,10 @@ def ended(bench: Bench, process: subprocess.Popen[str], *words: str) -> bool:
     return not left and process.poll() is not None
 
 
-@pytest.mark.parametrize(("tool", "when"), [("iperf3", "--version"), ("ethtool", "-K")])
+@pytest.mark.parametrize(
+    ("tool", "when"),
+    [pytest.param("iperf3", "--version", marks=pytest.mark.full), ("ethtool", "-K")],
+)
 def test_a_tool_that_hangs_and_ignores_being_asked_is_gone_two_seconds_after_ctrl_c(
     bench: Bench, tool: str, when: str
 ) -> None:
@@ -93,6 +96,7 @@ def test_a_tool_that_hangs_and_ignores_being_asked_is_gone_two_seconds_after_ctr
     assert took_s < ASKED_S + BUSY_S
 
 
+@pytest.mark.full
 def test_a_wait_for_a_link_is_gone_two_seconds_after_ctrl_c(bench: Bench) -> None:
     begun = bench.tmp / "begun"
     with ExitStack() as back:
@@ -114,7 +118,7 @@ def test_a_wait_for_a_link_is_gone_two_seconds_after_ctrl_c(bench: Bench) -> Non
 
 
 def test_a_host_that_stays_away_before_anything_is_measured_leaves_nothing_to_resume(bench: Bench) -> None:
-    process = bench.start("run", bench.campaign(idle={"seconds": 3}, **CHANGES), kind=Impatient)
+    process = bench.start("run", bench.campaign(idle={"seconds": 3}, trials=1, **CHANGES), kind=Impatient)
     await_phase(process, "idle window")
     management = bench.lab.hosts[1].management_link
     subprocess.run(["ip", "link", "set", management, "down"], check=True)
@@ -153,7 +157,7 @@ def test_a_run_whose_undo_fails_on_one_host_ends_with_1_and_has_put_back_the_oth
         itself = in_place_of(bench, "ethtool", how, back)
         before = gro(bench, 1), gro(bench, 2)
         turned = before[0] != "on"
-        process = bench.start("run", bench.campaign(settings={"gro": turned}))
+        process = bench.start("run", bench.campaign(trials=1, settings={"gro": turned}))
         out, err = process.communicate(timeout=HANG_LIMIT_S)
         after = gro(bench, 1), gro(bench, 2)
         bench.on_host(2, itself, "-K", "data0", "gro", before[1])
@@ -178,7 +182,9 @@ def as_soak(file: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("kind", [lambda file: file, as_soak], ids=["trials", "soak"])
+@pytest.mark.parametrize(
+    "kind", [lambda file: file, pytest.param(as_soak, marks=pytest.mark.full)], ids=["trials", "soak"]
+)
 def test_a_congestion_control_that_there_is_not_is_told_before_anything_is_changed(
     bench: Bench, kind: Callable[[Path], Path]
 ) -> None:

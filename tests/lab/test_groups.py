@@ -68,10 +68,10 @@ def of_whole_runs(bench: Bench, number: int) -> float:
     return sum(float(client["end"]["sum_sent"]["bits_per_second"]) for client in clients)
 
 
-def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
-    tests = ["tcp", "udp-1500"]
+@pytest.mark.parametrize("test", [pytest.param("tcp", marks=pytest.mark.full), "udp-1500"])
+def test_sums_are_those_of_the_nics_at_every_host(bench: Bench, test: str) -> None:
     bench.run(
-        "run", bench.campaign(pairs=["h1 + h2 + h3 -> h4"], tests=tests, rate="60M", window=WINDOW, trials=1)
+        "run", bench.campaign(pairs=["h1 + h2 + h3 -> h4"], tests=[test], rate="40M", window=WINDOW, trials=1)
     )
     notes = json.loads(bench.run("show", "--json").stdout)["flags"]
     missed = [one["test"] for note in notes if note["code"] == "rate-not-reached" for one in note["cases"]]
@@ -83,9 +83,9 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
         received = [one["throughput_bps"] for one in trial["instances"]]
         assert trial["throughput_bps"] == pytest.approx(sum(received), rel=1e-9)
         # what a process had no CPU for before the window, it sends in it: the bound is of the whole run
-        assert trial["throughput_bps"] < 1.1 * 180e6
-        assert of_whole_runs(bench, trial["number"]) < 1.01 * 180e6
-        assert (min(received) < REACHED * 60e6) == (trial["case"]["test"] in missed), (
+        assert trial["throughput_bps"] < 1.1 * 120e6
+        assert of_whole_runs(bench, trial["number"]) < 1.01 * 120e6
+        assert (min(received) < REACHED * 40e6) == (trial["case"]["test"] in missed), (
             "a machine that is busy with others may not carry what is asked of a pair; then it is said"
         )
         # datagrams that a busy machine drops in the receiver's socket have passed every NIC before
@@ -106,11 +106,10 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
         assert len({one["port"] for one in trial["instances"]}) == 3
         assert "neighbour-traffic" not in {flag["code"] for flag in trial["flags"]}
     again = json.loads(bench.run("rederive", "last", "--json").stdout)
-    assert [one["same"] for one in again["trials"]] == [True, True]
+    assert [one["same"] for one in again["trials"]] == [True]
     shown = bench.run("show").stdout
     assert "h1 + h2 + h3 → h4" in shown
     assert "sender h2" in shown
-    bench.run("report", "last", "-o", bench.tmp / "r.html")
 
 
 @pytest.mark.measures

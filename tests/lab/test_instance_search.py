@@ -113,10 +113,10 @@ def shown(bench: Bench) -> dict[str, Any]:
 
 
 def test_no_more_instances_are_tried_than_a_host_has_cpus_unless_the_file_names_more(
-    lab2: Any, tmp_path: Path
+    plain_lab2: Any, tmp_path: Path
 ) -> None:
-    bench = Bench(lab2, tmp_path)
-    cpus = min(len(host.cpus) for host in lab2.hosts)
+    bench = Bench(plain_lab2, tmp_path)
+    cpus = min(len(host.cpus) for host in plain_lab2.hosts)
     window = {"seconds": 1, "omit": 0.2, "tail": 0.8}
     bench.run("run", bench.campaign(rate=None, instances="auto", trials=3, window=window))
     search = shown(bench)

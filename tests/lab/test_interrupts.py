@@ -17,8 +17,8 @@ WINDOW = {"seconds": 5, "omit": 0.5, "tail": 1.5}
 
 
 @pytest.fixture
-def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
-    one = Bench(lab2, tmp_path)
+def bench(plain_lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(plain_lab2, tmp_path)
     yield one
     one.until_nothing_runs()
 

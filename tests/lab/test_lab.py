@@ -209,7 +209,7 @@ def test_a_host_runs_on_its_own_cpus_and_steers_receive_work_to_them(lab2: lab.L
 
 def test_building_a_lab_leaves_the_builder_on_its_own_cpus(make_lab: Callable[..., lab.Lab]) -> None:
     before = os.sched_getaffinity(0)
-    make_lab(hosts=3)
+    make_lab(hosts=3, bmc=False)
     assert os.sched_getaffinity(0) == before
 
 
@@ -252,7 +252,7 @@ def processes_in(namespace: str) -> list[int]:
 
 
 def test_the_rate_is_on_the_link_and_a_real_load_does_not_exceed_it(make_lab: Callable[..., lab.Lab]) -> None:
-    first, second = make_lab(hosts=2, rate="1gbit").hosts
+    first, second = make_lab(hosts=2, rate="1gbit", bmc=False).hosts
     for host in (first, second):
         (shaped,) = json.loads(output("tc", "-n", host.namespace, "-j", "qdisc", "show", "dev", "data0"))
         assert shaped["kind"] == "tbf"
@@ -274,7 +274,7 @@ def test_the_rate_is_on_the_link_and_a_real_load_does_not_exceed_it(make_lab: Ca
 
 
 def test_every_port_has_its_link_and_the_switch_shares_a_rate_among_them(name: str) -> None:
-    built = lab.up(lab.LabRequest(name=name, rate="40mbit", ports=2, shared="60mbit"))
+    built = lab.up(lab.LabRequest(name=name, rate="40mbit", ports=2, shared="60mbit", bmc=False))
     first, second = built.hosts
     for host in (first, second):
         for port in host.ports:
@@ -306,13 +306,13 @@ def received(host: lab.HostLayout, interface: str) -> int:
 
 
 def test_an_unshaped_link_has_no_queue_of_ours(make_lab: Callable[..., lab.Lab]) -> None:
-    (host,) = make_lab(hosts=1, rate="none").hosts
+    (host,) = make_lab(hosts=1, rate="none", bmc=False).hosts
     (found,) = json.loads(output("tc", "-n", host.namespace, "-j", "qdisc", "show", "dev", "data0"))
     assert found["kind"] == "noqueue"
 
 
 def test_the_mtu_holds_from_end_to_end(name: str) -> None:
-    first, second = lab.up(lab.LabRequest(name=name, mtu=9000)).hosts
+    first, second = lab.up(lab.LabRequest(name=name, mtu=9000, bmc=False)).hosts
     fitting, too_long = str(9000 - 28), str(9000 - 27)
     assert "1 received" in inside(
         first, "ping", "-M", "do", "-s", fitting, "-c", "1", "-W", "5", second.data_ipv4
@@ -329,21 +329,19 @@ def test_the_mtu_holds_from_end_to_end(name: str) -> None:
 
 
 def test_two_labs_live_side_by_side_and_end_apart(make_lab: Callable[..., lab.Lab]) -> None:
-    one, other = make_lab(hosts=2), make_lab(hosts=2)
+    one, other = make_lab(hosts=2, bmc=False), make_lab(hosts=2, bmc=False)
     assert one.index != other.index
     assert not set(one.namespaces) & set(other.namespaces)
     lab.down(one.name)
     assert ssh(other, "h2", "hostname") == "h2"
-    again = make_lab(hosts=2)
+    again = make_lab(hosts=2, bmc=False)
     assert again.index == one.index or again.index not in (one.index, other.index)
 
 
 def test_labs_built_at_the_same_moment_do_not_collide(name: str) -> None:
     names = [f"{name}-{letter}" for letter in "abc"]
     started = [
-        subprocess.Popen(
-            [*LINEWATT, "lab", "up", "--name", its, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        forked.Forked(["lab", "up", "--name", its, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for its in names
     ]
     try:
@@ -357,8 +355,7 @@ def test_labs_built_at_the_same_moment_do_not_collide(name: str) -> None:
 
 def test_the_same_lab_asked_for_twice_at_once_is_built_once(name: str) -> None:
     started = [
-        subprocess.Popen([*LINEWATT, "lab", "up", "--name", name, "--json"], stdout=subprocess.PIPE)
-        for _ in range(2)
+        forked.Forked(["lab", "up", "--name", name, "--json"], stdout=subprocess.PIPE) for _ in range(2)
     ]
     said = [json.loads(process.communicate(timeout=HANG_LIMIT_S)[0]) for process in started]
     assert sorted(one["already_up"] for one in said) == [False, True]
@@ -366,9 +363,9 @@ def test_the_same_lab_asked_for_twice_at_once_is_built_once(name: str) -> None:
 
 
 def test_up_again_finds_the_lab_and_its_keys_as_they_are(name: str) -> None:
-    first = lab.up(lab.LabRequest(name=name))
+    first = lab.up(lab.LabRequest(name=name, bmc=False))
     keys = (first.inventory.parent / "known_hosts").read_text()
-    second = lab.up(lab.LabRequest(name=name))
+    second = lab.up(lab.LabRequest(name=name, bmc=False))
     assert (first.was_up, second.was_up) == (False, True)
     assert (first.inventory.parent / "known_hosts").read_text() == keys
 
@@ -381,7 +378,7 @@ def test_up_with_another_shape_is_refused_and_the_lab_stays(name: str) -> None:
 
 
 def test_a_lab_with_a_dead_host_is_shown_so_and_up_builds_it_anew(name: str) -> None:
-    one = lab.up(lab.LabRequest(name=name))
+    one = lab.up(lab.LabRequest(name=name, bmc=False))
     pids = [pid for pid, _ in processes._inside(set(processes._identities([one.namespaces[2]]).values()))]
     for pid in pids:
         with suppress(ProcessLookupError):  # they end with the first of them
@@ -394,13 +391,13 @@ def test_a_lab_with_a_dead_host_is_shown_so_and_up_builds_it_anew(name: str) -> 
     until(lambda: answers() == [True, False], 60, "the port of the dead host to close")
     (status,) = lab.status(name)
     assert status.state == "not answering"
-    again = lab.up(lab.LabRequest(name=name))
+    again = lab.up(lab.LabRequest(name=name, bmc=False))
     assert not again.was_up
     assert ssh(again, "h2", "hostname") == "h2"
 
 
 def test_down_leaves_nothing_even_with_sessions_and_loads_running(name: str) -> None:
-    one = lab.up(lab.LabRequest(name=name))
+    one = lab.up(lab.LabRequest(name=name, bmc=False))
     parts = Parts.of(name)
     key, known = one.inventory.parent / "id_ed25519", one.inventory.parent / "known_hosts"
     session = subprocess.Popen(
@@ -470,10 +467,10 @@ def stage_last_host(directory: Path, _: int) -> bool:
     return (directory / f"h{MANY}.log").exists()
 
 
-EARLY = (stage_state, stage_namespace, stage_link, stage_files, stage_first_host)
-STAGES = [*(pytest.param(stage, marks=pytest.mark.full) for stage in EARLY), stage_last_host]
+STAGES = (stage_state, stage_namespace, stage_link, stage_files, stage_first_host, stage_last_host)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.__name__)
 def test_down_leaves_nothing_of_an_up_that_was_killed(name: str, stage: Callable[[Path, int], bool]) -> None:
     directory = ROOT / name
@@ -494,9 +491,9 @@ def test_down_leaves_nothing_of_an_up_that_was_killed(name: str, stage: Callable
     [*(pytest.param(stage, marks=pytest.mark.full) for stage in ("processes", "namespaces")), "files"],
 )
 def test_down_again_finishes_a_down_that_was_killed(name: str, stage: str) -> None:
-    lab.up(lab.LabRequest(name=name, hosts=MANY // 2))
+    lab.up(lab.LabRequest(name=name, hosts=MANY // 2, bmc=False))
     parts, directory = Parts.of(name), ROOT / name
-    process = subprocess.Popen([*LINEWATT, "lab", "down", "--name", name], stderr=subprocess.DEVNULL)
+    process = forked.Forked(["lab", "down", "--name", name], stderr=subprocess.DEVNULL)
     begun = {
         "processes": lambda: not processes_in(f"lw{parts.index}-h1"),
         "namespaces": lambda: not Path(f"/run/netns/lw{parts.index}-h1").exists(),
@@ -510,18 +507,18 @@ def test_down_again_finishes_a_down_that_was_killed(name: str, stage: str) -> No
 
 
 def test_up_after_a_killed_up_builds_the_lab(name: str) -> None:
-    process = _start_many(name)
+    process = _start_many(name, "--no-bmc")
     until((ROOT / name / "h1.log").exists, 60, "the first host to start")
     process.kill()
     process.wait()
-    one = lab.up(lab.LabRequest(name=name, hosts=2))
+    one = lab.up(lab.LabRequest(name=name, hosts=2, bmc=False))
     assert ssh(one, "h2", "hostname") == "h2"
     assert len(one.namespaces) == 3
     assert not Path(f"/run/netns/lw{one.index}-h3").exists()
 
 
 def test_an_up_that_is_interrupted_takes_down_what_it_made(name: str) -> None:
-    process = _start_many(name)
+    process = _start_many(name, "--no-bmc")
     until((ROOT / name / "h1.log").exists, 60, "the first host to start")
     parts = Parts.of(name)
     os.killpg(process.pid, signal.SIGINT)
@@ -542,17 +539,22 @@ def test_an_up_whose_sshd_ends_takes_down_what_it_made_and_waits_for_nothing(
     monkeypatch.setattr(recipe, "sshd_config", broken)
     monkeypatch.setattr(build, "_ANSWER_LIMIT_S", float("inf"))
     with pytest.raises(LabError, match=r"h1: sshd has ended; its log: .*NoSuchKeyword"):
-        lab.up(lab.LabRequest(name=name))
+        lab.up(lab.LabRequest(name=name, bmc=False))
     assert len(seen[0].identities) == 3
     assert seen[0].left() == []
 
 
-def _start_many(name: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*LINEWATT, "lab", "up", "--name", name, "--hosts", str(MANY)],
+class OfItsOwnSession(forked.Forked):
+    """A command whose processes are a process group of their own."""
+
+    before = "import os\nos.setsid()"
+
+
+def _start_many(name: str, *words: str) -> subprocess.Popen[bytes]:
+    return OfItsOwnSession(
+        ["lab", "up", "--name", name, "--hosts", str(MANY), *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import Bench
+from tests.lab.test_campaign import Bench, await_event, end
 from tests.lab.test_placement import flags, placed
 
 pytestmark = [
@@ -26,8 +26,8 @@ PORT = "5999"
 
 
 @pytest.fixture
-def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
-    one = Bench(lab2, tmp_path)
+def bench(plain_lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(plain_lab2, tmp_path)
     yield one
     one.until_nothing_runs()
 
@@ -49,10 +49,13 @@ def in_host(bench: Bench, number: int, *argv: str) -> list[str]:
 def test_a_neighbours_flow_on_the_same_interface_is_told_at_both_ends(bench: Bench) -> None:
     address = bench.lab.hosts[1].data_ipv4
     server = in_host(bench, 2, "iperf3", "-s", "-p", PORT)
-    client = in_host(bench, 1, "iperf3", "-c", address, "-p", PORT, "-b", "300M", "-t", LIMIT_S)
+    client = in_host(bench, 1, "iperf3", "-c", address, "-p", PORT, "-b", "90M", "-t", LIMIT_S)
     retried = f"until {' '.join(client)}; do sleep 0.1; done"
+    process = bench.start("run", placed(bench, window=WINDOW, rate="60M"))
+    await_event(process, "started")
     with beside(*server), beside("timeout", LIMIT_S, "sh", "-c", retried):
-        bench.run("run", placed(bench, window=WINDOW, rate="200M"))
+        await_event(process, "trial_stored")
+    end(process, 0)
     (trial,) = bench.trials()
     found = [flag for flag in trial["flags"] if flag["code"] == "neighbour-traffic"]
     assert [flag["where"] for flag in found] == ["h1", "h2"]
@@ -60,17 +63,17 @@ def test_a_neighbours_flow_on_the_same_interface_is_told_at_both_ends(bench: Ben
     assert "received" in found[1]["evidence"]
 
 
-LOADS = (("tcp", "500M"), ("udp-1500", "20M"), ("udp-60", "20M"))
+LOADS = (("tcp", "200M"), ("udp-1500", "20M"), ("udp-60", "5M"))
 OTHER_LOADS = (("tcp", "20M"), ("udp-1500", "500M"), ("udp-60", "500M"))
 
 
 @pytest.fixture(scope="module")
-def alone(lab2: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[dict[str, Any]]]:
+def alone(plain_lab2: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[dict[str, Any]]]:
     """Trials of loads, one after the other, in one campaign."""
 
     @cache
     def trials_of(loads: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
-        one = Bench(lab2, tmp_path_factory.mktemp("alone"))
+        one = Bench(plain_lab2, tmp_path_factory.mktemp("alone"))
         tests = [{"test": test, "rate": rate} for test, rate in loads]
         one.run("run", placed(one, window=WINDOW, rate=None, tests=tests))
         one.until_nothing_runs()
@@ -95,8 +98,11 @@ def test_a_load_alone_has_no_neighbour(
 
 
 def test_a_busy_loop_on_the_irq_cpu_is_told(bench: Bench) -> None:
+    process = bench.start("run", placed(bench, window=WINDOW, rate="200M"))
+    await_event(process, "trial_started")
     with beside("taskset", "-c", "1", "timeout", LIMIT_S, "sh", "-c", "while :; do :; done"):
-        bench.run("run", placed(bench, window=WINDOW))
+        await_event(process, "trial_stored")
+    end(process, 0)
     (trial,) = bench.trials()
     assert "IRQ CPU 1, where no load was put" in flags(trial)["foreign-load"]["evidence"]
     assert trial["receiver"]["foreign_cores"] > 0.2

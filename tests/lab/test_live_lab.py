@@ -94,6 +94,7 @@ def share(process: subprocess.Popen[str]) -> float:
     return (cpu_s(process.pid) - before_s) / (time.monotonic() - begun_s)
 
 
+@pytest.mark.full
 def test_who_is_stuck_takes_no_cpu_and_no_throughput_from_the_campaign(bench: Bench) -> None:
     alone: list[float] = []
     watched: list[float] = []

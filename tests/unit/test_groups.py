@@ -43,6 +43,7 @@ from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, group_of
 from linewatt.records import Campaign as Asked
+from linewatt.report.printing.html import render
 from linewatt.report.series import case_labels
 from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.answer.limits import limit_forms
@@ -560,6 +561,13 @@ def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> N
         *(f"TCP, g{at} → dut, of 3 at once" for at in (1, 2, 3)),
     ]
     assert [line.name for line in cost][:4] == ["receiver dut", "sender g1", "sender g2", "sender g3"]
+
+
+def test_a_page_has_all_together_and_each_pair() -> None:
+    page = render(digest(result(trials(group()), hosts={name: host(name) for name in HOSTS})))
+    assert "g1 + g2 + g3 → dut" in page
+    for at in (1, 2, 3):
+        assert f"g{at} → dut, of 3 at once" in page
 
 
 def test_rows_of_a_pair_name_those_that_ran_at_once_with_it() -> None:
