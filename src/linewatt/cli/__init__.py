@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands: parse, call, print, exit code. The only place that prints or exits.
 
-A command lives in a module of its own in ``commands/`` and imports what it needs when it runs, so that
+A command lives in a module of its own in ``commands/``, which only its own command line imports, so that
 ``linewatt --help`` stays fast. Data goes to stdout, progress and messages to stderr.
 """
 
@@ -16,12 +16,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import typer
 
 from linewatt import __version__
-from linewatt.cli.help import Command, Group, group_of
+from linewatt.cli.help import GROUPS, Command, Group, group_of, outline
 from linewatt.cli.output import put, say
 from linewatt.core.feature import feature_commands
 from linewatt.errors import LinewattError
@@ -112,24 +112,36 @@ def whole() -> typer.Typer:
 
 @cache
 def _parser() -> Callable[..., Any]:
-    """What reads a command line: made of the commands' functions, and kept for the next one of a process."""
-    command: Callable[..., Any] = typer.main.get_command(app)
-    return command
+    """What reads a command line: made of the commands' functions, and kept for the next one of a process.
+
+    Commands that were not added stand in it as outlines, for ``--help``, completions and misspelt words.
+    """
+    program: Any = typer.main.get_command(app)
+    for word, (group, summary) in _summaries().items():
+        if word not in program.commands:
+            program.add_command(outline(word, group, summary))
+    return cast(Callable[..., Any], program)
+
+
+def _summaries() -> dict[str, tuple[str, str]]:
+    """Heading and first paragraph of each command by its word."""
+    of_core = {
+        word: (group, summary) for group, summaries in GROUPS.items() for word, summary in summaries.items()
+    }
+    of_features = {word: (command.group, command.summary) for word, command in feature_commands().items()}
+    return of_core | of_features
 
 
 def _prepare_for(arguments: list[str]) -> None:
-    """Add the command that is asked for; all, where help or something unknown is.
+    """Add the command that is asked for; where help or something unknown is, what only its module describes.
 
     Each takes time: what it imports, and its options.
     """
-    word = arguments[0] if arguments else ""
-    module = next((names for names in CORE_COMMANDS.values() if word in names), None)
-    if module is not None:
-        _add(module)
-    elif word in feature_commands():
+    word = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if word in _summaries():
         _add([word])
     else:
-        whole()
+        _add(word for word, command in feature_commands().items() if not command.summary)
 
 
 def _completed() -> list[str] | None:

@@ -42,6 +42,8 @@ class FeatureCommand:
     word: str
     path: str
     group: CommandGroup
+    summary: str = ""
+    """first paragraph of its description; without it ``linewatt --help`` imports the command to read it"""
 
     def load(self) -> Any:
         """The function or the ``typer.Typer``. Raises InvalidInput where the path leads nowhere."""

@@ -7,9 +7,24 @@ FEATURE = Feature(
     name="tables",
     summary="tables that others published, and figures made of tables",
     commands=(
-        FeatureCommand("fit", "linewatt.features.tables.fit_command:fit_app", "Read"),
-        FeatureCommand("derive", "linewatt.features.tables.derive_command:derive_command", "Tools"),
-        FeatureCommand("analyze", "linewatt.features.tables.analyze_command:analyze", "Tools"),
+        FeatureCommand(
+            "fit",
+            "linewatt.features.tables.fit_command:fit_app",
+            "Read",
+            "Fit a model to readings: what a bit and a packet cost.",
+        ),
+        FeatureCommand(
+            "derive",
+            "linewatt.features.tables.derive_command:derive_command",
+            "Tools",
+            "Derive efficiency, scaling and energy from a raw table.",
+        ),
+        FeatureCommand(
+            "analyze",
+            "linewatt.features.tables.analyze_command:analyze",
+            "Tools",
+            "Say what a series shows: regimes, knee, limits, ceilings.",
+        ),
     ),
     result_kind="linewatt.features.tables.result_kind:KIND",
 )
