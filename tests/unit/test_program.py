@@ -66,7 +66,7 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
     tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     done = run("list", "--results", str(tmp_path), before=tell)
     modules = [name for name in done.stderr.split() if name.startswith("linewatt.cli.")]
-    needed = ("commands", "commands.show", "feature_options", "help", "options", "output")
+    needed = ("commands", "commands.list", "help", "options", "output")
     assert sorted(modules) == [f"linewatt.cli.{name}" for name in needed]
     assert "pydantic" in done.stderr.split(), "what the command needs is there"
 
@@ -88,7 +88,7 @@ def test_a_command_after_a_double_dash_runs(tmp_path: Path) -> None:
 
 def test_what_a_run_makes_ready_for_its_answer_is_all_that_the_answer_is_made_with() -> None:
     tell = (
-        "import atexit, importlib; from linewatt.cli.commands.show import answer_modules; "
+        "import atexit, importlib; from linewatt.cli.answer_imports import answer_modules; "
         "import linewatt.store.read; [importlib.import_module(name) for name in answer_modules()]; "
         "there = set(sys.modules); "
         "atexit.register(lambda: print(*(sys.modules.keys() - there), file=sys.stderr))"

@@ -53,7 +53,12 @@ def renders(root: Path) -> dict[str, list[Render]]:
     with pytest.MonkeyPatch.context() as patch:
         for name, words in COMMANDS.items():
             own = found.setdefault(name, [])
-            for module in ("cli.commands.show", "cli.commands.compare", "cli.commands.compared"):
+            for module in (
+                "cli.commands.list",
+                "cli.commands.show",
+                "cli.commands.compare",
+                "cli.commands.compared",
+            ):
                 patch.setattr(import_module(f"linewatt.{module}"), "print_rich", own.append)
             patch.setattr("linewatt.features.history.command.print_rich", own.append)
             patch.setattr(sys, "argv", ["linewatt", *words, "--results", str(root)])

@@ -59,11 +59,15 @@ def _options(
 
 
 CORE_COMMANDS = {
-    "run": {"run": "run", "resume": "resume", "restore": "restore"},
+    "run": {"run": "run"},
+    "resume": {"resume": "resume"},
+    "restore": {"restore": "restore"},
     "check": {"check": "check_command"},
     "plan": {"plan": "plan_command"},
     "schema": {"schema": "schema_command"},
-    "show": {"list": "list_results", "show": "show", "report": "report"},
+    "list": {"list": "list_results"},
+    "show": {"show": "show"},
+    "report": {"report": "report"},
     "compare": {"compare": "compare"},
     "rederive": {"rederive": "rederive"},
     "verify": {"verify": "verify"},

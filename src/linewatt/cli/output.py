@@ -116,6 +116,17 @@ def results_there(results: Path) -> None:
     raise InvalidInput(f"--results {results}: {wrong}; name the one that results are stored in")
 
 
+def checked_target(target: Path) -> Path:
+    """The target, before time is spent on it. Raises InvalidInput when it cannot be a new file."""
+    if target.is_dir():
+        raise InvalidInput(f"{target}: is a directory; give -o the name of a file in it")
+    if target.exists() and not target.is_file():
+        raise InvalidInput(f"{target}: is not a regular file; give -o another name")
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{target}: there is no directory {target.parent}; make it first")
+    return target
+
+
 def print_rich(render: Callable[[int | None], RenderableType]) -> None:
     """Print for a terminal at its width; elsewhere at any width, without colour or trailing blanks."""
     if hasattr(sys.stdout, "reconfigure"):

@@ -124,7 +124,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.comparison.comparable import CODES
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
-    from linewatt.cli.commands.show import checked_target
+    from linewatt.cli.output import checked_target
     from linewatt.report.comparison.factor import parse_factor
     from linewatt.report.comparison.sides import kept
     from linewatt.report.comparison.stored_comparison import compared, compared_by_kind, run_kind_of

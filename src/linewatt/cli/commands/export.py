@@ -90,7 +90,7 @@ def _chosen(form: str | None, *, bundle: bool) -> str:
 
 def _file(path: Path, target: Path, form: str, *, trials: bool, as_json: bool) -> None:
     """One file of cases or trials."""
-    from linewatt.cli.commands.show import checked_target
+    from linewatt.cli.output import checked_target
     from linewatt.report.printing.html import write
     from linewatt.store.read import load, readable
 
@@ -149,7 +149,7 @@ _MAKERS: dict[str, Callable[[Result, bool], str | bytes]] = {
 
 def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: bool) -> None:
     """A file of one trial, or a folder of all that have a document; the others are named."""
-    from linewatt.cli.commands.show import checked_target
+    from linewatt.cli.output import checked_target
     from linewatt.report.data.iperf3 import document, why_not
     from linewatt.report.printing.html import write
     from linewatt.store.read import load, readable
@@ -217,7 +217,7 @@ def _write_folder(target: Path, texts: Iterable[tuple[int, str]]) -> None:
 
 
 def _bundle(path: Path, output: Path | None, *, as_json: bool) -> None:
-    from linewatt.cli.commands.show import checked_target
+    from linewatt.cli.output import checked_target
     from linewatt.foreign import one_line
     from linewatt.store.bundle.layout import SUFFIX
     from linewatt.store.bundle.pack import pack

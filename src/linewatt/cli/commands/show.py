@@ -1,68 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt list``, ``show`` and ``report``: what stored results say."""
+"""``linewatt show``: what a stored result says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from linewatt.cli.feature_options import with_feature_options
-from linewatt.cli.options import Json, Read, Results, Wanted
-from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near, say
-from linewatt.core.feature import FeatureOption, feature_modules, report_formats
+from linewatt.cli.options import Json, Read, Wanted
+from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near
+from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.report.views import ResultView
     from linewatt.store.read import Result
-
-OF_THE_ANSWER = (
-    "rich.text",
-    "rich.console",
-    "linewatt.report.table",
-    "linewatt.report.section",
-    "linewatt.report.kinds",
-    "linewatt.report.printing.screen",
-    "linewatt.analysis.flags.case",
-    "linewatt.analysis.cases.summary",
-    "linewatt.report.columns",
-    "linewatt.analysis.comparison.differences",
-    "linewatt.report.machine.environment",
-    "linewatt.analysis.comparison.effects",
-    "linewatt.store.further",
-    "linewatt.report.trials.digest",
-    "linewatt.report.trials.subject",
-    "linewatt.report.trials.answer.first_screen",
-)
-"""modules of the core that the answer of a campaign is made with, those first that others of them import"""
-
-
-def answer_modules() -> tuple[str, ...]:
-    """Modules that the answer of a campaign is made with: a run imports them while it waits for its hosts."""
-    return (*OF_THE_ANSWER, *feature_modules("first_blocks"))
-
-
-def list_results(results: Read = Path("results"), as_json: Json = False) -> None:
-    """List stored results, one per line with its answer.
-
-    Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
-    fewer columns.
-    """
-    from linewatt.report import listing
-    from linewatt.store import read
-
-    listed_results, unread = read.read_each(results_near(results), listing.kept)
-    rows: list[listing.Listed | read.Damaged] = [*listed_results, *unread]
-    ordered_rows = sorted(rows, key=listing.id_of)
-    if as_json:
-        print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(ordered_rows)})
-    elif not ordered_rows:
-        say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
-    else:
-        print_rich(lambda width: listing.show(ordered_rows, width=width))
 
 
 @with_feature_options("show")
@@ -116,7 +71,7 @@ def show(  # noqa: PLR0913  one parameter an option
     from linewatt.store import read
     from linewatt.store.read import readable
 
-    path = _path(results, wanted)
+    path = read.find(results_near(results), wanted)
     with readable(path):
         result = read.load(path)
         if rates_bps:
@@ -262,84 +217,3 @@ def _detail(result: Result, *, wanted: bool) -> dict[str, Any]:
     from linewatt.report.trials.detail import as_documents
 
     return {"detail": as_documents(detail_blocks(result.trials))}
-
-
-CORE_FORMATS = {"html": "", "md": "Markdown", "pdf": "printed by a Chromium"}
-
-
-def formats() -> dict[str, str]:
-    """Word of each format of a report → what it is."""
-    return CORE_FORMATS | {word: form.help for word, form in report_formats().items()}
-
-
-def report(
-    wanted: Wanted = "last",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write; default ID.html, .md, .pdf …", metavar="FILE"),
-    ] = None,
-    results: Results = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="WHAT",
-            help="; ".join(f"{word}: {what}" if what else word for word, what in formats().items()) + ".",
-        ),
-    ] = "html",
-) -> None:
-    """Write a report: one file that needs no network."""
-    from linewatt.report.printing.html import write
-    from linewatt.store import read
-
-    if form not in formats():
-        raise InvalidInput(f"--format {form}: not a format; choose {', '.join(formats())}")
-    path = _path(results, wanted)
-    of_features = report_formats()
-    suffix = of_features[form].suffix if form in of_features else form
-    target = checked_target(output or Path(f"{path.name}.{suffix}"))
-    make = _made_by(form)
-    with read.readable(path):
-        content = make(read.load(path))
-    write(target, content)
-    if as_json:
-        print_json({"schema_version": 1, "id": path.name, "path": str(target)})
-    else:
-        put(str(target))
-
-
-def _made_by(form: str) -> Callable[[Result], bytes]:
-    """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
-    from linewatt.report.full_result import page_of
-
-    if form == "md":
-        from linewatt.report.printing.markdown_report import render
-
-        return lambda result: render(result).encode()
-    if form in report_formats():
-        make: Callable[[Result], bytes] = report_formats()[form].load()
-        return make
-    if form == "pdf":
-        from linewatt.report.printing import pdf
-
-        browser = pdf.browser()
-        return lambda result: pdf.printed(page_of(result), browser)
-    return lambda result: page_of(result).encode()
-
-
-def _path(results: Path, result_id: str) -> Path:
-    from linewatt.store import read
-
-    return read.find(results_near(results), result_id)
-
-
-def checked_target(target: Path) -> Path:
-    """The target, before time is spent on it. Raises InvalidInput when it cannot be a new file."""
-    if target.is_dir():
-        raise InvalidInput(f"{target}: is a directory; give -o the name of a file in it")
-    if target.exists() and not target.is_file():
-        raise InvalidInput(f"{target}: is not a regular file; give -o another name")
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{target}: there is no directory {target.parent}; make it first")
-    return target

@@ -190,7 +190,7 @@ def _print(advice: FleetAdvice, source: FleetSource, target: Path | None, *, as_
 
 
 def _target(output: Path | None) -> Path | None:
-    from linewatt.cli.commands.show import checked_target
+    from linewatt.cli.output import checked_target
 
     return None if output is None else checked_target(output)
 

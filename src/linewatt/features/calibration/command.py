@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linewatt.cli.commands.run import ALLOW, WAIT
-from linewatt.cli.options import Hosts, Json, Results
+from linewatt.cli.options import ALLOW, WAIT, Hosts, Json, Results
 from linewatt.cli.output import RESULTS, print_json, put, say
 from linewatt.errors import InvalidInput
 
@@ -113,7 +112,7 @@ def _run(
     from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.planning.programs import refuse_listed
     from linewatt.campaign.reading.file import load
-    from linewatt.cli.commands.run import can_be_stored, execute
+    from linewatt.cli.execution import can_be_stored, execute
     from linewatt.features.calibration.staircase import staircase
     from linewatt.store.read import load as load_result
     from linewatt.units import format_seconds

@@ -81,7 +81,7 @@ def history(  # noqa: PLR0913 - one parameter an option
     more results must tell; 2 wrong use.
     """
     from linewatt.analysis.comparison.rows import METRICS
-    from linewatt.cli.commands.show import checked_target
+    from linewatt.cli.output import checked_target
     from linewatt.features.history import report
     from linewatt.features.history.build import history_of
     from linewatt.features.history.regressions import regressions

@@ -154,7 +154,7 @@ def _rehearse_on_guests(
     All files are deleted with the lab.
     """
     from linewatt.campaign.reading.file import load
-    from linewatt.cli.commands.run import until_done
+    from linewatt.cli.signals import until_done
     from linewatt.engine.events import Event, LeftChanged, Phase, Warned
     from linewatt.features.rehearse.changes import rehearse_changes
     from linewatt.features.rehearse.edits import changes_of, loads_of, on_guests
@@ -183,8 +183,8 @@ def _rehearse_on_guests(
 
 def _run_loads(loads: Campaign, scratch: Path) -> Ended:
     from linewatt.campaign.planning.plan import plan
-    from linewatt.cli.commands.run import until_done
     from linewatt.cli.progress import chosen
+    from linewatt.cli.signals import until_done
     from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.run import Places
 

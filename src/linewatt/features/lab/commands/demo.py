@@ -26,8 +26,10 @@ def demo(
     """
     from linewatt.campaign.planning.plan import plan
     from linewatt.campaign.reading.file import load
-    from linewatt.cli.commands.run import execute
-    from linewatt.cli.commands.show import checked_target, report, show
+    from linewatt.cli.commands.report import report
+    from linewatt.cli.commands.show import show
+    from linewatt.cli.execution import execute
+    from linewatt.cli.output import checked_target
     from linewatt.document import read_yaml
     from linewatt.features.lab.api import LabRequest
     from linewatt.features.lab.own_lab import own_lab

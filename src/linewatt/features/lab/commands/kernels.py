@@ -45,7 +45,7 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     """
     from linewatt.campaign.planning.plan import plan
     from linewatt.cli.commands.compare import compare
-    from linewatt.cli.commands.run import execute
+    from linewatt.cli.execution import execute
     from linewatt.features.lab import api as lab
     from linewatt.features.lab.guests.spec import Guest, same_guests
     from linewatt.features.lab.own_lab import own_lab
