@@ -13,7 +13,7 @@ from tests.vm.test_rehearse import CAMPAIGN
 from linewatt.campaign.reading.file import load
 from linewatt.engine.events import Ended
 from linewatt.features.lab import api as lab
-from linewatt.features.rehearse.command import _rehearse_on_guests, guest_names
+from linewatt.features.rehearse.action import _rehearse_on_guests, guest_names
 from linewatt.features.rehearse.edits import changes_of
 from linewatt.missing import Missing
 

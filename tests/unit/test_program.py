@@ -66,7 +66,7 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
     tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     done = run("list", "--results", str(tmp_path), before=tell)
     modules = [name for name in done.stderr.split() if name.startswith("linewatt.cli.")]
-    needed = ("commands", "commands.list", "help", "options", "output")
+    needed = ("actions", "actions.list", "commands", "commands.list", "help", "options", "output")
     assert sorted(modules) == [f"linewatt.cli.{name}" for name in needed]
     assert "pydantic" in done.stderr.split(), "what the command needs is there"
 

@@ -289,7 +289,7 @@ def test_wrong_use_is_one_line_before_a_boot(
 
 
 def test_facts_of_a_stored_result_are_of_the_hosts_by_name(tmp_path: Path) -> None:
-    from linewatt.features.rehearse.command import _stored_facts
+    from linewatt.features.rehearse.action import _stored_facts
 
     one = result(
         (trial(1, Case("tcp", "gen", "dut"), 1e9, 2.0),),

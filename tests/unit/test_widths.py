@@ -54,13 +54,13 @@ def renders(root: Path) -> dict[str, list[Render]]:
         for name, words in COMMANDS.items():
             own = found.setdefault(name, [])
             for module in (
-                "cli.commands.list",
-                "cli.commands.show",
-                "cli.commands.compare",
-                "cli.commands.compared",
+                "cli.actions.list",
+                "cli.actions.show",
+                "cli.actions.compare",
+                "cli.actions.compared",
             ):
                 patch.setattr(import_module(f"linewatt.{module}"), "print_rich", own.append)
-            patch.setattr("linewatt.features.history.command.print_rich", own.append)
+            patch.setattr("linewatt.features.history.action.print_rich", own.append)
             patch.setattr(sys, "argv", ["linewatt", *words, "--results", str(root)])
             with pytest.raises(SystemExit):
                 cli.main()

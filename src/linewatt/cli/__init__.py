@@ -37,8 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
 _KINDS = {
     "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "must be a number",
@@ -115,13 +113,13 @@ def whole() -> typer.Typer:
 
 
 @cache
-def _parser() -> Callable[..., Any]:
+def _parser(*, outlines: bool) -> Callable[..., Any]:
     """What reads a command line: made of the commands' functions, and kept for the next one of a process.
 
-    Commands that were not added stand in it as outlines, for ``--help``, completions and misspelt words.
+    ``outlines``: of commands that were not added, for ``--help``, completions and misspelt words.
     """
     program: Any = typer.main.get_command(app)
-    for word, (group, summary) in _summaries().items():
+    for word, (group, summary) in _summaries().items() if outlines else ():
         if word not in program.commands:
             program.add_command(outline(word, group, summary))
     return cast(Callable[..., Any], program)
@@ -136,16 +134,18 @@ def _summaries() -> dict[str, tuple[str, str]]:
     return of_core | of_features
 
 
-def _prepare_for(arguments: list[str]) -> None:
-    """Add the command that is asked for; where help or something unknown is, what only its module describes.
+def _prepare_for(arguments: list[str]) -> bool:
+    """Add the command that is asked for, and say whether there is one.
 
-    Each takes time: what it imports, and its options.
+    Where help or something unknown is, commands are added that only their modules describe. Each takes time:
+    what it imports, and its options.
     """
     word = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if word in _summaries():
+    if any(word in names for names in CORE_COMMANDS.values()) or word in feature_commands():
         _add([word])
-    else:
-        _add(word for word, command in feature_commands().items() if not command.summary)
+        return True
+    _add(word for word, command in feature_commands().items() if not command.summary)
+    return False
 
 
 def _completed() -> list[str] | None:
@@ -194,8 +194,8 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     completed = _completed()
     try:
-        _prepare_for(sys.argv[1:] if completed is None else completed)
-        status = _parser()(prog_name="linewatt", standalone_mode=False)
+        is_command = _prepare_for(sys.argv[1:] if completed is None else completed)
+        status = _parser(outlines=not is_command)(prog_name="linewatt", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except LinewattError as error:

@@ -22,8 +22,10 @@ OF_THE_ANSWER = (
     "linewatt.report.trials.digest",
     "linewatt.report.trials.subject",
     "linewatt.report.trials.answer.first_screen",
+    "linewatt.cli.actions.show",
 )
-"""modules of the core that the answer of a campaign is made with, those first that others of them import"""
+"""modules that the answer of a campaign is made with, those first that others of them import: a run imports
+one at a time and stops between two when a load begins; the last alone would be a single long step"""
 
 
 def answer_modules() -> tuple[str, ...]:

@@ -6,27 +6,31 @@ from __future__ import annotations
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.plan import Plan
+from linewatt.cli.answer_imports import answer_modules
+from linewatt.cli.commands.show import show
 from linewatt.cli.output import can_be_made, say
+from linewatt.cli.progress import chosen
 from linewatt.cli.signals import until_done
-
-if TYPE_CHECKING:
-    from linewatt.campaign.campaign import Campaign
-    from linewatt.campaign.planning.plan import Plan
-    from linewatt.engine.events import Ended, Event, OnEvent, Started
-    from linewatt.engine.plan_kinds import KindPlan
-    from linewatt.store.read import Result
+from linewatt.engine.campaign import CampaignRun
+from linewatt.engine.events import Ended, Event, LeftChanged, OnEvent, Started, TrialStored
+from linewatt.engine.live.secrets import open_files
+from linewatt.engine.plan_kinds import KindPlan
+from linewatt.engine.run import Places
+from linewatt.errors import LinewattError, StoreError
+from linewatt.hosts.journal.journal import state_dir
+from linewatt.store.read import Result
 
 T = TypeVar("T")
 
 
 def can_be_stored(results: Path) -> None:
     """Whether there is room for what a run writes on this machine, before any host is touched."""
-    from linewatt.hosts.journal.journal import state_dir
-
     can_be_made("--results", results)
     can_be_made("LINEWATT_STATE", state_dir())
 
@@ -46,13 +50,6 @@ def execute(
     How it ended, and whether hosts were left changed. ``state``: where the undo journal is, if not in the
     user's own directory.
     """
-    from linewatt.cli.answer_imports import answer_modules
-    from linewatt.cli.progress import chosen
-    from linewatt.engine.campaign import CampaignRun
-    from linewatt.engine.live.secrets import open_files
-    from linewatt.engine.run import Places
-    from linewatt.hosts.journal.journal import state_dir
-
     with chosen(as_json, passing=campaign.is_passing) as progress:
         if not as_json:
             for note in (*planned.notes, *open_files(campaign)):
@@ -67,8 +64,6 @@ def execute(
 
 
 def check_plan(planned: dict[str, Any], result: Result) -> None:
-    from linewatt.errors import StoreError
-
     if planned != result.manifest.plan:
         raise StoreError(
             f"{result.id}: linewatt {result.manifest.linewatt_version} planned it otherwise than this one "
@@ -88,12 +83,6 @@ def run_kind(
     """Run a plan that is none of trials, or what is left of it, and show what came of it."""
     import json
 
-    from linewatt.cli.commands.show import show
-    from linewatt.cli.progress import chosen
-    from linewatt.engine.live.secrets import open_files
-    from linewatt.engine.run import Places
-    from linewatt.hosts.journal.journal import state_dir
-
     if result is not None:
         check_plan(json.loads(json.dumps(planned.document())), result)
     with chosen(as_json) as progress:
@@ -112,8 +101,6 @@ def run_kind(
 def finish(ended: Ended, left_changed: bool, results: Path, as_json: bool) -> None:
     """The table, and an exit code that tells whether all is well."""
     if not as_json and ended.done:
-        from linewatt.cli.commands.show import show
-
         show(ended.id, results)
     if not ended.is_complete or left_changed:
         raise typer.Exit(1)
@@ -137,22 +124,20 @@ async def _asked(text: str) -> None:
 class _Heard:
     """Passes events on, and remembers whether hosts were left changed, and what is stored."""
 
-    def __init__(self, show: OnEvent, *, passing: bool = False) -> None:
+    def __init__(self, on_event: OnEvent, *, passing: bool = False) -> None:
         """``passing``: its hosts go with this command."""
-        self._show = show
+        self._on_event = on_event
         self._passing = passing
         self.left_changed = False
         self._started: Started | None = None
         self._stored = 0
 
     def __call__(self, event: Event) -> None:
-        from linewatt.engine.events import LeftChanged, Started, TrialStored
-
         self.left_changed = self.left_changed or isinstance(event, LeftChanged)
         if isinstance(event, Started):
             self._started, self._stored = event, event.trials_stored
         self._stored += isinstance(event, TrialStored)
-        self._show(event)
+        self._on_event(event)
 
     @property
     def how_to_go_on(self) -> str:
@@ -166,8 +151,6 @@ class _Heard:
 
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end. Hosts that are left changed are worse news than whatever else ended the work."""
-        from linewatt.errors import LinewattError
-
         try:
             return until_done(work)
         except KeyboardInterrupt as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.durable import can_be_made as can_be_made
 from linewatt.errors import InvalidInput
-from linewatt.foreign import shown
+from linewatt.foreign import one_line, shown
 from linewatt.units import NO_BREAK, unbroken
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ def results_near(results: Path, *, samples: bool = False) -> Path:
     if not str(results).startswith("s3:/"):
         results_there(results)
         return results
-    from linewatt.foreign import one_line
     from linewatt.store.remote import mirrored
 
     mirror = mirrored(results, samples=samples)

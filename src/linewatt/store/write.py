@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linewatt import durable
+from linewatt import __version__, durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial, document_of
 from linewatt.records import SCHEMA_VERSION
@@ -133,7 +133,6 @@ def imported_manifest(  # noqa: PLR0913  what a manifest has
 
     ``kind`` is that of a table which holds no trials.
     """
-    from linewatt import __version__
 
     return {
         "schema_version": SCHEMA_VERSION,

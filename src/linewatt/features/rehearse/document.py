@@ -6,16 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from linewatt.engine.events import Ended
+from linewatt.features.lab.guests.shape import Shape
+from linewatt.features.rehearse.changes import Rehearsed
 from linewatt.missing import Missing
 from linewatt.report.series import plural
-
-if TYPE_CHECKING:
-    from linewatt.engine.events import Ended
-    from linewatt.features.lab.guests.shape import Shape
-    from linewatt.features.rehearse.changes import Rehearsed
-    from linewatt.tuning.base import Change
+from linewatt.tuning.base import Change
 
 SCHEMA_VERSION = 1
 _FINE = ("taken", "no change")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that others published as results, and figures made of tables (docs/import.md)."""
 
-from linewatt.core.feature import Feature, FeatureCommand
+from linewatt.core.feature import Feature, FeatureCommand, FeatureResultKind
 
 FEATURE = Feature(
     name="tables",
@@ -26,5 +26,8 @@ FEATURE = Feature(
             "Say what a series shows: regimes, knee, limits, ceilings.",
         ),
     ),
-    result_kind="linewatt.features.tables.result_kind:KIND",
+    result_kind=FeatureResultKind(
+        is_of_path="linewatt.features.tables.result_mark:is_of",
+        path="linewatt.features.tables.result_kind:KIND",
+    ),
 )

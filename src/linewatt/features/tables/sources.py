@@ -7,17 +7,19 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from linewatt.delimited import TableWarning, read_table
+from linewatt.document import read_bytes as contents
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.features.tables.analysed import EXTRA, AnalysedTable, trials_of
+from linewatt.features.tables.inputs import RECOGNISED
+from linewatt.features.tables.published import refuse_no_figures
+from linewatt.store import read
+from linewatt.store.read import Result
 from linewatt.units import number_ranges
-
-if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.delimited import TableWarning
-    from linewatt.features.tables.analysed import AnalysedTable
-    from linewatt.store.read import Result
 
 MOST_BYTES = 256 * 2**20
 TableOrId = Annotated[
@@ -39,8 +41,6 @@ def is_table(table_or_id: str) -> bool:
 
 def read_bytes(table: str) -> tuple[str, bytes]:
     """How messages name the table, and its bytes. Raises InvalidInput when it cannot be read."""
-    from linewatt.document import read_bytes as contents
-
     if table == "-":
         source, data = "standard input", sys.stdin.buffer.read(MOST_BYTES + 1)
     else:
@@ -58,8 +58,6 @@ def read_bytes(table: str) -> tuple[str, bytes]:
 @contextmanager
 def stored_result(results: Path, result_id: str) -> Iterator[Result]:
     """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
-    from linewatt.store import read
-
     try:
         path = read.find(results, result_id)
     except StoreError as error:
@@ -73,20 +71,15 @@ def trials_of_table(table_name: str, *, figures: bool = False) -> tuple[str, Ana
 
     ``figures``: also for a number of which nothing can be made.
     """
-    from linewatt.delimited import read_table
-    from linewatt.features.tables.analysed import EXTRA, trials_of
-    from linewatt.features.tables.inputs import RECOGNISED
-    from linewatt.features.tables.published import refuse_no_figures
-
     source, data = read_bytes(table_name)
     table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))
     if figures:
         refuse_no_figures(table, source)
     try:
-        read = trials_of(table)
+        analysed = trials_of(table)
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
-    return source, read, folded([*warnings, *read.warnings])
+    return source, analysed, folded([*warnings, *analysed.warnings])
 
 
 def folded(warnings: Iterable[TableWarning]) -> list[str]:

@@ -6,9 +6,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
+from linewatt.analysis.comparison.verdicts import Verdict
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import same
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.declare import (
     BOOLEAN,
     COUNT,
@@ -26,13 +29,8 @@ from linewatt.declare import (
 )
 from linewatt.foreign import shown
 from linewatt.model import Case, Direction, Family, Shape
+from linewatt.store.read import Result
 from linewatt.units import when as when
-
-if TYPE_CHECKING:
-    from linewatt.analysis.comparison.verdicts import Verdict
-    from linewatt.analysis.metrics.metric import Response
-    from linewatt.analysis.statistics.stats import Estimate
-    from linewatt.store.read import Result
 
 SCHEMA_VERSION = 1
 
