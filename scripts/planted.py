@@ -75,7 +75,7 @@ class Fault:
 FAULTS = (
     Fault(
         "wait-ignored",
-        "cli/commands/run.py",
+        "cli/execution.py",
         "run --wait fails at once where another controller works on a host",
         "CampaignRun(campaign, planned, places, heard, ask, waits=wait, later=later)",
         "CampaignRun(campaign, planned, places, heard, ask, waits=False, later=later)",

@@ -18,8 +18,8 @@ from tests.unit.test_many_hosts import campaign_of
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan
+from linewatt.cli.answer_imports import answer_modules
 from linewatt.cli.commands import run as command
-from linewatt.cli.commands.show import answer_modules
 from linewatt.engine.background_imports import Beside, importing
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live.session import Session
@@ -266,7 +266,7 @@ from linewatt.analysis.statistics import steadiness
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
-from linewatt.cli.commands.show import answer_modules
+from linewatt.cli.answer_imports import answer_modules
 from linewatt.engine import run
 from linewatt.engine.background_imports import importing
 from linewatt.engine.campaign import CampaignRun

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linewatt.delimited import read_table
 from linewatt.features.tables.columns import COLUMNS
 from linewatt.features.tables.derive import DerivedTable, derive
-from linewatt.features.tables.derive_command import csv_rows, format_figure, json_rows
+from linewatt.features.tables.derive_action import csv_rows, format_figure, json_rows
 from linewatt.features.tables.inputs import RECOGNISED
 
 cells = st.one_of(

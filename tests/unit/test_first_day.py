@@ -477,7 +477,7 @@ def test_a_file_without_end_is_refused(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("linewatt.cli.table_or_result.MOST_BYTES", 1 << 20)
-    monkeypatch.setattr("linewatt.cli.commands.place.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("linewatt.cli.actions.place.MOST_BYTES", 1 << 20)
     code, _, err = run(command[0], "/dev/zero", *command[1:])
     assert (code, err.count("\n")) == (2, 1)
     assert "larger than 1 MiB" in err

@@ -60,6 +60,13 @@ def test_commands_stand_by_what_they_are_for_with_their_whole_description(run: R
     )
 
 
+def test_the_list_of_commands_has_the_first_paragraph_of_each_description() -> None:
+    commands = PROGRAM.commands  # type: ignore[attr-defined]
+    assert {word: text for word, (_, text) in cli._summaries().items()} == {
+        word: summary(command) for word, command in commands.items()
+    }
+
+
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
 def test_nothing_of_a_command_is_cut_at_80_columns(path: tuple[str, ...], run: Run) -> None:
     _, out, _ = run(*path, "--help")

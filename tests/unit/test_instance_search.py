@@ -40,8 +40,8 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plain import as_dict
 from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading import file
-from linewatt.cli.commands.plan import _lines as plan_lines
-from linewatt.cli.commands.run import _refuse_other_searches
+from linewatt.cli.actions.plan import _lines as plan_lines
+from linewatt.cli.actions.resume import _refuse_other_searches
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Case, Flag, Trial, Window

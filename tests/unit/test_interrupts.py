@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 import typer
 
-from linewatt.cli.commands.run import _Heard
+from linewatt.cli.execution import _Heard
 from linewatt.engine import events
 from linewatt.engine.background_imports import Beside
 from linewatt.engine.campaign import CampaignRun
@@ -24,7 +24,7 @@ from linewatt.errors import InvalidInput
 
 HUNG_UP = """
 import asyncio, os, signal
-from linewatt.cli.commands.run import until_done
+from linewatt.cli.signals import until_done
 
 async def work():
     os.kill(os.getpid(), signal.SIGHUP)

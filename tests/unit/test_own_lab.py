@@ -19,7 +19,7 @@ from tests.report_factories import demo_trials, host, result, stored
 from tests.unit.conftest import Run
 
 from linewatt.cli import progress
-from linewatt.cli.commands.run import _Heard
+from linewatt.cli.execution import _Heard
 from linewatt.engine import events
 from linewatt.engine.campaign import CampaignRun
 from linewatt.errors import HostError
@@ -32,7 +32,7 @@ OURS = {name: host(name, lab="kernels-4711") for name in ("h1", "h2")}
 PROGRAM = """
 import asyncio, os, signal, sys
 from linewatt.features.lab import api as lab
-from linewatt.cli.commands.run import until_done
+from linewatt.cli.signals import until_done
 from linewatt.features.lab.own_lab import own_lab
 
 number = getattr(signal, sys.argv[1])

@@ -11,7 +11,7 @@ from tests.inline import invoke
 
 from linewatt.errors import InvalidInput
 from linewatt.features.users.prepare import Environment, Prepared
-from linewatt.features.users.prepare_command import document, lines, problems
+from linewatt.features.users.prepare_action import document, lines, problems
 
 USERS = {"server": "s", "clients": ["c1", "c2"], "users": 2}
 INSTALLED = Prepared(

@@ -66,14 +66,29 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
     tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     done = run("list", "--results", str(tmp_path), before=tell)
     modules = [name for name in done.stderr.split() if name.startswith("linewatt.cli.")]
-    needed = ("commands", "commands.show", "feature_options", "help", "options", "output")
+    needed = ("actions", "actions.list", "commands", "commands.list", "help", "options", "output")
     assert sorted(modules) == [f"linewatt.cli.{name}" for name in needed]
     assert "pydantic" in done.stderr.split(), "what the command needs is there"
 
 
+@pytest.mark.parametrize("arguments", [["--help"], [], ["sho"], ["--version"]])
+def test_help_of_the_program_imports_no_command(arguments: list[str]) -> None:
+    tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    modules = run(*arguments, before=tell).stderr.split()
+    assert "linewatt.cli.help" in modules
+    assert not [name for name in modules if name.startswith("linewatt.cli.commands.")]
+    paths = {command.path.partition(":")[0] for command in feature_commands().values()}
+    assert not paths & set(modules)
+
+
+def test_a_command_after_a_double_dash_runs(tmp_path: Path) -> None:
+    done = run("--", "list", "--json", "--results", str(tmp_path))
+    assert (done.returncode, json.loads(done.stdout)["results"]) == (0, [])
+
+
 def test_what_a_run_makes_ready_for_its_answer_is_all_that_the_answer_is_made_with() -> None:
     tell = (
-        "import atexit, importlib; from linewatt.cli.commands.show import answer_modules; "
+        "import atexit, importlib; from linewatt.cli.answer_imports import answer_modules; "
         "import linewatt.store.read; [importlib.import_module(name) for name in answer_modules()]; "
         "there = set(sys.modules); "
         "atexit.register(lambda: print(*(sys.modules.keys() - there), file=sys.stderr))"

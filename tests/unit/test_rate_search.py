@@ -31,7 +31,7 @@ from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading import file
-from linewatt.cli.commands.plan import _lines as plan_lines
+from linewatt.cli.actions.plan import _lines as plan_lines
 from linewatt.engine.campaign import _may_overlap
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput

@@ -21,7 +21,7 @@ from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import Plan, plan
 from linewatt.campaign.reading import file
-from linewatt.cli.commands.plan import _lines as plan_lines
+from linewatt.cli.actions.plan import _lines as plan_lines
 from linewatt.engine.repeats import Remaining
 from linewatt.model import Case, Trial
 from linewatt.report.trials.repeats import repeats_lines

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands: parse, call, print, exit code. The only place that prints or exits.
 
-A command lives in a module of its own in ``commands/`` and imports what it needs when it runs, so that
+A command lives in a module of its own in ``commands/``, which only its own command line imports, so that
 ``linewatt --help`` stays fast. Data goes to stdout, progress and messages to stderr.
 """
 
@@ -16,12 +16,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import typer
 
 from linewatt import __version__
-from linewatt.cli.help import Command, Group, group_of
+from linewatt.cli.help import GROUPS, Command, Group, group_of, outline
 from linewatt.cli.output import put, say
 from linewatt.core.feature import feature_commands
 from linewatt.errors import LinewattError
@@ -37,8 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
 _KINDS = {
     "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "must be a number",
@@ -59,11 +57,15 @@ def _options(
 
 
 CORE_COMMANDS = {
-    "run": {"run": "run", "resume": "resume", "restore": "restore"},
+    "run": {"run": "run"},
+    "resume": {"resume": "resume"},
+    "restore": {"restore": "restore"},
     "check": {"check": "check_command"},
     "plan": {"plan": "plan_command"},
     "schema": {"schema": "schema_command"},
-    "show": {"list": "list_results", "show": "show", "report": "report"},
+    "list": {"list": "list_results"},
+    "show": {"show": "show"},
+    "report": {"report": "report"},
     "compare": {"compare": "compare"},
     "rederive": {"rederive": "rederive"},
     "verify": {"verify": "verify"},
@@ -111,25 +113,39 @@ def whole() -> typer.Typer:
 
 
 @cache
-def _parser() -> Callable[..., Any]:
-    """What reads a command line: made of the commands' functions, and kept for the next one of a process."""
-    command: Callable[..., Any] = typer.main.get_command(app)
-    return command
+def _parser(*, outlines: bool) -> Callable[..., Any]:
+    """What reads a command line: made of the commands' functions, and kept for the next one of a process.
 
-
-def _prepare_for(arguments: list[str]) -> None:
-    """Add the command that is asked for; all, where help or something unknown is.
-
-    Each takes time: what it imports, and its options.
+    ``outlines``: of commands that were not added, for ``--help``, completions and misspelt words.
     """
-    word = arguments[0] if arguments else ""
-    module = next((names for names in CORE_COMMANDS.values() if word in names), None)
-    if module is not None:
-        _add(module)
-    elif word in feature_commands():
+    program: Any = typer.main.get_command(app)
+    for word, (group, summary) in _summaries().items() if outlines else ():
+        if word not in program.commands:
+            program.add_command(outline(word, group, summary))
+    return cast(Callable[..., Any], program)
+
+
+def _summaries() -> dict[str, tuple[str, str]]:
+    """Heading and first paragraph of each command by its word."""
+    of_core = {
+        word: (group, summary) for group, summaries in GROUPS.items() for word, summary in summaries.items()
+    }
+    of_features = {word: (command.group, command.summary) for word, command in feature_commands().items()}
+    return of_core | of_features
+
+
+def _prepare_for(arguments: list[str]) -> bool:
+    """Add the command that is asked for, and say whether there is one.
+
+    Where help or something unknown is, commands are added that only their modules describe. Each takes time:
+    what it imports, and its options.
+    """
+    word = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if any(word in names for names in CORE_COMMANDS.values()) or word in feature_commands():
         _add([word])
-    else:
-        whole()
+        return True
+    _add(word for word, command in feature_commands().items() if not command.summary)
+    return False
 
 
 def _completed() -> list[str] | None:
@@ -178,8 +194,8 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     completed = _completed()
     try:
-        _prepare_for(sys.argv[1:] if completed is None else completed)
-        status = _parser()(prog_name="linewatt", standalone_mode=False)
+        is_command = _prepare_for(sys.argv[1:] if completed is None else completed)
+        status = _parser(outlines=not is_command)(prog_name="linewatt", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except LinewattError as error:

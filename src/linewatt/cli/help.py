@@ -4,7 +4,7 @@ all commands have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import typer
@@ -12,13 +12,32 @@ from typer.core import TyperCommand, TyperGroup
 
 from linewatt.cli.output import say
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "Measure": ("plan", "check", "run", "resume", "restore"),
-    "Read": ("list", "show", "report", "verify", "rederive", "export", "sql"),
-    "Compare": ("compare",),
-    "Tools": ("place", "schema", "features"),
+GROUPS: dict[str, dict[str, str]] = {
+    "Measure": {
+        "plan": "Print what a campaign would do; touches no host.",
+        "check": "Say whether hosts are ready, and what would spoil a result.",
+        "run": "Run a campaign: each trial is stored before the next begins.",
+        "resume": "Continue an interrupted campaign or soak.",
+        "restore": "Undo on every host what a killed campaign left changed.",
+    },
+    "Read": {
+        "list": "List stored results, one per line with its answer.",
+        "show": "Show a result: how fast, limited by what, at what cost, how sure.",
+        "report": "Write a report: one file that needs no network.",
+        "verify": "Check a stored result against its checksums.",
+        "rederive": "Make a result again from its raw files by today's method.",
+        "export": "Write a result as files that other programs or machines read.",
+        "sql": "Ask stored results in SQL.",
+    },
+    "Compare": {"compare": "Compare two results, two hosts, or levels of one, with verdicts."},
+    "Tools": {
+        "place": "Say on which CPUs load and interrupts should run, and why.",
+        "schema": "Print JSON Schema: of campaign files, of what programs read.",
+        "features": "List installed features, linewatt's and other packages'.",
+    },
 }
-"""what commands are for → those of the core, in the order of the help; commands of features follow"""
+"""what commands are for → those of the core, in the order of the help, with the first paragraph of each
+description, so that ``linewatt --help`` imports no command; commands of features follow"""
 
 
 def group_of(command: str) -> str:
@@ -44,9 +63,9 @@ def grouped(group: Any) -> Iterator[tuple[str, list[Any]]]:
         yield "Commands", others
 
 
-def _place(word: str, core: tuple[str, ...]) -> tuple[int, str]:
+def _place(word: str, core: Collection[str]) -> tuple[int, str]:
     """Commands of the core in their order, then those of features by the alphabet."""
-    return (core.index(word), "") if word in core else (len(core), word)
+    return ([*core].index(word), "") if word in core else (len(core), word)
 
 
 def records(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
@@ -69,6 +88,11 @@ class Command(TyperCommand):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def outline(word: str, group: str, first_paragraph: str) -> TyperCommand:
+    """A command for ``--help`` and completions, which cannot be run: its module is not imported."""
+    return TyperCommand(word, help=first_paragraph, rich_help_panel=group)
 
 
 class Group(TyperGroup):

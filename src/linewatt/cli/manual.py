@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from linewatt import __version__
 from linewatt.cli.help import grouped, records, summary
 from linewatt.cli.output import can_be_made, put, say
 from linewatt.errors import LinewattError
+from linewatt.loads.registry import LOADS
 
 _VARIABLE = "_LINEWATT_COMPLETE"
 PLACES = {
@@ -65,8 +67,6 @@ def pages() -> dict[str, str]:
 
 def _page(program: Any) -> Iterator[str]:
     """Source: man-pages(7), groff_man(7)."""
-    from linewatt import __version__
-    from linewatt.loads.registry import LOADS
 
     yield f'.TH LINEWATT 1 "" "linewatt {__version__}" "linewatt"'
     yield from (".SH NAME", r"linewatt \- line rate per watt: network throughput and what it costs")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.durable import can_be_made as can_be_made
 from linewatt.errors import InvalidInput
-from linewatt.foreign import shown
+from linewatt.foreign import one_line, shown
 from linewatt.units import NO_BREAK, unbroken
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ def results_near(results: Path, *, samples: bool = False) -> Path:
     if not str(results).startswith("s3:/"):
         results_there(results)
         return results
-    from linewatt.foreign import one_line
     from linewatt.store.remote import mirrored
 
     mirror = mirrored(results, samples=samples)
@@ -114,6 +113,17 @@ def results_there(results: Path) -> None:
         return
     wrong = "is no directory" if results.exists() else "no such directory"
     raise InvalidInput(f"--results {results}: {wrong}; name the one that results are stored in")
+
+
+def checked_target(target: Path) -> Path:
+    """The target, before time is spent on it. Raises InvalidInput when it cannot be a new file."""
+    if target.is_dir():
+        raise InvalidInput(f"{target}: is a directory; give -o the name of a file in it")
+    if target.exists() and not target.is_file():
+        raise InvalidInput(f"{target}: is not a regular file; give -o another name")
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{target}: there is no directory {target.parent}; make it first")
+    return target
 
 
 def print_rich(render: Callable[[int | None], RenderableType]) -> None:

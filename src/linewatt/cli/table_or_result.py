@@ -7,16 +7,16 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from linewatt.delimited import TableWarning
+from linewatt.document import read_bytes as contents
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.store import read
+from linewatt.store.read import Result
 from linewatt.units import number_ranges
-
-if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.delimited import TableWarning
-    from linewatt.store.read import Result
 
 MOST_BYTES = 256 * 2**20
 TableOrId = Annotated[
@@ -38,7 +38,6 @@ def is_table(table_or_id: str) -> bool:
 
 def read_bytes(table: str) -> tuple[str, bytes]:
     """How messages name the table, and its bytes. Raises InvalidInput when it cannot be read."""
-    from linewatt.document import read_bytes as contents
 
     if table == "-":
         source, data = "standard input", sys.stdin.buffer.read(MOST_BYTES + 1)
@@ -57,7 +56,6 @@ def read_bytes(table: str) -> tuple[str, bytes]:
 @contextmanager
 def stored_result(results: Path, result_id: str) -> Iterator[Result]:
     """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
-    from linewatt.store import read
 
     try:
         path = read.find(results, result_id)

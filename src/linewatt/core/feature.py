@@ -42,6 +42,8 @@ class FeatureCommand:
     word: str
     path: str
     group: CommandGroup
+    summary: str = ""
+    """first paragraph of its description; without it ``linewatt --help`` imports the command to read it"""
 
     def load(self) -> Any:
         """The function or the ``typer.Typer``. Raises InvalidInput where the path leads nowhere."""
@@ -217,6 +219,23 @@ class FurtherTrials:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureResultKind:
+    """A kind of result that holds no trials.
+
+    ``is_of_path`` leads to a function of a ``linewatt.records.Manifest`` that returns whether a result is of
+    this kind: its module is imported whatever results hold. ``path`` leads to a
+    ``linewatt.report.kinds.ResultKind``, whose module is imported only for results of this kind.
+    """
+
+    is_of_path: str
+    path: str
+
+    def load(self, path: str) -> Any:
+        """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""
+        return load(path, "result kind")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostCheck:
     """A check of ``linewatt check`` for each host of a campaign that has a key.
 
@@ -298,8 +317,7 @@ class Feature:
     stored_files: str = ""
     """path to a function of a result's directory that yields what this feature stores beside trials: the path
     of each, and a function without arguments that reads it and raises StoreError where it cannot"""
-    result_kind: str = ""
-    """path to a ``linewatt.report.kinds.ResultKind``, for results of this feature that hold no trials"""
+    result_kind: FeatureResultKind | None = None
     plan_kind: str = ""
     """path to a ``linewatt.engine.plan_kinds.PlanKind``, for campaigns that are planned into no trials"""
     power_notes: str = ""
@@ -440,6 +458,18 @@ def feature_knobs() -> list[Any]:
         for item in installed_features()
         for path in item.feature.knobs
     ]
+
+
+def feature_result_kinds() -> list[FeatureResultKind]:
+    """Kinds of results of all features."""
+    return [kind for item in installed_features() if (kind := item.feature.result_kind) is not None]
+
+
+def result_kind_of(manifest: Any) -> Any:
+    """What the ``path`` of a result's kind leads to, by its manifest; None: it holds trials."""
+    kinds = (kind for kind in feature_result_kinds() if kind.load(kind.is_of_path)(manifest))
+    kind = next(kinds, None)
+    return None if kind is None else kind.load(kind.path)
 
 
 def feature_options(command: str) -> list[FeatureOption]:

@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import Plan
 from linewatt.core.feature import feature_functions
+from linewatt.declare import Keys
+from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:
-    from linewatt.campaign.campaign import Campaign
-    from linewatt.campaign.planning.places import Site
-    from linewatt.campaign.planning.plan import Plan
-    from linewatt.declare import Keys
     from linewatt.engine.events import OnEvent, RunEnded
     from linewatt.engine.run import Places, Run
-    from linewatt.tuning.base import Change
 
 
 class PlanKind(Protocol):

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.errors import InvalidInput
 from linewatt.report.kinds import result_kind
+from linewatt.store.read import Result
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from linewatt.store.read import Result
 
 
 def page_of(result: Result, pages: Environment | None = None) -> str:

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from linewatt.core.feature import feature_functions
+from linewatt.core.feature import feature_result_kinds, result_kind_of
 from linewatt.declare import Schema
+from linewatt.records import Manifest
+from linewatt.store.read import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,21 +20,19 @@ if TYPE_CHECKING:
     from linewatt.analysis.comparison.side import RunKind, SingleRun
     from linewatt.analysis.findings import Findings
     from linewatt.analysis.metrics.metric import Response
-    from linewatt.records import Manifest
     from linewatt.report.listing import Listed
     from linewatt.report.printing.screen import Screen
-    from linewatt.store.read import Result
 
 
 class ResultKind(Protocol):
-    """What a feature's ``result_kind`` leads to. All but ``name`` raise StoreError for a damaged file."""
+    """What the ``path`` of a feature's ``result_kind`` leads to.
+
+    All but ``name`` raise StoreError for a damaged file.
+    """
 
     @property
     def name(self) -> str:
         """One word, as ``linewatt sql`` and the Python API have it."""
-
-    def is_of(self, manifest: Manifest) -> bool:
-        """Whether a result with this manifest is of this kind."""
 
     def noun(self, manifest: Manifest) -> str:
         """What it is, in a few words with their article."""
@@ -116,7 +116,7 @@ class KindComparison(Protocol):
 
 def result_kinds() -> list[ResultKind]:
     """Those of all features."""
-    return feature_functions("result_kind")
+    return [kind.load(kind.path) for kind in feature_result_kinds()]
 
 
 def run_kinds() -> list[RunKind]:
@@ -126,4 +126,5 @@ def run_kinds() -> list[RunKind]:
 
 def result_kind(manifest: Manifest) -> ResultKind | None:
     """The kind of a result by its manifest; None: it holds trials."""
-    return next((kind for kind in result_kinds() if kind.is_of(manifest)), None)
+    kind: ResultKind | None = result_kind_of(manifest)
+    return kind

@@ -13,6 +13,8 @@ from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from linewatt.analysis.cases.summary import fastest_case, mean_bps
+from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.declare import Schema, keys_of, listing, one_of, record
 from linewatt.foreign import one_line
 from linewatt.json_document import SELDOM, document_of, fill, of_class
@@ -21,13 +23,16 @@ from linewatt.records import Count
 from linewatt.report.glance import Glance, of_trials
 from linewatt.report.kinds import result_kind
 from linewatt.report.printing.export import Versioned
+from linewatt.report.printing.text_table import DOUBTFUL, render
+from linewatt.report.provenance import legend, mark
+from linewatt.report.series import test_title
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes, texts
 from linewatt.store import read
 from linewatt.store.cache import remembered
 from linewatt.store.read import Damaged, Result
 from linewatt.units import MISSING, format_rate, when
 
 if TYPE_CHECKING:
-    from linewatt.report.table import Cell, Lack, Row, Table
     from linewatt.report.trials.digest import Digest
 
 SCHEMA_VERSION = 1
@@ -95,7 +100,6 @@ def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
 
     Of equals it is the first, of a search what was found.
     """
-    from linewatt.analysis.cases.summary import fastest_case, mean_bps
     from linewatt.report.trials.searches.searches import certain
 
     goals = [goal for search in view.searches for goal in search.goals]
@@ -200,7 +204,6 @@ def _listed_keys(result: Listed) -> ListedKeys:
 
 
 def _best_document(best: Best) -> BestDocument:
-    from linewatt.analysis.metrics.of_power import MBPS_PER_W
 
     per_watt = best.bps_per_w
     return fill(
@@ -217,9 +220,6 @@ def _best_document(best: Best) -> BestDocument:
 
 def table_of(results: Sequence[Listed | Damaged]) -> Table:
     """A row a result, and below why anything in it is missing."""
-    from linewatt.report.printing.text_table import DOUBTFUL
-    from linewatt.report.provenance import legend
-    from linewatt.report.table import Head, Note, RowGroup, Table, absences, legend_notes
 
     heads = (
         Head("Best"),
@@ -245,7 +245,6 @@ def table_of(results: Sequence[Listed | Damaged]) -> Table:
 
 def show(results: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
     """The table of ``linewatt list``, and why a result is damaged."""
-    from linewatt.report.printing.text_table import render
 
     why = [Text(one_line(f"{id_of(result)}: {words}")) for result in results for words in remarks(result)]
     return Group(render(table_of(results), width), *why)
@@ -258,7 +257,6 @@ _BEST = "Best: most throughput of any case, mean; Mbps/W at its receiver (soak: 
 
 def _lacks(result: Listed | Damaged) -> Iterator[Lack]:
     """Why its answer is missing, where no line of its own says it."""
-    from linewatt.report.table import Lack
 
     if isinstance(result, Damaged):
         return
@@ -280,7 +278,6 @@ def id_of(result: Listed | Damaged) -> str:
 
 
 def _row(result: Listed | Damaged) -> Row:
-    from linewatt.report.table import Cell, Row, texts
 
     if isinstance(result, Damaged):
         state = "damaged" if result.proven else "not shown"
@@ -295,11 +292,6 @@ def _row(result: Listed | Damaged) -> Row:
 
 def _answer(best: Best | None) -> tuple[Cell, ...]:
     """How fast, what in, and for each watt."""
-    from linewatt.analysis.metrics.of_power import MBPS_PER_W
-    from linewatt.report.printing.text_table import DOUBTFUL
-    from linewatt.report.provenance import mark
-    from linewatt.report.series import test_title
-    from linewatt.report.table import Cell, texts
 
     if best is None:
         return texts(MISSING, "", MISSING)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
-from linewatt.core.feature import feature_functions, named_result
+from linewatt.core.feature import named_result, result_kind_of
 from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
@@ -111,9 +111,8 @@ class Result:
     @property
     def complete(self) -> bool:
         """Whether nothing is left for ``linewatt resume``. Raises StoreError."""
-        for kind in feature_functions("result_kind"):
-            if kind.is_of(self.manifest):
-                return bool(kind.is_complete(self))
+        if kind := result_kind_of(self.manifest):
+            return bool(kind.is_complete(self))
         return len(self.trials) == self.trials_planned
 
     @property

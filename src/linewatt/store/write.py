@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linewatt import durable
+from linewatt import __version__, durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.json_document import document_of
 from linewatt.model import Trial
@@ -134,7 +134,6 @@ def imported_manifest(  # noqa: PLR0913  what a manifest has
 
     ``kind`` is that of a table which holds no trials.
     """
-    from linewatt import __version__
 
     return {
         "schema_version": SCHEMA_VERSION,

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from linewatt.analysis.comparison.case_runs import CaseRuns
+from linewatt.analysis.comparison.obstacle import Obstacle
+from linewatt.analysis.metrics.metric import Response
+from linewatt.declare import Keys
 from linewatt.hosts.facts.read import Facts
 from linewatt.model import Case, Flag, Provenance
 from linewatt.records import Campaign, Host
-
-if TYPE_CHECKING:
-    from linewatt.analysis.comparison.obstacle import Obstacle
-    from linewatt.analysis.metrics.metric import Response
-    from linewatt.declare import Keys
 
 
 class Task(Protocol):

@@ -3,25 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from linewatt.cli.commands.compared import CI, form_of, print_comparison
 from linewatt.cli.feature_options import with_feature_options
 from linewatt.cli.options import Json, Results
-from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.core.feature import FeatureOption
-from linewatt.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from linewatt.report.comparison.sides import Kept
-    from linewatt.report.kinds import KindComparison
-    from linewatt.report.views import ComparisonView
-
-NOTHING = "nothing"
 
 _Wanted = Annotated[
     list[str],
@@ -118,184 +107,21 @@ def compare(  # noqa: PLR0913 - one parameter an option
     Exit codes: 0 nothing that --fail-on names; 3 a change for the worse; 4 no such change, but not every
     verdict that it asks for could be given; 2 wrong use.
     """
-    form = form_of(form, as_json=as_json, as_csv=as_csv)
-    if feature_option and (form not in (None, "json") or full or factor or fail_on or metric or allow):
-        raise InvalidInput(f"--{feature_option.word}: goes with --by, --base, --json and --output alone")
-    from linewatt.analysis.comparison.comparable import CODES
-    from linewatt.analysis.comparison.compare import finding
-    from linewatt.analysis.comparison.rows import Options
-    from linewatt.cli.commands.show import checked_target
-    from linewatt.report.comparison.factor import parse_factor
-    from linewatt.report.comparison.sides import kept
-    from linewatt.report.comparison.stored_comparison import compared, compared_by_kind, run_kind_of
-    from linewatt.store.read import readable
+    from linewatt.cli.actions.compare import compare_results
 
-    target = None if output is None else checked_target(output)
-    matters = None if factor is None else parse_factor(factor)
-    metrics = _metrics(metric)
-    wanted, hosts = _hosts_meant(wanted, by, base)
-    by = by if hosts is None else HOST
-    named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
-    paths = _paths(wanted, results, by, base)
-    with readable(*(path for side in paths for path in side)):
-        plain = not (by or base or factor or fail_on or metric or allow or output or form in CI)
-        if comparison := compared_by_kind(paths, plain=plain):
-            _print_kind_comparison(comparison, as_json=as_json, as_csv=as_csv)
-            return
-        loaded = [[(path, kept(path)) for path in side] for side in paths]
-        run_kind = run_kind_of(loaded, by)
-        if feature_option is not None:
-            if run_kind:
-                raise InvalidInput(f"--{feature_option.word}: is of cases, and {run_kind.name}s have none")
-            _compare_view(feature_option, loaded, by, hosts or base, target, as_json=as_json)
-            return
-        allowed = chosen("--allow", allow, run_kind.codes if run_kind else CODES)
-        options = Options(by, matters, metrics, allowed)
-        outcome = compared(loaded, options, hosts or base)
-        verdict = finding(outcome, named)
-        if target is not None:
-            from linewatt.report.comparison.page import render
-            from linewatt.report.printing.html import write
-
-            write(target, render(outcome, verdict))
-        print_comparison(outcome, verdict, named, form, full=full)
-    if verdict.exit_code:
-        raise typer.Exit(verdict.exit_code)
-
-
-def chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-    """Words of a repeatable option, which may also be joined by commas. Raises InvalidInput."""
-    chosen_words = tuple(part.strip() for word in words or () for part in word.split(","))
-    names = list(known)
-    for word in chosen_words:
-        if word not in names:
-            raise InvalidInput(f"{option} {word!r}: must be one of {', '.join(names)}")
-    return chosen_words
-
-
-def _metrics(words: list[str] | None) -> tuple[str, ...]:
-    from linewatt.analysis.comparison.rows import METRICS
-
-    return chosen("--metric", words, METRICS) or tuple(METRICS)
-
-
-def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
-    """What ends with exit code 3. Raises InvalidInput where its metric is not compared."""
-    from linewatt.analysis.comparison.compare import FAIL_ON
-
-    if words is None:
-        return ("slower",) if two and "throughput" in metrics else ()
-    named = chosen("--fail-on", words, (*FAIL_ON, "any", NOTHING))
-    if NOTHING in named:
-        if len(named) > 1:
-            raise InvalidInput(f"--fail-on {NOTHING}: goes alone")
-        return ()
-    if "any" in named:
-        return tuple(name for name, group in FAIL_ON.items() if group in metrics)
-    for name in named:
-        if FAIL_ON[name] not in metrics:
-            raise InvalidInput(f"--fail-on {name}: its metric is not among --metric {','.join(metrics)}")
-    return named
-
-
-HOST = "host"
-
-
-def _hosts_meant(
-    result_words: list[str], by: str | None, base: str | None
-) -> tuple[list[str], tuple[str, str] | None]:
-    """``ID:HOST ID:HOST`` as one result and two of its hosts; anything else as it is. Raises InvalidInput."""
-    split = [("", "") if Path(word).exists() else _with_host(word) for word in result_words]
-    named = [(result, host) for result, host in split if result]
-    if not named:
-        return result_words, None
-    if len(result_words) != 2 or len(named) != 2 or not all(host for _, host in named):
-        raise InvalidInput(f"{' '.join(result_words)}: two hosts of one result are ID:HOST ID:HOST")
-    (result, first_host), (other_result, second_host) = named
-    if result != other_result:
-        raise InvalidInput(
-            f"{' '.join(result_words)}: hosts are compared within one result; "
-            f"of two, name the results alone, with --by {HOST} whatever their hosts are called"
-        )
-    if first_host == second_host:
-        raise InvalidInput(f"{' '.join(result_words)}: names one host twice; name two")
-    if by is not None or base is not None:
-        raise InvalidInput(
-            f"{' '.join(result_words)}: names what is compared, so that --by and --base go without"
-        )
-    return [result], (first_host, second_host)
-
-
-def _with_host(word: str) -> tuple[str, str]:
-    """``ID`` and ``HOST`` of ``ID:HOST``; nothing of what names no host."""
-    kind = "baseline:" if word.startswith("baseline:") else ""
-    result, colon, host = word.removeprefix(kind).rpartition(":")
-    return (kind + result, host) if colon else ("", "")
-
-
-def _paths(sides: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
-    """The results of one side or two. Raises InvalidInput, StoreError."""
-    from linewatt.store.read import find
-
-    if len(sides) > 2:
-        raise InvalidInput(f"compare takes one result or two, got {len(sides)}")
-    if len(sides) == 1 and by is None:
-        raise InvalidInput(f"{sides[0]} alone: name a second result, or with --by what is compared within it")
-    if len(sides) == 2 and base is not None:
-        raise InvalidInput("--base names a level of one result; of two, the first is the base")
-    paths = [[find(results, name) for name in _names(side)] for side in sides]
-    all_paths = [path.resolve() for side in paths for path in side]
-    if len(set(all_paths)) < len(all_paths):
-        raise InvalidInput(f"{' and '.join(sides)} are the same result; name two, or one with --by")
-    return paths
-
-
-def _print_kind_comparison(comparison: KindComparison, *, as_json: bool, as_csv: bool) -> None:
-    """Two results without trials. Raises Exit where not every difference could be tested."""
-    if as_json:
-        print_json(comparison.document())
-    elif as_csv:
-        rows = comparison.rows()
-        print_csv([*dict.fromkeys(name for row in rows for name in row)], rows)
-    else:
-        print_rich(comparison.terminal)
-    if not comparison.tested:
-        raise typer.Exit(4)
-
-
-def _names(side: str) -> list[str]:
-    """Results that are joined by commas; the name of a directory may have some itself."""
-    return (
-        [side]
-        if Path(side).is_dir()
-        else [name.strip() for name in side.split(",") if name.strip()] or [side]
+    compare_results(
+        wanted=wanted,
+        by=by,
+        base=base,
+        factor=factor,
+        fail_on=fail_on,
+        metric=metric,
+        allow=allow,
+        results=results,
+        as_json=as_json,
+        as_csv=as_csv,
+        full=full,
+        output=output,
+        form=form,
+        feature_option=feature_option,
     )
-
-
-def _compare_view(
-    option: FeatureOption,
-    loaded: Sequence[Sequence[tuple[Path, Kept]]],
-    by: str | None,
-    base: str | tuple[str, str] | None,
-    target: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """What only a feature knows of two sides. Raises InvalidInput where there is nothing of it.
-
-    The page in ``target`` has the comparison of what was measured, too.
-    """
-    from linewatt.report.comparison.stored_comparison import matched
-
-    view: ComparisonView = option.load()
-    a, b, matching = matched(loaded, by, base)
-    comparison = view.compare((loaded[0][0][0], loaded[-1][0][0]), (a, b), matching)
-    if target is not None:
-        from linewatt.report.comparison.page import with_section
-        from linewatt.report.printing.html import write
-
-        write(target, with_section(a, b, matching, by, comparison.section()))
-    if as_json:
-        print_json(comparison.document())
-    else:
-        print_rich(comparison.terminal)

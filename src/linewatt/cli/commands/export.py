@@ -3,25 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from linewatt.cli.options import Json, Results, Wanted
-from linewatt.cli.output import json_text, print_json, put, results_there, say
-from linewatt.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from linewatt.store.read import Result
-
-SCHEMA_VERSION = 1
-FORMATS = ("csv", "json", "parquet", "openmetrics", "iperf3", "bundle")
-_WITH_TRIALS = ("csv", "json", "parquet")
-_SUFFIXES = {"openmetrics": "prom", "iperf3": "iperf3.json"}
-_READABLE = 0o644
-"""of metrics: node_exporter reads them as another user"""
 
 
 def export(  # noqa: PLR0913  one parameter an option
@@ -58,187 +45,15 @@ def export(  # noqa: PLR0913  one parameter an option
     A bundle is a tar archive in zstd, with a checksum of each file; 'linewatt import' reads it and finds
     whatever is damaged. iperf3 writes a folder with a file a trial. Files are there whole or not at all.
     """
-    form = _chosen(form, bundle=bundle)
-    if trials and form not in _WITH_TRIALS:
-        raise InvalidInput(f"--trials: goes with --format {', '.join(_WITH_TRIALS)}")
-    if trial is not None and form != "iperf3":
-        raise InvalidInput("--trial: goes with --format iperf3")
-    from linewatt.store.read import find
+    from linewatt.cli.actions.export import export_result
 
-    results_there(results)
-    path = find(results, wanted)
-    name = path.resolve().name
-    if form == "bundle":
-        _bundle(path, output, as_json=as_json)
-    elif form == "iperf3":
-        _iperf3(path, output, trial, as_json=as_json)
-    else:
-        suffix = ("trials." if trials else "") + _SUFFIXES.get(form, form)
-        _file(path, output or Path(f"{name}.{suffix}"), form, trials=trials, as_json=as_json)
-
-
-def _chosen(form: str | None, *, bundle: bool) -> str:
-    """Raises InvalidInput."""
-    if form is None and not bundle:
-        raise InvalidInput(f"export: say as what: --format {', '.join(FORMATS)}")
-    if form is not None and form not in FORMATS:
-        raise InvalidInput(f"--format {form}: not a format; choose {', '.join(FORMATS)}")
-    if bundle and form not in (None, "bundle"):
-        raise InvalidInput(f"--bundle and --format {form}: choose one")
-    return form or "bundle"
-
-
-def _file(path: Path, target: Path, form: str, *, trials: bool, as_json: bool) -> None:
-    """One file of cases or trials."""
-    from linewatt.cli.commands.show import checked_target
-    from linewatt.report.printing.html import write
-    from linewatt.store.read import load, readable
-
-    checked_target(target)
-    with readable(path):
-        content = _MAKERS[form](load(path), trials)
-    write(target, content, _READABLE if form == "openmetrics" else None)
-    _written(path, target, form, as_json=as_json)
-
-
-def _written(path: Path, target: Path, form: str, *, as_json: bool, **more: Any) -> None:
-    if as_json:
-        about = {
-            "schema_version": SCHEMA_VERSION,
-            "id": path.resolve().name,
-            "format": form,
-            "path": str(target),
-        }
-        print_json(about | more)
-    else:
-        put(str(target))
-
-
-def _csv(result: Result, trials: bool) -> str:
-    from linewatt.report.full_result import rows_of
-    from linewatt.report.printing.export import csv_of
-
-    return csv_of(*rows_of(result, trials=trials))
-
-
-def _json(result: Result, trials: bool) -> str:
-    from linewatt.report.full_result import document_of
-
-    return json_text(document_of(result, trials=trials))
-
-
-def _parquet(result: Result, trials: bool) -> bytes:
-    from linewatt.report.data.parquet import table
-
-    return table(result, trials=trials)
-
-
-def _openmetrics(result: Result, _: bool) -> str:
-    from linewatt.report.data.openmetrics import text
-
-    return text(result)
-
-
-_MAKERS: dict[str, Callable[[Result, bool], str | bytes]] = {
-    "csv": _csv,
-    "json": _json,
-    "parquet": _parquet,
-    "openmetrics": _openmetrics,
-}
-
-
-def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: bool) -> None:
-    """A file of one trial, or a folder of all that have a document; the others are named."""
-    from linewatt.cli.commands.show import checked_target
-    from linewatt.report.data.iperf3 import document, why_not
-    from linewatt.report.printing.html import write
-    from linewatt.store.read import load, readable
-
-    name = path.resolve().name
-    if number is not None:
-        target = checked_target(output or Path(f"{name}.{number:05d}.iperf3.json"))
-    else:
-        target = _new_folder(output or Path(f"{name}.iperf3"))
-    with readable(path):
-        result = load(path)
-        trials = [trial for trial in result.trials if number is None or trial.number == number]
-        why = {trial.number: reason for trial in trials if (reason := why_not(trial)) is not None}
-        shown = [trial for trial in trials if trial.number not in why]
-        if not shown:
-            raise InvalidInput(f"--format iperf3: {result.id}: {_nothing(why, number)}")
-        if number is not None:
-            write(target, json_text(document(result, shown[0])))
-        else:
-            _write_folder(target, ((trial.number, json_text(document(result, trial))) for trial in shown))
-    if why:
-        say(f"left out: {_named(why)}")
-    numbers = [trial.number for trial in shown]
-    _written(path, target, "iperf3", as_json=as_json, trials=numbers, left_out=why)
-
-
-def _nothing(why: dict[int, str], number: int | None) -> str:
-    if not why:
-        return "has no trials" if number is None else f"there is no trial {number}"
-    return f"no trial of iperf3 is done: {_named(why)}"
-
-
-def _named(why: dict[int, str]) -> str:
-    """``trials 3, 4 (failed); 7 (no load of iperf3)``."""
-    from linewatt.units import first_of
-
-    by_reason: dict[str, list[str]] = {}
-    for number, reason in why.items():
-        by_reason.setdefault(reason, []).append(str(number))
-    return "trials " + "; ".join(
-        f"{first_of(numbers, 6, between=', ')} ({reason})" for reason, numbers in by_reason.items()
+    export_result(
+        wanted=wanted,
+        form=form,
+        bundle=bundle,
+        output=output,
+        trials=trials,
+        trial=trial,
+        results=results,
+        as_json=as_json,
     )
-
-
-def _new_folder(target: Path) -> Path:
-    """Raises InvalidInput where it cannot be a new one."""
-    if target.exists():
-        raise InvalidInput(f"{target}: is there already; give -o the name of a new folder, or name a --trial")
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{target}: there is no directory {target.parent}; make it first")
-    return target
-
-
-def _write_folder(target: Path, texts: Iterable[tuple[int, str]]) -> None:
-    """All files in a new folder, or nothing. Raises StoreError."""
-    from linewatt import durable
-    from linewatt.errors import StoreError
-
-    try:
-        with durable.whole_folder(target, shared=True) as folder:
-            for number, text in texts:
-                durable.write_synced(folder / f"{number:05d}.json", text.encode())
-    except OSError as error:
-        raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
-
-
-def _bundle(path: Path, output: Path | None, *, as_json: bool) -> None:
-    from linewatt.cli.commands.show import checked_target
-    from linewatt.foreign import one_line
-    from linewatt.store.bundle.layout import SUFFIX
-    from linewatt.store.bundle.pack import pack
-
-    target = checked_target(output or Path(f"{path.resolve().name}{SUFFIX}"))
-    packed = pack(path, target)
-    if packed.left_out:
-        say(one_line(f"left out, because linewatt did not store it: {', '.join(packed.left_out)}"))
-    if as_json:
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "id": packed.contents.id,
-                "path": str(target),
-                "sha256": packed.sha256,
-                "packed_bytes": packed.bytes,
-                "bytes": packed.contents.total_bytes,
-                "files": len(packed.contents.files),
-                "left_out": list(packed.left_out),
-            }
-        )
-        return
-    say(f"{packed.contents.id}: {len(packed.contents.files)} files; 'linewatt import' reads the bundle")
-    put(str(target))

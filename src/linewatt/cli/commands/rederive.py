@@ -3,22 +3,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from linewatt.cli.options import Json, Results, Wanted
-from linewatt.cli.output import print_json, print_rich, say
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from linewatt.engine.rederive.differences import Change, Told
-    from linewatt.engine.rederive.run import Rederived
-    from linewatt.report.table import Table
 
 
 def rederive(
@@ -35,133 +25,6 @@ def rederive(
 
     What changes is listed with its reason; --write keeps it beside the original.
     """
-    from linewatt.engine.rederive import run
-    from linewatt.store import read
+    from linewatt.cli.actions.rederive import rederive_result
 
-    original = read.find(results, wanted)
-    with read.readable(original):
-        rederived = run.rederive(read.load(original))
-    path = run.write(rederived) if write else None
-    if as_json:
-        print_json(run.as_document(rederived) | {"written": None if path is None else str(path)})
-        return
-    print_rich(lambda width: _shown(rederived, width, every=trials))
-    if path is not None:
-        say(f"written: {path}; show, report and compare take it from now on, trials/ is as it was")
-    elif rederived.changed:
-        say("nothing was written; --write stores it beside the original")
-
-
-def _shown(rederived: Rederived, width: int | None, *, every: bool) -> RenderableType:
-    from rich.console import Group
-    from rich.text import Text
-
-    from linewatt.report.printing.text_table import render
-
-    parts: list[Any] = [Text(line) for line in _summary(rederived)]
-    changes = [change for trial in rederived.trials for change in trial.changes]
-    old = [change for change in changes if not change.is_new]
-    if old:
-        parts += [Text(), render(_figures(old, every=every), width)]
-    findings = [finding for trial in rederived.trials for finding in trial.told]
-    if findings:
-        parts += [Text("\nFindings"), *(Text(line) for line in _findings(findings))]
-    new = [change for change in changes if change.is_new]
-    if new:
-        parts += [Text("\nFigures that were not made before"), *(Text(line) for line in _new(new))]
-    return Group(*parts)
-
-
-def _summary(rederived: Rederived) -> Iterator[str]:
-    from linewatt.model import METHOD
-
-    methods = sorted({trial.method for trial in rederived.trials})
-    stored = f"method {', '.join(map(str, methods))}" if methods else "no trials"
-    yield f"{rederived.result.id}: stored by {stored}, made again by method {METHOD}"
-    same = sum(trial.same for trial in rederived.trials)
-    if same:
-        yield f"{_trials(same)} of {len(rederived.trials)} as stored, to the byte"
-    figures = sum(bool(trial.changes or trial.told) for trial in rederived.trials)
-    if figures:
-        yield f"{_trials(figures)} of {len(rederived.trials)} with other figures or findings"
-    for trial in rederived.trials:
-        if trial.problem is not None:
-            yield f"trial {trial.number} cannot be made again: {trial.problem}"
-    for idle in rederived.idle:
-        if idle.problem is not None:
-            yield f"{idle.name} cannot be made again: {idle.problem}"
-        for change in idle.changes:
-            yield f"{idle.name}: {change.figure}: {_value(change.before)} → {_value(change.after)}"
-
-
-def _figures(changes: list[Change], *, every: bool) -> Table:
-    """A row for each figure, with its first trial for an example; or one for each trial."""
-    from linewatt.report.table import Head, Row, RowGroup, Table, texts
-
-    rows: list[tuple[str, Change]] = [(str(change.trial), change) for change in changes]
-    if not every:
-        first: dict[str, Change] = {}
-        counts: dict[str, int] = {}
-        for change in changes:
-            first.setdefault(change.figure, change)
-            counts[change.figure] = counts.get(change.figure, 0) + 1
-        rows = [(f"{change.trial} (of {counts[figure]})", change) for figure, change in first.items()]
-    return Table(
-        "Figures that change",
-        (Head("Figure", kind="text"),),
-        (Head("Trial", kind="text"), Head("Before"), Head("After"), Head("Why", kind="prose")),
-        (
-            RowGroup(
-                "", tuple(Row(texts(change.figure), texts(trial, *_change(change))) for trial, change in rows)
-            ),
-        ),
-    )
-
-
-def _change(change: Change) -> tuple[str, str, str]:
-    return _value(change.before), _value(change.after), change.why
-
-
-def _value(value: Any) -> str:
-    from linewatt.units import MISSING
-
-    if value is None:
-        return MISSING
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    text = str(value)
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-
-
-_WIDEST = 40
-
-
-def _findings(findings: Iterable[Told]) -> Iterator[str]:
-    """A line for each finding at a place: whether it is new or gone, in which trials, by what evidence."""
-    grouped: dict[tuple[bool, str, str], list[Told]] = {}
-    for finding in findings:
-        grouped.setdefault((finding.added, finding.code, finding.where), []).append(finding)
-    for (added, code, where), same_findings in grouped.items():
-        numbers = _numbers(finding.trial for finding in same_findings)
-        yield f"{'+' if added else '−'} {code}, {where} (trials {numbers}): {same_findings[0].evidence}"
-
-
-def _new(changes: Iterable[Change]) -> Iterator[str]:
-    """A line for each group of figures, whatever instance or meter they are of; --json has them all."""
-    grouped: dict[str, dict[int, None]] = {}
-    for change in changes:
-        name = re.sub(r"\[.*?\]", "", change.figure)
-        depth = 3 if ".power." in name else 2
-        grouped.setdefault(".".join(name.split(".")[:depth]), {})[change.trial] = None
-    for name, trials in grouped.items():
-        yield f"  {name} (trials {_numbers(trials)})"
-
-
-def _numbers(numbers: Iterable[int]) -> str:
-    from linewatt.units import number_ranges
-
-    return number_ranges(numbers)
-
-
-def _trials(count: int) -> str:
-    return "1 trial" if count == 1 else f"{count} trials"
+    rederive_result(wanted=wanted, results=results, write=write, trials=trials, as_json=as_json)

@@ -1,68 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt list``, ``show`` and ``report``: what stored results say."""
+"""``linewatt show``: what a stored result says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from linewatt.cli.feature_options import with_feature_options
-from linewatt.cli.options import Json, Read, Results, Wanted
-from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near, say
-from linewatt.core.feature import FeatureOption, feature_modules, report_formats
-from linewatt.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from linewatt.report.views import ResultView
-    from linewatt.store.read import Result
-
-OF_THE_ANSWER = (
-    "rich.text",
-    "rich.console",
-    "linewatt.report.table",
-    "linewatt.report.section",
-    "linewatt.report.kinds",
-    "linewatt.report.printing.screen",
-    "linewatt.analysis.flags.case",
-    "linewatt.analysis.cases.summary",
-    "linewatt.report.columns",
-    "linewatt.analysis.comparison.differences",
-    "linewatt.report.machine.environment",
-    "linewatt.analysis.comparison.effects",
-    "linewatt.store.further",
-    "linewatt.report.trials.digest",
-    "linewatt.report.trials.subject",
-    "linewatt.report.trials.answer.first_screen",
-)
-"""modules of the core that the answer of a campaign is made with, those first that others of them import"""
-
-
-def answer_modules() -> tuple[str, ...]:
-    """Modules that the answer of a campaign is made with: a run imports them while it waits for its hosts."""
-    return (*OF_THE_ANSWER, *feature_modules("first_blocks"))
-
-
-def list_results(results: Read = Path("results"), as_json: Json = False) -> None:
-    """List stored results, one per line with its answer.
-
-    Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
-    fewer columns.
-    """
-    from linewatt.report import listing
-    from linewatt.store import read
-
-    listed_results, unread = read.read_each(results_near(results), listing.kept)
-    rows: list[listing.Listed | read.Damaged] = [*listed_results, *unread]
-    ordered_rows = sorted(rows, key=listing.id_of)
-    if as_json:
-        print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(ordered_rows)})
-    elif not ordered_rows:
-        say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
-    else:
-        print_rich(lambda width: listing.show(ordered_rows, width=width))
+from linewatt.cli.options import Json, Read, Wanted
+from linewatt.core.feature import FeatureOption
 
 
 @with_feature_options("show")
@@ -100,246 +48,18 @@ def show(  # noqa: PLR0913  one parameter an option
 
     The answer on one screen; --full has every table and finding.
     """
-    if as_json and as_csv:
-        raise InvalidInput("--json and --csv: choose one")
-    if as_md and (as_json or as_csv or trials or effects or detail):
-        raise InvalidInput("--md: goes with --full alone")
-    if effects and (trials or not as_csv):
-        raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
-    if detail and as_csv:
-        raise InvalidInput("--detail: goes with --json or alone; --csv has a row per case or trial")
-    others = as_csv or as_md or full or trials or detail
-    _alone("--at", at, others or feature_option is not None)
-    if feature_option is not None:
-        _alone(f"--{feature_option.word}", True, others)
-    rates_bps = [_throughput(rate_text) for rate_text in at or ()]
-    from linewatt.store import read
-    from linewatt.store.read import readable
+    from linewatt.cli.actions.show import show_result
 
-    path = _path(results, wanted)
-    with readable(path):
-        result = read.load(path)
-        if rates_bps:
-            _show_watts(result, rates_bps, as_json=as_json)
-        elif feature_option is not None:
-            _show_view(result, feature_option, as_json=as_json)
-        elif as_md:
-            _show_markdown(result, full=full)
-        elif full or trials or detail or as_json or as_csv or effects:
-            _show(result, as_json=as_json, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
-        else:
-            _show_first(result)
-
-
-def _alone(option: str, value: object, others: bool) -> None:
-    """Raises InvalidInput for an option that no other but --json goes with."""
-    if value and others:
-        raise InvalidInput(f"{option}: goes with --json alone")
-
-
-def _throughput(text: str) -> float:
-    """Bit/s of all instances. Raises InvalidInput."""
-    from linewatt.units import parse_rate
-
-    try:
-        bps = parse_rate(text)
-    except InvalidInput as error:
-        raise InvalidInput(f"--at {text!r}: {error}") from None
-    if text.strip()[-1:].isdigit() or not bps > 0:
-        raise InvalidInput(f"--at {text!r}: must be a rate above 0 with its unit, such as 5G or 940M")
-    return bps
-
-
-def _show_watts(result: Result, rates_bps: Sequence[float], *, as_json: bool) -> None:
-    from linewatt.report.kinds import result_kind
-    from linewatt.report.printing.text_table import render
-    from linewatt.report.trials.digest import as_json as document
-    from linewatt.report.trials.digest import digest
-    from linewatt.report.trials.searches.watts_at import as_documents, watts_table
-
-    if kind := result_kind(result.manifest):
-        noun = kind.noun(result.manifest)
-        raise InvalidInput(f"--at: {result.id} is {noun}, without cases at several rates or load levels")
-    view = digest(result)
-    if as_json:
-        print_json(document(view) | {"watts_at": as_documents(view, rates_bps)})
-        return
-    table = watts_table(view, rates_bps)
-    if not table.rows:
-        raise InvalidInput(f"--at: {'; '.join(note.text for note in table.notes)}")
-    print_rich(lambda width: render(table, width))
-
-
-def _show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
-    """What only a feature knows of a result."""
-    from linewatt.report.kinds import result_kind
-    from linewatt.report.trials.digest import as_json as document
-    from linewatt.report.trials.digest import digest
-
-    if kind := result_kind(result.manifest):
-        noun = kind.noun(result.manifest)
-        raise InvalidInput(f"--{option.word}: {result.id} is {noun} without cases")
-    result_view: ResultView = option.load()
-    view = digest(result)
-    if as_json:
-        print_json(document(view) | {result_view.key: result_view.value(view)})
-    else:
-        print_rich(lambda width: result_view.terminal(view, width))
-
-
-def _show_markdown(result: Result, *, full: bool) -> None:
-    from linewatt.report.printing.markdown_report import first, render
-
-    text = None if full else first(result)
-    put((render(result) if text is None else text).rstrip("\n"))
-
-
-def _show_first(result: Result) -> None:
-    """The answer; of a result without any number all there is."""
-    from linewatt.report.kinds import result_kind
-    from linewatt.report.printing.screen import text
-
-    if kind := result_kind(result.manifest):
-        screen = kind.first_screen(result)
-    else:
-        from linewatt.report.trials.answer.first_screen import first_screen
-        from linewatt.report.trials.digest import digest
-
-        screen = first_screen(digest(result))
-    if screen is None:
-        _show(result, as_json=False, as_csv=False, trials=False, effects=False, detail=False)
-    else:
-        print_rich(lambda width: text(screen, width))
-
-
-def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
-    from linewatt.report.full_result import document_of, rows_of
-
-    _refuse(result, trials=trials, effects=effects, detail=detail)
-    if as_json:
-        print_json(document_of(result, trials=trials) | _detail(result, wanted=detail))
-    elif effects:
-        from linewatt.report.trials.settings.effects import EFFECT_COLUMNS, effect_rows
-
-        print_csv(EFFECT_COLUMNS, effect_rows(result))
-    elif as_csv:
-        print_csv(*rows_of(result, trials=trials))
-    else:
-        _print(result, trials=trials, detail=detail)
-
-
-def _refuse(result: Result, *, trials: bool, effects: bool, detail: bool) -> None:
-    """Raises InvalidInput for what a result does not have."""
-    from linewatt.report.kinds import result_kind
-
-    kind = result_kind(result.manifest)
-    if kind is not None and (trials or detail or effects):
-        raise InvalidInput(
-            f"--trials, --detail, --effects: {result.id} is {kind.noun(result.manifest)} without trials; "
-            "--json has all of it"
-        )
-
-
-def _print(result: Result, *, trials: bool, detail: bool) -> None:
-    """All tables and findings."""
-    from linewatt.report.kinds import result_kind
-
-    if kind := result_kind(result.manifest):
-        print_rich(lambda width: kind.terminal(result, width))
-    else:
-        from linewatt.report.trials import terminal
-        from linewatt.report.trials.digest import digest
-
-        view = digest(result)
-        print_rich(lambda width: terminal.show(view, width=width, trials=trials, detail=detail))
-
-
-def _detail(result: Result, *, wanted: bool) -> dict[str, Any]:
-    """What ``--detail`` adds to the document."""
-    if not wanted:
-        return {}
-    from linewatt.analysis.cases.detail import detail_blocks
-    from linewatt.report.trials.detail import as_documents
-
-    return {"detail": as_documents(detail_blocks(result.trials))}
-
-
-CORE_FORMATS = {"html": "", "md": "Markdown", "pdf": "printed by a Chromium"}
-
-
-def formats() -> dict[str, str]:
-    """Word of each format of a report → what it is."""
-    return CORE_FORMATS | {word: form.help for word, form in report_formats().items()}
-
-
-def report(
-    wanted: Wanted = "last",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write; default ID.html, .md, .pdf …", metavar="FILE"),
-    ] = None,
-    results: Results = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="WHAT",
-            help="; ".join(f"{word}: {what}" if what else word for word, what in formats().items()) + ".",
-        ),
-    ] = "html",
-) -> None:
-    """Write a report: one file that needs no network."""
-    from linewatt.report.printing.html import write
-    from linewatt.store import read
-
-    if form not in formats():
-        raise InvalidInput(f"--format {form}: not a format; choose {', '.join(formats())}")
-    path = _path(results, wanted)
-    of_features = report_formats()
-    suffix = of_features[form].suffix if form in of_features else form
-    target = checked_target(output or Path(f"{path.name}.{suffix}"))
-    make = _made_by(form)
-    with read.readable(path):
-        content = make(read.load(path))
-    write(target, content)
-    if as_json:
-        print_json({"schema_version": 1, "id": path.name, "path": str(target)})
-    else:
-        put(str(target))
-
-
-def _made_by(form: str) -> Callable[[Result], bytes]:
-    """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
-    from linewatt.report.full_result import page_of
-
-    if form == "md":
-        from linewatt.report.printing.markdown_report import render
-
-        return lambda result: render(result).encode()
-    if form in report_formats():
-        make: Callable[[Result], bytes] = report_formats()[form].load()
-        return make
-    if form == "pdf":
-        from linewatt.report.printing import pdf
-
-        browser = pdf.browser()
-        return lambda result: pdf.printed(page_of(result), browser)
-    return lambda result: page_of(result).encode()
-
-
-def _path(results: Path, result_id: str) -> Path:
-    from linewatt.store import read
-
-    return read.find(results_near(results), result_id)
-
-
-def checked_target(target: Path) -> Path:
-    """The target, before time is spent on it. Raises InvalidInput when it cannot be a new file."""
-    if target.is_dir():
-        raise InvalidInput(f"{target}: is a directory; give -o the name of a file in it")
-    if target.exists() and not target.is_file():
-        raise InvalidInput(f"{target}: is not a regular file; give -o another name")
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{target}: there is no directory {target.parent}; make it first")
-    return target
+    show_result(
+        wanted=wanted,
+        results=results,
+        as_json=as_json,
+        as_csv=as_csv,
+        trials=trials,
+        effects=effects,
+        full=full,
+        as_md=as_md,
+        detail=detail,
+        at=at,
+        feature_option=feature_option,
+    )

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from linewatt.cli.options import Results, Wanted
-from linewatt.cli.output import print_json, put, say
 
 
 def verify(
@@ -22,37 +20,6 @@ def verify(
 
     Exit 1 if anything is not as it was.
     """
-    from linewatt.foreign import one_line
-    from linewatt.store.read import find
-    from linewatt.store.verify import verify as verified
+    from linewatt.cli.actions.verify import verify_result
 
-    verification = verified(find(results, wanted))
-    if as_json:
-        print_json(
-            {
-                "schema_version": 1,
-                "id": verification.id,
-                "files": verification.files,
-                "has_checksums": verification.has_checksums,
-                "problems": [
-                    {"kind": problem.kind, "name": problem.name, "reason": problem.why}
-                    for problem in verification.problems
-                ],
-            }
-        )
-    else:
-        for problem in verification.problems:
-            put(one_line(f"{problem.kind}  {problem.name}: {problem.why}"))
-        if not verification.has_checksums:
-            say(
-                f"{verification.id}: was stored without checksums; all that can be told is whether "
-                f"it can be read"
-            )
-        counts = Counter(problem.kind for problem in verification.problems)
-        tally = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        say(
-            f"{verification.id}: {tally or 'nothing damaged, missing or foreign'}; "
-            f"{verification.files} files looked at"
-        )
-    if verification.problems:
-        raise typer.Exit(1)
+    verify_result(wanted=wanted, results=results, as_json=as_json)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from linewatt import __version__
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, feature_values_of
 from linewatt.engine.measuring import run_record
@@ -97,7 +98,6 @@ def _has_power_now(again: TrialAgain) -> bool:
 
 def write(rederived: Rederived) -> Path | None:
     """Store all trials that were made again, if one is another now. Raises StoreError."""
-    from linewatt import __version__
 
     if not rederived.changed:
         return None

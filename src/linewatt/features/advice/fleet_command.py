@@ -4,24 +4,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from linewatt.cli.options import Json, Results
-from linewatt.cli.output import print_json, print_rich
-from linewatt.cli.table_or_result import is_table, stored_result
-from linewatt.errors import InvalidInput
-from linewatt.units import bps_from_gbps, ratio_from_percent
-
-if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.features.advice.fleet.advice import FleetAdvice
-    from linewatt.features.advice.fleet.question import Question
-    from linewatt.features.advice.fleet_report.sources import FleetSource
-    from linewatt.features.advice.psu.supplies import Supply
-    from linewatt.features.advice.psu.tables import EfficiencyTable
-    from linewatt.model import Role
-    from linewatt.records import Supplies
 
 _Target = Annotated[
     float,
@@ -144,110 +131,27 @@ def fleet_command(  # noqa: PLR0913  a question has this many sides
     cheapest, how sure that is, and what measurement could change it most. Columns of a table are those of
     analyze; rows of the same instances are runs of one point. docs/advise.md has the method.
     """
-    from linewatt.features.advice.fleet.advice import advise_fleet
-    from linewatt.features.advice.fleet.question import Question, check, parse_redundancy
-    from linewatt.features.advice.fleet_report.sources import choose_series
+    from linewatt.features.advice.fleet_action import print_fleet_advice
 
-    target = _target(output)
-    end = _role(role)
-    supply, table = _supply(psu_rating_w, psu_count, psu_mode, psu_level, psu_table)
-    question = Question(
-        bps_from_gbps(target_gbps),
-        headroom,
-        parse_redundancy(redundancy),
-        pue,
-        price_kwh,
-        server_cost,
-        server_years,
-        load_share,
-        supply,
-        table,
+    print_fleet_advice(
+        target_gbps=target_gbps,
+        table_or_id=table_or_id,
+        series=series,
+        role=role,
+        headroom=headroom,
+        redundancy=redundancy,
+        price_kwh=price_kwh,
+        pue=pue,
+        server_cost=server_cost,
+        server_years=server_years,
+        load_share=load_share,
+        tolerance_percent=tolerance_percent,
+        psu_rating_w=psu_rating_w,
+        psu_count=psu_count,
+        psu_mode=psu_mode,
+        psu_level=psu_level,
+        psu_table=psu_table,
+        results=results,
+        as_json=as_json,
+        output=output,
     )
-    check(question)
-    source = _source(table_or_id, results, end)
-    chosen = choose_series(source, series)
-    if supply is None and chosen.host in source.supplies:
-        question = _with_declared(question, source.supplies[chosen.host])
-    points = source.points(chosen, end, _tolerance(tolerance_percent))
-    advice = advise_fleet(chosen.title, end, points, question)
-    _print(advice, source, target, as_json=as_json)
-
-
-def _print(advice: FleetAdvice, source: FleetSource, target: Path | None, *, as_json: bool) -> None:
-    if target is not None:
-        from linewatt.features.advice.fleet_report.printers import page
-        from linewatt.report.printing.html import write
-
-        write(target, page(advice, source))
-    if as_json:
-        from linewatt.features.advice.fleet_report.document import document
-
-        print_json(document(advice, source))
-    else:
-        from linewatt.features.advice.fleet_report.printers import rendered
-
-        print_rich(lambda width: rendered(advice, source, width))
-
-
-def _target(output: Path | None) -> Path | None:
-    from linewatt.cli.commands.show import checked_target
-
-    return None if output is None else checked_target(output)
-
-
-def _role(word: str) -> Role:
-    from linewatt.model import ENDS
-
-    for role in ENDS:
-        if word == role:
-            return role
-    raise InvalidInput(f"--role must be {' or '.join(ENDS)}, got {word!r}")
-
-
-def _tolerance(percent: float | None) -> float | None:
-    if percent is not None and not 0 < percent < 100:
-        raise InvalidInput(f"--tolerance-percent must be above 0 and below 100, got {percent:g}")
-    return None if percent is None else ratio_from_percent(percent)
-
-
-def _source(table_or_id: str, results: Path, role: Role) -> FleetSource:
-    from linewatt.features.advice.fleet_report.sources import of_result, of_trials
-    from linewatt.features.tables.api import trials_of_table
-
-    if not is_table(table_or_id):
-        with stored_result(results, table_or_id) as result:
-            return of_result(result, role)
-    source, read, lines = trials_of_table(table_or_id, figures=True)
-    if role == "sender":
-        raise InvalidInput(f"{source}: a table has CPU and watts of the receiver; leave out --role sender")
-    return of_trials(source, read.trials, role, lines)
-
-
-def _supply(
-    rating_w: float | None, count: int, mode: str, level: str | None, table: Path | None
-) -> tuple[Supply | None, EfficiencyTable | None]:
-    """The power supplies that were named, and their efficiency. Raises InvalidInput."""
-    from linewatt.features.advice.command import MOST_UNITS, check_positive, efficiency_table, one_of
-    from linewatt.features.advice.psu.supplies import MODES, Supply
-
-    check_positive({"--psu-rating-w": rating_w})
-    if rating_w is None:
-        if level is not None or table is not None:
-            raise InvalidInput("--psu-level and --psu-table need --psu-rating-w, the rating of one unit")
-        return None, None
-    if not 1 <= count <= MOST_UNITS:
-        raise InvalidInput(f"--psu-count must be from 1 to {MOST_UNITS}, got {count}")
-    return Supply(count, rating_w, one_of("--psu-mode", mode, MODES)), efficiency_table(
-        level, "230", table, "--psu-"
-    )
-
-
-def _with_declared(question: Question, declared: Supplies) -> Question:
-    """With the power supplies that the campaign declares for this host."""
-    from dataclasses import replace
-
-    from linewatt.features.advice.psu.supplies import Supply
-    from linewatt.features.advice.psu.tables import certified
-
-    supply = Supply(declared.count, declared.rating_w, declared.mode)
-    return replace(question, supply=supply, table=certified(declared.level) if declared.level else None)

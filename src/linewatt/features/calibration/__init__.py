@@ -17,7 +17,14 @@ _CORRECTIONS = "linewatt.features.calibration.correction_notes"
 FEATURE = Feature(
     name="calibration",
     summary="one meter of a host against another, and watts corrected by that",
-    commands=(FeatureCommand("calibrate", "linewatt.features.calibration.command:calibrate", "Measure"),),
+    commands=(
+        FeatureCommand(
+            "calibrate",
+            "linewatt.features.calibration.command:calibrate",
+            "Measure",
+            "Hold one meter of a host against another: gain, offset, delay.",
+        ),
+    ),
     documents=(
         FeatureDocument(
             "calibration",

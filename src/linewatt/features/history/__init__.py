@@ -7,8 +7,18 @@ FEATURE = Feature(
     name="history",
     summary="cases over many results, and named results to compare with",
     commands=(
-        FeatureCommand("history", "linewatt.features.history.command:history", "Compare"),
-        FeatureCommand("baseline", "linewatt.features.history.baseline_command:baseline_app", "Compare"),
+        FeatureCommand(
+            "history",
+            "linewatt.features.history.command:history",
+            "Compare",
+            "Follow each case over all results: where it changed for good.",
+        ),
+        FeatureCommand(
+            "baseline",
+            "linewatt.features.history.baseline_command:baseline_app",
+            "Compare",
+            "Names of results that others are compared with: baseline:NAME.",
+        ),
     ),
     documents=(
         FeatureDocument(

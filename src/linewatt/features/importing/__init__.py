@@ -7,6 +7,13 @@ FEATURE = Feature(
     name="importing",
     summary="files of other tools, published tables and bundles as results",
     needs=("tables",),
-    commands=(FeatureCommand("import", "linewatt.features.importing.command:import_command", "Read"),),
+    commands=(
+        FeatureCommand(
+            "import",
+            "linewatt.features.importing.command:import_command",
+            "Read",
+            "Store files measured by hand, a table, or a bundle, as a result.",
+        ),
+    ),
     findings=(FeatureFindings("Imports", "linewatt.features.importing.findings:KINDS"),),
 )

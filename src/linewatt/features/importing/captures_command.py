@@ -8,13 +8,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from linewatt.campaign.entries.fields import HOST_NAME
+from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from linewatt.features.importing.captures.measured_folder import Whole
-    from linewatt.features.importing.captures.options import Options
+from linewatt.features.importing.captures.folder import beginning_of
+from linewatt.features.importing.captures.formats import begins_capture, is_table
+from linewatt.features.importing.captures.measured_folder import Whole, manifest_of, read_folder
+from linewatt.features.importing.captures.options import Options
+from linewatt.features.importing.captures.stamps import zone_of
+from linewatt.features.tables.api import RECOGNISED
+from linewatt.foreign import one_line
+from linewatt.store.write import ImportedTrial, write_imported
 
 SCHEMA_VERSION = 1
 MOST_S = 86_400.0
@@ -51,10 +56,6 @@ class Given:
 
 def is_captures(path: Path) -> bool:
     """Whether a path is a folder, or a file that is no table: of a tool, or of nobody that is known."""
-    from linewatt.features.importing.captures.folder import beginning_of
-    from linewatt.features.importing.captures.formats import begins_capture, is_table
-    from linewatt.features.tables.api import RECOGNISED
-
     if not path.is_file():
         return path.is_dir()
     beginning = beginning_of(path)
@@ -63,11 +64,6 @@ def is_captures(path: Path) -> bool:
 
 def import_captures(path: Path, called: str, given_options: Given, results: Path, *, as_json: bool) -> None:
     """Store what is in a folder as a result. Raises InvalidInput, one line; StoreError."""
-    from linewatt.cli.output import print_json, put, say
-    from linewatt.features.importing.captures.measured_folder import manifest_of, read_folder
-    from linewatt.foreign import one_line
-    from linewatt.store.write import ImportedTrial, write_imported
-
     options = options_of(given_options)
     imported = read_folder(path, given_options.skip, options)
     manifest = manifest_of(imported, called, one_line(path.resolve().name), options)
@@ -110,10 +106,6 @@ def _count(number: int, word: str) -> str:
 
 def options_of(given_options: Given) -> Options:
     """Raises InvalidInput."""
-    from linewatt.campaign.entries.fields import HOST_NAME
-    from linewatt.features.importing.captures.options import Options
-    from linewatt.features.importing.captures.stamps import zone_of
-
     for name, seconds in (("--omit", given_options.omit), ("--tail", given_options.tail)):
         if seconds is not None and not 0 <= seconds <= MOST_S:
             raise InvalidInput(f"{name} {seconds:g}: give seconds from 0 to {MOST_S:g}")

@@ -4,16 +4,12 @@ result."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import typer
 
 from linewatt.cli.options import Results
-from linewatt.errors import InvalidInput
-from linewatt.features.importing.captures_command import Given, import_captures, is_captures
 
-SCHEMA_VERSION = 1
 _PANEL = "Files measured by hand"
 
 
@@ -102,96 +98,19 @@ def import_command(  # noqa: PLR0913  each is an option
     such, never as runs. What the table does not say is missing in the result, never 0. docs/tables.md has
     the columns.
     """
-    from linewatt.store.bundle.layout import is_bundle
+    from linewatt.features.importing.action import import_path
 
-    given_options = Given(omit, tail, timezone, host, skip, network, sender, receiver)
-    path = Path(table)
-    if table != "-" and not path.is_dir() and is_bundle(path):
-        _refuse(given_options, "a bundle")
-        _import_bundle(path, name, results, as_json=as_json)
-        return
-    if table != "-" and is_captures(path):
-        import_captures(path, _name(name, str(path.resolve())), given_options, results, as_json=as_json)
-        return
-    _refuse(given_options, "a table")
-    _import_table(table, name, results, as_json=as_json)
-
-
-def _import_table(table: str, name: str | None, results: Path, *, as_json: bool) -> None:
-    """A published table, of whichever kind its columns tell. Raises InvalidInput, StoreError."""
-    from linewatt.cli.output import print_json, put, say
-    from linewatt.features.tables.api import store_table
-
-    stored = store_table(results, table, _name(name, table))
-    if stored.ignored:
-        say(f"not read: {', '.join(stored.ignored)}")
-    if as_json:
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "id": stored.path.name,
-                "path": str(stored.path),
-                "kind": stored.kind.name,
-                "trials": stored.trials,
-                "ignored_columns": list(stored.ignored),
-            }
-        )
-    else:
-        stored_words = (
-            f"{stored.trials} trials of {stored.hosts} hosts"
-            if stored.kind.trials
-            else "published, no trials"
-        )
-        say(f"{stored.rows} rows of {stored.kind.name} stored as {stored_words}")
-        put(stored.path.name)
-
-
-def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bool) -> None:
-    """Have the result of a bundle. Raises InvalidInput, StoreError."""
-    from linewatt.cli.output import print_json, put, say
-    from linewatt.store.bundle.unpack import unpack
-
-    if name is not None:
-        raise InvalidInput(f"--name {name}: the result of a bundle keeps its id")
-    unpacked = unpack(bundle, results)
-    contents = unpacked.contents
-    if as_json:
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "id": contents.id,
-                "path": str(unpacked.path),
-                "kind": "bundle",
-                "files": len(contents.files),
-                "bytes": contents.total_bytes,
-                "was_there": unpacked.was_there,
-            }
-        )
-        return
-    done = (
-        "is there already, and is the same"
-        if unpacked.was_there
-        else f"{len(contents.files)} files, as they were"
+    import_path(
+        table=table,
+        name=name,
+        omit=omit,
+        tail=tail,
+        timezone=timezone,
+        host=host,
+        skip=skip,
+        network=network,
+        sender=sender,
+        receiver=receiver,
+        results=results,
+        as_json=as_json,
     )
-    say(f"{contents.id}: {done}")
-    put(contents.id)
-
-
-def _refuse(given_options: Given, what: str) -> None:
-    """Raises InvalidInput for options that are of other things to import."""
-    if given_options.named:
-        raise InvalidInput(
-            f"{', '.join(given_options.named)}: {what} is imported, and these are of files measured by hand"
-        )
-
-
-def _name(chosen_name: str | None, table: str) -> str:
-    """The result's name: what is asked for, else made of the file's. Raises InvalidInput."""
-    from linewatt.campaign.entries.fields import HOST_NAME
-
-    if chosen_name is not None:
-        if not re.fullmatch(HOST_NAME, chosen_name, re.ASCII):
-            raise InvalidInput(f"--name {chosen_name!r}: use letters, digits, dots, underscores and dashes")
-        return chosen_name
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(table).stem, flags=re.ASCII).strip("-._")[:63]
-    return plain or "imported"

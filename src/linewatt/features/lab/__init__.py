@@ -11,7 +11,17 @@ FEATURE = Feature(
     name="lab",
     summary="hosts on this machine, as namespaces or virtual machines",
     commands=(
-        FeatureCommand("lab", "linewatt.features.lab.commands.lab:lab_app", "Tools"),
-        FeatureCommand("demo", "linewatt.features.lab.commands.demo:demo", "Tools"),
+        FeatureCommand(
+            "lab",
+            "linewatt.features.lab.commands.lab:lab_app",
+            "Tools",
+            "Bring up hosts as namespaces or virtual machines.",
+        ),
+        FeatureCommand(
+            "demo",
+            "linewatt.features.lab.commands.demo:demo",
+            "Tools",
+            "Run the example campaign on two simulated hosts, with its report.",
+        ),
     ),
 )

@@ -7,5 +7,12 @@ FEATURE = Feature(
     name="rehearse",
     summary="a campaign's changes tried on guests shaped like its hosts",
     needs=("lab",),
-    commands=(FeatureCommand("rehearse", "linewatt.features.rehearse.command:rehearse", "Measure"),),
+    commands=(
+        FeatureCommand(
+            "rehearse",
+            "linewatt.features.rehearse.command:rehearse",
+            "Measure",
+            "Try a campaign's changes on guests shaped like its hosts.",
+        ),
+    ),
 )

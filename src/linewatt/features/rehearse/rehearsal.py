@@ -16,9 +16,9 @@ from typing import Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan
 from linewatt.campaign.reading.file import load
-from linewatt.cli.commands.run import until_done
 from linewatt.cli.output import say
 from linewatt.cli.progress import chosen
+from linewatt.cli.signals import until_done
 from linewatt.document import read_yaml
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.events import Ended, Event, LeftChanged, Phase, Warned

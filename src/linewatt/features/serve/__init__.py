@@ -11,6 +11,13 @@ FEATURE = Feature(
     name="serve",
     summary="results, and runs as they go on, in a browser",
     needs=("history",),
-    commands=(FeatureCommand("serve", "linewatt.features.serve.command:serve", "Read"),),
+    commands=(
+        FeatureCommand(
+            "serve",
+            "linewatt.features.serve.command:serve",
+            "Read",
+            "Show results, and what runs now, in a browser.",
+        ),
+    ),
     run_observer="linewatt.features.serve.broadcast.broadcast:Broadcast",
 )

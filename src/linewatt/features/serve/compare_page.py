@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
 from linewatt.analysis.comparison.compare import Comparison, finding
+from linewatt.analysis.comparison.matching import known_properties, levels_of
 from linewatt.analysis.comparison.rows import METRICS, Options
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.features.serve.pages import rendered, templates
@@ -21,9 +22,10 @@ from linewatt.features.serve.report_frame import ReportFrame, in_frame
 from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import Site, site_of
+from linewatt.report.comparison.factor import parse_factor
 from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.page import render
-from linewatt.report.comparison.sides import kept
+from linewatt.report.comparison.sides import kept, side_of
 from linewatt.report.comparison.stored_comparison import compared, compared_by_kind
 from linewatt.store.read import readable
 
@@ -75,9 +77,6 @@ def _choice_page(request: Request, site: Site, paths: Sequence[Path]) -> Respons
 
 def _comparable_properties(paths: Sequence[Path]) -> list[str]:
     """Properties of one result that have several levels to compare."""
-    from linewatt.analysis.comparison.matching import known_properties, levels_of
-    from linewatt.report.comparison.sides import side_of
-
     if not paths:
         return []
     with readable(paths[0]):
@@ -105,8 +104,6 @@ def _compare(paths: Sequence[Path], criteria: Criteria) -> Comparison:
 
 
 def _parse_ratio(text: str) -> float | None:
-    from linewatt.report.comparison.factor import parse_factor
-
     return parse_factor(text) if text else None
 
 

@@ -20,6 +20,7 @@ from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.report.full_result import document_of, page_of, rows_of
 from linewatt.report.printing.export import csv_of
+from linewatt.report.printing.markdown_report import render
 from linewatt.store.bundle.layout import SUFFIX
 from linewatt.store.bundle.pack import pack
 from linewatt.store.read import Result
@@ -28,8 +29,6 @@ router = APIRouter()
 
 
 def _markdown(result: Result) -> str:
-    from linewatt.report.printing.markdown_report import render
-
     return render(result)
 
 

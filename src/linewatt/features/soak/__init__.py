@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One long load with its ledger (docs/soak.md)."""
 
-from linewatt.core.feature import CampaignKey, Feature, FeatureFindings
+from linewatt.core.feature import CampaignKey, Feature, FeatureFindings, FeatureResultKind
 
 FEATURE = Feature(
     name="soak",
@@ -28,6 +28,8 @@ FEATURE = Feature(
     ),
     findings=(FeatureFindings("Soaks", "linewatt.features.soak.findings:KINDS"),),
     stored_files="linewatt.features.soak.stored_files:stored_files",
-    result_kind="linewatt.features.soak.result_kind:KIND",
+    result_kind=FeatureResultKind(
+        is_of_path="linewatt.features.soak.result_mark:is_of", path="linewatt.features.soak.result_kind:KIND"
+    ),
     plan_kind="linewatt.features.soak.plan_kind:PLAN_KIND",
 )

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.places import Site
+from linewatt.campaign.planning.plan import Plan
+from linewatt.declare import Keys
+from linewatt.engine.events import OnEvent
+from linewatt.features.soak.plan import SoakPlan, as_dict, keys, plan_soak, said
+from linewatt.tuning.base import Change
+from linewatt.units import format_seconds
+
 if TYPE_CHECKING:
-    from linewatt.campaign.campaign import Campaign
-    from linewatt.campaign.planning.places import Site
-    from linewatt.campaign.planning.plan import Plan
-    from linewatt.declare import Keys
-    from linewatt.engine.events import OnEvent
     from linewatt.engine.run import Places
-    from linewatt.features.soak.plan import SoakPlan
     from linewatt.features.soak.run import SoakRun
-    from linewatt.tuning.base import Change
 
 
 class SoakPlanKind:
@@ -28,13 +30,9 @@ class SoakPlanKind:
         return "soak" in campaign.feature_values
 
     def plan(self, campaign: Campaign, sites: Mapping[str, Site] | None = None) -> PlannedSoak:
-        from linewatt.features.soak.plan import plan_soak
-
         return PlannedSoak(campaign, plan_soak(campaign, sites))
 
     def keys(self) -> Keys:
-        from linewatt.features.soak.plan import keys
-
         return keys()
 
 
@@ -47,8 +45,6 @@ class PlannedSoak:
 
     @property
     def headline(self) -> str:
-        from linewatt.units import format_seconds
-
         return f"a soak of {format_seconds(self.soak_plan.soak.duration_s)}"
 
     @property
@@ -60,8 +56,6 @@ class PlannedSoak:
         return self.soak_plan.changes
 
     def lines(self) -> Iterator[str]:
-        from linewatt.features.soak.plan import said
-
         return said(self.soak_plan)
 
     def notes(self) -> Iterator[str]:
@@ -69,8 +63,6 @@ class PlannedSoak:
             yield from self.soak_plan.best_of.said()
 
     def document(self) -> dict[str, Any]:
-        from linewatt.features.soak.plan import as_dict
-
         return as_dict(self.soak_plan)
 
     def run(self, places: Places, on_event: OnEvent, *, waits: bool = False) -> SoakRun:

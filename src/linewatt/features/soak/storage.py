@@ -19,11 +19,12 @@ from typing import Any
 
 from linewatt import durable, foreign
 from linewatt.errors import StoreError
+from linewatt.features.users.worker.tally import Tally
 from linewatt.records import SCHEMA_VERSION, Event, PartEnd, UsersTally
 from linewatt.records import Part as PartBegin
 from linewatt.store import sums
 from linewatt.store.read import parsed, read_as, read_json, value_of
-from linewatt.store.samples import Origin, Series, write_samples
+from linewatt.store.samples import Origin, Series, warm_up, write_samples
 from linewatt.store.write import unstored
 
 FOLDER = "soak"
@@ -256,8 +257,6 @@ def _sum_path(part: Path, number: int) -> Path:
 
 
 def _sum_users(part: Path, last: int) -> None:
-    from linewatt.features.users.worker.tally import Tally
-
     total = Tally()
     for number in range(last - SUMMED + 1, last + 1):
         path = part / f"users-{number:06d}.json"
@@ -269,8 +268,6 @@ def _sum_users(part: Path, last: int) -> None:
 def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
     """Time of the last sample that can be read."""
     import duckdb
-
-    from linewatt.store.samples import warm_up
 
     for chunk in reversed(chunks):
         with suppress(duckdb.Error):

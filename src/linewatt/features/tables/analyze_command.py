@@ -3,22 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from linewatt.cli.options import Json, Results
-from linewatt.cli.table_or_result import TableOrId, is_table, stored_result
-from linewatt.errors import InvalidInput
-from linewatt.features.tables.trials import trials_of_table
-
-if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from rich.console import RenderableType
-
-    from linewatt.analysis.cases.analyse import Analysis
-    from linewatt.store.read import Result
-
-SCHEMA_VERSION = 1
+from linewatt.cli.table_or_result import TableOrId
 
 
 def analyze(
@@ -32,83 +20,6 @@ def analyze(
     it is not named), app_cpu_idle_pct, irq_cpu_idle_pct (both of the receiver), fan_rpm, power_scope and
     power_provenance. Nothing is said that the table does not carry.
     """
-    from linewatt.analysis.cases.analyse import document
-    from linewatt.cli.output import print_json, print_rich
+    from linewatt.features.tables.analyze_action import print_analysis
 
-    if is_table(table_or_id):
-        analyses = _of_table(table_or_id)
-    else:
-        with stored_result(results, table_or_id) as result:
-            analyses = _of_stored(result)
-    if as_json:
-        print_json(document(analyses, SCHEMA_VERSION))
-    else:
-        print_rich(lambda _: _rendered(analyses))
-
-
-def _of_table(table_name: str) -> list[Analysis]:
-    from linewatt.analysis.cases.analyse import analyse
-    from linewatt.analysis.cases.summary import summarise
-    from linewatt.cli.output import say
-    from linewatt.features.tables.analysed import FAN
-    from linewatt.report.series import series_of, test_and_factors
-
-    _, read, lines = trials_of_table(table_name)
-    for line in lines:
-        say(f"warning: {line}")
-    return [
-        analyse(
-            test_and_factors(series.summaries[0].case),
-            series.summaries,
-            {
-                summary.case.instances: {FAN: read.fan_rpm[summary.case]}
-                for summary in series.summaries
-                if summary.case in read.fan_rpm
-            },
-        )
-        for series in series_of(summarise(read.trials))
-    ]
-
-
-def _of_stored(result: Result) -> list[Analysis]:
-    from linewatt.analysis.cases.analyse import analyse
-    from linewatt.report.trials.digest import digest
-
-    if result.is_soak:
-        raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
-    analyses = [
-        analyse(series.title, series.summaries) for group in digest(result).groups for series in group.series
-    ]
-    if not analyses:
-        raise InvalidInput(f"{result.id}: no case at full or at a fixed rate is stored")
-    return analyses
-
-
-def _rendered(analyses: list[Analysis]) -> RenderableType:
-    from rich.console import Group
-
-    return Group(*(line for analysis in analyses for line in _lines(analysis)))
-
-
-def _lines(analysis: Analysis) -> Iterator[RenderableType]:
-    """A line a case with its regime, the knee, and the findings."""
-    from rich.text import Text
-
-    from linewatt.analysis.cases.analyse import knee_words
-    from linewatt.foreign import one_line
-    from linewatt.report.series import plural
-    from linewatt.units import format_rate
-
-    yield Text(one_line(analysis.title), style="bold")
-    for summary, row in zip(analysis.summaries, analysis.regimes, strict=True):
-        rate = format_rate(summary.throughput_bps.mean if summary.throughput_bps else None, 4)
-        of_users = "users: no series of instances"
-        regime = of_users if summary.case.of_users else f"{row.regime:<9}  {one_line(row.why)}"
-        yield Text(f"{summary.case.instances:>6}  {rate:>11}  {regime}")
-    yield Text(one_line(knee_words(analysis.knee)))
-    for finding in analysis.findings:
-        style = "" if finding.rank == "note" else "yellow"
-        count = plural(finding.instances, "instance")
-        yield Text(one_line(f"{finding.rank}: {count}: {finding.message} [{finding.kind}]"), style=style)
-        yield from (Text(f"    {one_line(sentence)}") for sentence in finding.evidence)
-    yield Text()
+    print_analysis(table_or_id=table_or_id, results=results, as_json=as_json)

@@ -18,7 +18,9 @@ from linewatt.energy_model import MOST_CONDITION
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.published import PACKET_POWER, packet_energy_fit
 from linewatt.features.tables.view import from_table
+from linewatt.foreign import one_line
 from linewatt.model import Provenance
+from linewatt.report.printing.text_table import render
 from linewatt.report.provenance import mark, words
 from linewatt.report.series import case_names, plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
@@ -171,9 +173,6 @@ def rendered(all_fitted: Sequence[Fitted], width: int | None) -> RenderableType:
     """What a terminal shows: of each fit what must be known first, the figures, and how well they fit."""
     from rich.console import Group
     from rich.text import Text
-
-    from linewatt.foreign import one_line
-    from linewatt.report.printing.text_table import render
 
     def lines() -> Iterator[RenderableType]:
         for fitted in all_fitted:

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json, Results
-from linewatt.cli.table_or_result import TableOrId, is_table, read_bytes, stored_result
-
-if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.features.tables.energy_report import Fitted
+from linewatt.cli.table_or_result import TableOrId
 
 fit_app = typer.Typer(
     cls=Group, help="Fit a model to readings: what a bit and a packet cost.", no_args_is_help=True
@@ -40,28 +36,6 @@ def energy_command(
     Of a stored result: UDP trials of several sizes and rates, each end by itself. docs/power.md has the
     method.
     """
-    from linewatt.cli.output import print_json, print_rich
-    from linewatt.features.tables.energy_report import document, rendered
+    from linewatt.features.tables.fit_action import print_energy_fit
 
-    all_fitted = _of_table(wanted) if is_table(wanted) else _of_result(results, wanted)
-    if as_json:
-        print_json(document(all_fitted))
-    else:
-        print_rich(lambda width: rendered(all_fitted, width))
-
-
-def _of_table(table_name: str) -> list[Fitted]:
-    from linewatt.delimited import read_table
-    from linewatt.features.tables.energy_report import Fitted
-    from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
-
-    source, data = read_bytes(table_name)
-    table, _ = read_table(data, source, known=PACKET_POWER_COLUMNS)
-    return [Fitted(source, packet_energy_fit(table, source))]
-
-
-def _of_result(results: Path, result_id: str) -> list[Fitted]:
-    from linewatt.features.tables.energy_report import of_result
-
-    with stored_result(results, result_id) as result:
-        return of_result(result)
+    print_energy_fit(wanted=wanted, results=results, as_json=as_json)

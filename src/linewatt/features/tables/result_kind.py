@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kind of results that published tables are; what makes them is imported when it is asked for."""
+"""The kind of results that published tables are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from linewatt.analysis.comparison.side import RunKind, SingleRun
+from linewatt.analysis.findings import Findings
+from linewatt.analysis.metrics.metric import Response
+from linewatt.declare import Schema
 from linewatt.errors import InvalidInput
+from linewatt.features.tables import comparison_report
+from linewatt.features.tables.printers import document, render_page, schema, show
+from linewatt.features.tables.view import view
+from linewatt.records import Manifest
+from linewatt.report.kinds import KindComparison
+from linewatt.report.listing import Best, Listed
+from linewatt.report.printing.screen import Screen
+from linewatt.report.section import listed
+from linewatt.store.read import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,24 +27,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from rich.console import RenderableType
 
-    from linewatt.analysis.comparison.side import RunKind, SingleRun
-    from linewatt.analysis.findings import Findings
-    from linewatt.analysis.metrics.metric import Response
-    from linewatt.declare import Schema
-    from linewatt.records import Manifest
-    from linewatt.report.kinds import KindComparison
-    from linewatt.report.listing import Listed
-    from linewatt.report.printing.screen import Screen
-    from linewatt.store.read import Result
-
 
 class PublishedKind:
     """A :class:`linewatt.report.kinds.ResultKind`."""
 
     name = "published"
-
-    def is_of(self, manifest: Manifest) -> bool:
-        return bool(manifest.imported_kind)
 
     def noun(self, manifest: Manifest) -> str:
         return f"a published table ({manifest.imported_kind})"
@@ -43,20 +43,12 @@ class PublishedKind:
         return []
 
     def page(self, result: Result, pages: Environment | None) -> str:
-        from linewatt.features.tables.printers import render_page
-        from linewatt.features.tables.view import view
-
         return render_page(view(result), pages)
 
     def document(self, result: Result) -> dict[str, Any]:
-        from linewatt.features.tables.printers import document
-        from linewatt.features.tables.view import view
-
         return document(view(result))
 
     def rows(self, result: Result) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
-        from linewatt.features.tables.view import view
-
         rows = view(result).rows
         return [*dict.fromkeys(name for row in rows for name in row)], rows
 
@@ -64,16 +56,11 @@ class PublishedKind:
         return None
 
     def terminal(self, result: Result, width: int | None) -> RenderableType:
-        from linewatt.features.tables.printers import show
-        from linewatt.features.tables.view import view
-
         return show(view(result), width)
 
     def markdown(self, result: Result) -> Iterator[str]:
-        from linewatt.features.tables.view import view
         from linewatt.report.printing import markdown
         from linewatt.report.printing.markdown_report import top
-        from linewatt.report.section import listed
 
         table_view = view(result)
         yield from top(None, result, (table_view.caveat, table_view.answer))
@@ -82,9 +69,6 @@ class PublishedKind:
         yield from markdown.lines(listed("Notes", table_view.notes), 2)
 
     def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
-        from linewatt.features.tables.view import view
-        from linewatt.report.listing import Best, Listed
-
         table_view = view(result)
         throughput_bps, reason = table_view.throughput_bps, table_view.answer
         if table_view.findings is None:
@@ -98,9 +82,7 @@ class PublishedKind:
         return None
 
     def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
-        from linewatt.features.tables.comparison_report import compared
-
-        return compared(sides, plain=plain)
+        return comparison_report.compared(sides, plain=plain)
 
     @property
     def run_kind(self) -> RunKind | None:
@@ -113,14 +95,10 @@ class PublishedKind:
         return self.single_run(result)
 
     def schema(self) -> Schema:
-        from linewatt.features.tables.printers import schema
-
         return schema()
 
     def comparison_schemas(self) -> list[Schema]:
-        from linewatt.features.tables.comparison_report import schema
-
-        return [schema()]
+        return [comparison_report.schema()]
 
 
 KIND = PublishedKind()

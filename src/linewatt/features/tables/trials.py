@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from linewatt.cli.table_or_result import folded, read_bytes
+from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
-
-if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from linewatt.features.tables.analysed import AnalysedTable
+from linewatt.features.tables.analysed import EXTRA, AnalysedTable, trials_of
+from linewatt.features.tables.inputs import RECOGNISED
+from linewatt.features.tables.published import refuse_no_figures
 
 
 def trials_of_table(table_name: str, *, figures: bool = False) -> tuple[str, AnalysedTable, list[str]]:
@@ -17,10 +16,6 @@ def trials_of_table(table_name: str, *, figures: bool = False) -> tuple[str, Ana
 
     ``figures``: also for a number of which nothing can be made.
     """
-    from linewatt.delimited import read_table
-    from linewatt.features.tables.analysed import EXTRA, trials_of
-    from linewatt.features.tables.inputs import RECOGNISED
-    from linewatt.features.tables.published import refuse_no_figures
 
     source, data = read_bytes(table_name)
     table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))

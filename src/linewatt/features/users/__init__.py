@@ -18,7 +18,12 @@ FEATURE = Feature(
     name="users",
     summary="scripted users of a file server, in trials and in soaks",
     commands=(
-        FeatureCommand("prepare", "linewatt.features.users.prepare_command:prepare_command", "Measure"),
+        FeatureCommand(
+            "prepare",
+            "linewatt.features.users.prepare_command:prepare_command",
+            "Measure",
+            "Put what scripted users need on client hosts that lack it.",
+        ),
     ),
     campaign_keys=(
         CampaignKey(

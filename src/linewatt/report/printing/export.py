@@ -8,22 +8,19 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from linewatt.analysis.comparison.verdicts import Kind
+from linewatt.analysis.comparison.verdicts import Kind, Verdict
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import same
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.declare import Keys, keys_of, said
 from linewatt.foreign import shown
 from linewatt.json_document import SELDOM, document_of, of_class
 from linewatt.model import Case, Direction, Family, Flag, Shape
 from linewatt.records import Count
+from linewatt.store.read import Result
 from linewatt.units import when as when
-
-if TYPE_CHECKING:
-    from linewatt.analysis.comparison.verdicts import Verdict
-    from linewatt.analysis.metrics.metric import Response
-    from linewatt.analysis.statistics.stats import Estimate
-    from linewatt.store.read import Result
 
 SCHEMA_VERSION: Final = 1
 

@@ -12,6 +12,7 @@ from linewatt.features.advice.fleet.measure_next import Measurement
 from linewatt.features.advice.fleet.question import HOURS_PER_YEAR, Question
 from linewatt.features.advice.fleet.totals import Fleet, Totals
 from linewatt.features.advice.fleet_report.sources import FleetSource
+from linewatt.features.advice.psu_report import lines
 from linewatt.findings.load import LOSS_SHOWN
 from linewatt.missing import Missing
 from linewatt.model import Provenance
@@ -351,7 +352,6 @@ def supply_lines(advice: FleetAdvice) -> tuple[str, ...]:
         return (f"Nothing can be said of power supplies: {supply_advice.reason}",)
     if supply_advice is None or best is None:
         return ()
-    from linewatt.features.advice.psu_report import lines
 
     sentences = [line for line in lines(supply_advice, bullet="") if line]
     active, question = best.totals.active, advice.question

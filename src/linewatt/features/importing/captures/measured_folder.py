@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linewatt import __version__
 from linewatt.errors import FileRefused, InvalidInput
 from linewatt.features.importing.captures.folder import CaptureFile, read_files
 from linewatt.features.importing.captures.formats import find_all
@@ -82,7 +83,6 @@ def understand(files: Sequence[CaptureFile], options: Options) -> Whole:
 
 def manifest_of(imported: Whole, name: str, source: str, options: Options) -> dict[str, Any]:
     """The manifest of the result: what was imported and how, and what the files say of hosts and load."""
-    from linewatt import __version__
 
     files = [_file(capture, imported.hosts) for capture in imported.found]
     return {

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from linewatt.analysis.comparison.compare import Comparison, Finding
+from linewatt.report.comparison.document import CSV_COLUMNS, as_document, csv_rows
+from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.terminal import show
+from linewatt.report.printing.screen import text as text_of
 
 CI = ("junit", "md")
 
@@ -31,8 +32,6 @@ def print_comparison(
 ) -> None:
     """Print it on stdout."""
     if form == "json" or form == "csv":
-        from linewatt.report.comparison.document import CSV_COLUMNS, as_document, csv_rows
-
         if form == "json":
             print_json(as_document(found, verdict))
         else:
@@ -45,12 +44,7 @@ def print_comparison(
         )
         sys.stdout.buffer.write(text.encode())
     elif full:
-        from linewatt.report.comparison.terminal import show
-
         print_rich(lambda width: show(found, verdict, width))
     else:
-        from linewatt.report.comparison.first_screen import first_screen
-        from linewatt.report.printing.screen import text as text_of
-
         screen = first_screen(found, verdict)
         print_rich(lambda width: text_of(screen, width))

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored results in a line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linewatt.cli.output import print_json, print_rich, results_near, say
+from linewatt.report import listing
+from linewatt.store import read
+
+
+def print_results(*, results: Path, as_json: bool) -> None:
+    """List stored results, one per line with its answer."""
+    listed_results, unread = read.read_each(results_near(results), listing.kept)
+    rows: list[listing.Listed | read.Damaged] = [*listed_results, *unread]
+    ordered_rows = sorted(rows, key=listing.id_of)
+    if as_json:
+        print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(ordered_rows)})
+    elif not ordered_rows:
+        say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
+    else:
+        print_rich(lambda width: listing.show(ordered_rows, width=width))

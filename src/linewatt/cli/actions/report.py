@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stored result as one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from linewatt.cli.commands.report import formats
+from linewatt.cli.output import checked_target, print_json, put, results_near
+from linewatt.core.feature import report_formats
+from linewatt.errors import InvalidInput
+from linewatt.report.full_result import page_of
+from linewatt.report.printing.html import write
+from linewatt.store import read
+from linewatt.store.read import Result
+
+
+def write_report(*, wanted: str, output: Path | None, results: Path, as_json: bool, form: str) -> None:
+    """Write a report: one file that needs no network."""
+    if form not in formats():
+        raise InvalidInput(f"--format {form}: not a format; choose {', '.join(formats())}")
+    path = read.find(results_near(results), wanted)
+    of_features = report_formats()
+    suffix = of_features[form].suffix if form in of_features else form
+    target = checked_target(output or Path(f"{path.name}.{suffix}"))
+    make = _made_by(form)
+    with read.readable(path):
+        content = make(read.load(path))
+    write(target, content)
+    if as_json:
+        print_json({"schema_version": 1, "id": path.name, "path": str(target)})
+    else:
+        put(str(target))
+
+
+def _made_by(form: str) -> Callable[[Result], bytes]:
+    """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
+    if form == "md":
+        from linewatt.report.printing.markdown_report import render
+
+        return lambda result: render(result).encode()
+    if form in report_formats():
+        make: Callable[[Result], bytes] = report_formats()[form].load()
+        return make
+    if form == "pdf":
+        from linewatt.report.printing import pdf
+
+        browser = pdf.browser()
+        return lambda result: pdf.printed(page_of(result), browser)
+    return lambda result: page_of(result).encode()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign from its beginning."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.programs import refuse_listed
+from linewatt.campaign.reading.file import load
+from linewatt.campaign.resolving import resolved
+from linewatt.cli.execution import can_be_stored, execute, finish, run_kind
+from linewatt.engine.plan_kinds import plan_kind
+
+
+def run_campaign(
+    *, file: Path, hosts: Path | None, results: Path, wait: bool, as_json: bool, allow_commands: bool
+) -> None:
+    """Run a campaign: each trial is stored before the next begins."""
+    campaign = resolved(load(file, hosts, will_connect=True), results)
+    if not allow_commands:
+        refuse_listed(campaign)
+    can_be_stored(results)
+    if kind := plan_kind(campaign):
+        run_kind(campaign, kind.plan(campaign), None, results, as_json, wait=wait)
+        return
+    seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
+    finish(*execute(campaign, plan(campaign, seed), None, results, as_json, wait=wait), results, as_json)

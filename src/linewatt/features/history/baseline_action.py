@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of results stored, listed and removed."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from linewatt.cli.output import print_json, put, results_there, say
+from linewatt.errors import StoreError
+from linewatt.features.history import baselines
+from linewatt.features.history.baselines import Baseline
+from linewatt.foreign import one_line
+from linewatt.store.read import find
+from linewatt.units import when
+
+SCHEMA_VERSION = 1
+
+
+def store_baseline(*, name: str, result_id: str, results: Path, as_json: bool) -> None:
+    """Have a name stand for a result."""
+    before = None
+    with suppress(StoreError):  # a damaged file is replaced
+        before = baselines.get(results, name)
+    new = baselines.put(results, name, find(results, result_id), time.time())
+    if before is not None and before.id != new.id:
+        say(f"{name} was {before.id}")
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, **_baseline_document(new)})
+        return
+    put(new.id)
+
+
+def print_baselines(*, results: Path, as_json: bool) -> None:
+    """List the names, and what each stands for."""
+    results_there(results)
+    listed = [
+        stored for name in baselines.names(results) if (stored := baselines.get(results, name)) is not None
+    ]
+    if as_json:
+        print_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "baselines": [_baseline_document(baseline) for baseline in listed],
+            }
+        )
+    else:
+        for baseline in listed:
+            gone = "" if baseline.is_there else "  is not there any more: deleted or moved"
+            put(one_line(f"{baseline.name}  {baseline.id}  set {when(baseline.set_s)}{gone}"))
+        if not listed:
+            say(f"no baseline below {results}; 'linewatt baseline set NAME ID' names one")
+    if not all(baseline.is_there for baseline in listed):
+        raise typer.Exit(1)
+
+
+def delete_baseline(*, name: str, results: Path) -> None:
+    """Take a name away; the result stays."""
+    baselines.remove(results, name)
+    say(f"{name}: removed; its result is as it was")
+
+
+def _baseline_document(baseline: Baseline) -> dict[str, Any]:
+    return {"name": baseline.name, "id": baseline.id, "set_s": baseline.set_s, "is_there": baseline.is_there}

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The example campaign run on a lab of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.reading.file import load
+from linewatt.cli.commands.report import report
+from linewatt.cli.commands.show import show
+from linewatt.cli.execution import execute
+from linewatt.cli.output import can_be_made, checked_target, put, say
+from linewatt.document import read_yaml
+from linewatt.features.lab.api import LabRequest
+from linewatt.features.lab.own_lab import own_lab
+
+
+def run_demo(*, file: Path | None, results: Path, output: Path | None, rate: str) -> None:
+    """Run the example campaign on two simulated hosts, with its report."""
+    can_be_made("--results", results)
+    if output is not None:
+        checked_target(output)
+    read_yaml(file or shipped_campaign())
+    request = LabRequest(hosts=2, rate=rate)
+    with own_lab("demo", request, f"two hosts on this machine, {rate} between them") as lab:
+        campaign = load(file or shipped_campaign(), lab.inventory)
+        ended, left_changed = execute(
+            campaign, plan(campaign, campaign.seed or 0), None, results, as_json=False
+        )
+    if ended.done:
+        put()
+        show(ended.id, results)
+        put()
+        say("the report, one file that needs no network:")
+        report(ended.id, output or results / f"{ended.id}.html", results)
+    if ended.failed or ended.pending or left_changed:
+        raise typer.Exit(1)
+
+
+def shipped_campaign() -> Path:
+    """The demo's campaign file, which is part of the package."""
+    from importlib.resources import files
+
+    return Path(str(files("linewatt.features.lab") / "demo.yaml"))
