@@ -34,7 +34,10 @@ class TrialDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDocument:
-    """A plan of trials; ``placements[i]`` are instance, port and CPUs of a trial's processes."""
+    """A plan of trials; ``placements[i]`` are instance, port and CPUs of a trial's processes.
+
+    All of it is lists, as JSON is read back: ``resume`` compares the two.
+    """
 
     schema_version: Literal[1] = SCHEMA_VERSION
     """Counts up when a key is removed, renamed, or means another thing."""
@@ -47,15 +50,15 @@ class PlanDocument:
     least_duration_s: float | None = field(default=None, metadata=SELDOM)
     ports_alternate: bool
     cases: list[dict[str, Any]]
-    placements: list[tuple[PlannedInstance, ...]]
+    placements: list[list[PlannedInstance]]
     trials: list[TrialDocument]
-    changes: tuple[Change, ...]
+    changes: list[Change]
     """What hosts show throughout."""
-    round_changes: list[tuple[Change, ...]] = field(default_factory=list, metadata=SELDOM)
+    round_changes: list[list[Change]] = field(default_factory=list, metadata=SELDOM)
     """What they show beyond that in some rounds."""
-    skipped: tuple[Skipped, ...]
-    notes: tuple[str, ...]
-    places: tuple[str, ...] = field(default=(), metadata=SELDOM)
+    skipped: list[Skipped]
+    notes: list[str]
+    places: list[str] = field(default_factory=list, metadata=SELDOM)
     """What a policy chose on each host, and why."""
 
 
@@ -84,10 +87,13 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         idle=_rounded(planned.idle),
         least_duration_s=None if planned.least_s is None else round(planned.least_s, 3),
         cases=[_case_dict(case) for case in planned.cases],
-        placements=list(placements),
+        placements=[list(instances) for instances in placements],
         trials=trials,
-        round_changes=list(changes),
-        places=tuple(str(line) for line in planned.places),
+        changes=list(planned.changes),
+        round_changes=[list(round_changes) for round_changes in changes],
+        skipped=list(planned.skipped),
+        notes=list(planned.notes),
+        places=[str(line) for line in planned.places],
     )
     further = {name: _further_dicts(rounds, case_index) for name, rounds in planned.further.items()}
     return {**document_of(plan_document), **further}
