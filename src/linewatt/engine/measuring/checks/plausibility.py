@@ -155,8 +155,8 @@ def one_meter(seen: Seen) -> Iterator[Flag]:
             yield Flag(
                 CODE,
                 f"{end.host}: {result.source} {result.channel}",
-                f"it and {peer_result.source} {peer_result.channel} of {peer.host} changed together {changes} "
-                "times, to the same values: both are one meter, which feeds both hosts",
+                f"it and {peer_result.source} {peer_result.channel} of {peer.host} changed together "
+                f"{changes} times, to the same values: both are one meter, which feeds both hosts",
                 "give each host a meter of its own (another outlet, its BMC); these watts are the sum of "
                 "both hosts",
             )
