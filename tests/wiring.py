@@ -82,10 +82,12 @@ class Watts:
     course: Course
 
 
-def bmc(seed: int) -> dict[str, Watts]:
-    """A BMC with steps of 1 W that wanders by 2 W, as they do."""
-    draw = random.Random(seed)  # noqa: S311
+def bmc(*, backwards: bool = False) -> dict[str, Watts]:
+    """A BMC with steps of 1 W that wanders by 2 W, as they do; two of a trial do not wander together."""
+    draw = random.Random(11)  # noqa: S311
     wander = [round(draw.uniform(-2, 2)) for _ in range(SECONDS + 1)]
+    if backwards:
+        wander[4:20] = wander[19:3:-1]
     return {
         name: Watts(
             Channel(name, "W", "gauge", scope, step=1.0, tolerance_ratio=0.01, maximum=1020.0),
@@ -155,7 +157,9 @@ class Story:
     counted: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(host, counter of netcounters or cpufreq) → how far it moves in the window beyond the load's own"""
     hertz: Course = 3e9
-    watts: Mapping[str, Mapping[str, Watts]] = field(default_factory=lambda: {"h1": bmc(11), "h2": bmc(12)})
+    watts: Mapping[str, Mapping[str, Watts]] = field(
+        default_factory=lambda: {"h1": bmc(backwards=True), "h2": bmc()}
+    )
     clocks: Mapping[str, Offset] = field(
         default_factory=lambda: {"h1": Offset(0.5, 0.001), "h2": Offset(-0.25, 0.001)}
     )

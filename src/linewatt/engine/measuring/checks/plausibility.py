@@ -143,20 +143,20 @@ def one_meter(seen: Seen) -> Iterator[Flag]:
         if peer.host in seen.setup.hosts[end.host].shares_cpus_with:
             continue
         pairs = (
-            (result, other)
+            (result, peer_result)
             for result in _readings(end)
-            for other in _readings(peer)
-            if result.scope == other.scope and result.scope.partition(":")[0] in FROM_THE_GRID
+            for peer_result in _readings(peer)
+            if result.scope == peer_result.scope and result.scope.partition(":")[0] in FROM_THE_GRID
         )
-        for result, other in pairs:
-            changes = changes_alike(_course(seen, end, result), _course(seen, peer, other))
+        for result, peer_result in pairs:
+            changes = changes_alike(_course(seen, end, result), _course(seen, peer, peer_result))
             if changes is None:
                 continue
             yield Flag(
                 CODE,
                 f"{end.host}: {result.source} {result.channel}",
-                f"it and {other.source} {other.channel} of {peer.host} changed together {changes} times, to "
-                "the same values: both are one meter, which feeds both hosts",
+                f"it and {peer_result.source} {peer_result.channel} of {peer.host} changed together "
+                f"{changes} times, to the same values: both are one meter, which feeds both hosts",
                 "give each host a meter of its own (another outlet, its BMC); these watts are the sum of "
                 "both hosts",
             )
@@ -173,14 +173,14 @@ def _course(seen: Seen, end: EndResult, result: PowerResult) -> list[float]:
     return [value for _, value in reading.within(result.channel, seen.window)]
 
 
-def changes_alike(course: Sequence[float], other: Sequence[float]) -> int | None:
+def changes_alike(course: Sequence[float], peer_course: Sequence[float]) -> int | None:
     """How many changes two courses share, if they are of one meter; ``None``: they are not, or hardly change.
 
     Who reads one meter twice reads it up to one reading apart.
     """
     for shift in (0, 1, -1):
         changes = _changes(course[max(0, shift) :])
-        others = _changes(other[max(0, -shift) :])
+        others = _changes(peer_course[max(0, -shift) :])
         common = len(changes & others)
         if common >= ALIKE_CHANGES and common >= ALIKE_RATIO * len(changes | others):
             return common
