@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -86,17 +86,18 @@ def run_tier(*, everything: bool) -> int:
     return next((status for status in statuses if status), 0)
 
 
-def _environment(group: Path | None) -> dict[str, str]:
+def _environment(group: Path | None, temporary: Path | None) -> dict[str, str]:
     """That of computing runs: one server of linewatt commands for all, unless the costs of each are noted."""
     server = {} if costs.DIRECTORY in os.environ else {forked.OFFERED: str(forked.offer(group))}
-    return in_memory(os.environ) | server
+    return {**os.environ, **server, **({"TMPDIR": str(temporary)} if temporary else {})}
 
 
-def in_memory(environment: Mapping[str, str], memory: Path = Path("/dev/shm")) -> dict[str, str]:
-    """The environment with temporary files in memory, if that has room: on a disk, the many small files of
+def make_memory_folder(memory: Path = Path("/dev/shm")) -> Path | None:
+    """A new folder in memory for temporary files, if that has room: on a disk, the many small files of
     computing tests take five times the CPU time."""
-    room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= ROOM_BYTES
-    return {**environment, **({"TMPDIR": str(memory)} if room else {})}
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < ROOM_BYTES:
+        return None
+    return Path(tempfile.mkdtemp(prefix="lw", dir=memory))
 
 
 class Beside:
@@ -105,9 +106,10 @@ class Beside:
     def __init__(self, arguments: Sequence[str], group: Path | None) -> None:
         self._arguments = arguments
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by end()
+        self._temporary = make_memory_folder()
         self.process = subprocess.Popen(
             cpu_weights.inside(group, ["nice", "-n", "10", *PYTEST, *arguments]),
-            env=_environment(group),
+            env=_environment(group, self._temporary),
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -118,6 +120,8 @@ class Beside:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
         self._output.seek(0)
         print("+ pytest", shlex.join(self._arguments), flush=True)  # noqa: T201
         sys.stdout.write(self._output.read())

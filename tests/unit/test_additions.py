@@ -73,7 +73,7 @@ ports: "5201-5210"
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What commands of a copy of the product, to which all three are added, printed: in one process, whose
     imports take longer than the commands."""
     folder = tmp_path_factory.mktemp("copy")
@@ -99,34 +99,34 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "report": ["report", stored, "--output", "x.html"],
         "compare": ["compare", stored, "last", "--metric", "packets", "--fail-on", "nothing", "--full"],
     }
-    printed = outputs_of(copied, list(commands.values()), cwd=folder, COLUMNS="300")
-    return dict(zip(commands, printed, strict=True)) | {"page": (folder / "x.html").read_text()}
+    outputs = outputs_of(copied, list(commands.values()), cwd=folder, COLUMNS="300")
+    return dict(zip(commands, outputs, strict=True)) | {"page": (folder / "x.html").read_text()}
 
 
 def sensor_of_the_docs() -> str:
     """That of docs/architecture.md, word by word."""
     page = (ROOT / "docs" / "architecture.md").read_text()
-    (found,) = re.findall(r"^   ```python\n(.*?)\n   ```", page, re.DOTALL | re.MULTILINE)
-    lines = [line.removeprefix("   ") for line in found.splitlines()]
+    (source,) = re.findall(r"^   ```python\n(.*?)\n   ```", page, re.DOTALL | re.MULTILINE)
+    lines = [line.removeprefix("   ") for line in source.splitlines()]
     head = "from typing import ClassVar\nfrom linewatt.errors import ParseError\n"
     head += "from linewatt.hosts.base import HostSpec\nfrom linewatt.model import Channel\n"
     head += "from linewatt.sensors.base import SensorConfig\n"
     return head + "\n".join(lines)
 
 
-def test_a_new_sensor_is_one_file(said: dict[str, str]) -> None:
-    assert "uptime" in json.dumps(json.loads(said["schema"]))
-    assert "uptime" in json.dumps(json.loads(said["plan with sensor"]))
+def test_a_new_sensor_is_one_file(printed: dict[str, str]) -> None:
+    assert "uptime" in json.dumps(json.loads(printed["schema"]))
+    assert "uptime" in json.dumps(json.loads(printed["plan with sensor"]))
 
 
-def test_a_new_knob_is_one_file(said: dict[str, str]) -> None:
-    assert "txqueuelen" in said["plan with knob"]
+def test_a_new_knob_is_one_file(printed: dict[str, str]) -> None:
+    assert "txqueuelen" in printed["plan with knob"]
 
 
-def test_a_new_metric_or_column_is_one_declaration(said: dict[str, str]) -> None:
-    assert re.search(r"Lost\s", said["show"])
-    cases = json.loads(said["document"])["cases"]
+def test_a_new_metric_or_column_is_one_declaration(printed: dict[str, str]) -> None:
+    assert re.search(r"Lost\s", printed["show"])
+    cases = json.loads(printed["document"])["cases"]
     assert any(case["packets_lost_mean"] for case in cases if case["test"] != "tcp")
-    assert "packets_lost_sd" in said["table"].splitlines()[0]
-    assert "Datagrams that never came." in said["page"]
-    assert "Lost packets" in said["compare"]
+    assert "packets_lost_sd" in printed["table"].splitlines()[0]
+    assert "Datagrams that never came." in printed["page"]
+    assert "Lost packets" in printed["compare"]

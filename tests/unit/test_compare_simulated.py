@@ -127,13 +127,13 @@ def test_a_p_does_not_depend_on_what_else_is_compared() -> None:
     assert permutation_ps(pairs, 4)[1:2] == permutation_ps(pairs[1:2], 4)
 
 
-def test_deals_that_are_kept_give_the_p_of_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_deals_give_the_p_of_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [*experiments(1.0, 4)[:2], *experiments(1.0, 4, 5)[:2], *experiments(1.0, 10, 12)[:2]]
-    kept = [permutation_ps(pairs, seed) for seed in (1, 2, 1)]
+    cached_ps = [permutation_ps(pairs, seed) for seed in (1, 2, 1)]
     overall = strata_p(pairs, 1)
-    monkeypatch.setattr(permutation, "_KEPT_RUNS", 0)
-    assert [permutation_ps(pairs, seed) for seed in (1, 2, 1)] == kept
-    assert kept[0][-2:] != kept[1][-2:], "random deals differ by their seed"
+    monkeypatch.setattr(permutation, "_CACHED_RUNS", 0)
+    assert [permutation_ps(pairs, seed) for seed in (1, 2, 1)] == cached_ps
+    assert cached_ps[0][-2:] != cached_ps[1][-2:], "random deals differ by their seed"
     assert strata_p(pairs, 1) == overall
 
 

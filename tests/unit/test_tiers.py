@@ -17,8 +17,8 @@ from types import SimpleNamespace
 import pytest
 from hypothesis.internal.charmap import charmap_file, intervals_from_codec
 from scripts import planted, quick
-from tests import amounts, cpu_weights, pools
-from tests.__main__ import COMPUTING, GUESTS, LABS, commands, in_memory, run_tier
+from tests import amounts, costs, cpu_weights, pools
+from tests.__main__ import COMPUTING, GUESTS, LABS, Beside, commands, make_memory_folder, run_tier
 from tests.conftest import provide_utf8_characters
 
 ROOT = Path(__file__).parents[2]
@@ -145,10 +145,28 @@ def test_temporary_files_are_in_memory_only_where_that_has_room(
 ) -> None:
     free_bytes = shutil.disk_usage(tmp_path).free
     monkeypatch.setattr("tests.__main__.ROOM_BYTES", free_bytes // 2)
-    assert in_memory({"A": "1"}, tmp_path) == {"A": "1", "TMPDIR": str(tmp_path)}
+    folder = make_memory_folder(tmp_path)
+    assert folder is not None
+    assert folder.parent == tmp_path
     monkeypatch.setattr("tests.__main__.ROOM_BYTES", 2 * free_bytes)
-    assert in_memory({"A": "1"}, tmp_path) == {"A": "1"}
-    assert in_memory({"A": "1"}, tmp_path / "missing") == {"A": "1"}
+    assert make_memory_folder(tmp_path) is None
+    assert make_memory_folder(tmp_path / "missing") is None
+
+
+def test_temporary_files_of_a_run_beside_go_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    monkeypatch.setattr("tests.__main__.make_memory_folder", lambda: folder)
+    monkeypatch.setattr("tests.__main__.PYTEST", ["sh", "-c", 'echo "$TMPDIR" | tee "$TMPDIR/file"'])
+    monkeypatch.setenv(costs.DIRECTORY, str(tmp_path))
+    beside = Beside([], None)
+    beside.process.wait()
+    assert (folder / "file").read_text() == f"{folder}\n"
+    beside.end()
+    assert not folder.exists()
+    assert f"{folder}\n" in capsys.readouterr().out
 
 
 def test_the_characters_of_utf8_are_those_that_hypothesis_finds(tmp_path: Path) -> None:

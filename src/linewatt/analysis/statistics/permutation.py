@@ -26,8 +26,8 @@ EXACT_MOST = 20_000
 DRAWS = 9_999
 _AT_ONCE = 1_000
 _COLUMNS = 512
-_KEPT_RUNS = 40
-"""runs of both sides up to which deals are kept: at most 7 MB for one pair of numbers of runs"""
+_CACHED_RUNS = 40
+"""runs of both sides up to which deals are cached: at most 7 MB for one pair of numbers of runs"""
 _TIE = 1e-9
 _ROUNDING = 1e-20
 """of squares of values that are at most 1"""
@@ -107,9 +107,9 @@ def _squared_t(runs: Floats, dealt: Floats) -> Floats:
 
 
 def _deals(base_runs: int, other_runs: int, seed: int) -> Iterable[Floats]:
-    """All deals where they are few, else random ones; those of few runs are kept for the next comparison."""
-    kept = base_runs + other_runs <= _KEPT_RUNS
-    return (_kept_deals if kept else _new_deals)(base_runs, other_runs, seed)
+    """All deals where they are few, else random ones; cached for the next comparison where runs are few."""
+    make_deals = _cached_deals if base_runs + other_runs <= _CACHED_RUNS else _new_deals
+    return make_deals(base_runs, other_runs, seed)
 
 
 def _new_deals(base_runs: int, other_runs: int, seed: int) -> Iterator[Floats]:
@@ -119,7 +119,7 @@ def _new_deals(base_runs: int, other_runs: int, seed: int) -> Iterator[Floats]:
 
 
 @lru_cache(maxsize=4)
-def _kept_deals(base_runs: int, other_runs: int, seed: int) -> tuple[Floats, ...]:
+def _cached_deals(base_runs: int, other_runs: int, seed: int) -> tuple[Floats, ...]:
     return tuple(_new_deals(base_runs, other_runs, seed))
 
 
@@ -163,9 +163,8 @@ def strata_p(strata: Sequence[Sides], seed: int) -> float:
 
     gap, spread = np.zeros(STRATA_DRAWS + 1), np.zeros(STRATA_DRAWS + 1)
     numbers = tuple((len(base), len(other_values)) for base, other_values in strata)
-    kept = sum(map(sum, numbers)) <= _KEPT_RUNS
-    deals = (_kept_strata_deals if kept else _strata_deals)(numbers, seed)
-    for (base, other_values), dealt in zip(strata, deals, strict=True):
+    make_deals = _cached_strata_deals if sum(map(sum, numbers)) <= _CACHED_RUNS else _strata_deals
+    for (base, other_values), dealt in zip(strata, make_deals(numbers, seed), strict=True):
         runs = np.array([*base, *other_values], dtype=float)
         runs -= runs.mean()
         own_gap, own_spread = _gap_and_spread(runs, dealt)
@@ -191,7 +190,7 @@ def _strata_deals(numbers: Sequence[tuple[int, int]], seed: int) -> Iterator[Flo
 
 
 @lru_cache(maxsize=4)
-def _kept_strata_deals(numbers: Sequence[tuple[int, int]], seed: int) -> tuple[Floats, ...]:
+def _cached_strata_deals(numbers: Sequence[tuple[int, int]], seed: int) -> tuple[Floats, ...]:
     return tuple(_strata_deals(numbers, seed))
 
 
