@@ -88,7 +88,11 @@ class Namespace(LocalHost):
         return await super().run(inside, stdin=stdin, timeout_s=timeout_s, root=root)
 
     def call(self, *argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        inside = ["ip", "netns", "exec", self.namespace, *argv]
+        inside = (
+            ["ip", "-n", self.namespace, *argv[1:]]
+            if argv[0] == "ip"
+            else ["ip", "netns", "exec", self.namespace, *argv]
+        )
         return subprocess.run(
             inside, input=stdin, capture_output=True, text=True, timeout=HANG_LIMIT_S, check=False
         )
