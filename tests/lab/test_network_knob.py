@@ -387,7 +387,9 @@ def test_a_route_that_is_not_to_be_on_one_interface_stays_on_another(
     two[0].assert_is(before)
 
 
-@pytest.mark.parametrize("text", [VXLAN, BRIDGE], ids=["vxlan", "bridge"])
+@pytest.mark.parametrize(
+    "text", [VXLAN, pytest.param(BRIDGE, marks=pytest.mark.full)], ids=["vxlan", "bridge"]
+)
 def test_a_half_made_network_is_completed_and_undone(text: str, two: tuple[Namespace, Namespace]) -> None:
     """Every line of what is made is the last one once."""
     host, knob = two[0], KNOBS["network"]

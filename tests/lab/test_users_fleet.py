@@ -497,6 +497,7 @@ def test_a_master_that_dies_is_said_and_nothing_runs_on(
 # --- who may take part -------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_client_without_locust_is_named_and_nothing_runs_on(
     lab2: lab.Lab, server: Server, tmp_path: Path
 ) -> None:
