@@ -368,15 +368,15 @@ def test_a_source_that_is_not_there_or_silent_is_told_once_and_costs_nothing_els
     scene.bmc.write(144)
     process = scene.bench.start("run", scene.campaign(more=sources), "--allow-commands")
     assert process.stdout is not None
-    told, read = [], ""
+    warnings, reader_text = [], ""
     for line in process.stdout:
         event = json.loads(line)
         if event["event"] == "warned":
-            told.append(event["text"])
+            warnings.append(event["text"])
         elif event["event"] == "throughput":
-            read = read or scene.bmc.ipmitool("sdr", "elist")
+            reader_text = reader_text or scene.bmc.ipmitool("sdr", "elist")
     assert process.wait(HANG_LIMIT_S) == 0
-    assert "144 Watts" in read
+    assert "144 Watts" in reader_text
     (trial,) = scene.bench.trials()
     assert trial["status"] == "done"
     for name, why in (
@@ -385,7 +385,7 @@ def test_a_source_that_is_not_there_or_silent_is_told_once_and_costs_nothing_els
         ("gone", "ended with status 127"),
         ("far", ""),
     ):
-        (line,) = [text for text in told if f"h2: {name}: " in text]
+        (line,) = [text for text in warnings if f"h2: {name}: " in text]
         assert why in line
         assert "going on without it" in line
         assert why in trial["receiver"]["reasons"][f"power.{name}"] or name == "mute"
