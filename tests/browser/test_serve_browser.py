@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from tests import forked
 from tests.browser.conftest import LIMIT_MS, Scheme
 from tests.browser.test_accessibility import violations_in_both_looks
 from tests.served import DEMO, LAB, WATTS, certificate_in, results_in
@@ -347,10 +348,10 @@ def test_https_with_a_token_beyond_this_machine(root: Path, tmp_path: Path) -> N
     """On every address, asked through loopback: no other machine is needed to see what is asked for."""
     cert, key = certificate_in(tmp_path)
     (tmp_path / "token").write_text("a-token-of-more-than-sixteen\n")
-    argv = [sys.executable, "-m", "linewatt", "serve", "--port", "0", "--results", str(root)]
-    argv += ["--listen", "0.0.0.0", "--token-file", str(tmp_path / "token")]  # noqa: S104
-    argv += ["--tls-cert", str(cert), "--tls-key", str(key)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
+    words = ["serve", "--port", "0", "--results", str(root)]
+    words += ["--listen", "0.0.0.0", "--token-file", str(tmp_path / "token")]  # noqa: S104
+    words += ["--tls-cert", str(cert), "--tls-key", str(key)]
+    with forked.Forked(words, stdout=subprocess.PIPE, text=True) as server:
         line = server.stdout.readline() if server.stdout else ""
         match = re.fullmatch(rf"https://{re.escape(socket.gethostname())}:(\d+)/\n", line)
         assert match is not None

@@ -101,12 +101,12 @@ def plain_lab2(request: pytest.FixtureRequest) -> Iterator[lab.Lab]:
 
 @pytest.fixture(scope="module")
 def lab3() -> Iterator[lab.Lab]:
-    """Three hosts, 1 Gbit/s between them, for the tests of a file that leave them as they were."""
+    """Three hosts without BMCs, 1 Gbit/s between them, for tests of a file that leave them as they were."""
     if reason := _reason():
         pytest.skip(reason)
     labs = Labs(f"t{os.getpid()}-n")
     try:
-        yield labs.make(hosts=3, rate="1gbit")
+        yield labs.make(hosts=3, rate="1gbit", bmc=False)
     finally:
         labs.close()
 

@@ -94,6 +94,7 @@ def test_a_process_moved_by_hand_and_a_setting_undone_by_hand_are_flagged(bench:
     assert changed["evidence"] == "reads 'rx-0=1' in the trial, was set to 'rx-0=2'"
 
 
+@pytest.mark.full
 def test_a_process_moved_and_put_back_behind_a_short_omit_is_flagged(bench: Bench) -> None:
     """There is no time to read threads before the window: the count of their start is enough."""
     running = bench.start("run", placed(bench, window={"seconds": 3, "omit": 0.3, "tail": 3}))
@@ -141,18 +142,17 @@ def _server_of(bench: Bench) -> str:
 )
 def test_policies_choose_on_the_host_as_it_is_found(make_lab: Callable[..., Any], tmp_path: Path) -> None:
     """Three hosts on two CPUs share them, so that each has two to choose from."""
-    bench = Bench(make_lab(hosts=3), tmp_path)
+    bench = Bench(make_lab(hosts=3, bmc=False), tmp_path)
     factors = {"placement": ["auto", "none"]}
-    bench.run("run", bench.campaign(rate="300M", trials=1, window=LONG, factors=factors, instances=[1, 2]))
+    bench.run("run", bench.campaign(rate="20M", trials=1, window=LONG, factors=factors, instances=[2]))
     rps = {}
     for trial in bench.trials():
-        policy, count = dict(trial["case"]["factors"])["placement"], trial["case"]["instances"]
-        rps[policy, count] = trial["receiver"]["settings"].get("rps_cpus data0")
+        policy = dict(trial["case"]["factors"])["placement"]
+        rps[policy] = trial["receiver"]["settings"].get("rps_cpus data0")
         assert not {"process-moved", "setting-changed"} & flags(trial).keys()
         if policy == "auto":
             ran_on = sorted(instance["receiver_ran_on"] for instance in trial["instances"])
-            assert ran_on == [str(cpu) for cpu in range(count)]
-    assert rps == {("auto", 1): "rx-0=2", ("auto", 2): "rx-0=3", ("none", 1): None, ("none", 2): None}
+            assert ran_on == ["0", "1"]
+    assert rps == {"auto": "rx-0=3", "none": None}
     places = json.loads((bench.result / "manifest.json").read_text())["places"]
-    assert any(line.startswith("h2: rule 1: 1 process and") for line in places), places
-    assert any("processes share them with the interrupts" in line for line in places)
+    assert any("processes share them with the interrupts" in line for line in places), places

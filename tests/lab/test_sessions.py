@@ -67,8 +67,8 @@ def _until(condition: Callable[[], bool], awaited: str, limit_s: float = 60.0) -
 
 def test_more_processes_than_a_connection_may_have_channels(bench: Bench) -> None:
     inventory = bench.bad_inventory(port="2222")
-    campaign = bench.campaign(hosts=str(inventory), instances=[8], rate="20M", trials=2, window=LONG)
+    campaign = bench.campaign(hosts=str(inventory), instances=[8], rate="2M", trials=1, window=LONG)
     bench.run("run", campaign)
     trials = bench.trials()
-    assert [(trial["status"], len(trial["instances"])) for trial in trials] == [("done", 8)] * 2
+    assert [(trial["status"], len(trial["instances"])) for trial in trials] == [("done", 8)]
     assert all(trial["start_skew_s"] < 0.5 for trial in trials)

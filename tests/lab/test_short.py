@@ -53,7 +53,7 @@ def test_a_rate_search_claims_no_more_than_the_shaper_carries(
     bucket = ("tbf", "rate", f"{shaper_bps}bit", "burst", f"{burst_bytes}")
     queue = ("limit", f"{round(QUEUE_S * shaper_bps / 8)}")
     bench.switch("tc", "qdisc", "replace", "dev", _switch_port(bench, 2), "root", *bucket, *queue)
-    search = {"max_rate": "8M", "width": "20%", "loss": ["0%"], "runs": 1, "trials": 8}
+    search = {"max_rate": "8M", "width": "20%", "loss": ["0%"], "runs": 1, "trials": 4}
     bench.run("run", bench.campaign(tests=["udp-1500"], rate="auto", search=search, window=WINDOW))
 
     document = json.loads(bench.run("show", "last", "--json").stdout)
@@ -79,8 +79,8 @@ def test_an_energy_sweep_is_stored_with_idle_between_and_fitted_or_withheld(benc
     path = bench.campaign(
         energy={"sizes": [60, 1500], "rates": ["500pps", "1kpps"], "idle_share": "25%"},
         trials=1,
-        window={"seconds": 2, "omit": 0.2, "tail": 0.3},
-        idle={"seconds": 2},
+        window={"seconds": 1, "omit": 0.2, "tail": 0.3},
+        idle={"seconds": 1},
     )
     keys = json.loads(path.read_text())
     del keys["tests"], keys["rate"]
@@ -138,7 +138,7 @@ def test_a_calibration_climbs_its_staircase_and_withholds_what_few_windows_do_no
 @pytest.mark.skipif(shutil.which("perf") is None, reason="needs perf")
 def test_a_profile_is_no_trial_and_names_the_work_of_the_receiver(bench: Bench) -> None:
     before = left()
-    keys = {"tests": ["udp-1500"], "rate": "500M", "trials": 1, "profile": True}
+    keys = {"tests": ["udp-1500"], "rate": "100M", "trials": 1, "profile": True}
     bench.run("run", placed(bench, **keys, window={"seconds": 2, "omit": 0.3, "tail": 0.5}))
     document = json.loads(bench.run("show", "last", "--profile", "--json").stdout)
     assert (document["trials_done"], document["profiles_count"]) == (1, 1)
@@ -194,15 +194,14 @@ def test_one_campaign_on_two_networks_compares_them_and_leaves_the_hosts_as_they
     file = bench.campaign(
         tests=["udp-1500"],
         networks=["bare", {"name": "vxlan", "hosts": bench.between()}],
-        trials=2,
+        trials=1,
         rate="2M",
         window={"seconds": 0.5, "omit": 0.1, "tail": 0.4},
     )
     bench.run("run", file)
     assert bench.state() == before
     trials = bench.trials()
-    assert [one["status"] for one in trials] == ["done"] * 4, [one["reason"] for one in trials]
-    assert [one["case"]["network"] for one in trials[:2]] == [one["case"]["network"] for one in trials[2:]]
+    assert [one["status"] for one in trials] == ["done"] * 2, [one["reason"] for one in trials]
     assert {one["case"]["network"] for one in trials} == {"bare", "vxlan"}
     document = json.loads(bench.run("compare", "last", "--by", "network", "--json").stdout)
     rows = [row for row in document["comparisons"] if row["response"] == "throughput_bps"]

@@ -243,7 +243,8 @@ def segments(rows: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def test_users_and_iperf3_side_by_side_are_all_counted(bench: SoakBench) -> None:
-    file = bench.soak("8s", pairs=["h2 -> h1"], tests=["tcp"], rate="50M")
+    users = {"clients": ["h2"]}
+    file = bench.soak("8s", pairs=["h2 -> h1"], tests=["tcp"], rate="50M", users=users)
     done = bench.run("run", file)
     assert bench.why() == ["done"]
     done_equal(bench)
@@ -312,23 +313,6 @@ def test_a_server_whose_connection_ends_with_the_soak_has_its_log_read_to_the_en
         assert 0 <= more <= 4 * size, (users, more, said)
 
 
-def test_after_kill_dash_nine_what_was_stored_is_there_and_resume_goes_on(bench: SoakBench) -> None:
-    process = bench.start("run", bench.soak(LONG))
-    await_event(process, "soaking")
-    bench.once(process, bench.served, "gets")
-    process.kill()
-    process.communicate(timeout=HANG_LIMIT_S)
-    until(lambda: bench.server_processes() == [], GONE_LIMIT_S, "the server to end with its controller")
-    assert bench.why() == [None]
-    assert bench.served()
-    bench.restore()
-    process = bench.start("resume", "last")
-    await_event(process, "soaking")
-    bench.once(process, bench.served, "gets of the second part")
-    bench.interrupt(process)
-    assert bench.why() == [None, "interrupted"]
-
-
 @pytest.mark.full
 def test_a_full_disk_ends_the_soak_in_order_and_all_before_is_readable(bench: SoakBench) -> None:
     bench.results.mkdir()
@@ -352,7 +336,10 @@ def test_a_full_disk_ends_the_soak_in_order_and_all_before_is_readable(bench: So
         subprocess.run(["umount", bench.results], check=True)
 
 
-def test_a_client_that_is_cut_off_comes_back_and_the_others_never_stopped(bench: SoakBench) -> None:
+def test_a_client_that_is_cut_off_comes_back_and_after_kill_dash_nine_resume_goes_on(
+    bench: SoakBench,
+) -> None:
+    """The other client never stopped; what was stored when the controller was killed is there."""
     process = bench.start("run", bench.soak(LONG))
     await_event(process, "soaking")
     for pid in connection_pids(bench, 3):
@@ -371,14 +358,23 @@ def test_a_client_that_is_cut_off_comes_back_and_the_others_never_stopped(bench:
         )
 
     bench.once(process, counted_again, "users of the one client and counters of the other that go on")
-    bench.interrupt(process)
     kinds = bench.kinds()
     (sensor,) = (event for event in bench.events() if event["kind"] == "sensor-ended")
     assert (sensor["host"], sensor["text"].split()[0]) == ("h2", "netcounters")
     assert kinds.index("host-lost") < kinds.index("host-back") < kinds.index("client-back")
     assert {event["host"] for event in bench.events() if event["kind"] == "host-lost"} == {"h3"}
     assert bench.total("users.gets", source="users", host="h2") > 0
-    assert bench.why() == ["interrupted"]
+    process.kill()
+    process.communicate(timeout=HANG_LIMIT_S)
+    until(lambda: bench.server_processes() == [], GONE_LIMIT_S, "the server to end with its controller")
+    assert bench.why() == [None]
+    assert bench.served()
+    bench.restore()
+    process = bench.start("resume", "last")
+    await_event(process, "soaking")
+    bench.once(process, bench.served, "gets of the second part")
+    bench.interrupt(process)
+    assert bench.why() == [None, "interrupted"]
 
 
 def ledger(bench: SoakBench) -> dict[str, Any]:
@@ -511,6 +507,7 @@ def test_a_server_that_is_there_already_is_used_and_not_touched(bench: SoakBench
         url = f"ftp://ftp@{host.data_ipv4}:{theirs.settings.port}/"
         users = {
             "server": {"url": url, "password_env": "LINEWATT_TEST_FTP"},
+            "clients": ["h2"],
             "get": {"paths": ["get/a", "get/b"]},
             "folder": None,
         }

@@ -165,16 +165,24 @@ def test_kill_dash_nine_in_an_experiment_is_restored_and_resumed(bench: UsersBen
     ("keys", "said"),
     [
         ({"users": {"python": "/nowhere/python"}}, "/nowhere/python"),
-        ({"users": {"folder": "/nowhere"}}, "/nowhere"),
+        pytest.param({"users": {"folder": "/nowhere"}}, "/nowhere", marks=pytest.mark.full),
     ],
     ids=["a client without Python", "no folder for the server"],
 )
-def test_what_lacks_on_hosts_is_told_in_one_line(bench: UsersBench, keys: dict[str, Any], said: str) -> None:
+def test_what_lacks_on_hosts_is_told_in_one_line(
+    lab2: Any,
+    tmp_path: Path,
+    memory: Path,  # noqa: F811
+    keys: dict[str, Any],
+    said: str,
+) -> None:
+    bench = UsersBench(lab2, tmp_path, memory)
     words = bench.words("run", bench.experiment(trials=1, **keys))
     done = forked.run(words, env=bench.environment, timeout=HANG_LIMIT_S)
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+    bench.until_nothing_runs()
 
 
 class CpuBench(Bench):
@@ -228,7 +236,7 @@ def test_a_cpu_that_was_switched_off_is_on_again_after_kill_dash_nine_and_restor
         def states() -> list[str]:
             return [one.read_text().strip() for one in switches]
 
-        keys = {"factors": {"cpus_online": ["all", "0"]}, "placement": "none", "trials": 1, "rate": "50M"}
+        keys = {"factors": {"cpus_online": ["all", "0"]}, "placement": "none", "trials": 1, "rate": "20M"}
         file = cpus.campaign(hosts=str(cpus.hosts_of_their_own()), **keys)
         running = cpus.start("run", file)
         await_event(running, "trial_started", 2)

@@ -193,6 +193,10 @@ def logged_bytes(server: Server, direction: str, *, complete: bool = True) -> in
     )
 
 
+def files_of(folder: Path, *more: str) -> list[Path]:
+    return [path for path in (*folder.rglob("*"), *map(Path, more)) if path.is_file()]
+
+
 def balanced(server: Server, tally: Tally) -> None:
     """What clients counted is what the server logged, to the byte."""
     total = tally.total()
@@ -208,10 +212,22 @@ def balanced(server: Server, tally: Tally) -> None:
 # --- from start to end -------------------------------------------------------------------------------------
 
 
-def test_reports_of_all_clients_add_up_to_the_servers_log(
-    lab2: lab.Lab, server: Server, tmp_path: Path
+def test_reports_of_all_clients_add_up_to_the_servers_log_and_show_the_password_to_nobody(
+    lab2: lab.Lab, server: Server, tmp_path: Path, own_folder: Path
 ) -> None:
-    heard = run(lab2, tmp_path, job_of(server))
+    """It is in no argument, in no environment and in no file of ours."""
+
+    async def look(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
+        await heard.awaited(
+            "reports of both", lambda: {report.worker for report in heard.reports} == set(hosts)
+        )
+        shown = locusts()
+        assert len(shown) >= 3
+        assert [pid for pid, text in shown.items() if PASSWORD in text] == []
+        secrets = [str(seat.secret_file) for seat in fleet._seats.values()]
+        assert files_of(own_folder, *secrets) == []
+
+    heard = run(lab2, tmp_path, job_of(server), look)
     balanced(server, heard.tally)
     assert sorted(heard.tally.users) == list(range(5))
     assert heard.tally.total().checked > 0
@@ -328,23 +344,11 @@ def test_each_client_has_a_server_address_of_its_own(lab2: lab.Lab, server: Serv
     assert [set(by_user[index]) for index in range(4)] == [set(), {("login", Failure.UNREACHABLE)}] * 2
 
 
-def test_users_that_are_stopped_early_end_what_they_do_and_leave_nothing(
-    lab2: lab.Lab, server: Server, tmp_path: Path
-) -> None:
-    async def stop(fleet: Fleet, heard: Heard, _: dict[str, Host]) -> None:
-        await heard.awaited("transfers", lambda: heard.tally.total().transfers > 10)
-        await fleet.stop()
-
-    heard = run(lab2, tmp_path, job_of(server, duration_s=3600.0), stop)
-    balanced(server, heard.tally)
-    assert heard.said == []
-
-
 @pytest.mark.parametrize(
     "interrupted",
     ["its wait is cancelled", pytest.param("a report cannot be kept", marks=pytest.mark.full)],
 )
-def test_what_ends_the_wait_for_users_loses_no_report(
+def test_what_ends_the_wait_for_users_loses_no_report_and_leaves_nothing(
     lab2: lab.Lab, server: Server, tmp_path: Path, interrupted: str
 ) -> None:
     heard = Heard()
@@ -373,6 +377,7 @@ def test_what_ends_the_wait_for_users_loses_no_report(
 
     asyncio.run(whole())
     balanced(server, heard.tally)
+    assert heard.said == []
 
 
 def each_got(tally: Tally, users: int) -> bool:
@@ -407,94 +412,6 @@ def who_put(reports: list[WorkerReport]) -> set[int]:
     return {index for one in reports for index, counts in one.tally.users.items() if counts.puts}
 
 
-@pytest.mark.parametrize("loss", ["its process", pytest.param("its connection", marks=pytest.mark.full)])
-def test_a_client_that_is_lost_keeps_what_it_reported_and_comes_back(
-    lab2: lab.Lab, server: Server, tmp_path: Path, loss: str
-) -> None:
-    before = 0
-
-    async def lose(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
-        nonlocal before
-        await heard.awaited("reports of both", lambda: all(len(heard.of(host)) > 1 for host in hosts))
-        if loss == "its process":
-            os.kill(locust("h2"), signal.SIGKILL)
-        else:
-            await hosts["h2"].close()
-        await heard.awaited("the loss", lambda: ("client-lost", "h2") in heard.kinds())
-        if loss == "its connection":
-            hosts["h2"] = await connect(hosts["h2"].spec)
-        before = len(heard.of("h2"))
-        await fleet.again("h2")
-        await heard.awaited("users that put again", lambda: who_put(heard.of("h2")[before:]) == {1, 3})
-        await fleet.stop()
-
-    heard = run(lab2, tmp_path, job_of(server, duration_s=3600.0), lose)
-    assert heard.kinds() == [("client-lost", "h2"), ("client-back", "h2")]
-    assert heard.tally.total().failures == {}
-    assert {index for one in heard.of("h2")[before:] for index in one.tally.users} == {1, 3}
-    assert {index for one in heard.of("h1") for index in one.tally.users} == {0, 2, 4}
-    untouched = [counts for index, counts in heard.tally.users.items() if index in {0, 2, 4}]
-    address = lab2.hosts[0].data_ipv4
-    logged = [one for one in server.logged() if one.client == address]
-    assert sum(one.transfers for one in untouched) == len(logged) > 0
-    assert all(one.logins == 1 for one in untouched)
-    assert server.left() == []
-
-
-def test_a_master_that_dies_is_said_and_nothing_runs_on(
-    lab2: lab.Lab, server: Server, tmp_path: Path
-) -> None:
-    async def kill(_fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
-        await heard.awaited("reports", lambda: len(heard.reports) > 1)
-        os.kill(locust("--master"), signal.SIGKILL)
-
-    with pytest.raises(HostError, match="the Locust master ended"):
-        run(lab2, tmp_path, job_of(server, duration_s=3600.0), kill)
-
-
-# --- who may take part -------------------------------------------------------------------------------------
-
-
-def test_the_password_is_in_no_argument_no_environment_and_no_file_of_ours(
-    lab2: lab.Lab, server: Server, tmp_path: Path, own_folder: Path
-) -> None:
-    async def look(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
-        await heard.awaited("reports of both", lambda: {one.worker for one in heard.reports} == set(hosts))
-        shown = locusts()
-        assert len(shown) >= 3
-        assert [pid for pid, text in shown.items() if PASSWORD in text] == []
-        secrets = [str(seat.secret_file) for seat in fleet._seats.values()]
-        assert files_of(own_folder, *secrets) == []
-
-    run(lab2, tmp_path, job_of(server), look)
-
-
-def files_of(folder: Path, *more: str) -> list[Path]:
-    return [path for path in (*folder.rglob("*"), *map(Path, more)) if path.is_file()]
-
-
-def test_who_has_no_secret_is_given_no_job_and_not_believed(
-    lab2: lab.Lab, server: Server, tmp_path: Path
-) -> None:
-    got: dict[str, list[str]] = {}
-
-    async def try_it(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
-        await heard.awaited("reports of both", lambda: {one.worker for one in heard.reports} == set(hosts))
-        os.kill(locust("h2"), signal.SIGKILL)
-        await heard.awaited("the loss", lambda: ("client-lost", "h2") in heard.kinds())
-        fleet._master.order("expect", name="h2", secret="known")  # noqa: S106
-        before = len(heard.of("h2"))
-        for secret in ("guessed", "", "known"):
-            got[secret] = await asyncio.to_thread(intrude, fleet._port, secret)
-        await heard.awaited("its own report", lambda: len(heard.of("h2")) > before)
-        await fleet.stop()
-
-    heard = run(lab2, tmp_path, job_of(server, duration_s=3600.0), try_it)
-    assert "users-job" not in got["guessed"] + got[""]
-    assert "users-job" in got["known"]
-    assert [one.start_s for one in heard.of("h2") if one.start_s < 3] == [2.0]  # of three who said so
-
-
 def intrude(port: int, secret: str) -> list[str]:
     """Claim to be h2, and to have done something; which kinds of messages come back."""
     import msgpack  # type: ignore[import-untyped]
@@ -521,6 +438,66 @@ def intrude(port: int, secret: str) -> list[str]:
     return got
 
 
+@pytest.mark.parametrize("loss", ["its process", pytest.param("its connection", marks=pytest.mark.full)])
+def test_a_client_that_is_lost_keeps_what_it_reported_and_comes_back_and_nobody_else_does(
+    lab2: lab.Lab, server: Server, tmp_path: Path, loss: str
+) -> None:
+    """Who claims to be the lost one without its secret is given no job and not believed."""
+    before = 0
+    got: dict[str, list[str]] = {}
+
+    async def lose(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
+        nonlocal before
+        await heard.awaited("reports of both", lambda: all(len(heard.of(host)) > 1 for host in hosts))
+        if loss == "its process":
+            os.kill(locust("h2"), signal.SIGKILL)
+        else:
+            await hosts["h2"].close()
+        await heard.awaited("the loss", lambda: ("client-lost", "h2") in heard.kinds())
+        if loss == "its connection":
+            hosts["h2"] = await connect(hosts["h2"].spec)
+        fleet._master.order("expect", name="h2", secret="known")  # noqa: S106
+        before = len(heard.of("h2"))
+        for secret in ("guessed", "", "known"):
+            got[secret] = await asyncio.to_thread(intrude, fleet._port, secret)
+        await heard.awaited("the report of who knows it", lambda: len(heard.of("h2")) > before)
+        before = len(heard.of("h2"))
+        await fleet.again("h2")
+        await heard.awaited("users that put again", lambda: who_put(heard.of("h2")[before:]) == {1, 3})
+        await fleet.stop()
+
+    heard = run(lab2, tmp_path, job_of(server, duration_s=3600.0), lose)
+    assert heard.kinds() == [("client-lost", "h2"), ("client-back", "h2")]
+    assert "users-job" not in got["guessed"] + got[""]
+    assert "users-job" in got["known"]
+    assert [report.start_s for report in heard.of("h2") if report.start_s < 3] == [2.0], "three said so"
+    assert heard.tally.total().failures == {}
+    assert {index for one in heard.of("h2")[before:] for index in one.tally.users} == {1, 3}
+    assert {index for one in heard.of("h1") for index in one.tally.users} == {0, 2, 4}
+    untouched = [counts for index, counts in heard.tally.users.items() if index in {0, 2, 4}]
+    address = lab2.hosts[0].data_ipv4
+    logged = [one for one in server.logged() if one.client == address]
+    assert sum(one.transfers for one in untouched) == len(logged) > 0
+    assert all(one.logins == 1 for one in untouched)
+    assert server.left() == []
+
+
+def test_a_master_that_dies_is_said_and_nothing_runs_on(
+    lab2: lab.Lab, server: Server, tmp_path: Path
+) -> None:
+    async def kill(_fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
+        await heard.awaited("reports", lambda: len(heard.reports) > 1)
+        os.kill(locust("--master"), signal.SIGKILL)
+
+    clients = [client_of("h2", server.target())]
+    with pytest.raises(HostError, match="the Locust master ended"):
+        run(lab2, tmp_path, job_of(server, duration_s=3600.0), kill, clients=clients)
+
+
+# --- who may take part -------------------------------------------------------------------------------------
+
+
+@pytest.mark.full
 def test_a_client_without_locust_is_named_and_nothing_runs_on(
     lab2: lab.Lab, server: Server, tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.features.users.worker import content
 from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
 from linewatt.features.users.worker.tally import Tally, UserCounts
+from linewatt.hosts import limits
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.inventory.read import read_inventory
@@ -47,6 +48,8 @@ MIB = 1024 * 1024
 HANG_LIMIT_S = 30.0
 """less than vsftpd itself lets a session do nothing"""
 SIZES = (1000, 0, 3 * MIB + 17, content.PERIOD_BYTES + 5)
+SMALL = SIZES[:1]
+"""where it does not matter what there is to get"""
 
 
 def spec_of(lab: Any, name: str = "h1") -> HostSpec:
@@ -54,7 +57,8 @@ def spec_of(lab: Any, name: str = "h1") -> HostSpec:
     known = {
         key: values[key] for key in ("address", "data", "user", "key_file", "known_hosts") if key in values
     }
-    return HostSpec(name=name, **known, port=int(values.get("port", 22)), lab="t")
+    patient = limits.Limits(silence_s=6.0, answer_s=10.0)  # as tests/lab/conftest.py states them
+    return HostSpec(name=name, **known, port=int(values.get("port", 22)), lab="t", limits=patient)
 
 
 class Running:
@@ -190,12 +194,17 @@ def job(target: Target, running: Running, **changed: Any) -> UsersJob:
 # --- what it serves ----------------------------------------------------------------------------------------
 
 
-def test_files_are_those_promised_and_users_can_write_only_where_they_should(
-    lab2: Any, tmp_path: Path
+def test_files_are_those_promised_at_every_address_and_users_can_write_only_where_they_should(
+    lab2: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And the password is in no argument, environment or journal."""
+    first, second = lab2.hosts
+
     async def use(running: Running, address: str) -> None:
+        target = running.server.target_for(address)
+
         def work() -> None:
-            user = login(running.server.target_for(address))
+            user = login(target)
             for file in running.server.files:
                 data = fetched(user, file.path)
                 assert len(data) == file.size_bytes
@@ -207,33 +216,39 @@ def test_files_are_those_promised_and_users_can_write_only_where_they_should(
             assert sorted(user.nlst("/")) == ["/get", "/put"]
             user.quit()
 
-        await asyncio.to_thread(work)
-
-    served(lab2, tmp_path, use)
-
-
-def test_one_server_serves_every_address_of_its_groups_over_both_families(lab2: Any, tmp_path: Path) -> None:
-    first, second = lab2.hosts
-    addresses = (first.address, first.data_ipv4, first.data_ipv6)
-
-    async def use(running: Running, _: str) -> None:
         def get(address: str) -> int:
             target = running.server.target_for(address)
             host = f"[{address}]" if ":" in address else address
             url = f"ftp://{host}:{target.port}/get/00002"
-            given = f'user = "{target.user}:{target.password}"\n'
+            words = f'user = "{target.user}:{target.password}"\n'
             argv = ["ip", "netns", "exec", second.namespace, "curl", "-sS", "-K", "-", url]
             done = subprocess.run(
-                argv, input=given.encode(), capture_output=True, timeout=HANG_LIMIT_S, check=True
+                argv, input=words.encode(), capture_output=True, timeout=HANG_LIMIT_S, check=True
             )
             return len(done.stdout)
 
-        for address in addresses[1:]:
-            assert await asyncio.to_thread(get, address) == SIZES[2]
+        await asyncio.to_thread(work)
+        for data_address in (first.data_ipv4, first.data_ipv6):
+            assert await asyncio.to_thread(get, data_address) == SIZES[2]
         await running.server.settle()
-        assert running.server.counts().sent_bytes == 2 * SIZES[2]
+        assert running.server.counts().sent_bytes == sum(SIZES) + 2 * SIZES[2]
+        user = await asyncio.to_thread(login, target)
+        secret = target.password.encode()
+        assert secret not in given_to_processes()
+        monkeypatch.setattr("linewatt.features.users.vsftpd.SETTLE_LIMIT_S", 1.0)
+        await running.server.settle()  # says that a session is left
+        user.close()
+        folder = running.folder
+        assert folder.stat().st_mode & 0o777 == 0o700
+        for path in (folder / "passwords", folder / "server.log"):
+            assert path.stat().st_mode & 0o777 == 0o600
+        assert secret not in (folder / CONFIGURATION).read_bytes()
+        assert secret not in running.journal.path.read_bytes()
+        assert target.password not in json.dumps(running.events) + repr(target)
 
-    served(lab2, tmp_path, use, addresses=addresses)
+    addresses = (first.address, first.data_ipv4, first.data_ipv6)
+    events = served(lab2, tmp_path, use, addresses=addresses).events
+    assert any("sessions of users go on" in text for _, text in events)
 
 
 def least(users: UserCounts) -> int:
@@ -260,7 +275,8 @@ def test_the_servers_totals_are_those_of_its_users(lab2: Any, tmp_path: Path) ->
         assert (counts.incomplete_gets, counts.incomplete_puts, counts.logins_refused) == (0, 0, 0)
         assert counts.starts == 1
 
-    assert [kind for kind, _ in served(lab2, tmp_path, use).events] == ["server-started"]
+    running = served(lab2, tmp_path, use, get_sizes=SIZES[:3])
+    assert [kind for kind, _ in running.events] == ["server-started"]
 
 
 def test_logins_refused_are_counted_whether_for_their_password_or_their_number(
@@ -284,17 +300,30 @@ def test_logins_refused_are_counted_whether_for_their_password_or_their_number(
         counts = running.server.counts()
         assert (counts.logins, counts.logins_refused) == (1, 2)
 
-    served(lab2, tmp_path, use, max_clients=1)
+    served(lab2, tmp_path, use, max_clients=1, get_sizes=SMALL)
 
 
 # --- what goes wrong ---------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_killed_takes_its_sessions_along_and_is_started_again(
+def test_a_server_that_is_lost_takes_its_sessions_along_and_is_started_again(
     lab2: Any, tmp_path: Path
 ) -> None:
+    """Killed; killed with all its files gone, as after a restart of its host where they are in memory; and
+    with its connection."""
+
     async def use(running: Running, address: str) -> None:
         target = running.server.target_for(address)
+
+        def starts() -> int:
+            return [kind for kind, _ in running.events].count("server-started")
+
+        def get(path: str) -> int:
+            user = login(target)
+            size_bytes = len(fetched(user, path))
+            user.quit()
+            return size_bytes
+
         user = await asyncio.to_thread(login, target)
         assert len(await asyncio.to_thread(fetched, user, "get/00002")) == SIZES[2]
         data = await asyncio.to_thread(user.transfercmd, "RETR get/00003")
@@ -304,57 +333,36 @@ def test_a_server_that_is_killed_takes_its_sessions_along_and_is_started_again(
         await until("its sessions to end", lambda: not {listener, *sessions} & set(running.pids))
         data.close()
         user.close()
-        await until("a new one", lambda: [kind for kind, _ in running.events].count("server-started") == 2)
-        again = await asyncio.to_thread(login, target)
-        assert len(await asyncio.to_thread(fetched, again, "get/00002")) == SIZES[2]
-        await asyncio.to_thread(again.quit)
+        await until("a second one", lambda: starts() == 2)
+        assert await asyncio.to_thread(get, "get/00002") == SIZES[2]
         await running.server.settle()
-        counts = running.server.counts()
-        assert (counts.gets, counts.sent_bytes, counts.logins, counts.starts) == (2, 2 * SIZES[2], 2, 2)
 
-    running = served(lab2, tmp_path, use)
-    assert [kind for kind, _ in running.events] == ["server-started", "server-ended", "server-started"]
-    assert running.events[1][1] == "vsftpd ended by signal 9"
+        folder = running.folder
+        await asyncio.to_thread(shutil.rmtree, folder)
+        os.kill(processes(folder)[0], signal.SIGKILL)
+        await until("a third one", lambda: starts() == 3)
+        assert await asyncio.to_thread(get, "get/00003") == SIZES[3]
+        await running.server.settle()
 
-
-def test_a_server_that_ended_with_its_connection_goes_on_over_a_new_one(lab2: Any, tmp_path: Path) -> None:
-    async def use(running: Running, address: str) -> None:
-        target = running.server.target_for(address)
         user = await asyncio.to_thread(login, target)
         old, pids = running.hosts["h1"], set(running.pids)
         await old.close()
         await until("all of it to end", lambda: not pids & set(running.pids))
         user.close()
-        await until("to be told", lambda: "server-ended" in [kind for kind, _ in running.events])
+        await until("to be told", lambda: [kind for kind, _ in running.events].count("server-ended") == 3)
         running.hosts["h1"] = await connect(old.spec)
         running.server.use(running.hosts["h1"])
-        await until("a new one", lambda: running.events[-1][0] == "server-started")
+        await until("a fourth one", lambda: starts() == 4)
         await asyncio.to_thread(lambda: login(target).quit())
-        await running.server.settle()
-        assert (running.server.counts().logins, running.server.counts().starts) == (2, 2)
-
-    served(lab2, tmp_path, use)
-
-
-def test_a_server_whose_files_are_gone_too_is_furnished_anew(lab2: Any, tmp_path: Path) -> None:
-    """As after a restart of its host, where they are in memory."""
-
-    async def use(running: Running, address: str) -> None:
-        target = running.server.target_for(address)
-        await asyncio.to_thread(lambda: login(target).quit())
-        await running.server.settle()
-        folder = running.folder
-        await asyncio.to_thread(shutil.rmtree, folder)
-        os.kill(processes(folder)[0], signal.SIGKILL)
-        await until("a new one", lambda: [kind for kind, _ in running.events].count("server-started") == 2)
-        user = await asyncio.to_thread(login, target)
-        assert len(await asyncio.to_thread(fetched, user, "get/00003")) == SIZES[3]
-        await asyncio.to_thread(user.quit)
         await running.server.settle()
         counts = running.server.counts()
-        assert (counts.gets, counts.logins, counts.starts) == (1, 2, 2)
+        assert (counts.gets, counts.sent_bytes) == (3, 2 * SIZES[2] + SIZES[3])
+        assert (counts.logins, counts.starts) == (5, 4)
 
-    served(lab2, tmp_path, use)
+    running = served(lab2, tmp_path, use)
+    kinds = [kind for kind, _ in running.events]
+    assert kinds == ["server-started", *(["server-ended", "server-started"] * 3)]
+    assert running.events[1][1] == "vsftpd ended by signal 9"
 
 
 def test_a_port_that_is_taken_is_one_line_that_names_who_has_it(lab2: Any, tmp_path: Path) -> None:
@@ -415,30 +423,6 @@ def test_a_disk_that_users_fill_loses_no_line_of_the_log(tmp_path: Path) -> None
         running = served(None, tmp_path, use, folder=str(disk), get_sizes=(1000,), read_every_s=60.0)
         assert list(disk.iterdir()) == []
     assert "warning" not in [kind for kind, _ in running.events]
-
-
-def test_the_password_is_in_no_argument_environment_or_journal(
-    lab2: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("linewatt.features.users.vsftpd.SETTLE_LIMIT_S", 1.0)
-
-    async def use(running: Running, address: str) -> None:
-        target = running.server.target_for(address)
-        user = await asyncio.to_thread(login, target)
-        secret = target.password.encode()
-        assert secret not in given_to_processes()
-        await running.server.settle()  # says that a session is left
-        user.close()
-        folder = running.folder
-        assert folder.stat().st_mode & 0o777 == 0o700
-        for path in (folder / "passwords", folder / "server.log"):
-            assert path.stat().st_mode & 0o777 == 0o600
-        assert secret not in (folder / CONFIGURATION).read_bytes()
-        assert secret not in running.journal.path.read_bytes()
-        assert target.password not in json.dumps(running.events) + repr(target)
-
-    events = served(lab2, tmp_path, use).events
-    assert any("sessions of users go on" in text for _, text in events)
 
 
 # --- a controller that dies --------------------------------------------------------------------------------
@@ -523,7 +507,7 @@ def test_restore_ends_a_server_that_nothing_else_ended(lab2: Any, tmp_path: Path
         user.close()
 
     # what stops it removes the folder as restore does
-    served(lab2, tmp_path, use)
+    served(lab2, tmp_path, use, get_sizes=SMALL)
 
 
 def _watcher(folder: Path) -> int:
@@ -557,4 +541,4 @@ def test_a_burst_of_logins_ends_with_the_server(lab2: Any, tmp_path: Path) -> No
             await asyncio.to_thread(runner.join, HANG_LIMIT_S)
         assert not runner.is_alive()
 
-    served(lab2, tmp_path, use)
+    served(lab2, tmp_path, use, get_sizes=SMALL)
