@@ -12,9 +12,9 @@ from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_ener
 from linewatt.features.tables.sources import TableOrId, is_table, read_bytes, stored_result
 
 
-def print_energy_fit(*, wanted: TableOrId, results: Path, as_json: bool) -> None:
+def print_energy_fit(*, table_or_id: TableOrId, results: Path, as_json: bool) -> None:
     """Fit what a bit and a packet cost in energy."""
-    all_fitted = _of_table(wanted) if is_table(wanted) else _of_result(results, wanted)
+    all_fitted = _of_table(table_or_id) if is_table(table_or_id) else _of_result(results, table_or_id)
     if as_json:
         print_json(document(all_fitted))
     else:

@@ -38,4 +38,4 @@ def energy_command(
     """
     from linewatt.features.tables.fit_action import print_energy_fit
 
-    print_energy_fit(wanted=wanted, results=results, as_json=as_json)
+    print_energy_fit(table_or_id=wanted, results=results, as_json=as_json)
