@@ -12,7 +12,7 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.cli.output import print_json, print_rich, say
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.analysed import FAN, case_words
-from linewatt.features.tables.sources import TableOrId, is_table, stored_result, trials_of_table
+from linewatt.features.tables.sources import is_table, stored_result, trials_of_table
 from linewatt.foreign import one_line
 from linewatt.report.series import plural, series_of
 from linewatt.report.trials.digest import digest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what is slow to import is imported when the command runs
 SCHEMA_VERSION = 1
 
 
-def print_analysis(*, table_or_id: TableOrId, results: Path, as_json: bool) -> None:
+def print_analysis(*, table_or_id: str, results: Path, as_json: bool) -> None:
     """Say what a series shows: regimes, knee, limits, ceilings."""
     if is_table(table_or_id):
         analyses = _of_table(table_or_id)

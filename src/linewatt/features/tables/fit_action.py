@@ -9,10 +9,10 @@ from linewatt.cli.output import print_json, print_rich
 from linewatt.delimited import read_table
 from linewatt.features.tables.energy_report import Fitted, document, of_result, rendered
 from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
-from linewatt.features.tables.sources import TableOrId, is_table, read_bytes, stored_result
+from linewatt.features.tables.sources import is_table, read_bytes, stored_result
 
 
-def print_energy_fit(*, table_or_id: TableOrId, results: Path, as_json: bool) -> None:
+def print_energy_fit(*, table_or_id: str, results: Path, as_json: bool) -> None:
     """Fit what a bit and a packet cost in energy."""
     all_fitted = _of_table(table_or_id) if is_table(table_or_id) else _of_result(results, table_or_id)
     if as_json:

@@ -9,7 +9,7 @@ import typer
 
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json, Results
-from linewatt.features.tables.sources import TableOrId
+from linewatt.features.tables.options import TableOrId
 
 fit_app = typer.Typer(
     cls=Group, help="Fit a model to readings: what a bit and a packet cost.", no_args_is_help=True
