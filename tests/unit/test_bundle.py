@@ -22,7 +22,7 @@ from tests.unit.conftest import Run
 from tests.unit.test_store import MANIFEST, SERIES, TRIAL
 
 from linewatt.errors import InvalidInput
-from linewatt.features.importing import command as import_
+from linewatt.features.importing import action as import_
 from linewatt.store import sums, write
 from linewatt.store.bundle import layout, unpack
 from linewatt.store.bundle.frames import Frame

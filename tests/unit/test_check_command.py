@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.file import load
-from linewatt.cli.commands import check as command
+from linewatt.cli.actions import check as command
 from linewatt.engine.readiness.checkup_fix import Fixed, Fixes
 from linewatt.engine.readiness.readiness import Check, Status, titles
 from linewatt.engine.readiness.readiness_cpu import PROFILE

@@ -18,7 +18,7 @@ from rich.text import Text
 from tests.unit.test_check_command import campaign
 
 from linewatt.cli import main, output, progress
-from linewatt.cli.commands import check as check_command
+from linewatt.cli.actions import check as check_command
 from linewatt.engine import events
 from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostError

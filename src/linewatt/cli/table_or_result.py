@@ -7,9 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from linewatt.delimited import TableWarning
 from linewatt.document import read_bytes as contents
@@ -19,12 +16,6 @@ from linewatt.store.read import Result
 from linewatt.units import number_ranges
 
 MOST_BYTES = 256 * 2**20
-TableOrId = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE|ID", help="A table with a header line (- reads stdin), or a stored result."
-    ),
-]
 
 
 def is_table(table_or_id: str) -> bool:

@@ -27,7 +27,7 @@ NOTHING = "nothing"
 
 def compare_results(  # noqa: PLR0913  one parameter an option
     *,
-    wanted: list[str],
+    result_words: list[str],
     by: str | None,
     base: str | None,
     factor: str | None,
@@ -50,10 +50,10 @@ def compare_results(  # noqa: PLR0913  one parameter an option
     target = None if output is None else checked_target(output)
     matters = None if factor is None else parse_factor(factor)
     metrics = _metrics(metric)
-    wanted, hosts = _hosts_meant(wanted, by, base)
+    result_words, hosts = _hosts_meant(result_words, by, base)
     by = by if hosts is None else HOST
-    named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
-    paths = _paths(wanted, results, by, base)
+    named = _fail_on(fail_on, metrics, two=len(result_words) == 2)
+    paths = _paths(result_words, results, by, base)
     with readable(*(path for side in paths for path in side)):
         plain = not (by or base or factor or fail_on or metric or allow or output or form in CI)
         if comparison := compared_by_kind(paths, plain=plain):

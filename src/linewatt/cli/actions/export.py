@@ -28,7 +28,7 @@ _READABLE = 0o644
 
 def export_result(  # noqa: PLR0913  one parameter an option
     *,
-    wanted: str,
+    result_id: str,
     form: str | None,
     bundle: bool,
     output: Path | None,
@@ -45,7 +45,7 @@ def export_result(  # noqa: PLR0913  one parameter an option
         raise InvalidInput("--trial: goes with --format iperf3")
 
     results_there(results)
-    path = find(results, wanted)
+    path = find(results, result_id)
     name = path.resolve().name
     if form == "bundle":
         _bundle(path, output, as_json=as_json)

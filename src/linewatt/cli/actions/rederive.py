@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def rederive_result(*, wanted: str, results: Path, write: bool, trials: bool, as_json: bool) -> None:
+def rederive_result(*, result_id: str, results: Path, write: bool, trials: bool, as_json: bool) -> None:
     """Make a result again from its raw files by today's method."""
-    original = read.find(results, wanted)
+    original = read.find(results, result_id)
     with read.readable(original):
         rederived = run.rederive(read.load(original))
     path = run.write(rederived) if write else None

@@ -16,11 +16,11 @@ from linewatt.store import read
 from linewatt.store.read import Result
 
 
-def write_report(*, wanted: str, output: Path | None, results: Path, as_json: bool, form: str) -> None:
+def write_report(*, result_id: str, output: Path | None, results: Path, as_json: bool, form: str) -> None:
     """Write a report: one file that needs no network."""
     if form not in formats():
         raise InvalidInput(f"--format {form}: not a format; choose {', '.join(formats())}")
-    path = read.find(results_near(results), wanted)
+    path = read.find(results_near(results), result_id)
     of_features = report_formats()
     suffix = of_features[form].suffix if form in of_features else form
     target = checked_target(output or Path(f"{path.name}.{suffix}"))

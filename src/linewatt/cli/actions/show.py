@@ -27,7 +27,7 @@ from linewatt.units import parse_rate
 
 def show_result(  # noqa: PLR0913  one parameter an option
     *,
-    wanted: str,
+    result_id: str,
     results: Path,
     as_json: bool,
     as_csv: bool,
@@ -54,7 +54,7 @@ def show_result(  # noqa: PLR0913  one parameter an option
         _alone(f"--{feature_option.word}", True, others)
     rates_bps = [_throughput(rate_text) for rate_text in at or ()]
 
-    path = read.find(results_near(results), wanted)
+    path = read.find(results_near(results), result_id)
     with readable(path):
         result = read.load(path)
         if rates_bps:
@@ -138,7 +138,7 @@ def _show_first(result: Result) -> None:
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
     _refuse(result, trials=trials, effects=effects, detail=detail)
     if as_json:
-        print_json(document_of(result, trials=trials) | _detail(result, wanted=detail))
+        print_json(document_of(result, trials=trials) | _detail(result, detail=detail))
     elif effects:
         print_csv(EFFECT_COLUMNS, effect_rows(result))
     elif as_csv:
@@ -168,9 +168,9 @@ def _print(result: Result, *, trials: bool, detail: bool) -> None:
         print_rich(lambda width: terminal.show(view, width=width, trials=trials, detail=detail))
 
 
-def _detail(result: Result, *, wanted: bool) -> dict[str, Any]:
+def _detail(result: Result, *, detail: bool) -> dict[str, Any]:
     """What ``--detail`` adds to the document."""
-    if not wanted:
+    if not detail:
         return {}
 
     return {"detail": as_documents(detail_blocks(result.trials))}

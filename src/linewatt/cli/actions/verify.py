@@ -14,9 +14,9 @@ from linewatt.store.read import find
 from linewatt.store.verify import verify as verified
 
 
-def verify_result(*, wanted: str, results: Path, as_json: bool) -> None:
+def verify_result(*, result_id: str, results: Path, as_json: bool) -> None:
     """Check a stored result against its checksums."""
-    verification = verified(find(results, wanted))
+    verification = verified(find(results, result_id))
     if as_json:
         print_json(
             {

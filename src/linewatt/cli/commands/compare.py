@@ -110,7 +110,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     from linewatt.cli.actions.compare import compare_results
 
     compare_results(
-        wanted=wanted,
+        result_words=wanted,
         by=by,
         base=base,
         factor=factor,

@@ -48,7 +48,7 @@ def export(  # noqa: PLR0913  one parameter an option
     from linewatt.cli.actions.export import export_result
 
     export_result(
-        wanted=wanted,
+        result_id=wanted,
         form=form,
         bundle=bundle,
         output=output,

@@ -27,4 +27,4 @@ def rederive(
     """
     from linewatt.cli.actions.rederive import rederive_result
 
-    rederive_result(wanted=wanted, results=results, write=write, trials=trials, as_json=as_json)
+    rederive_result(result_id=wanted, results=results, write=write, trials=trials, as_json=as_json)

@@ -39,4 +39,4 @@ def report(
     """Write a report: one file that needs no network."""
     from linewatt.cli.actions.report import write_report
 
-    write_report(wanted=wanted, output=output, results=results, as_json=as_json, form=form)
+    write_report(result_id=wanted, output=output, results=results, as_json=as_json, form=form)

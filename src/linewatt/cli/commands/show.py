@@ -51,7 +51,7 @@ def show(  # noqa: PLR0913  one parameter an option
     from linewatt.cli.actions.show import show_result
 
     show_result(
-        wanted=wanted,
+        result_id=wanted,
         results=results,
         as_json=as_json,
         as_csv=as_csv,

@@ -22,4 +22,4 @@ def verify(
     """
     from linewatt.cli.actions.verify import verify_result
 
-    verify_result(wanted=wanted, results=results, as_json=as_json)
+    verify_result(result_id=wanted, results=results, as_json=as_json)

@@ -9,16 +9,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linewatt.cli.output import say
-from linewatt.features.lab import api as lab
-from linewatt.features.lab.api import Lab, LabRequest
+from linewatt.features.lab.layout import LabRequest
 from linewatt.hosts.base import OwnLab
+
+if TYPE_CHECKING:
+    from linewatt.features.lab.api import Lab
 
 
 @contextmanager
 def own_lab(command: OwnLab, request: LabRequest, what: str) -> Iterator[Lab]:
     """A lab of this process, ``what`` in words; what a ``command`` that was killed left behind goes first."""
+    from linewatt.features.lab import api as lab  # which has this function, too
+
     prefix = f"{command}-"
     for name in lab.names():
         owner = name.removeprefix(prefix)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from linewatt.analysis.cases.analyse import Analysis, analyse, document, knee_words
 from linewatt.analysis.cases.summary import summarise
 from linewatt.cli.output import print_json, print_rich, say
-from linewatt.cli.table_or_result import TableOrId, is_table, stored_result
+from linewatt.cli.table_or_result import is_table, stored_result
 from linewatt.errors import InvalidInput
-from linewatt.features.tables.analysed import FAN, test_and_factors
+from linewatt.features.tables.analysed import FAN
 from linewatt.features.tables.trials import trials_of_table
 from linewatt.foreign import one_line
-from linewatt.report.series import plural, series_of
+from linewatt.report.series import plural, series_of, test_and_factors
 from linewatt.report.trials.digest import digest
 from linewatt.store.read import Result
 from linewatt.units import format_rate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what is slow to import is imported when the command runs
 SCHEMA_VERSION = 1
 
 
-def print_analysis(*, table_or_id: TableOrId, results: Path, as_json: bool) -> None:
+def print_analysis(*, table_or_id: str, results: Path, as_json: bool) -> None:
     """Say what a series shows: regimes, knee, limits, ceilings."""
     if is_table(table_or_id):
         analyses = _of_table(table_or_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from linewatt.cli.options import Json, Results
-from linewatt.cli.table_or_result import TableOrId
+from linewatt.features.tables.options import TableOrId
 
 
 def analyze(

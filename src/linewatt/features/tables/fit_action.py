@@ -6,15 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from linewatt.cli.output import print_json, print_rich
-from linewatt.cli.table_or_result import TableOrId, is_table, read_bytes, stored_result
+from linewatt.cli.table_or_result import is_table, read_bytes, stored_result
 from linewatt.delimited import read_table
 from linewatt.features.tables.energy_report import Fitted, document, of_result, rendered
 from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
 
 
-def print_energy_fit(*, wanted: TableOrId, results: Path, as_json: bool) -> None:
+def print_energy_fit(*, table_or_id: str, results: Path, as_json: bool) -> None:
     """Fit what a bit and a packet cost in energy."""
-    all_fitted = _of_table(wanted) if is_table(wanted) else _of_result(results, wanted)
+    all_fitted = _of_table(table_or_id) if is_table(table_or_id) else _of_result(results, table_or_id)
     if as_json:
         print_json(document(all_fitted))
     else:

@@ -9,7 +9,7 @@ import typer
 
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json, Results
-from linewatt.cli.table_or_result import TableOrId
+from linewatt.features.tables.options import TableOrId
 
 fit_app = typer.Typer(
     cls=Group, help="Fit a model to readings: what a bit and a packet cost.", no_args_is_help=True
@@ -38,4 +38,4 @@ def energy_command(
     """
     from linewatt.features.tables.fit_action import print_energy_fit
 
-    print_energy_fit(wanted=wanted, results=results, as_json=as_json)
+    print_energy_fit(table_or_id=wanted, results=results, as_json=as_json)
