@@ -18,8 +18,8 @@ from tests.unit.test_many_hosts import campaign_of
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan
-from linewatt.cli.answer_imports import answer_modules
 from linewatt.cli import execution as command
+from linewatt.cli.answer_imports import answer_modules
 from linewatt.engine.background_imports import Beside, importing
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live.session import Session
