@@ -478,7 +478,7 @@ def _tests(files: Sequence[Path]) -> list[str]:
     always = {WIRING, *_elsewhere().values()}
     return [
         str(one)
-        for one in sorted((ROOT / "tests" / "unit").glob("test_*.py"))
+        for one in sorted((ROOT / "tests" / "unit").rglob("test_*.py"))
         if one.name in always or not modules.isdisjoint(_imported(one)) or _tells(one, codes)
     ]
 
@@ -486,7 +486,7 @@ def _tests(files: Sequence[Path]) -> list[str]:
 @cache
 def _elsewhere() -> dict[str, str]:
     """Codes of findings that the wiring has elsewhere → the file of their test."""
-    tree = ast.parse((ROOT / "tests" / "unit" / WIRING).read_text())
+    tree = ast.parse((ROOT / "tests" / "unit" / "program" / WIRING).read_text())
     for node in tree.body:
         if isinstance(node, ast.AnnAssign) and _targets(node) == ["ELSEWHERE"] and node.value is not None:
             return {code: file for code, (file, _) in ast.literal_eval(node.value).items()}

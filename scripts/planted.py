@@ -87,7 +87,7 @@ FAULTS = (
         "whoever sends no token reads every result of a server that asks for one",
         "if not hmac.compare_digest(sent_token, token):",
         "if sent_token and not hmac.compare_digest(sent_token, token):",
-        ("unit/test_serve.py",),
+        ("unit/features/serve/test_serve.py",),
     ),
     Fault(
         "left-changed-untold",
@@ -97,7 +97,7 @@ FAULTS = (
         '        raise ChangeError(f"{heard.words}; the result is {path}")\n'
         "    return",
         "    return",
-        ("unit/test_api.py",),
+        ("unit/api/test_api.py",),
     ),
     Fault(
         "no-schema-of-soaks",
@@ -105,7 +105,7 @@ FAULTS = (
         "show --json of a soak does not match its own schema",
         '_any_of(_beside("report.trials.schema"), *(kind.schema() for kind in result_kinds()))',
         '_any_of(_beside("report.trials.schema"))',
-        ("unit/test_schemas.py",),
+        ("unit/program/test_schemas.py",),
     ),
     Fault(
         "unescaped-cell",
@@ -113,7 +113,7 @@ FAULTS = (
         "a name with HTML in it runs a script in a report",
         "    text = escape(cell.text)\n",
         "    text = Markup(cell.text)\n",
-        ("unit/test_report_html.py",),
+        ("unit/report/test_report_html.py",),
     ),
     Fault(
         "hanging-sensor-kept",
@@ -121,7 +121,7 @@ FAULTS = (
         "a sensor that hangs is not started again: every later trial lacks its readings",
         "            feed.notice_silence()\n",
         "            pass\n",
-        ("unit/test_feed.py", "lab/test_lost.py"),
+        ("unit/sensors/test_feed.py", "lab/test_lost.py"),
     ),
     Fault(
         "secret-inherited",
@@ -129,7 +129,7 @@ FAULTS = (
         "every process that linewatt starts has the BMC's password in its environment",
         "    os.environ.pop(name, None)\n",
         "",
-        ("unit/test_secrets.py", "lab/test_power.py"),
+        ("unit/program/test_secrets.py", "lab/test_power.py"),
     ),
     Fault(
         "other-family",
@@ -137,7 +137,7 @@ FAULTS = (
         "a trial over IPv6 goes to the IPv4 address of a host whose addresses no file names",
         'nic.get(f"{family}_addresses")',
         'nic.get("ipv4_addresses")',
-        ("unit/test_proof.py", "lab/test_campaign.py"),
+        ("unit/engine/test_proof.py", "lab/test_campaign.py"),
     ),
     Fault(
         "trials-lost",
@@ -145,7 +145,7 @@ FAULTS = (
         "of pairs that run at once all are skipped because one host has a problem",
         "return [trial for trials in ready for trial in trials]",
         "return ready[-1]",
-        ("unit/test_many_hosts.py", "lab/test_garbage.py", "lab/test_campaign.py"),
+        ("unit/engine/test_many_hosts.py", "lab/test_garbage.py", "lab/test_campaign.py"),
     ),
     Fault(
         "restore-without-lock",
@@ -156,7 +156,7 @@ FAULTS = (
         "                by.say(held.note)\n",
         "",
         (
-            "unit/test_journal.py",
+            "unit/hosts/test_journal.py",
             "lab/test_slow_writes.py::test_run_and_restore_wait_for_a_host_in_use_only_where_asked_to",
         ),
     ),
@@ -166,7 +166,7 @@ FAULTS = (
         "a soak whose server's connection ends at the last moment lacks the last transfers of its log",
         "                    await session.connect_again(name)\n",
         "                    raise\n",
-        ("unit/test_users_server.py", "lab/test_soak.py"),
+        ("unit/features/users/test_users_server.py", "lab/test_soak.py"),
     ),
     Fault(
         "inventory-stays",
@@ -202,7 +202,7 @@ FAULTS = (
         "compare calls more loss and more latency better, and exits 0",
         "better = (change.value > 0) == self.response.higher_is_better",
         "better = change.value > 0",
-        ("unit/test_compare.py",),
+        ("unit/analysis/test_compare.py",),
     ),
     Fault(
         "not-on-disk",
@@ -210,7 +210,7 @@ FAULTS = (
         "a power cut leaves empty files of trials that were said to be stored",
         "        file.flush()\n        os.fsync(file.fileno())\n",
         "        file.flush()\n",
-        ("unit/test_store.py",),
+        ("unit/store/test_store.py",),
     ),
     Fault(
         "first-port-only",
@@ -218,7 +218,7 @@ FAULTS = (
         "of several data ports only the first gets the campaign's MTU, rings and offloads",
         "        for port in self._at_ports(campaign.hosts[host]):\n",
         "        for port in [campaign.hosts[host]]:\n",
-        ("unit/test_data_ports.py",),
+        ("unit/engine/test_data_ports.py",),
     ),
     Fault(
         "route-stays",
@@ -227,7 +227,7 @@ FAULTS = (
         '|| exec ip "$family" route del "$address"\n',
         "|| true\n",
         (
-            "unit/test_host_route.py",
+            "unit/engine/test_host_route.py",
             "lab/test_data_ports.py::test_ports_of_one_subnet_each_carry_their_own_data",
         ),
     ),
@@ -237,7 +237,7 @@ FAULTS = (
         "watts of an energy counter that wraps in a window are too low",
         "return after - before if after >= before else after + wraps_at - before",
         "return max(0.0, after - before)",
-        ("unit/test_counters.py",),
+        ("unit/sensors/test_counters.py",),
     ),
     Fault(
         "interrupts-on-process-cpus",
@@ -245,7 +245,7 @@ FAULTS = (
         "interrupts and processes share CPUs though others are free",
         "process_cpus, interrupts = cores[:processes], cores[processes : 2 * processes]",
         "process_cpus, interrupts = cores[:processes], cores[:processes]",
-        ("unit/test_policy.py",),
+        ("unit/placement/test_policy.py",),
     ),
     Fault(
         "delay-a-thousandth",
@@ -253,7 +253,7 @@ FAULTS = (
         "a delay of 10 ms is made and shown as 10 µs",
         '_US = {"us": 1, "ms": 1_000, "s": 1_000_000}',
         '_US = {"us": 1, "ms": 1, "s": 1_000_000}',
-        ("unit/test_netem.py", "unit/test_knobs_captures.py"),
+        ("unit/tuning/test_netem.py", "unit/tuning/test_knobs_captures.py"),
     ),
     Fault(
         "host-key-unchecked",
@@ -270,7 +270,7 @@ FAULTS = (
         'case $name in sshd*) kill -TERM "$parent";; esac',
         "case $name in sshd*) ;; esac",
         (
-            "unit/test_leash.py",
+            "unit/hosts/test_leash.py",
             "lab/test_campaign.py::test_a_host_that_goes_silent_ends_its_processes_and_comes_back",
         ),
     ),
@@ -280,7 +280,7 @@ FAULTS = (
         "lost datagrams are in no finding",
         "if is_lossy(instances) and not case.search:",
         "if is_lossy(instances) and case.search:",
-        ("unit/test_wiring.py",),
+        ("unit/program/test_wiring.py",),
     ),
 )
 
@@ -341,7 +341,7 @@ def first_failure(tree: Path, words: Sequence[str]) -> str | None:
 def found_by(fault: Fault, tree: Path, jobs: int) -> str | None:
     """The test that notices the fault: alone it fails with the fault and passes without it."""
     likely = [f"tests/{name}" for name in fault.tests]
-    left_out = [f"--ignore=tests/unit/{name}.py" for name in TEXT_TESTS]
+    left_out = [f"--ignore-glob=*/{name}.py" for name in TEXT_TESTS]
     rest = ["tests/unit", *left_out, *(["-n", str(jobs)] if jobs > 1 else [])]
     for words in (*([one] for one in likely), rest):
         while True:

@@ -38,7 +38,7 @@ CHECKS_END_S = 55.0
 Importers = dict[str, set[str]]
 """module → modules that import it; a changed data file is a key, too: path → modules that name it"""
 PACKAGES = ("linewatt", "tests", "scripts", "bench")
-RUN_HERE = ("tests.unit.test_", "tests.fuzz.test_")
+RUN_HERE = ("tests.unit.", "tests.fuzz.")
 """test modules that need nothing but Python; all others need a lab, guests or a browser"""
 TIER = "not measures and not full and not thorough"
 """the tests of `make test`"""
@@ -172,7 +172,7 @@ def add_data_file(path: str, importers: Importers, sources: Mapping[str, str]) -
             named = re.compile(rf"""["'/]{re.escape(place.name)}["'/\s]""")
             importers[str(place)] |= {module for module, text in reads.items() if named.search(text)}
     if file.suffix == ".md":
-        importers[path] |= {module for module in sources if module.startswith("tests.unit.test_docs_")}
+        importers[path] |= {module for module in sources if ".test_docs_" in module}
 
 
 def add_deleted(module: str, importers: Importers, sources: Mapping[str, str]) -> None:

@@ -38,7 +38,9 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
     folder anew. None of these tests looks at logs, whose capture takes a fifth of what a short test costs.
     """
     tier = f"not {ALONE} and not thorough" if everything else f"not {ALONE} and not full and not thorough"
-    talking = [f"tests/unit/{name}.py" for name in pools.TALKING]
+    talking = sorted(
+        str(path) for path in Path("tests/unit").rglob("test_*.py") if path.stem in pools.TALKING
+    )
     side_by_side = ["-n", str(cpus + 2), "--dist", "loadscope", "--no-loadscope-reorder"]
     files = sorted(str(path) for folder in COMPUTING for path in Path(folder).rglob("test_*.py"))
     computing = [file for file in files if file not in talking]

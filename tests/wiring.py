@@ -17,8 +17,8 @@ A lie is a change of the story, a function from story to story. Those below take
     afterwards(lambda given: …)                    # anything else: of the finished input to measure()
 
 Several are put together by ``both(…)``. To wire a new check, add one line to ``LIES`` in
-tests/unit/test_wiring.py: ``"its-code": change`` (or ``"its-code: a variant": change``). Where a healthy
-trial must show more for a check to see anything, add it to the story here.
+tests/unit/program/test_wiring.py: ``"its-code": change`` (or ``"its-code: a variant": change``). Where a
+healthy trial must show more for a check to see anything, add it to the story here.
 """
 
 from __future__ import annotations

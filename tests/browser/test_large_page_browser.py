@@ -15,7 +15,7 @@ import pytest
 from bench.opening import Opening, Visit, opening, visit
 from playwright.sync_api import Browser
 from tests.browser.test_saving_browser import kept
-from tests.unit.test_large_report import page_of_one_server, to_one_server
+from tests.unit.report.test_large_report import page_of_one_server, to_one_server
 
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import Digest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.browser.conftest import Open
 from tests.browser.test_accessibility import violations
-from tests.unit.test_profiles import AWKS, SCRIPTED, fold, stored, whole
+from tests.unit.features.profiles.test_profiles import AWKS, SCRIPTED, fold, stored, whole
 
 from linewatt.report.printing.html import render
 from linewatt.report.trials.digest import digest

@@ -21,7 +21,7 @@ from pysnmp.proto import rfc1902, rfc1905  # type: ignore[import-untyped]  # has
 from tests.fuzz.conftest import check_reason, fuzz, survived
 from tests.fuzz.mutate import CAPTURES, WORDS, changed
 from tests.redfish_server import SESSIONS, capture, complete
-from tests.unit.test_ipmi import CFG, Bmc
+from tests.unit.sensors.test_ipmi import CFG, Bmc
 
 from linewatt.engine.live.meters import plausible
 from linewatt.errors import HostError

@@ -2,9 +2,9 @@
 """What a BMC's sensor measures, told from its name. Pure.
 
 IPMI has a field for input or output, which vendors leave empty. The names are those of real boards
-(tests/unit/test_ipmi_names.py says of which, and where from). A name that says no direction, such as HPE's
-`Power Supply 1`, is not guessed at. Patterns are Python's regular expressions and POSIX extended ones, so
-that bash can choose by them, too; they are put to a name as :func:`normal` makes it.
+(tests/unit/sensors/test_ipmi_names.py says of which, and where from). A name that says no direction, such as
+HPE's `Power Supply 1`, is not guessed at. Patterns are Python's regular expressions and POSIX extended ones,
+so that bash can choose by them, too; they are put to a name as :func:`normal` makes it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two tables of published means: tested where they say over how many runs they are, else only set apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.conftest import Run
+
+from linewatt.delimited import read_table
+from linewatt.features.tables.means_comparison import MeansCompared, compare_means
+from linewatt.features.tables.published import Means, means
+
+SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "published" / "vxlan_eln.csv"
+HEAD = "kernel,test,runs,cpu_pct,cpu_pct_sd"
+
+
+def table(*rows: str, head: str = HEAD) -> Means:
+    raw, _ = read_table("\n".join([head, *rows]).encode(), "t.csv")
+    return means(raw, "t.csv")
+
+
+def compared(a: str, b: str) -> MeansCompared:
+    return compare_means(table(f"eln,tcp,{a}"), table(f"rhel,tcp,{b}"))
+
+
+def test_the_interval_and_p_are_those_of_welch() -> None:
+    from scipy.stats import (
+        ttest_ind_from_stats,
+    )  # here: its import takes a second, and workers import every file
+
+    (one,) = compared("10,50,2", "8,53,1").changes
+    want = ttest_ind_from_stats(53, 1, 8, 50, 2, 10, equal_var=False)
+    assert one.p == pytest.approx(want.pvalue)
+    assert one.low is not None
+    assert one.high is not None
+    assert (one.low + one.high) / 2 == pytest.approx(3)
+    interval = want.confidence_interval() if hasattr(want, "confidence_interval") else None
+    assert interval is None or one.low == pytest.approx(interval.low)
+    assert one.kind == "higher"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "kind"),
+    [
+        ("10,50,2", "10,45,2", "lower"),
+        ("10,50,2", "10,51,2", "same"),
+        ("10,50,0.01", "10,50.1,0.01", "small"),
+        ("10,50,0", "10,50,0", "same"),
+        (",50,2", "10,45,2", "untested"),
+        ("10,50,", "10,45,2", "untested"),
+        ("10,50,0", "10,45,0", "untested"),
+        ("1,50,2", "10,45,2", "untested"),
+    ],
+)
+def test_a_difference_counts_beyond_chance_and_beyond_what_matters(a: str, b: str, kind: str) -> None:
+    found = compared(a, b)
+    assert [one.kind for one in found.changes] == [kind]
+    assert found.tested == (kind != "untested")
+    assert bool(found.changes[0].reason) == (kind == "untested")
+
+
+def test_of_many_figures_one_alone_beyond_chance_is_none() -> None:
+    head = "test,runs," + ",".join(f"f{n}_pct,f{n}_pct_sd" for n in range(20))
+    same = ",".join(["50,2"] * 19)
+    a, b = table(f"tcp,10,50,2,{same}", head=head), table(f"tcp,10,52,2,{same}", head=head)
+    first, *others = compare_means(a, b).changes
+    assert first.p is not None
+    assert first.p < 0.05
+    assert {one.kind for one in (first, *others)} == {"same"}
+
+
+def test_what_differs_and_what_has_no_partner_is_named() -> None:
+    a = table("eln,tcp,10,50,2", "eln,udp,10,50,2", "eln,tcp,10,60,2")
+    b = table("rhel,tcp,10,50,2", "rhel,rr,10,50,2")
+    found = compare_means(a, b)
+    assert found.apart == {"kernel": ("eln", "rhel")}
+    assert [one.a.value for one in found.changes] == [50]
+    assert found.alone == ("A: tcp stands twice, its first row counts", "A: udp", "B: rr")
+
+
+def test_the_shipped_table_beside_another_kernel_has_differences_and_no_verdict(run: Run) -> None:
+    text = SHIPPED.read_text()
+    Path("rhel.csv").write_text(text.replace("6.9.0-0.rc4.37.eln136", "5.14").replace("54.2", "57.2"))
+    run("import", str(SHIPPED))
+    run("import", "rhel.csv")
+    a, b = sorted((path.name for path in Path("results").iterdir()), key=lambda name: "rhel" in name)
+    code, out, _ = run("compare", a, b)
+    assert code == 4
+    assert "kernel: A 6.9.0-0.rc4.37.eln136, B 5.14\n" in out
+    assert "60 published means: 60 not tested." in out
+    assert "not tested: how many runs is not in the table" in out
+    assert "+3.00" in out
+    document = json.loads(run("compare", a, b, "--json")[1])
+    assert {one["kind"] for one in document["changes"]} == {"untested"}
+    assert {one["p"] for one in document["changes"]} == {None}
+    assert len(run("compare", a, b, "--csv")[1].splitlines()) == 61
+
+
+def test_tables_that_state_their_runs_have_verdicts(run: Run) -> None:
+    for name, value in (("one", "50,2"), ("other", "40,2")):
+        Path(f"{name}.csv").write_text(f"{HEAD}\n{name},tcp,10,{value}\n")
+        run("import", f"{name}.csv")
+    a, b = (next(Path("results").glob(f"*-{name}")).name for name in ("one", "other"))
+    code, out, _ = run("compare", a, b)
+    assert code == 0
+    assert "1 published mean: 1 B is lower." in out
+    code, _, err = run("compare", a, b, "--fail-on", "any")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "only --json and --csv" in err
+
+
+@pytest.mark.parametrize(
+    ("runs", "why"),
+    [(("1", "10"), "a mean of one run has no spread"), (("", "10"), "how many runs is not in the table")],
+)
+def test_a_mean_of_one_run_has_a_reason_of_its_own(runs: tuple[str, str], why: str) -> None:
+    (one,) = compared(*(f"{count},50,2" for count in runs)).changes
+    assert why in one.reason
