@@ -203,6 +203,7 @@ class _Fitting:
 
     block: Block
     forms: list[int] = field(default_factory=list)
+    _laid_out: dict[tuple[str, int, tuple[int, ...]], list[tuple[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.forms = [] if self.block.grid else self.shortest(self.block.least)
@@ -223,6 +224,13 @@ class _Fitting:
         ]
 
     def lines(self, command: str, width: int) -> list[tuple[str, str]]:
+        """Its lines with their style. They are kept: of all blocks one changes from wish to wish."""
+        key = (command, width, tuple(self.forms))
+        if key not in self._laid_out:
+            self._laid_out[key] = self._lay_out(command, width)
+        return self._laid_out[key]
+
+    def _lay_out(self, command: str, width: int) -> list[tuple[str, str]]:
         block = self.block
         shown = [entry[form] for entry, form in zip(block.entries, self.forms, strict=False)]
         command = block.command or command
