@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from linewatt.core.feature import feature_load_of
-from linewatt.json_document import SELDOM
+from linewatt.declare import SELDOM
 from linewatt.model.dealing import dealt
 
 TestName = str
@@ -225,11 +225,11 @@ class Case:
             "family": self.family,
             "instances": self.instances,
             "network": self.network,
-            "rate_bps": self.rate_bps,
+            "rate_bps": None if self.rate_bps is None else float(self.rate_bps),
             "streams": self.streams,
             "test": self.test,
             "zerocopy": self.zerocopy,
-            **({} if self.load_level is None else {"load_level": self.load_level}),
+            **({} if self.load_level is None else {"load_level": float(self.load_level)}),
             **({"factors": dict(self.factors)} if self.factors else {}),
             **({} if self.load is None else {"load": self.load}),
             **({} if self.search is None else {"search": self.search}),
