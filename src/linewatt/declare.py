@@ -19,6 +19,13 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 UNIT = "x-unit"
 """the keyword that has the unit of a number, of all numbers of a list, or of a table's"""
 
+SELDOM: Mapping[str, Any] = {"seldom": True}
+"""metadata of a field that is no key of the document while it has its default"""
+FLAT: Mapping[str, Any] = {"flat": "{key}"}
+"""metadata of a part, or a mapping, whose keys are keys of the document itself; None: it has none of them"""
+PREFIXED: Mapping[str, Any] = {"flat": "{name}_{key}"}
+"""the same, each key behind the name of the field: ``base`` and ``mean`` are ``base_mean``"""
+
 NUMBER: Schema = {"type": "number"}
 INTEGER: Schema = {"type": "integer"}
 COUNT: Schema = {"type": "integer", "minimum": 0}

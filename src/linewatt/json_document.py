@@ -19,14 +19,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from linewatt.declare import Schema, maybe, plain, said
 
-SELDOM: Mapping[str, Any] = {"seldom": True}
-"""metadata of a field that is no key of the document while it has its default"""
-FLAT: Mapping[str, Any] = {"flat": "{key}"}
-"""metadata of a part, or a mapping, whose keys are keys of the document itself; None: it has none of them"""
-PREFIXED: Mapping[str, Any] = {"flat": "{name}_{key}"}
-"""the same, each key behind the name of the field: ``base`` and ``mean`` are ``base_mean``"""
-
-
 T = TypeVar("T")
 
 

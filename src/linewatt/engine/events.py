@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, get_args
 
-from linewatt.declare import Schema, keys_of, one_of, record, version
-from linewatt.json_document import SELDOM, document_of, of_class
+from linewatt.declare import SELDOM, Schema, keys_of, one_of, record, version
+from linewatt.json_document import document_of, of_class
 from linewatt.model import Case, Provenance, Role, Trial
 
 SCHEMA_VERSION = 1

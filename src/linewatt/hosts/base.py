@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, get_args
 
+from linewatt.declare import SELDOM
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.limits import Limits, LimitsUsed
-from linewatt.json_document import SELDOM, document_of
+from linewatt.json_document import document_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field, fields
 
-from linewatt.json_document import SELDOM
+from linewatt.declare import SELDOM
 
 HEARTBEAT_S = 0.3
 SILENCE_S = 1.5

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from linewatt.json_document import SELDOM
+from linewatt.declare import SELDOM
 from linewatt.model.case import Role
 from linewatt.model.samples import Provenance
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from linewatt.json_document import SELDOM
+from linewatt.declare import SELDOM
 
 Provenance = Literal["measured", "corrected", "datasheet", "estimate", "simulated"]
 """``corrected``: measured, and corrected by a calibration of its meter; what was read stands beside it"""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from linewatt.json_document import SELDOM
+from linewatt.declare import SELDOM
 from linewatt.model.case import Case, Role
 from linewatt.model.ends import EndResult, FlowResult, InstanceResult, PortResult
 from linewatt.model.samples import Flag, Window

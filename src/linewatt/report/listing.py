@@ -15,9 +15,9 @@ from rich.text import Text
 
 from linewatt.analysis.cases.summary import fastest_case, mean_bps
 from linewatt.analysis.metrics.of_power import MBPS_PER_W
-from linewatt.declare import Schema, keys_of, listing, one_of, record
+from linewatt.declare import SELDOM, Schema, keys_of, listing, one_of, record
 from linewatt.foreign import one_line
-from linewatt.json_document import SELDOM, document_of, fill, of_class
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Provenance
 from linewatt.records import Count
 from linewatt.report.glance import Glance, of_trials

@@ -8,8 +8,8 @@ from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.declare import SELDOM
 from linewatt.findings.idle import QUIET_S
-from linewatt.json_document import SELDOM
 
 IDLE_S = 5.0
 """without a source of power idle only says what CPUs do"""

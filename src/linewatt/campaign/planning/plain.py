@@ -11,7 +11,8 @@ from linewatt.campaign.campaign import Order
 from linewatt.campaign.planning.cases import Skipped
 from linewatt.campaign.planning.idle import IdleTime
 from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
-from linewatt.json_document import SELDOM, document_of, fill
+from linewatt.declare import SELDOM
+from linewatt.json_document import document_of, fill
 from linewatt.model import Case
 from linewatt.records import Count
 from linewatt.tuning.base import Change

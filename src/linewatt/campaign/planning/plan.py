@@ -18,9 +18,9 @@ from linewatt.campaign.planning.idle import NO_IDLE, IdleTime, Loaded, idle_time
 from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.notes import notes
 from linewatt.campaign.planning.places import Places, Site
+from linewatt.declare import SELDOM
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.json_document import SELDOM
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.records import PlaceLine

@@ -16,12 +16,12 @@ from linewatt.analysis.comparison.points import Point
 from linewatt.analysis.comparison.side import Task
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
-from linewatt.declare import TEXT, Schema, keys_of, listing, record, said, version
+from linewatt.declare import FLAT, TEXT, Schema, keys_of, listing, record, said, version
 from linewatt.features.history.course_table import NamedCourse, note_lines, table
 from linewatt.features.history.courses import Change, Course, Unlike
 from linewatt.features.history.regressions import Regressions
 from linewatt.foreign import one_line
-from linewatt.json_document import FLAT, document_of, fill, of_class
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, Provenance
 from linewatt.records import Count, Host
 from linewatt.report.comparison.remarks import lab_words_of, names_of

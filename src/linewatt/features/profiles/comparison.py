@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.analysis.comparison.matching import Matching, Side
-from linewatt.declare import Schema
+from linewatt.declare import FLAT, Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.profiles import store
 from linewatt.features.profiles.analysis.difference import Change, Difference, difference
@@ -20,7 +20,7 @@ from linewatt.features.profiles.analysis.shares import place_profile
 from linewatt.features.profiles.perf.model import PLACES, HostProfile, Place, Profile
 from linewatt.features.profiles.report.sentences import host_notes, place_words
 from linewatt.foreign import one_line
-from linewatt.json_document import FLAT, document_of, fill, of_class
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, Role
 from linewatt.records import Count
 from linewatt.report.printing.export import CaseKeys, Versioned, case_of

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from linewatt.declare import TEXT, Schema, listing, table
+from linewatt.declare import FLAT, SELDOM, TEXT, Schema, listing, table
 from linewatt.features.soak import figures
 from linewatt.features.soak.balance import Balance
 from linewatt.features.soak.digest import GroupTotals, HostPower, Interval, Soak
@@ -18,7 +18,7 @@ from linewatt.features.soak.scan import MissingChunks
 from linewatt.features.soak.series_steps import Gap
 from linewatt.features.soak.summary import energy_j, packets, transfers
 from linewatt.features.users.worker.percentiles import Summary
-from linewatt.json_document import FLAT, SELDOM, document_of, fill, of_class
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.records import BestOf, Count, Event

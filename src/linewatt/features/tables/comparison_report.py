@@ -13,13 +13,13 @@ from rich.text import Text
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.statistics.contrasts import ALPHA
-from linewatt.declare import Schema
+from linewatt.declare import FLAT, Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.means_comparison import Kind, MeanChange, MeansCompared, compare_means
 from linewatt.features.tables.published import MEANS
 from linewatt.features.tables.view import means_of
 from linewatt.foreign import one_line
-from linewatt.json_document import FLAT, document_of, fill, of_class
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.report.printing.export import Versioned
 from linewatt.report.printing.text_table import render
 from linewatt.report.series import plural

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.declare import SELDOM
 from linewatt.features.users.worker.job import Behaviour, lognormal_sizes
-from linewatt.json_document import SELDOM
 
 KEY = "users"
 """of campaign files"""

@@ -15,7 +15,10 @@ from linewatt.analysis.comparison.rows import Outcome, Row
 from linewatt.analysis.comparison.side import Side, SingleRun
 from linewatt.declare import (
     COUNT,
+    FLAT,
     NUMBER,
+    PREFIXED,
+    SELDOM,
     TEXT,
     Keys,
     Schema,
@@ -27,7 +30,7 @@ from linewatt.declare import (
     said,
     version,
 )
-from linewatt.json_document import FLAT, PREFIXED, SELDOM, document_of, fill, of_class
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, Provenance
 from linewatt.records import Count
 from linewatt.report.comparison.remarks import lab_words

@@ -14,9 +14,9 @@ from linewatt.analysis.comparison.verdicts import Kind, Verdict
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import same
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.declare import Keys, keys_of, said
+from linewatt.declare import SELDOM, Keys, keys_of, said
 from linewatt.foreign import shown
-from linewatt.json_document import SELDOM, document_of, of_class
+from linewatt.json_document import document_of, of_class
 from linewatt.model import Case, Direction, Family, Flag, Shape
 from linewatt.records import Count
 from linewatt.store.read import Result

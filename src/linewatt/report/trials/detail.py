@@ -18,7 +18,8 @@ from linewatt.analysis.cases.shares import SHARES, ShareSpread
 from linewatt.analysis.metrics.unit import Unit, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.json_document import FLAT, PREFIXED, document_of, fill
+from linewatt.declare import FLAT, PREFIXED
+from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.records import Count
 from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of

@@ -23,8 +23,9 @@ from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
 from linewatt.core.feature import FurtherTrials, further_trials, result_keys
 from linewatt.core.third_party import load
+from linewatt.declare import FLAT
 from linewatt.findings import Figure, Rank, Scope, kind_of
-from linewatt.json_document import FLAT, document_of, fill
+from linewatt.json_document import document_of, fill
 from linewatt.model import Case, EndResult, Flag, Role, Trial
 from linewatt.records import Count, Host
 from linewatt.report.columns import power_reasons

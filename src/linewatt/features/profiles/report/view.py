@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.declare import Schema, listing
+from linewatt.declare import FLAT, Schema, listing
 from linewatt.features.profiles import store
 from linewatt.features.profiles.analysis.counters import (
     PlaceCounters,
@@ -25,7 +25,7 @@ from linewatt.features.profiles.report.flame import flame_figure
 from linewatt.features.profiles.report.sentences import TITLE, place_words
 from linewatt.features.profiles.report.tables import Shown, shown, tables_of
 from linewatt.foreign import one_line
-from linewatt.json_document import FLAT, document_of, fill, of_class
+from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Role
 from linewatt.records import Count
 from linewatt.report.printing.export import KeyedCase, keyed_case_of

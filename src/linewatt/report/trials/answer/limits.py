@@ -13,8 +13,9 @@ from linewatt.analysis.limits.cpus import used
 from linewatt.analysis.limits.limit_text import filled, name, short
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
+from linewatt.declare import FLAT, SELDOM
 from linewatt.findings.limits import FULL
-from linewatt.json_document import FLAT, SELDOM, document_of, fill
+from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Role
 from linewatt.records import Count
 from linewatt.report.series import Series, TestGroup, instances_text, of_ends, plural

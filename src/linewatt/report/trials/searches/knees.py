@@ -21,8 +21,9 @@ from linewatt.analysis.cases.instance_search import (
     next_step,
 )
 from linewatt.analysis.limits.knee import Knee
+from linewatt.declare import FLAT, PREFIXED
 from linewatt.findings.limits import LITTLE_GAIN
-from linewatt.json_document import FLAT, PREFIXED, document_of, fill
+from linewatt.json_document import document_of, fill
 from linewatt.model import Case, Trial
 from linewatt.records import AskedTest, Count
 from linewatt.records import InstanceSearch as Asked

@@ -19,7 +19,8 @@ from linewatt.analysis.cases.rate_search import (
     next_step,
     searches,
 )
-from linewatt.json_document import FLAT, document_of, fill
+from linewatt.declare import FLAT
+from linewatt.json_document import document_of, fill
 from linewatt.model import Case
 from linewatt.records import Count
 from linewatt.report.printing.export import KeyedCase, keyed_case_of

@@ -9,7 +9,8 @@ from typing import Any
 
 from linewatt.analysis.power.at_rate import Point, WattsAt, watts_at
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.json_document import FLAT, document_of, fill
+from linewatt.declare import FLAT
+from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.printing.export import CaseKeys, case_of
 from linewatt.report.provenance import legend, mark

@@ -21,7 +21,8 @@ from linewatt.analysis.comparison.verdicts import signed
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.campaign import design
-from linewatt.json_document import FLAT, document_of, fill
+from linewatt.declare import FLAT
+from linewatt.json_document import document_of, fill
 from linewatt.model import Provenance
 from linewatt.records import Count
 from linewatt.report.printing.export import CaseKeys, Numbers, case_keys, case_of, numbers, p_text

@@ -11,8 +11,21 @@ from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelP
 from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME, POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.declare import BOOLEAN, COUNT, NUMBER, TEXT, Keys, Schema, keys_of, listing, maybe, record, said
-from linewatt.json_document import FLAT, document_of, of_class
+from linewatt.declare import (
+    BOOLEAN,
+    COUNT,
+    FLAT,
+    NUMBER,
+    TEXT,
+    Keys,
+    Schema,
+    keys_of,
+    listing,
+    maybe,
+    record,
+    said,
+)
+from linewatt.json_document import document_of, of_class
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.report.columns import (
     Shown,
