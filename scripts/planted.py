@@ -162,10 +162,10 @@ FAULTS = (
     ),
     Fault(
         "server-log-cut",
-        "features/soak/run.py",
+        "features/users/soaks.py",
         "a soak whose server's connection ends at the last moment lacks the last transfers of its log",
-        "                    await session.connect_again(name)\n",
-        "                    raise\n",
+        "                await self._session.connect_again(name)\n",
+        "                raise\n",
         ("unit/features/users/test_users_server.py", "lab/test_soak.py"),
     ),
     Fault(

@@ -14,6 +14,7 @@ from tests.wiring import (
     WINDOW_S,
     Change,
     Given,
+    bmc,
     both,
     counters,
     cpu,
@@ -99,6 +100,9 @@ def group(
     for at, pair in enumerate(case.pairs):
         placed = (DUT_CPUS[at], "0") if sends else ("0", DUT_CPUS[at])
         changes = [rates(bps[at]), story(placed=(placed,)), *(whole if at == 0 else ())]
+        changes += (
+            [story(watts={generator: bmc(backwards=True, turned_s=3 * at), device: bmc()})] if at else []
+        )
         changes += [(generators or {})[at]] if at in (generators or {}) else []
         changes += [dut] if dut is not None and at == 0 else []
         given = told(both(*changes))
@@ -139,7 +143,8 @@ def ring(
     }
     for at, pair in enumerate(RING.pairs):
         arrives = counters("h1", "nic.rx_bytes", bps[at - 1] * WINDOW_S / 8 * ON_WIRE)
-        placed = story(placed=(("0", "2"),), load_cores={"h1": threads, "h2": 0.6})
+        meters = {"h1": bmc(backwards=True, turned_s=3 * at), "h2": bmc()}
+        placed = story(placed=(("0", "2"),), load_cores={"h1": threads, "h2": 0.6}, watts=meters)
         own = (hosts or {}).get(pair.sender)
         given = told(both(rates(bps[at]), placed, busy, arrives, *(() if own is None else (own,))))
         names = {"h1": pair.sender, "h2": pair.receiver}

@@ -82,12 +82,16 @@ class Watts:
     course: Course
 
 
-def bmc(*, backwards: bool = False) -> dict[str, Watts]:
-    """A BMC with steps of 1 W that wanders by 2 W, as they do; two of a trial do not wander together."""
+def bmc(*, backwards: bool = False, turned_s: int = 0) -> dict[str, Watts]:
+    """A BMC with steps of 1 W that wanders by 2 W, as they do; two of a trial do not wander together.
+
+    ``backwards`` and ``turned_s`` change when it shows what in the window, and no mean over it.
+    """
     draw = random.Random(11)  # noqa: S311
     wander = [round(draw.uniform(-2, 2)) for _ in range(SECONDS + 1)]
     if backwards:
         wander[4:20] = wander[19:3:-1]
+    wander[4:20] = wander[4 + turned_s : 20] + wander[4 : 4 + turned_s]
     return {
         name: Watts(
             Channel(name, "W", "gauge", scope, step=1.0, tolerance_ratio=0.01, maximum=1020.0),

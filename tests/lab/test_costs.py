@@ -82,8 +82,8 @@ class Asked:
         said.write(f"{time.time()} {name}\\n")
 sys.meta_path.insert(0, Asked)
 from linewatt.cli import program
-from linewatt.cli.commands import show
-show.OF_THE_ANSWER = tuple(f"slow_{number}" for number in range(80)) + show.OF_THE_ANSWER
+from linewatt.cli import answer_imports as later
+later.OF_THE_ANSWER = tuple(f"slow_{number}" for number in range(80)) + later.OF_THE_ANSWER
 program()
 """
 

@@ -79,8 +79,8 @@ def test_an_energy_sweep_is_stored_with_idle_between_and_fitted_or_withheld(benc
     path = bench.campaign(
         energy={"sizes": [60, 1500], "rates": ["500pps", "1kpps"], "idle_share": "25%"},
         trials=1,
-        window={"seconds": 1, "omit": 0.2, "tail": 0.3},
-        idle={"seconds": 1},
+        window={"seconds": 2, "omit": 0.2, "tail": 0.3},
+        idle={"seconds": 2},
     )
     keys = json.loads(path.read_text())
     del keys["tests"], keys["rate"]

@@ -360,7 +360,7 @@ def test_a_server_that_is_lost_takes_its_sessions_along_and_is_started_again(
         assert (counts.logins, counts.starts) == (5, 4)
 
     running = served(lab2, tmp_path, use)
-    kinds = [kind for kind, _ in running.events]
+    kinds = [kind for kind, _ in running.events if kind != "warning"]  # of a host that answers late
     assert kinds == ["server-started", *(["server-ended", "server-started"] * 3)]
     assert running.events[1][1] == "vsftpd ended by signal 9"
 

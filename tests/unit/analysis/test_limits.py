@@ -558,7 +558,7 @@ def test_terminal_json_flags_and_report_name_the_same_limit() -> None:
         assert isinstance(written.file, StringIO)
         shown = unescape(re.sub(r"\s+", " ", html.render(view)))
         document = as_json(view)["cases"][0]
-        assert document["limit"]["kinds"] == document["limited_by_kinds"].split() == [kind]
+        assert list(document["limit"]["kinds"]) == document["limited_by_kinds"].split() == [kind]
         assert document["limited_by"] == found.words
         for text in (written.file.getvalue(), shown):
             assert f"{found.lead}" in text

@@ -242,9 +242,15 @@ def test_nothing_is_imported_in_a_soaks_load(tmp_path: Path, monkeypatch: pytest
 
     planned = SimpleNamespace(rounds=(), changes_in=lambda _: ())
     session = SimpleNamespace(hosts={}, beside=beside, first_readings=nothing)
-    made: dict[str, Any] = {"_session": session, "_plan": planned, "_unstored": None, "_part": part}
+    made: dict[str, Any] = {
+        "_session": session,
+        "_plan": planned,
+        "_unstored": None,
+        "_part": part,
+        "_users": None,
+    }
     made |= {"_prepare": nothing, "_stop": nothing, "_left_s": lambda _: 1.0, "_ended": lambda _: None}
-    made["_say"] = lambda _: None
+    made |= {"_say": lambda _: None, "_users": None}
     for name, value in made.items():
         setattr(one, name, value)
     monkeypatch.setattr("linewatt.features.soak.run.Settings", lambda *_: None)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from linewatt.declare import finished
-from linewatt.json_document import FLAT, PREFIXED, SELDOM, document_of, fill, of_class
+from linewatt.declare import FLAT, PREFIXED, SELDOM, finished
+from linewatt.json_document import document_of, fill, of_class
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,10 @@ def test_no_plugin_does_any_io(room: str, name: str, page: str) -> None:
     assert "open" not in calls
 
 
-WRITE_FORMATS = ("cli/commands/export.py", "report/data/__init__.py", "report/data/iperf3.py")
+WRITE_FORMATS = (
+    *("cli/actions/export.py", "cli/commands/export.py", "report/data/__init__.py"),
+    "report/data/iperf3.py",
+)
 """what writes results in the format of iperf3's JSON, whichever load they are of"""
 
 

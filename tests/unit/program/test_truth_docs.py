@@ -52,7 +52,7 @@ def test_each_lie_has_a_test_that_there_is() -> None:
     assert len(rows) > 60
     for _, lie, cell in rows:
         file, name, key = re.fullmatch(r"`(test_\w+\.py)(?:::(\w+)|\[(.+)\])`", cell).groups()  # type: ignore[union-attr]
-        (path,) = [*TESTS.glob(f"unit/{file}"), *TESTS.glob(f"truth/{file}")]
+        (path,) = [*TESTS.glob(f"unit/**/{file}"), *TESTS.glob(f"truth/{file}")]
         marker = f"def {name}(" if name else f'"{key}": '
         assert marker in path.read_text(), f"{lie}: {cell}"
 

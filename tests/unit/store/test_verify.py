@@ -311,7 +311,8 @@ def _breaks(*_: object) -> None:
 @pytest.fixture
 def wrong_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code of linewatt's own that is wrong: in what shows a result, and in what lists it."""
-    monkeypatch.setattr("linewatt.report.trials.digest.digest", _breaks)
+    for module in ("report.trials.digest", "cli.actions.show", "features.tables.analyze_action"):
+        monkeypatch.setattr(f"linewatt.{module}.digest", _breaks)
     monkeypatch.setattr("linewatt.report.listing.listed", _breaks)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from linewatt.ratios import doubled
 
-STORED = Path(__file__).parents[2] / "results" / "stored"
+STORED = Path(__file__).parents[1] / "results" / "stored"
 
 
 def test_three_is_doubled() -> None:
