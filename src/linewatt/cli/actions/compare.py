@@ -80,10 +80,10 @@ def compare_results(  # noqa: PLR0913  one parameter an option
         raise typer.Exit(verdict.exit_code)
 
 
-def chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+def chosen(option: str, words: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
     """Words of a repeatable option, which may also be joined by commas. Raises InvalidInput."""
     chosen_words = tuple(part.strip() for word in words or () for part in word.split(","))
-    names = list(known)
+    names = list(choices)
     for word in chosen_words:
         if word not in names:
             raise InvalidInput(f"{option} {word!r}: must be one of {', '.join(names)}")

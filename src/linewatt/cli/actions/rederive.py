@@ -31,14 +31,14 @@ def rederive_result(*, result_id: str, results: Path, write: bool, trials: bool,
     if as_json:
         print_json(run.as_document(rederived) | {"written": None if path is None else str(path)})
         return
-    print_rich(lambda width: _shown(rederived, width, every=trials))
+    print_rich(lambda width: _shown(rederived, width, all_trials=trials))
     if path is not None:
         say(f"written: {path}; show, report and compare take it from now on, trials/ is as it was")
     elif rederived.changed:
         say("nothing was written; --write stores it beside the original")
 
 
-def _shown(rederived: Rederived, width: int | None, *, every: bool) -> RenderableType:
+def _shown(rederived: Rederived, width: int | None, *, all_trials: bool) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
@@ -46,7 +46,7 @@ def _shown(rederived: Rederived, width: int | None, *, every: bool) -> Renderabl
     changes = [change for trial in rederived.trials for change in trial.changes]
     old = [change for change in changes if not change.is_new]
     if old:
-        parts += [Text(), render(_figures(old, every=every), width)]
+        parts += [Text(), render(_figures(old, all_trials=all_trials), width)]
     findings = [finding for trial in rederived.trials for finding in trial.told]
     if findings:
         parts += [Text("\nFindings"), *(Text(line) for line in _findings(findings))]
@@ -76,10 +76,10 @@ def _summary(rederived: Rederived) -> Iterator[str]:
             yield f"{idle.name}: {change.figure}: {_value(change.before)} → {_value(change.after)}"
 
 
-def _figures(changes: list[Change], *, every: bool) -> Table:
+def _figures(changes: list[Change], *, all_trials: bool) -> Table:
     """A row for each figure, with its first trial for an example; or one for each trial."""
     rows: list[tuple[str, Change]] = [(str(change.trial), change) for change in changes]
-    if not every:
+    if not all_trials:
         first: dict[str, Change] = {}
         counts: dict[str, int] = {}
         for change in changes:
