@@ -7,9 +7,9 @@ run every second take 7 ms, most of it to start them, and nstat's JSON cuts valu
 One line, because 200 lines a host and second would cost sshd and the controller more than the reading does.
 
 Read are statistics and carrier_changes of /sys/class/net/DEVICE, and /proc/net/softnet_stat, snmp, snmp6 and
-netstat. All values are running totals; differences over a window come from
-:mod:`linewatt.sensors.counters`. /proc/schedstat is not read: its scheduling domains make it a megabyte on a
-large host.
+netstat. Bytes and packets, whose ratio is the size of a frame, are read one right after the other. All
+values are running totals; differences over a window come from :mod:`linewatt.sensors.counters`.
+/proc/schedstat is not read: its scheduling domains make it a megabyte on a large host.
 """
 
 from __future__ import annotations
@@ -83,8 +83,11 @@ root=$1 device=$2 interval_us=$3; shift 3
 declare -A wanted=() formats=()
 for name; do wanted[$name]=1; done
 devices=($device) statistics=()
+shopt -s extglob
 for device in "${devices[@]}"; do
-  statistics+=("$root/sys/class/net/$device/statistics/"*)
+  of=$root/sys/class/net/$device/statistics
+  statistics+=("$of/"{rx_bytes,rx_packets,tx_bytes,tx_packets})
+  statistics+=("$of/"!(rx_bytes|rx_packets|tx_bytes|tx_packets))
   carrier=$root/sys/class/net/$device/carrier_changes  # from 3.15 on
   [[ -e $carrier ]] && statistics+=("$carrier")
 done

@@ -71,6 +71,14 @@ def test_each_tree_gives_what_nstat_and_the_files_say(case: str) -> None:
 
 
 @needs_bash
+def test_bytes_and_packets_of_a_frames_size_are_read_one_after_the_other() -> None:
+    record = one_record(CAPTURES / "6.18" / "root")
+    read = [word.partition("=")[0] for word in record.partition("|nic ")[2].partition("|")[0].split()]
+    assert read[:4] == ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"]
+    assert len(read) == len(set(read)) > 20
+
+
+@needs_bash
 def test_the_cpu_number_of_a_row_is_the_kernels_own_where_it_says(tree: Path) -> None:
     row = "0000000{} 00000001 00000000 0 0 0 0 0 0 00000000 00000000 00000000 {:08x} 00000000 00000000\n"
     (tree / "proc/net/softnet_stat").write_text(row.format(1, 0) + row.format(3, 130))
