@@ -26,6 +26,10 @@ GUESTS = ("tests/vm",)
 COMPUTING = ("tests/unit", "tests/fuzz")
 ALONE = "measures"
 """marks tests that nothing runs beside"""
+FAILED_FIRST = 1
+"""pytest's exit code where tests failed, and nothing else went wrong"""
+REMEMBERED = ("-o", "cache_dir=.pytest_cache/labs")
+"""where pytest notes which lab tests failed"""
 ROOM_BYTES = 2 << 30
 """of memory for temporary files: many times what the computing tests write"""
 
@@ -53,8 +57,9 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
     }
     runs = {
         "guests": ["-m", tier, "--durations=5", *GUESTS],
-        "labs": ["-m", tier, *side_by_side, "--durations=15", *LABS, *talking],
+        "labs": ["-m", tier, *side_by_side, "--durations=15", *REMEMBERED, *LABS, *talking],
         **shares,
+        "failed labs": ["-m", tier, "--last-failed", "--lfnf=none", *REMEMBERED, *LABS, *talking],
     }
     if everything:
         return {"alone": ["-m", f"{ALONE} and not thorough", "--durations=10", "tests"], **runs}
@@ -63,7 +68,7 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
 
 def run_tier(*, everything: bool) -> int:
     """Run a tier: ``alone`` first, then labs and after them guests, which would take their CPU time; beside
-    both what computes.
+    both what computes. Last, with nothing beside, lab tests that failed.
 
     The exit code of a run that failed, or 0.
     """
@@ -79,8 +84,9 @@ def run_tier(*, everything: bool) -> int:
     }
     computing = [Beside(run, groups["computing"]) for name, run in runs.items() if "computing" in name]
     try:
-        statuses += [_run(runs[name], groups[name]) for name in ("labs", "guests")]
-        statuses += [each.process.wait() for each in computing]
+        labs, guests = (_run(runs[name], groups[name]) for name in ("labs", "guests"))
+        statuses += [guests, *(each.process.wait() for each in computing)]
+        statuses.append(_run(runs["failed labs"]) if labs == FAILED_FIRST else labs)
     finally:
         for each in computing:
             each.end()

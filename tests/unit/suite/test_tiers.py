@@ -44,7 +44,7 @@ def test_every_test_file_is_in_one_pool(everything: bool) -> None:
 
 def test_only_make_test_all_runs_full_tests_and_those_that_run_alone() -> None:
     one, every = commands(everything=False, cpus=2), commands(everything=True, cpus=2)
-    beside = ["guests", "labs", "computing 1", "computing 2"]
+    beside = ["guests", "labs", "computing 1", "computing 2", "failed labs"]
     assert list(one) == beside
     assert list(every) == ["alone", *beside]
     for run in one.values():
@@ -54,9 +54,13 @@ def test_only_make_test_all_runs_full_tests_and_those_that_run_alone() -> None:
     assert every["alone"][1] == "measures and not thorough"
 
 
+@pytest.mark.parametrize(
+    ("labs", "again", "guests", "exit_code"),
+    [(0, 0, 3, 3), (1, 0, 0, 0), (1, 1, 0, 1), (1, 5, 0, 5), (1, 0, 3, 3), (2, 0, 0, 2)],
+)
 @pytest.mark.parametrize("everything", [False, True])
-def test_guests_run_after_labs_and_what_computes_beside_both(
-    monkeypatch: pytest.MonkeyPatch, everything: bool
+def test_guests_run_after_labs_what_computes_beside_both_and_failed_labs_once_more_alone(
+    monkeypatch: pytest.MonkeyPatch, everything: bool, labs: int, again: int, guests: int, exit_code: int
 ) -> None:
     order: list[str] = []
 
@@ -67,21 +71,28 @@ def test_guests_run_after_labs_and_what_computes_beside_both(
     class Begun:
         def __init__(self, arguments: Sequence[str], group: Path | None) -> None:
             order.append(f"{name_of(arguments)} beside")
-            self.process = SimpleNamespace(wait=lambda: 0)
+            self.process = SimpleNamespace(wait=self.wait)
+
+        def wait(self) -> int:
+            order.append("computed")
+            return 0
 
         def end(self) -> None:
             """Nothing runs."""
 
     def run(arguments: Sequence[str], group: Path | None = None) -> int:
         order.append(name_of(arguments))
-        return 3 if order[-1] == "guests" else 0
+        return {"labs": labs, "failed labs": again, "guests": guests}.get(order[-1], 0)
 
     monkeypatch.setattr("tests.__main__.Beside", Begun)
     monkeypatch.setattr("tests.__main__._run", run)
     monkeypatch.delenv(amounts.EVERYTHING, raising=False)
-    assert run_tier(everything=everything) == 3
-    computing = [f"computing {at + 1} beside" for at in range(os.cpu_count() or 1)]
-    assert order == [*(["alone"] if everything else []), *computing, "labs", "guests"]
+    assert run_tier(everything=everything) == exit_code
+    cpus = os.cpu_count() or 1
+    computing = [f"computing {at + 1} beside" for at in range(cpus)]
+    ended = ["computed"] * cpus
+    once_more = ["failed labs"] if labs == 1 else []
+    assert order == [*(["alone"] if everything else []), *computing, "labs", "guests", *ended, *once_more]
     assert amounts.inputs(100) == (100 if everything else 34)
     assert [amounts.inputs(few) for few in (24, 9, 3)] == ([24, 9, 3] if everything else [8, 8, 3])
 
