@@ -83,11 +83,12 @@ root=$1 device=$2 interval_us=$3; shift 3
 declare -A wanted=() formats=()
 for name; do wanted[$name]=1; done
 devices=($device) statistics=()
-shopt -s extglob
+shopt -s extglob nullglob
 for device in "${devices[@]}"; do
   of=$root/sys/class/net/$device/statistics
-  statistics+=("$of/"{rx_bytes,rx_packets,tx_bytes,tx_packets})
-  statistics+=("$of/"!(rx_bytes|rx_packets|tx_bytes|tx_packets))
+  files=("$of/"@(rx|tx)_@(bytes|packets) "$of/"!(@(rx|tx)_@(bytes|packets)))
+  (( ${#files[@]} )) || files=("$of/none")  # the device is gone: its section says so
+  statistics+=("${files[@]}")
   carrier=$root/sys/class/net/$device/carrier_changes  # from 3.15 on
   [[ -e $carrier ]] && statistics+=("$carrier")
 done
