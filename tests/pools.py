@@ -50,6 +50,7 @@ TALKING = (
         "test_processes",
         "test_snmp",
         "test_threads",
+        "test_throttling",
         "test_users_folder",
         "test_users_server",
         "test_users_url",
