@@ -9,7 +9,7 @@ from typing import Any
 
 import typer.main
 
-from linewatt.analysis.metrics.metric import Metric
+from linewatt.analysis.metrics.metric import CaseMetric, Metric
 from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.cli import whole
@@ -76,7 +76,7 @@ def _metrics() -> Iterator[str]:
     yield from ("", "## Watts of an end", "")
     yield "Each for `receiver_` and `sender_`, before the key."
     rows = [
-        (one.key, one.title.replace("{scope}", "power of the scope"), _units(one.units), one.of)
+        (one.si_key, one.title.replace("{scope}", "power of the scope"), _units(one.units), one.watts or "")
         for one in POWER_METRICS
     ]
     yield from ("", *_table(("key", "metric", "shown in", "watts of"), rows, code=True))
@@ -84,13 +84,13 @@ def _metrics() -> Iterator[str]:
     yield from _table(("key", "figure", "shown in", "compare"), map(_of_soak, SOAK_METRICS), code=True)
 
 
-def _of_case(metric: Metric) -> tuple[str, ...]:
+def _of_case(metric: CaseMetric) -> tuple[str, ...]:
     group = f"`{metric.response.group}`" if metric.response and metric.response.group else ""
     said = " ".join(part for part in (metric.meaning, metric.remark) if part)
     return (metric.si_key, metric.title, _units(metric.units), _LOADS[metric.loads], group, said)
 
 
-def _of_soak(metric: Metric) -> tuple[str, ...]:
+def _of_soak(metric: Metric[Any, Any]) -> tuple[str, ...]:
     group = f"`{metric.response.group}`" if metric.response and metric.response.group else ""
     return (metric.si_key, metric.title, _units(metric.units), group)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
+from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.metrics.unit import same
 from linewatt.analysis.statistics.stats import Estimate
@@ -18,7 +18,7 @@ from linewatt.report.columns import is_exported, provenance_of
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
-    from linewatt.analysis.metrics.metric import Metric
+    from linewatt.analysis.metrics.metric import CaseMetric
     from linewatt.report.trials.digest import Digest
 
 
@@ -101,7 +101,7 @@ def _case(summary: CaseSummary, view: Digest) -> CaseResult:
         _of_power(metric, role, summary, view)
         for role in ENDS
         for metric in POWER_METRICS
-        if not metric.of_packets or _counts_packets(metric, role, summary)
+        if not metric.only_recorded or _counts_packets(metric, role, summary)
     ]
     return CaseResult(
         case=summary.case,
@@ -118,7 +118,7 @@ def _counts_packets(metric: PowerMetric, role: Role, summary: CaseSummary) -> bo
     return power is not None and metric.name in power.values
 
 
-def _of_metric(metric: Metric, summary: CaseSummary, view: Digest) -> Figure:
+def _of_metric(metric: CaseMetric, summary: CaseSummary, view: Digest) -> Figure:
     value = metric.value(summary)
     estimate = value if isinstance(value, Estimate) else None
     mean = estimate.mean if estimate else value if isinstance(value, float) else None
@@ -137,14 +137,14 @@ def _of_metric(metric: Metric, summary: CaseSummary, view: Digest) -> Figure:
 
 
 def _of_power(metric: PowerMetric, role: Role, summary: CaseSummary, view: Digest) -> Figure:
-    name, power, convert = f"{role}_{metric.key}", summary.power(role), metric.units[0].from_si
+    name, power, convert = f"{role}_{metric.si_key}", summary.power(role), metric.units[0].from_si
     estimate = None if power is None else power.values.get(metric.name)
     bound = None if power is None or estimate is None else power.values.get(metric.bound)
     whys = summary.reasons if power is None else power.reasons
     why = whys.get(f"{role}_power" if power is None else metric.name, "not recorded")
     return Figure(
         name=name,
-        title=f"{metric.title.format(scope='CPU power' if metric.of == 'cpu' else 'System power')}, {role}",
+        title=f"{power_title(metric)}, {role}",
         unit=unit_of(name),
         mean=None if estimate is None else convert(estimate.mean),
         sd=None if estimate is None or estimate.sd is None else convert(estimate.sd),
@@ -152,7 +152,7 @@ def _of_power(metric: PowerMetric, role: Role, summary: CaseSummary, view: Diges
         reason=None if estimate is not None else why,
         provenance=None if power is None else provenance_of(metric, power),
         uncertainty=None if bound is None else convert(bound.mean),
-        doubts=view.findings.doubts(summary.case, metric.figure, role),
+        doubts=view.findings.doubts(summary.case, metric.figure, role) if metric.figure else (),
         _estimate=estimate,
         _from_si=convert,
     )

@@ -15,8 +15,8 @@ from typing import Any, get_args
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.comparison.verdicts import Verdict, signed, unit_of_change
-from linewatt.analysis.metrics.metric import Metric, Response
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
+from linewatt.analysis.metrics.metric import CaseMetric, Response
+from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
@@ -35,7 +35,7 @@ CUT = "cut at what is possible"
 """behind an interval that Student's t would have reach below 0, or beyond 100 %"""
 
 
-def case_cell(metric: Metric, summary: CaseSummary, unit: Unit) -> Cell:
+def case_cell(metric: CaseMetric, summary: CaseSummary, unit: Unit) -> Cell:
     """Text of one case in ``unit``."""
     reason = summary.reasons.get(metric.name, "not recorded")
     cell = cell_of(metric.value(summary), unit, summary.trials_done, reason)
@@ -49,7 +49,7 @@ def case_cell(metric: Metric, summary: CaseSummary, unit: Unit) -> Cell:
     return cell
 
 
-def ci_text(metric: Metric, summary: CaseSummary, unit: Unit) -> str | None:
+def ci_text(metric: CaseMetric, summary: CaseSummary, unit: Unit) -> str | None:
     """The 95 % CI of a case's mean in ``unit``; ``None`` where it is not shown or there is none."""
     value = metric.value(summary)
     interval = value.interval() if metric.show_ci and isinstance(value, Estimate) else None
@@ -59,7 +59,7 @@ def ci_text(metric: Metric, summary: CaseSummary, unit: Unit) -> str | None:
     return f"{ends}, {CUT}" if interval.is_cut else ends
 
 
-def head(metric: Metric, unit: Unit) -> Head:
+def head(metric: CaseMetric, unit: Unit) -> Head:
     """What stands above a metric in a table in ``unit``."""
     return Head(
         metric.title,
@@ -72,7 +72,7 @@ def head(metric: Metric, unit: Unit) -> Head:
     )
 
 
-def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
+def export(metric: CaseMetric, summary: CaseSummary) -> dict[str, Any]:
     """Keys and values for JSON and CSV, SI; missing is ``None``."""
     if not is_exported(metric, summary):
         return {}
@@ -91,7 +91,7 @@ def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
     }
 
 
-def metric_schema(metric: Metric) -> Keys:
+def metric_schema(metric: CaseMetric) -> Keys:
     """Keys of :func:`export`: a metric is in the schema once it is declared."""
     key, meaning = metric.si_key, ". ".join(filter(None, (metric.title, metric.meaning or metric.remark)))
     if metric.of_series:
@@ -108,12 +108,12 @@ def metric_schema(metric: Metric) -> Keys:
     return sometimes(keys) if _is_seldom(metric) else keys
 
 
-def _is_seldom(metric: Metric) -> bool:
+def _is_seldom(metric: CaseMetric) -> bool:
     """Whether documents have it only where it means something, or some trial recorded it."""
     return metric.only_recorded or metric.loads == "request-response"
 
 
-def is_exported(metric: Metric, summary: CaseSummary) -> bool:
+def is_exported(metric: CaseMetric, summary: CaseSummary) -> bool:
     """Whether the document of a case has it, with a value or without one."""
     return not _is_seldom(metric) or metric.applies([summary])
 
@@ -153,9 +153,9 @@ def provenance_of(metric: PowerMetric, power: EndPower) -> Provenance | None:
     """Whether the watts it is made of were measured; ``None`` where there is no value."""
     if power.values.get(metric.name) is None:
         return None
-    if metric.of == "both":
+    if metric.watts == "both":
         return power.provenance
-    return power.system_provenance if metric.of == "system" else power.cpu_provenance
+    return power.system_provenance if metric.watts == "system" else power.cpu_provenance
 
 
 def power_cell(metric: PowerMetric, power: EndPower, unit: Unit, trials_done: int) -> Cell:
@@ -174,13 +174,13 @@ def power_head(
     metric: PowerMetric, role: Role, unit: Unit, scope: str | None, powers: Iterable[EndPower]
 ) -> Head:
     """What stands above it in a table of one end in ``unit``; ``scope`` are its watts."""
-    named = SCOPE_WORDS.get(scope, scope) if scope else ("CPU" if metric.of == "cpu" else "System")
+    named = SCOPE_WORDS.get(scope, scope) if scope else ("CPU" if metric.watts == "cpu" else "System")
     return Head(
         metric.title.format(scope=named),
         unit.name,
         lines=metric.heading.format(scope=named.replace(" (", "\n(")),
         provenance=words(provenance_of(metric, power) for power in powers),
-        key=f"{role}_{metric.key}_mean",
+        key=f"{role}_{metric.si_key}_mean",
         show_sd=metric.show_sd,
         rank=metric.rank,
     )
@@ -188,7 +188,7 @@ def power_head(
 
 def export_end(metric: PowerMetric, role: Role, power: EndPower | None) -> dict[str, Any]:
     """Keys and values for JSON and CSV; missing is ``None``."""
-    name = f"{role}_{metric.key}"
+    name = f"{role}_{metric.si_key}"
     value = None if power is None else power.values.get(metric.name)
     convert = metric.units[0].from_si
     row = mean_keys(name, value, convert)
@@ -201,12 +201,11 @@ def export_end(metric: PowerMetric, role: Role, power: EndPower | None) -> dict[
 
 def end_schema(metric: PowerMetric, role: Role) -> Keys:
     """Keys of :func:`export_end`."""
-    name = f"{role}_{metric.key}"
-    title = metric.title.format(scope="CPU power" if metric.of == "cpu" else "System power")
-    keys = {**mean_schema(name, f"{title}, at the {role}"), f"{name}_provenance": _PROVENANCE}
+    name = f"{role}_{metric.si_key}"
+    keys = {**mean_schema(name, f"{power_title(metric)}, at the {role}"), f"{name}_provenance": _PROVENANCE}
     if metric.bound:
         keys[f"{name}_uncertainty"] = said(maybe(NUMBER), "Bound of its error.")
-    return sometimes(keys) if metric.of_packets else keys
+    return sometimes(keys) if metric.only_recorded else keys
 
 
 _PROVENANCE = said(
@@ -224,7 +223,7 @@ def export_power(summary: CaseSummary) -> dict[str, Any]:
         row[f"{role}_system_scope"] = None if power is None else power.system_scope
         row[f"{role}_cpu_scope"] = None if power is None else power.cpu_scope
         for metric in POWER_METRICS:
-            if not metric.of_packets or metric.name in counted:
+            if not metric.only_recorded or metric.name in counted:
                 row |= export_end(metric, role, power)
     return row
 
@@ -243,7 +242,7 @@ def power_schema() -> Keys:
 def power_reasons(summary: CaseSummary) -> dict[str, str]:
     """Why values are missing, by their key in JSON and CSV."""
     return {
-        f"{role}_{metric.key}": power.reasons[metric.name]
+        f"{role}_{metric.si_key}": power.reasons[metric.name]
         for role in ENDS
         if (power := summary.power(role)) is not None
         for metric in POWER_METRICS
@@ -269,7 +268,7 @@ class Shown:
 
 
 def of_cases(
-    columns: Iterable[Metric],
+    columns: Iterable[CaseMetric],
     summaries: Sequence[CaseSummary],
     marks: Marks = NO_MARKS,
     *,
@@ -284,7 +283,7 @@ def of_cases(
 
 
 def of_case(
-    column: Metric, summaries: Sequence[CaseSummary], marks: Marks = NO_MARKS, *, intervals: bool = False
+    column: CaseMetric, summaries: Sequence[CaseSummary], marks: Marks = NO_MARKS, *, intervals: bool = False
 ) -> Shown:
     """A column in the unit of these cases; ``intervals``: with the 95 % CIs of means, which take time."""
     unit = column.unit(summaries)

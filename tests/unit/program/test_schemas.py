@@ -32,7 +32,7 @@ from tests.unit.conftest import Run
 import linewatt
 from linewatt import schemas
 from linewatt.analysis.cases.detail import detail_blocks
-from linewatt.analysis.metrics.metric import Metric
+from linewatt.analysis.metrics.metric import CaseMetric
 from linewatt.analysis.metrics.unit import RATIO
 from linewatt.declare import UNIT, unit_of
 from linewatt.engine import events
@@ -146,7 +146,7 @@ def test_a_result_with_all_that_options_add_is_valid() -> None:
 
 
 def test_a_metric_that_is_declared_is_in_the_schema_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    new = Metric("luck_ratio", "Luck", "Luck", RATIO, lambda _: 0.5, show_ci=True)
+    new = CaseMetric("luck_ratio", "Luck", "Luck", RATIO, lambda _: 0.5, show_ci=True)
     monkeypatch.setattr(f"{case_row_schema.__module__}.COLUMNS", (*COLUMNS, new))
     (case,) = (one["properties"]["cases"]["items"] for one in schemas.schema_of("show")["oneOf"][:1])
     for name in ("luck_ratio_mean", "luck_ratio_n", "luck_ratio_ci95_low"):

@@ -22,7 +22,7 @@ from tests.report_factories import (
 )
 
 from linewatt.analysis.findings import gather
-from linewatt.analysis.metrics.metric import Metric
+from linewatt.analysis.metrics.metric import CaseMetric
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, head
 from linewatt.report.findings import NO_MARKS, finding_notes, marks_of
@@ -286,7 +286,7 @@ def test_no_role_table_without_roles() -> None:
 
 
 def test_columns_name_both_ends_as_the_field_does() -> None:
-    def title(column: Metric) -> str:
+    def title(column: CaseMetric) -> str:
         return column.title
 
     assert title(COLUMN["receiver_cpu_cores"]) == "CPU receiver (remote)"

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a metric is: how it is read, what it is called, in which units people read it, how it compares. Pure.
 
-One declaration (:mod:`linewatt.analysis.metrics.of_trial`) is all that a metric needs: summaries, tables,
-JSON, CSV, the glossary and comparisons are made of it.
+One declaration (:mod:`linewatt.analysis.metrics.of_trial`, of watts and joules
+:mod:`linewatt.analysis.metrics.of_power`) is all that a metric needs: summaries, tables, JSON, CSV, the
+glossary and comparisons are made of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate, Quantity, estimate
@@ -24,8 +25,15 @@ if TYPE_CHECKING:
 Loads = Literal["all", "tcp", "udp", "request-response"]
 """what a metric means something for; of request/response documents have it only there"""
 
+Watts = Literal["system", "cpu", "both"]
+
 Value = float | Missing
 """of one trial in SI"""
+
+Measured = TypeVar("Measured")
+"""what a metric is read from: a trial, or the power of one end of it"""
+Read = TypeVar("Read")
+"""what is read: the value, or why there is none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +63,23 @@ class Response:
         return self.less if self.higher_is_better else self.more
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric of a case.
+@dataclass(frozen=True)
+class Metric(Generic[Measured, Read]):
+    """One metric of a case, or of the power of one end of it.
 
-    ``read`` takes it from a trial; of a metric that only a series has, ``scaled`` makes it of a case and its
-    1-instance case. ``key`` is its name in JSON and CSV (SI unit included; an estimate gets ``_mean``,
-    ``_sd`` and ``_n``), ``heading`` the title broken into lines for a terminal. ``loads`` are the loads it
-    means something for. Of two ``units``, the first is for tables in Gbps, the second for those in Mbps.
+    ``read`` takes it from a trial, or from the power of one end of a trial; of a metric that only a series
+    has, ``scaled`` makes it of a case and its 1-instance case. ``key`` is its name in JSON and CSV (an
+    estimate gets ``_mean``, ``_sd`` and ``_n``; that of an end stands behind ``receiver_`` or ``sender_``),
+    ``heading`` the title broken into lines for a terminal. ``loads`` are the loads it means something for.
+    Of two ``units``, the first is for tables in Gbps, the second for those in Mbps; JSON and CSV have keys of
+    power in the first, others in SI.
     """
 
     name: str
     title: str
     heading: str
     units: tuple[Unit, ...]
-    read: Callable[[Trial], Value] | None = None
+    read: Callable[[Measured], Read] | None = None
     scaled: Callable[[CaseSummary, CaseSummary], Value] | None = None
     """one that is scaled is shown only for a series"""
     key: str = ""
@@ -92,6 +102,12 @@ class Metric:
     """what findings may make doubtful about it"""
     role: Role | None = None
     """the end whose CPU it is made of"""
+    watts: Watts | None = None
+    """whose watts it is made of; their scope stands in the title and heading in place of ``{scope}``"""
+    spread: bool = True
+    """whether tables of power have its standard deviation over trials"""
+    bound: str = ""
+    """which bound of its error, one of ``of_power.BOUNDS``, stands behind it as ±"""
     remark: str = ""
     response: Response | None = None
     meaning: str = ""
@@ -112,11 +128,11 @@ class Metric:
         """Its name in JSON and CSV, without the end that an estimate's mean has."""
         return self.key or self.name
 
-    def value(self, summary: CaseSummary) -> Estimate | float | None:
+    def value(self: CaseMetric, summary: CaseSummary) -> Estimate | float | None:
         """The value of a case, SI; ``None`` when no trial has it."""
         return (summary.scalings if self.of_series else summary.values).get(self.name)
 
-    def applies(self, summaries: Sequence[CaseSummary]) -> bool:
+    def applies(self: CaseMetric, summaries: Sequence[CaseSummary]) -> bool:
         """Whether it means anything for these cases."""
         if self.of_series and all(summary.case.instances == 1 for summary in summaries):
             return False
@@ -124,14 +140,17 @@ class Metric:
             return False
         return any(means_something(self.loads, summary.case.test) for summary in summaries)
 
-    def has_values(self, summaries: Sequence[CaseSummary]) -> bool:
+    def has_values(self: CaseMetric, summaries: Sequence[CaseSummary]) -> bool:
         """Whether any of these cases has a value."""
         return any(self.value(summary) is not None for summary in summaries)
 
-    def unit(self, summaries: Sequence[CaseSummary]) -> Unit:
+    def unit(self: CaseMetric, summaries: Sequence[CaseSummary]) -> Unit:
         """The unit these cases are shown in."""
         rates = [summary.throughput_bps.mean for summary in summaries if summary.throughput_bps]
         return self.units[0] if max(rates, default=0.0) >= BPS_PER_GBPS else self.units[-1]
+
+
+CaseMetric = Metric[Trial, Value]
 
 
 class HasValues(Protocol):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.analysis.metrics import reading, unit
-from linewatt.analysis.metrics.metric import Metric, Response
+from linewatt.analysis.metrics.metric import CaseMetric, Metric, Response
 from linewatt.model import Role
 
 _LATENCY = (
@@ -29,7 +29,7 @@ _EFFICIENCY = (
     "decides."
 )
 
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[CaseMetric, ...] = (
     Metric(
         "throughput_bps",
         "Throughput",

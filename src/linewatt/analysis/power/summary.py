@@ -68,11 +68,11 @@ class EndPower:
         return power.least_sure((self.system_provenance, self.cpu_provenance))
 
 
-_READS = {**{metric.name: metric.read for metric in POWER_METRICS}, **BOUNDS}
-_OF = {metric.name: metric.of for metric in POWER_METRICS}
+_READS = {metric.name: metric.read for metric in POWER_METRICS if metric.read is not None} | BOUNDS
+_WATTS = {metric.name: metric.watts for metric in POWER_METRICS}
 _QUANTITIES = {metric.name: metric.quantity for metric in POWER_METRICS}
 _ABOVE_IDLE = {metric.name for metric in POWER_METRICS if metric.figure == "above_idle"}
-_OF_PACKETS = {metric.name for metric in POWER_METRICS if metric.of_packets}
+_OF_PACKETS = {metric.name for metric in POWER_METRICS if metric.only_recorded}
 _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
 
 
@@ -97,7 +97,11 @@ def end_power(
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
     counted = any(of_trial.packets_per_s is not None for of_trial in of_trials)
-    read = {name: [*map(_READS[name], of_trials)] for name in names if counted or name not in _OF_PACKETS}
+    read = {
+        name: [value_or_none(_READS[name](of_trial)) for of_trial in of_trials]
+        for name in names
+        if counted or name not in _OF_PACKETS
+    }
     values = {
         name: estimate(trial_values, _QUANTITIES.get(name, "positive")) for name, trial_values in read.items()
     }
@@ -174,8 +178,8 @@ def _reasons(
 
 def _why(name: str, trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> str:
     """Why none of these trials has a value: the source's own words where there are some."""
-    of_system = [] if _OF[name] == "cpu" else [of_trial.system for of_trial in trial_ends]
-    of_cpu = [of_trial.cpu for of_trial in trial_ends] if _OF[name] != "system" else []
+    of_system = [] if _WATTS[name] == "cpu" else [of_trial.system for of_trial in trial_ends]
+    of_cpu = [of_trial.cpu for of_trial in trial_ends] if _WATTS[name] != "system" else []
     whys = list(
         dict.fromkeys(
             total_or_reason.reason

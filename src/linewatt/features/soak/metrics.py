@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from linewatt.analysis.metrics import unit
 from linewatt.analysis.metrics.metric import Metric, Response
@@ -13,14 +14,16 @@ from linewatt.features.soak.job import DRIFT, SUSTAINED
 from linewatt.units import format_significant
 
 
-def _more(name: str, title: str, shown: Unit, group: str = "throughput", *, relative: bool = True) -> Metric:
+def _more(
+    name: str, title: str, shown: Unit, group: str = "throughput", *, relative: bool = True
+) -> Metric[Any, Any]:
     """A figure of which more is better."""
     return Metric(
         name, title, title, (shown,), response=Response(name, title, "more", "less", True, relative, group)
     )
 
 
-def _less(name: str, title: str, shown: Unit, group: str, *, is_share: bool = False) -> Metric:
+def _less(name: str, title: str, shown: Unit, group: str, *, is_share: bool = False) -> Metric[Any, Any]:
     """A figure of which less is better."""
     compares = Response(name, title, "more", "less", False, not is_share, group, is_share=is_share)
     return Metric(name, title, title, (shown,), response=compares)
@@ -58,7 +61,7 @@ UNEXPLAINED = Response(
     counted="drops",
     units=unit.COUNT,
 )
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[Metric[Any, Any], ...] = (
     Metric(RATE.name, RATE.title, RATE.title, unit.RATE, response=RATE),
     _more(SUSTAINED, "Users sustained", _SHARE),
     _more("transfers_hz", "Transfers", _PER_S),

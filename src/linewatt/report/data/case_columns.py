@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from linewatt.analysis.metrics.metric import Metric
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
+from linewatt.analysis.metrics.metric import CaseMetric
+from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, power_reasons
 from linewatt.report.data.column import Column, mean_columns
@@ -70,7 +70,7 @@ def case_columns() -> tuple[Column, ...]:
     )
 
 
-def _of_metric(metric: Metric) -> tuple[Column, ...]:
+def _of_metric(metric: CaseMetric) -> tuple[Column, ...]:
     meaning = metric.title if metric.term in ("", metric.title) else f"{metric.title} ({metric.term})"
     reason = f"reasons: {metric.name}"
     if metric.of_series:
@@ -105,9 +105,8 @@ def _power(role: Role) -> Iterator[Column]:
 
 
 def _of_power(metric: PowerMetric, role: Role) -> Iterator[Column]:
-    key = f"{role}_{metric.key}"
-    named = metric.title.format(scope="CPU power" if metric.of == "cpu" else "System power")
-    yield from mean_columns(key, f"{named} of the {role}", f"reasons: {key}, or {role}_power")
+    key = f"{role}_{metric.si_key}"
+    yield from mean_columns(key, f"{power_title(metric)} of the {role}", f"reasons: {key}, or {role}_power")
     yield Column(
         f"{key}_provenance", "VARCHAR", "`measured`, `corrected`, `datasheet`, `estimate`, `simulated`"
     )

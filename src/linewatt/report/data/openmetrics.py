@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.metric import Metric
-from linewatt.analysis.metrics.of_power import POWER_METRICS
+from linewatt.analysis.metrics.metric import CaseMetric
+from linewatt.analysis.metrics.of_power import POWER_METRICS, power_title
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
@@ -184,7 +184,7 @@ def _case_labels(view: Digest, case: Case) -> dict[str, str]:
 
 
 def _add_metric(
-    families: _Families, view: Digest, labels: Mapping[str, str], summary: CaseSummary, metric: Metric
+    families: _Families, view: Digest, labels: Mapping[str, str], summary: CaseSummary, metric: CaseMetric
 ) -> None:
     value = metric.value(summary)
     if value is None:
@@ -224,7 +224,7 @@ def _add_power(
         value = power.values.get(metric.name)
         if value is None or metric.name in _TWICE:
             continue
-        scopes = {"system": power.system_scope, "cpu": power.cpu_scope}.get(metric.of)
+        scopes = {"system": power.system_scope, "cpu": power.cpu_scope}.get(metric.watts or "")
         power_labels = {
             **labels,
             **_end(case, power.role),
@@ -232,13 +232,8 @@ def _add_power(
             "provenance": provenance_of(metric, power) or "",
             **_doubt(view, case, metric.figure, power.role),
         }
-        word = "CPU power" if metric.of == "cpu" else "System power"
         _add_watts(
-            families,
-            metric.name,
-            f"{metric.title.format(scope=word)}, mean over its trials.",
-            power_labels,
-            value,
+            families, metric.name, f"{power_title(metric)}, mean over its trials.", power_labels, value
         )
         bound = power.values.get(metric.bound)
         if bound is not None and metric.bound not in _TWICE:

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
+from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_unit
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
@@ -98,7 +98,7 @@ class PowerCases:
         """Those with a value, each with the unit it is shown in."""
         gbps = _THROUGHPUT.unit([member.summary for member in self.members]) is _THROUGHPUT.units[0]
         column_means = ((column, self._means(column.name)) for column in POWER_METRICS)
-        return [(column, column.unit(means, gbps=gbps)) for column, means in column_means if means]
+        return [(column, power_unit(column, means, gbps=gbps)) for column, means in column_means if means]
 
     def _means(self, name: str) -> list[float]:
         values = (member.power.values.get(name) for member in self.members)
@@ -149,7 +149,7 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     columns = [
         of_case(_THROUGHPUT, [member.summary for member in cases.members], marks),
         *(
-            of_power(column, unit, cases.role, cases.scopes[column.of == "cpu"], powers, marks)
+            of_power(column, unit, cases.role, cases.scopes[column.watts == "cpu"], powers, marks)
             for column, unit in cases.columns
         ),
     ]
@@ -182,7 +182,7 @@ def _row(power_case: PowerCase, columns: Sequence[Shown]) -> Row:
 def _lacks(cases: PowerCases) -> Iterator[Lack]:
     labelled = cases.labelled
     for column in POWER_METRICS:
-        title = power_head(column, cases.role, column.units[0], cases.scopes[column.of == "cpu"], ()).title
+        title = power_head(column, cases.role, column.units[0], cases.scopes[column.watts == "cpu"], ()).title
         for label, members in labelled:
             for member in members:
                 if column.name in member.power.reasons:
