@@ -142,6 +142,8 @@ class Story:
     """bit/s that each instance sends; None: just below what the line carries"""
     lost: Course = 0.0
     """part of the datagrams that does not arrive"""
+    taken: Course = 1.0
+    """part of the TCP payload that arrives in a second that the receiving process takes up in it"""
     again: float = 0.0
     """part of TCP's segments that were lost on the path, and that the sender sent once more"""
     out_of_order: int = 0
@@ -429,7 +431,7 @@ def _iperf3(one: Story, host: str) -> dict[str, Any]:
     for second in range(SECONDS):
         packets = round(one.sent_bps(second) / 8 / one.payload / streams)
         lost = round(packets * at(one.lost, second))
-        arrived = packets if sends else packets - lost
+        arrived = packets if sends else round((packets - lost) * at(one.taken, second))
         row: dict[str, Any] = {"start": second, "end": second + 1, "bytes": arrived * one.payload}
         row |= {"seconds": 1, "bits_per_second": 8 * arrived * one.payload, "omitted": False, "sender": sends}
         if one.udp:

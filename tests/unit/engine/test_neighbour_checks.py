@@ -255,6 +255,27 @@ def test_more_goodput_than_the_interface_received_is_told(load_bps: float) -> No
     assert f"its data interface received {format_rate(load_bps / 1.25)} in all" in said
 
 
+@pytest.mark.parametrize("edge_s", [OMIT_S, OMIT_S + WINDOW_S])
+def test_a_receiver_that_caught_up_at_an_edge_of_the_window_counts_what_had_arrived_before(
+    edge_s: float,
+) -> None:
+    """It stood still for two seconds outside, or took up in the last one what arrived behind the window."""
+    taken = [1.0] * SECONDS
+    inside, outside = (2, (0, 1)) if edge_s == OMIT_S else (21, (22, 23))
+    taken[inside] = 3.0
+    for second in outside:
+        taken[second] = 0.0
+    caught_up = both(rates(4e9), story(taken=taken))
+    headers = FRAME / MSS
+    for arrived_ratio, is_withheld in ((1.0, False), (0.85, True)):
+        less = counters("h2", "nic.rx_bytes", (arrived_ratio - headers) * 4e9 / 8 * WINDOW_S)
+        assert (withheld(both(caught_up, less))[0] is None) == is_withheld
+        assert (
+            withheld(both(rates(4e9), counters("h2", "nic.rx_bytes", (0.91 - headers) * 5e8 * WINDOW_S)))[0]
+            is None
+        )
+
+
 def withheld(change: Change) -> tuple[float | None, str]:
     """The throughput of a trial, and its reason."""
     trial = told(change).trial()

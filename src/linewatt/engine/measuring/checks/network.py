@@ -176,7 +176,8 @@ def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, rol
     counted_bytes = goodput_bps / 8 * seconds
     if carried_bytes is None or carried_bytes < LEAST_OF_LOAD * counted_bytes:
         return None
-    edges = _late_s(reading, f"nic.{way}_bytes", seen) / seconds + _uneven_ratio(seen)
+    uneven_ratio = max(_uneven_ratio(seen, "sender"), _uneven_ratio(seen, "receiver"))
+    edges = _late_s(reading, f"nic.{way}_bytes", seen) / seconds + uneven_ratio
     least_bytes = counted_bytes * _least_ratio(seen.case, seen.cut.run.framings[end.host])
     if least_bytes <= carried_bytes * (1 + SLACK_RATIO + edges) + FLOOR_BPS / 8 * seconds:
         return None
@@ -221,7 +222,7 @@ def _beside(seen: Seen, end: EndResult, framing: Framing, reading: Reading) -> I
     load = _load_made(seen, end, framing)
     ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
     if all((end.counters.get(f"nic.{way}_bytes") or 0.0) >= load[way].payload * LEAST_SEEN for way in ways):
-        uneven = _uneven_ratio(seen)
+        uneven = _uneven_ratio(seen, "sender")
         beyond = {
             way: _late_s(reading, f"nic.{way}_bytes", seen) / seen.window.seconds + uneven for way in ways
         }
@@ -248,15 +249,17 @@ def _late_s(reading: Reading, name: str, seen: Seen) -> float:
     return max(after - before for before, after in pairwise([counts[0][0], *moved_s, counts[-1][0]]))
 
 
-def _uneven_ratio(seen: Seen) -> float:
-    """How much of the load may have passed on the other side of an edge of the window, as a part of it.
+def _uneven_ratio(seen: Seen, counted_by: Role) -> float:
+    """How much of the load that one end counted may have passed on the other side of an edge of the window.
 
-    Load and interface are counted in intervals of their own, and each shares those on an edge out evenly. A
-    load that stood still there and caught up passed most of one on one side.
+    As a part of the window's load. Load and interface are counted in intervals of their own, and each shares
+    those on an edge out evenly. A load that stood still there and caught up passed most of one on one side. A
+    receiver that did so takes up in the window what its interface had received before.
     """
     moved = sum(instance.offered_bps for instance in seen.instances) / 8 * seen.window.seconds
     edges_s = (seen.window.start_s, seen.window.end_s)
-    astray = sum(_astray(run.sender, edge_s) for run in seen.cut.runs for edge_s in edges_s)
+    ends = [run.sender if counted_by == "sender" else run.receiver for run in seen.cut.runs]
+    astray = sum(_astray(end, edge_s) for end in ends for edge_s in edges_s)
     return astray / moved if moved else 0.0
 
 
