@@ -64,11 +64,21 @@ def test_a_book_learns_what_its_meters_do_and_a_result_keeps_it(tmp_path: Path) 
     assert known_of(read.meters(tmp_path))[KEY].dynamics == found
 
 
+STEADY = Course()
+
+
 def learn_in_a_row(
-    book: MeterBook, meter: Simulated, loads_w: list[float], load_s: float, seed: int, after_s: float = 0.0
+    book: MeterBook,
+    meter: Simulated,
+    loads_w: list[float],
+    load_s: float,
+    seed: int,
+    after_s: float = 0.0,
+    course: Course = STEADY,
 ) -> None:
     """A campaign of loads with hardly a rest between them, each stored when it is over, and idle behind."""
-    readings, loads = in_a_row(np.random.default_rng(seed), meter, loads_w, load_s, 1.5, after_s=after_s)
+    rng = np.random.default_rng(seed)
+    readings, loads = in_a_row(rng, meter, loads_w, load_s, 1.5, course, after_s=after_s)
     records = tuple(Record(time_s, 1.0, "", {"out": value}) for time_s, value in readings)
     for start_s, end_s, cores in loads:
         until = tuple(record for record in records if record.received_s <= end_s)
@@ -93,6 +103,19 @@ def test_a_meter_that_is_later_than_a_load_is_long_is_known_to_be_late(
         assert known.settle_s is not None
         assert known.age_s == pytest.approx(delay_s, rel=0.25)
         assert known.settle_s >= delay_s - 1
+
+
+def test_a_late_meter_is_known_where_power_varies_by_two_thirds_of_what_loads_draw(tmp_path: Path) -> None:
+    found_late = {0.0: 0, 20.0: 0}
+    for delay_s in found_late:
+        for seed in range(10):
+            book = MeterBook(tmp_path, {})
+            meter = Simulated(1.0, 0.0, delay_s=delay_s, step_w=4.0)
+            course = Course(noise_w=10.0, correlation_s=1.0)
+            learn_in_a_row(book, meter, [115.0, 118.0], 28.0, seed, course=course)
+            found_late[delay_s] += book.of("h1")[KEY[1:]].is_late
+    assert found_late[20.0] >= 8
+    assert found_late[0.0] == 0
 
 
 def test_what_a_late_meter_says_of_a_short_window_is_withheld_with_its_delay(tmp_path: Path) -> None:
