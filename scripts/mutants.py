@@ -3,7 +3,8 @@
 
 ``make mutants`` collects the unit tests once. Then, for each single mutation of the checks, a forked copy of
 that process puts the mutated code in place of the living one and runs the tests that go through it, the
-likeliest first, until one fails. A mutation that none notices survives and is printed as file:line.
+likeliest first, until one fails. The one that failed is the first the next time. A mutation that none notices
+survives and is printed as file:line.
 
     python scripts/mutants.py [--only TEXT…] [--jobs N] [--list] [--sources FILE… --tests PATH…]
 
@@ -53,9 +54,13 @@ TABLES = ("test_findings.py", "test_repository.py")
 """tests that read sources or documents as text: they notice every change of a threshold and judge none"""
 SLOW = ("numpy", "scipy.stats", "duckdb")
 """what checks import when they first need it: once here, and not in each copy"""
+UNSHRUNK = "LINEWATT_TEST_UNSHRUNK"
+"""tells tests/conftest.py that nobody reads with which random input a test failed"""
 LIMIT_S = 120
 """so long may the tests of one mutation take; one that makes them hang was noticed"""
 EQUIVALENT = ROOT / "scripts" / "mutants-equivalent.txt"
+NOTICED_BY = ROOT / ".pytest_cache" / "mutants"
+"""a line a mutation that was noticed: its name, a tab, the test that failed"""
 SURVIVED, NOTICED, UNTESTED, BROKEN = 0, 1, 5, 7
 """exit codes of a copy: all tests passed, one failed, nothing ran, the mutation could not be made"""
 _SURVIVES = {SURVIVED: "", UNTESTED: " (no test goes through it)", BROKEN: " (it could not be put in place)"}
@@ -297,6 +302,7 @@ def _function_of(living: Any) -> types.FunctionType:
     return living
 
 
+@cache
 def codes_of(file: Path) -> set[str]:
     """The findings' codes that a file has in it."""
     tree = ast.parse(file.read_text())
@@ -385,18 +391,26 @@ def _uses(taker: types.ModuleType, modules: set[str]) -> bool:
 class Mutating:
     """A plug-in of pytest that runs the tests it has collected once for each mutation, in forked copies."""
 
-    def __init__(self, mutants: Sequence[Mutant], jobs: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, mutants: Sequence[Mutant], jobs: int, say: Callable[[str], None], noticed_by: Path | None = None
+    ) -> None:
         self._mutants = mutants
         self._jobs = jobs
         self._say = say
+        self._noticed_by = noticed_by
+        self._last_noticed_by = _last_noticed_by(noticed_by)
         self.survivors: list[Mutant] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         started_s, running, done = monotonic(), dict[int, Mutant](), 0
+        session.config.option.tbstyle = "native"
         for name in SLOW if any(one.file.is_relative_to(ROOT) for one in self._mutants) else ():
             import_module(name)
         for file in _checks():
             module_of(file)
+            codes_of(file)
+        for path in {item.path for item in session.items}:
+            _stories(path)
         _elsewhere()
         gc.freeze()  # what is collected stays shared with the copies
         for mutant in chain(self._mutants, [None] * self._jobs):
@@ -419,9 +433,21 @@ class Mutating:
             null = os.open(os.devnull, os.O_WRONLY)
             for stream in (1, 2):
                 os.dup2(null, stream)
-            code = _run(session, mutant)
+            code = self._run(session, mutant)
         finally:
             os._exit(code)
+
+    def _run(self, session: pytest.Session, mutant: Mutant) -> int:
+        """The tests of one mutation until one fails; the exit code says how that went."""
+        put_in_place(mutant)
+        last_noticed_by = self._last_noticed_by.get(mutant.name)
+        first = [item for item in session.items if item.nodeid == last_noticed_by]
+        if failed := _first_failed(session, first) or _first_failed(session, ordered(mutant, session.items)):
+            if self._noticed_by is not None:
+                with self._noticed_by.open("a") as file:
+                    file.write(f"{mutant.name}\t{failed.nodeid}\n")
+            return NOTICED
+        return SURVIVED if session.testscollected else UNTESTED
 
     def _collect(self, running: dict[int, Mutant]) -> int:
         """Wait for one to end; its limit is an alarm of its own."""
@@ -436,16 +462,19 @@ class Mutating:
         return 1
 
 
-def _run(session: pytest.Session, mutant: Mutant) -> int:
-    """The tests of one mutation until one fails; the exit code says how that went."""
-    put_in_place(mutant)
-    items = ordered(mutant, session.items)
-    for at, item in enumerate(items):
-        following = items[at + 1] if at + 1 < len(items) else None
+def _first_failed(session: pytest.Session, items: Sequence[pytest.Item]) -> pytest.Item | None:
+    """Run tests until one fails."""
+    for item, following in zip(items, [*items[1:], None], strict=False):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
-            return NOTICED
-    return SURVIVED if items else UNTESTED
+            return item
+    return None
+
+
+def _last_noticed_by(file: Path | None) -> dict[str, str]:
+    """Mutation → the test that noticed it when it was last made."""
+    lines = file.read_text().splitlines() if file is not None and file.exists() else []
+    return {name: test for name, tab, test in (line.rpartition("\t") for line in lines) if tab}
 
 
 def equivalent() -> dict[str, str]:
@@ -523,11 +552,18 @@ def main() -> int:
         print(*(f"{one.where}: {one.kind}: {one.text}" for one in wanted), sep="\n")
         return 0
     terminal = os.fdopen(os.dup(1), "w")
-    plugin = Mutating(wanted, max(1, asked.jobs), lambda text: print(text, file=terminal, flush=True))
+    noticed_by = None if asked.sources else NOTICED_BY
+    if noticed_by is not None:
+        noticed_by.parent.mkdir(exist_ok=True)
+    plugin = Mutating(
+        wanted, max(1, asked.jobs), lambda text: print(text, file=terminal, flush=True), noticed_by
+    )
     options = [
         word for name in ("cacheprovider", "terminal", "xdist", "locust") for word in ("-p", f"no:{name}")
     ]
     options += ["-x", "-o", "addopts=", "--import-mode=importlib"]  # addopts are for a terminal
+    options += ["--assert=plain"]  # nobody reads why a test failed
+    os.environ[UNSHRUNK] = "1"
     code = pytest.main([*options, *(asked.tests or _tests(files))], plugins=[plugin])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         print("the tests cannot be collected; run them by themselves to see why")

@@ -8,6 +8,8 @@ import os
 
 EVERYTHING = "LINEWATT_TEST_EVERYTHING"
 """is set for ``make test-all``"""
+UNSHRUNK = "LINEWATT_TEST_UNSHRUNK"
+"""is set by scripts/mutants.py: nobody reads with which random input a test failed"""
 FEWEST = 8
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.charmap import charmap_file
 from tests import amounts, costs, forked, pools
 from xdist.scheduler import LoadScopeScheduling
@@ -27,6 +27,7 @@ settings.register_profile(
     max_examples=amounts.inputs(100),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
+    phases=(Phase.explicit, Phase.generate) if amounts.UNSHRUNK in os.environ else tuple(Phase),
 )
 settings.load_profile("any-pace")  # the rest stays as it was, CI's fixed examples too
 

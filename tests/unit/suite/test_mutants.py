@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts import mutants
 from scripts.mutants import CHECKS, ROOT, SOURCES, equivalent, mutants_of
+from tests import amounts
 
 EXAMPLE = """
 from collections.abc import Iterator
@@ -90,6 +92,17 @@ def test_what_no_test_notices_is_named_with_its_line_and_the_exit_code_says_so(t
     assert "comparison turned round: value > LIMIT" not in survived
     line = 1 + EXAMPLE.splitlines().index("    yield from below(value, known=known)")
     assert f"example_checks.py:{line}: survived: call deleted" in done.stdout
+
+
+def test_the_test_that_noticed_a_mutation_is_remembered(tmp_path: Path) -> None:
+    """A mutation's name may have tabs; that of a test cannot."""
+    file = tmp_path / "mutants"
+    assert mutants._last_noticed_by(file) == {}
+    file.write_text(
+        "a\tb: call deleted: c\ttest_x.py::test_one\na\tb: call deleted: c\ttest_x.py::test_two\nd"
+    )
+    assert mutants._last_noticed_by(file) == {"a\tb: call deleted: c": "test_x.py::test_two"}
+    assert mutants.UNSHRUNK == amounts.UNSHRUNK
 
 
 def test_there_are_mutations_of_every_room_of_checks() -> None:
