@@ -87,7 +87,7 @@ shopt -s extglob nullglob
 for device in "${devices[@]}"; do
   of=$root/sys/class/net/$device/statistics
   files=("$of/"@(rx|tx)_@(bytes|packets) "$of/"!(@(rx|tx)_@(bytes|packets)))
-  (( ${#files[@]} )) || files=("$of/none")  # the device is gone: its section says so
+  (( ${#files[@]} )) || files=("$of/rx_bytes")  # the device is gone: there is no sum over ports
   statistics+=("${files[@]}")
   carrier=$root/sys/class/net/$device/carrier_changes  # from 3.15 on
   [[ -e $carrier ]] && statistics+=("$carrier")

@@ -727,6 +727,23 @@ def test_counters_are_of_each_port_and_in_sum(tmp_path: Path) -> None:
     assert "nic" not in Netcounters().reasons(record)
 
 
+@needs_bash
+def test_of_a_port_that_is_gone_there_are_no_counters_and_no_sum(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/class/net/eth1/statistics"
+    folder.mkdir(parents=True)
+    for name in ("rx_bytes", "tx_bytes"):
+        (folder / name).write_text("5\n")
+    (record,) = records(command("eth1 eth2", 60, str(tmp_path)), 1)
+    values = {name: value for name, value in Netcounters().parse(record).items() if name.startswith("nic.")}
+    assert values == {
+        "nic.eth1.rx_bytes": 5,
+        "nic.eth1.tx_bytes": 5,
+        "nic.eth2.rx_bytes": None,
+        "nic.rx_bytes": None,
+        "nic.tx_bytes": None,
+    }
+
+
 def test_queues_of_several_ports_are_one_record() -> None:
     def shown(drops: int) -> list[dict[str, Any]]:
         return [{"kind": "tbf", "root": True, "drops": drops, "overlimits": 1, "requeues": 0}]
