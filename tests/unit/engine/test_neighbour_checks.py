@@ -270,10 +270,16 @@ def test_a_receiver_that_caught_up_at_an_edge_of_the_window_counts_what_had_arri
     for arrived_ratio, is_withheld in ((1.0, False), (0.85, True)):
         less = counters("h2", "nic.rx_bytes", (arrived_ratio - headers) * 4e9 / 8 * WINDOW_S)
         assert (withheld(both(caught_up, less))[0] is None) == is_withheld
-        assert (
-            withheld(both(rates(4e9), counters("h2", "nic.rx_bytes", (0.91 - headers) * 5e8 * WINDOW_S)))[0]
-            is None
-        )
+    less = counters("h2", "nic.rx_bytes", (0.91 - headers) * 4e9 / 8 * WINDOW_S)
+    assert withheld(both(rates(4e9), less))[0] is None, "a receiver that never stood still"
+
+
+@pytest.mark.parametrize("second", [int(OMIT_S), int(OMIT_S + WINDOW_S) - 1])
+def test_a_receiver_that_stood_still_at_an_edge_hides_no_neighbour(second: int) -> None:
+    """What arrives is held against what was sent, whenever the receiving process took it up."""
+    taken = [0.0 if number == second else 1.0 for number in range(SECONDS)]
+    other = neighbour("rx", 250e6)
+    assert [is_told(rates(4e9), other), is_told(rates(4e9), story(taken=taken), other)] == [True, True]
 
 
 def withheld(change: Change) -> tuple[float | None, str]:
