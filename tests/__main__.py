@@ -26,9 +26,7 @@ GUESTS = ("tests/vm",)
 COMPUTING = ("tests/unit", "tests/fuzz")
 ALONE = "measures"
 """marks tests that nothing runs beside"""
-FAILED_FIRST = 1
-"""pytest's exit code where tests failed, and nothing else went wrong"""
-REMEMBERED = ("-o", "cache_dir=.pytest_cache/labs")
+LABS_CACHE = ("-o", "cache_dir=.pytest_cache/labs")
 """where pytest notes which lab tests failed"""
 ROOM_BYTES = 2 << 30
 """of memory for temporary files: many times what the computing tests write"""
@@ -57,9 +55,9 @@ def commands(*, everything: bool, cpus: int) -> dict[str, list[str]]:
     }
     runs = {
         "guests": ["-m", tier, "--durations=5", *GUESTS],
-        "labs": ["-m", tier, *side_by_side, "--durations=15", *REMEMBERED, *LABS, *talking],
+        "labs": ["-m", tier, *side_by_side, "--durations=15", *LABS_CACHE, *LABS, *talking],
         **shares,
-        "failed labs": ["-m", tier, "--last-failed", "--lfnf=none", *REMEMBERED, *LABS, *talking],
+        "failed labs": ["-m", tier, "-x", "--last-failed", "--lfnf=none", *LABS_CACHE, *LABS, *talking],
     }
     if everything:
         return {"alone": ["-m", f"{ALONE} and not thorough", "--durations=10", "tests"], **runs}
@@ -86,7 +84,7 @@ def run_tier(*, everything: bool) -> int:
     try:
         labs, guests = (_run(runs[name], groups[name]) for name in ("labs", "guests"))
         statuses += [guests, *(each.process.wait() for each in computing)]
-        statuses.append(_run(runs["failed labs"]) if labs == FAILED_FIRST else labs)
+        statuses.append(_run(runs["failed labs"]) if labs == pytest.ExitCode.TESTS_FAILED else labs)
     finally:
         for each in computing:
             each.end()
