@@ -50,6 +50,8 @@ SOURCES = (
     "src/linewatt/features/*/findings.py",
 )
 WIRING = "test_wiring.py"
+PLANTS = "test_*_plants.py"
+"""tests of truths that are planted without a lab"""
 TABLES = ("test_findings.py", "test_repository.py")
 """tests that read sources or documents as text: they notice every change of a threshold and judge none"""
 SLOW = ("numpy", "scipy.stats", "duckdb")
@@ -497,17 +499,16 @@ def _arguments() -> argparse.Namespace:
 
 
 def _tests(files: Sequence[Path]) -> list[str]:
-    """Files of unit tests that import a mutated module, one that takes its thresholds, or something from
-    these, and the wiring."""
+    """Files of unit tests, and of truths planted without a lab, that import a mutated module, one that takes
+    its thresholds, or something from these, and the wiring."""
     modules = {_dotted(file) for file in files}
-    modules |= {_dotted(file) for file in (ROOT / "src/linewatt/analysis").glob("*_flags.py")}
     rooms = {_dotted(file) for file in files if _declares_findings(file)}
     modules |= {_dotted(one) for one in (ROOT / "src").rglob("*.py") if not rooms.isdisjoint(_imported(one))}
     codes = set().union(*(codes_of(file) for file in files))
     always = {WIRING, *_elsewhere().values()}
     return [
         str(one)
-        for one in sorted((ROOT / "tests" / "unit").rglob("test_*.py"))
+        for one in sorted([*(ROOT / "tests/unit").rglob("test_*.py"), *(ROOT / "tests/truth").glob(PLANTS)])
         if one.name in always or not modules.isdisjoint(_imported(one)) or _tells(one, codes)
     ]
 
