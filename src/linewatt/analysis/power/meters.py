@@ -53,7 +53,8 @@ EXPLAINED_RATIO = 0.6
 """of how readings vary over a course, for it to be taken for that of its loads.
 
 Simulated: of meters that are 20 s late, with noise and steps of 4 W over two loads of 15 W, 77 of 100 are
-found late so, and 16 with 0.8; of meters that are quick none is with either.
+found late so, and 16 with 0.8; of meters that are quick none is with either. A fan that speeds up once, over
+loads that draw nothing, looks like a late meter: in 60 of 100 courses, and in 24 with 0.8.
 """
 MAX_COURSE_SAMPLES = 200
 PEAK_S = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
