@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests import cpu_weights
 from tests.report_factories import end, shares, trial
-from tests.wiring import both, cpu, early, readback, told
+from tests.wiring import both, cpu, early, readback, story, told
 
 from linewatt.analysis.limits.quotas import throttled_ratio
 from linewatt.analysis.limits.verdict import Limit, verdict
@@ -158,16 +158,20 @@ def throttled_pid() -> Iterator[int]:
 
 def test_the_read_back_tells_a_quota_that_was_used_up_between_two_reads(throttled_pid: int) -> None:
     host = LocalHost(HostSpec("here", "local", "lo"))
-    first = tail = asyncio.run(read_back(host, [throttled_pid], [], {}))
-    while tail.time_s < first.time_s + 0.5:
-        tail = asyncio.run(read_back(host, [throttled_pid], [], {}))
-    both_reads = compared(tail, first)
-    limits = both_reads.outside_limits
-    assert limits is not None
-    (cgroup,) = [one for one in limits.cgroups if "linewatt-quota" in one.path]
+    first = asyncio.run(read_back(host, [throttled_pid], [], {}))
+
+    def until_now() -> tuple[ReadBack, CgroupThrottling, OutsideLimits]:
+        both_reads = compared(asyncio.run(read_back(host, [throttled_pid], [], {})), first)
+        limits = both_reads.outside_limits
+        assert limits is not None
+        (cgroup,) = [one for one in limits.cgroups if "linewatt-quota" in one.path]
+        return both_reads, cgroup, limits
+
+    both_reads, cgroup, limits = until_now()
+    while cgroup.throttled_periods < 2 or cgroup.throttled_s <= 0.3 * limits.between_s:
+        assert limits.between_s < 20, f"a quota that keeps the loop from running: {cgroup}"
+        both_reads, cgroup, limits = until_now()
     assert cgroup.quota_cores == pytest.approx(0.1)
-    assert cgroup.throttled_periods >= 2
-    assert cgroup.throttled_s > 0.3 * limits.between_s
     assert (both_reads.outside, first.outside is None) == (None, False)
     waited = waited_ratio(both_reads, [throttled_pid])
     assert waited is not None
@@ -285,6 +289,24 @@ def test_a_limiting_quota_makes_throughput_doubtful_and_says_how_much() -> None:
         "cgroup /load, which the load is in, was throttled 19.8 s of 22.0 s, in 100.0 % of its periods: "
         "a quota of 0.1 CPUs"
     )
+
+
+@pytest.mark.parametrize(
+    ("throttled_s", "used_cores", "is_told"),
+    [(0.2, 0.1, False), (1.1, 0.5, True), (0.6, 2.0, False)],
+    ids=["less than 0.02 cores", "0.05 cores", "less than 2 % of what was wanted"],
+)
+def test_a_quota_that_kept_the_load_from_little_raises_no_doubt(
+    throttled_s: float, used_cores: float, is_told: bool
+) -> None:
+    limits = OutsideLimits(22.0, (CgroupThrottling("/load", 220, 20, throttled_s, 0.1, 0.1),))
+    change = both(
+        story(load_cores={"h1": used_cores, "h2": 0.6}),
+        readback("h1", outside_limits=limits),
+        cpu("h1", 0, usr=min(1.0, used_cores / 2)),
+    )
+    codes = {flag.code for flag in told(change).trial().flags}
+    assert ("cpu-quota-throttled" in codes) == is_told
 
 
 def waiting(wait_s: float | None, read_s: float, run_s: float = 1.0) -> Thread:
