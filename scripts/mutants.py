@@ -190,8 +190,19 @@ def _kinds(node: ast.AST, owner: str) -> Iterator[tuple[str, int]]:
         and node.value
     ):
         yield from (("threshold × 10", 0), ("threshold ÷ 10", 0))
-    if isinstance(node, ast.FunctionDef) and node.returns is not None and "Flag" in ast.unparse(node.returns):
+    if (
+        isinstance(node, ast.FunctionDef)
+        and node.returns is not None
+        and "Flag" in ast.unparse(node.returns)
+        and not _is_of_a_protocol(node)
+    ):
         yield "returns nothing", 0
+
+
+def _is_of_a_protocol(function: ast.FunctionDef) -> bool:
+    """Whether a function is only declared: its body is ``...``."""
+    only = function.body[-1]
+    return isinstance(only, ast.Expr) and isinstance(only.value, ast.Constant) and only.value.value is ...
 
 
 def _delivers(value: ast.expr) -> bool:
@@ -346,7 +357,9 @@ def ordered(mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
             return None
         if item.path.name == WIRING:
             return 0 if any(f"[{code}" in item.name for code in codes) else 2
-        return 1 if takes(item.module, item.path) else None
+        if takes(item.module, item.path):
+            return 1
+        return 3 if _stories(item.path) else None
 
     ranked = [(place, item) for item in items if (place := rank(item)) is not None]
     return [item for _, item in sorted(ranked, key=lambda one: one[0])] or list(items)
@@ -504,12 +517,11 @@ def _tests(files: Sequence[Path]) -> list[str]:
     modules = {_dotted(file) for file in files}
     rooms = {_dotted(file) for file in files if _declares_findings(file)}
     modules |= {_dotted(one) for one in (ROOT / "src").rglob("*.py") if not rooms.isdisjoint(_imported(one))}
-    codes = set().union(*(codes_of(file) for file in files))
     always = {WIRING, *_elsewhere().values()}
     return [
         str(one)
         for one in sorted([*(ROOT / "tests/unit").rglob("test_*.py"), *(ROOT / "tests/truth").glob(PLANTS)])
-        if one.name in always or not modules.isdisjoint(_imported(one)) or _tells(one, codes)
+        if one.name in always or not modules.isdisjoint(_imported(one)) or _stories(one)
     ]
 
 
