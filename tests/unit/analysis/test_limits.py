@@ -188,6 +188,17 @@ def test_a_line_beside_netem_is_not_the_limit_and_the_sentence_says_what_is_adde
     assert verdict([slow]).evidence.endswith("; netem delays or loses what a and b send")
 
 
+def test_a_line_that_is_full_now_and_then_is_told_unless_netem_is_before_it() -> None:
+    added = Flag("netem", "a", "netem is in the way of what its data interface sends: netem delay 10ms", "")
+    trials = [replace(loaded(), line_goodput_bps=10e9), loaded(at=2)]
+    told = "the line rate full in 1 of 2 trials"
+    assert told in verdict(trials).evidence
+    assert told not in verdict([replace(one, flags=(added,)) for one in trials]).evidence
+    full_cpu = [loaded(receiver_irq=0.99), loaded(at=2)]
+    behind = verdict([replace(one, flags=(added,)) for one in full_cpu]).evidence
+    assert "the receiver's IRQ CPU full in 1 of 2 trials" in behind
+
+
 def test_a_paced_load_that_got_what_it_asked_for_is_limited_by_that_alone() -> None:
     found = summary(paced(10.1e9, receiver_irq=0.999))
     assert found.limit.kinds == ("paced",)

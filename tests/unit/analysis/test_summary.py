@@ -291,6 +291,12 @@ def test_flags_are_counted_by_code_with_one_example() -> None:
     assert summary.flags[0].example is here
 
 
+def test_a_flag_that_changes_little_in_the_means_is_light() -> None:
+    flags = (Flag("cpu-shared", "dut", "first", "fix"), Flag("loss", "dut", "1 %", "slower"))
+    counts = count_flags([trial(0, flags=flags)], {"loss"})
+    assert {item.code: item.is_light for item in counts} == {"cpu-shared": False, "loss": True}
+
+
 def test_cases_come_by_test_then_series_then_instances() -> None:
     back = replace(TCP, sender="dut", receiver="gen")
     order = [UDP, replace(back, instances=4), replace(TCP, instances=2), back, TCP, replace(UDP, instances=2)]

@@ -31,6 +31,11 @@ def test_a_way_that_gets_slow_is_no_step(
     assert clock_step_s(late_s, 24.0) is None
 
 
+def test_a_way_that_gets_a_little_quicker_is_no_step() -> None:
+    """Records may wait for 0.3 s and no longer: less than half a second is the way's."""
+    assert clock_step_s([0.3] * 6 + [0.0] * 6, 24.0) is None
+
+
 def test_a_clock_that_is_slewed_is_not_called_set() -> None:
     """500 ppm over an hour are 1.8 s."""
     late_s = [0.02 + 5e-4 * (3600 - at) for at in range(0, 3600, 10)]

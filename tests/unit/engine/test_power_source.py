@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from linewatt.analysis.flags.case import case_flags
-from linewatt.analysis.power.totals import Total, system
+from linewatt.analysis.power.totals import Total, repeat, system
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power_source as checks
 from linewatt.missing import Missing
@@ -296,3 +296,13 @@ def test_a_trial_may_draw_20_w_or_10_percent_more_than_the_others(
 ) -> None:
     found = case_of(usual_w, usual_w, usual_w + more_w, usual_w, cores=(1.0, 1.0, cores, 1.0))
     assert bool(found) is flagged
+
+
+@pytest.mark.parametrize(
+    ("supplies_w", "repeats"),
+    [((104.0, 96.0), True), ((104.0, 92.0), False), ((50.0, 50.0), False), ((100.0,), False)],
+)
+def test_supplies_that_each_read_the_whole_host_within_5_percent_repeat_it(
+    supplies_w: tuple[float, ...], repeats: bool
+) -> None:
+    assert repeat(supplies_w, 100.0) == repeats

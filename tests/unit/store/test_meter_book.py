@@ -463,6 +463,7 @@ def still_idle(cores: float, power_w: float = 210.0, seconds: float = 30.0, **fi
         (still_idle(0.02, step_w=10.0), [still(1, 7.0, step_w=10.0)], [], False),  # of which 40 W are 4 steps
         (still_idle(0.02, step_w=10.0), [still(1, 9.0, step_w=10.0)], [], True),
         (still_idle(0.02), [still(1, 0.7)], [], False),
+        (still_idle(0.02, step_w=0.1), [still(1, 0.7, step_w=0.1)], [], False),
         (still_idle(0.02, 209.0), [still(1, 1.5)], [], False),
         (still_idle(0.02, spread_w=1.0), [still(1, 1.5)], [], False),
         (still_idle(0.02, seconds=10.0), [still(1, 1.5)], [], False),  # may be refreshed every 30 s
@@ -475,6 +476,7 @@ def still_idle(cores: float, power_w: float = 210.0, seconds: float = 30.0, **fi
         "steps as large as the change",
         "steps smaller than it",
         "hardly more CPU use",
+        "hardly more CPU use, of a fine meter",
         "other value",
         "it moves",
         "too short to tell",

@@ -36,6 +36,7 @@ from linewatt.features.soak.ledger_tables import event_line, groups_table
 from linewatt.features.soak.page import render
 from linewatt.features.soak.summary import details, summary
 from linewatt.model import Channel, Sample
+from linewatt.records import NotReady
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.printing.screen import text as first_screen_text
 from linewatt.store import read, sums
@@ -86,6 +87,14 @@ def test_a_calm_soak_balances_to_the_byte_and_raises_no_flag(results: Path) -> N
     assert soak.complete
     assert soak.rates is not None
     assert soak.rates.mean_bps == pytest.approx(soak.total_bytes * 8 / 240, rel=1e-6)
+
+
+def test_a_host_that_was_not_ready_when_the_soak_began_is_a_flag(results: Path) -> None:
+    soak, _ = soak_of(results, CALM)
+    failure = NotReady(host="dut", check="clock", found="is 3 s behind", advice="start chrony")
+    manifest = soak.result.manifest.model_copy(update={"not_ready": [failure]})
+    (flag,) = flags(replace(soak, result=replace(soak.result, manifest=manifest)))
+    assert (flag.code, flag.where, flag.evidence) == ("not-ready", "dut", "clock: is 3 s behind")
 
 
 def test_the_summary_is_the_one_that_studies_publish(results: Path) -> None:
