@@ -13,17 +13,35 @@ LinewattError               what, where, what to do: one line for the user
 ├── ChangeError             a setting could not be read, written or read back
 ├── JournalError            the undo journal is damaged, or cannot be written
 ├── ParseError              a tool's output is not what its parser knows
+│   ├── NoJson              a text is no JSON
 │   └── NotReady            a sensor says that its readings are still to come
 ├── StoreError              a result is missing, damaged, or would be overwritten
+│   ├── DamagedFile         a stored file is not what linewatt writes
 │   └── DiskFull            the disk that results are stored on has no room left
 └── LabError                the lab cannot be built or taken down
 """
 
 
 class LinewattError(Exception):
-    """Base of all expected failures; its text is one line for the user."""
+    """Base of all expected failures; its text is one line for the user.
+
+    ``where`` is the host, file or row that it is about, if it is about one, ``problem`` the text without it.
+    """
 
     exit_code = 1
+
+    def __init__(self, problem: str, *, where: object = "", joint: str = ": ") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.where = str(where)
+        self.joint = joint
+
+    def __str__(self) -> str:
+        return f"{self.where}{self.joint}{self.problem}" if self.where else self.problem
+
+    def without(self, where: object) -> str:
+        """The text for a line that names ``where`` already."""
+        return self.problem if self.where == str(where) else str(self)
 
 
 class InvalidInput(LinewattError):
@@ -53,12 +71,7 @@ class FileRefused(InvalidInput):
 
 
 class HostRefused(InvalidInput):
-    """What is asked for cannot be had on a host: ``what`` is the reason."""
-
-    def __init__(self, host: str, what: str) -> None:
-        super().__init__(f"{host}: {what}")
-        self.host = host
-        self.what = what
+    """What is asked for cannot be had on a host."""
 
 
 class HostError(LinewattError):
@@ -77,7 +90,7 @@ class HostLacks(HostError):
     """Something is not there on a host: ``what``, and ``advice``; ``verb`` leads the advice in the text."""
 
     def __init__(self, host: str, what: str, advice: str, *, verb: str = "") -> None:
-        super().__init__(f"{host}: {what}; {verb}{advice}")
+        super().__init__(f"{what}; {verb}{advice}", where=host)
         self.what = what
         self.advice = advice
 
@@ -98,6 +111,13 @@ class ParseError(LinewattError):
     """A tool's output is not what its parser knows."""
 
 
+class NoJson(ParseError):
+    """A text is no JSON; ``details`` say how."""
+
+    def __init__(self, details: str, *, where: object = "") -> None:
+        super().__init__(f"is no JSON: {details}", where=where)
+
+
 class NotReady(ParseError):
     """A sensor's record says that its readings are still to come."""
 
@@ -108,6 +128,14 @@ class NobodyCame(ParseError):
 
 class StoreError(LinewattError):
     """A stored result is missing, damaged, or would be overwritten."""
+
+
+class DamagedFile(StoreError):
+    """A stored file is not what linewatt writes: ``what`` is wrong with it."""
+
+    def __init__(self, what: str, *, where: object = "") -> None:
+        super().__init__(f"damaged: {what}", where=where)
+        self.what = what
 
 
 class DiskFull(StoreError):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, NoReturn, TypeVar
 
-from linewatt.errors import LinewattError, ParseError
+from linewatt.errors import LinewattError, NoJson, ParseError
 
 T = TypeVar("T")
 
@@ -110,10 +110,10 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, characters: int = MOST_SAID) -> str:
     """The beginning of a text as one line, for a message that quotes it."""
-    line = one_line(text[: MOST_SAID + 1])
-    return line if len(line) <= MOST_SAID else f"{line[: MOST_SAID - 1]}…"
+    line = one_line(text[: characters + 1])
+    return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 
 def last_line(text: str, otherwise: str = "it ended without a word") -> str:
@@ -130,7 +130,7 @@ def read_json(text: str, what: str, limits: Limits = ANSWER) -> Any:
     """
     values = list(_values(text, what, limits, most=1))
     if not values:
-        raise ParseError(f"{what}: is no JSON: it is empty")
+        raise NoJson("it is empty", where=what)
     return values[0]
 
 
@@ -141,7 +141,7 @@ def read_each_json(text: str, what: str, limits: Limits = ANSWER) -> list[Any]:
 
 def _values(text: str, what: str, limits: Limits, most: int | None = None) -> Iterator[Any]:
     if len(text) > limits.characters:
-        raise ParseError(f"{what}: is longer than {limits.characters} characters")
+        raise ParseError(f"is longer than {limits.characters} characters", where=what)
     decoder, may_be_half = _decoder(limits.largest), _HALF.search(text) is not None
     scrubs = limits.scrubs and "\\" in text
     at, count = _past_blanks(text, 0), 0
@@ -151,15 +151,15 @@ def _values(text: str, what: str, limits: Limits, most: int | None = None) -> It
                 raise ValueError(f"something follows it at character {at}")
             value, at = decoder.raw_decode(text, at)
         except RecursionError:
-            raise ParseError(f"{what}: nests values too deeply") from None
+            raise ParseError("nests values too deeply", where=what) from None
         except _Refused as error:
-            raise ParseError(f"{what}: {error}") from None
+            raise ParseError(str(error), where=what) from None
         except ValueError as error:
-            raise ParseError(f"{what}: is no JSON: {one_line(str(error))} of {_quoted(text)}") from None
+            raise NoJson(f"{one_line(str(error))} of {_quoted(text)}", where=what) from None
         if _is_deeper(value, limits.depth):
-            raise ParseError(f"{what}: nests values more than {limits.depth} deep")
+            raise ParseError(f"nests values more than {limits.depth} deep", where=what)
         if may_be_half and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-            raise ParseError(f"{what}: holds half a character (a lone surrogate)")
+            raise ParseError("holds half a character (a lone surrogate)", where=what)
         yield _each_scrubbed(value) if scrubs else value
         at, count = _past_blanks(text, at), count + 1
 
@@ -191,7 +191,7 @@ def _decoder(largest: float) -> json.JSONDecoder:
 
 
 @contextmanager
-def contained(what: str) -> Iterator[None]:
+def contained(what: str, *, where: str = "") -> Iterator[None]:
     """Around what deals with an answer from outside: whatever it trips over is a ParseError.
 
     What linewatt raises on purpose is raised as it is, in a line that is no book.
@@ -202,22 +202,26 @@ def contained(what: str) -> Iterator[None]:
         text = str(error)
         if text.isprintable() and len(text) <= MOST_SAID:
             raise
-        raise type(error)(shortened(text)) from error
+        if not error.where:
+            raise type(error)(shortened(text)) from error
+        error.where = shortened(error.where)
+        error.problem = shortened(error.problem, max(0, MOST_SAID - len(f"{error.where}{error.joint}")))
+        raise
     except Exception as error:  # any: the text is anybody's, and no list of errors would be whole
-        raise ParseError(f"{what} cannot be read: {_said(error)}") from error
+        raise ParseError(f"{what} cannot be read: {_said(error)}", where=where) from error
 
 
-def understood(parse: Callable[[], T], what: str) -> T:
+def understood(parse: Callable[[], T], what: str, *, where: str = "") -> T:
     """What a pure parser makes of an answer from outside, :func:`contained`.
 
     Raises ParseError, too, for an answer with a number that is none or beyond :data:`LARGEST`, or with text
     that cannot be stored.
     """
-    with contained(what):
+    with contained(what, where=where):
         value = parse()
     problem = _unfit(value)
     if problem is not None:
-        raise ParseError(f"{what}: {problem}")
+        raise ParseError(f"{what}: {problem}", where=where)
     return value
 
 

@@ -94,7 +94,7 @@ async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: f
     """Raises HostLost, WaitTimeout."""
     done = await host.run(script(batch, lock), timeout_s=limit_s + (LOCK_S if lock else 0.0), root=root)
     if lock and done.status == _BUSY and not done.stdout:
-        raise WaitTimeout(f"{host.spec.name}: waited {LOCK_S:g} s for another change there to end")
+        raise WaitTimeout(f"waited {LOCK_S:g} s for another change there to end", where=host.spec.name)
     return done
 
 

@@ -86,7 +86,7 @@ class LocalHost(LeashedHost):
                 *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, env=_environment()
             )
         except OSError as error:
-            raise HostError(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
+            raise HostError(f"cannot start {argv[0]}: {error}", where=self.spec.name) from error
 
     async def forward(self, port: int) -> int:
         return port

@@ -78,7 +78,7 @@ class LeashedProcess:
             try:
                 output.add(chunk)
             except Flood as error:
-                self._flood.set_result(f"{self.name} wrote {error}, and was stopped")
+                self._flood.set_result(f"{self._argv[0]} wrote {error}, and was stopped")
                 self._interrupt()
 
     async def _read_stderr(self) -> None:
@@ -98,7 +98,9 @@ class LeashedProcess:
         limit_s = self._pace.used.of_command(timeout_s)
         await self._bounded(self._ready.wait(), limit_s, f"{self.name} to be started")
         if not self._stderr:
-            raise HostLost(f"{self.name} could not be started: {self._pipes.why_ended()}")
+            raise HostLost(
+                f"{self._argv[0]} could not be started: {self._pipes.why_ended()}", where=self._host
+            )
 
     def release(self) -> None:
         self._pipes.write(b"go\n")
@@ -112,7 +114,7 @@ class LeashedProcess:
         ends = asyncio.wait((self._life, self._flood), return_when=asyncio.FIRST_COMPLETED)
         await bounded(ends, timeout_s, f"{self._host}: {awaited}")
         if self._flood.done():
-            raise HostError(self._flood.result())
+            raise HostError(self._flood.result(), where=self._host)
         return await self._ended(0.0, awaited)
 
     async def _ended(self, timeout_s: float, awaited: str) -> Ended:
@@ -120,7 +122,7 @@ class LeashedProcess:
             await self._bounded(asyncio.shield(self._life), timeout_s, f"{self._host}: {awaited}")
         self._life.result()
         if self._status is None:
-            raise HostLost(f"{self._host}: while waiting for {awaited}: {self._pipes.why_ended()}")
+            raise HostLost(f"while waiting for {awaited}: {self._pipes.why_ended()}", where=self._host)
         return self.so_far()
 
     async def _bounded(self, awaitable: Awaitable[T], limit_s: float, awaited: str) -> T:
@@ -177,7 +179,8 @@ class LeashedProcess:
             raise
         if self._marks().late:
             raise WaitTimeout(
-                f"{self.name} did not end within {limit_s:g} s; {slow_command(self._host, limit_s)}"
+                f"{self._argv[0]} did not end within {limit_s:g} s; {slow_command(self._host, limit_s)}",
+                where=self._host,
             )
         assert ended.status is not None  # noqa: S101
         return Completed(self._argv, ended.status, ended.stdout, ended.stderr)

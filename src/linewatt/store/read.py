@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
 from linewatt.core.feature import named_result, result_kind_of
-from linewatt.errors import LinewattError, ParseError, StoreError
+from linewatt.errors import DamagedFile, LinewattError, ParseError, StoreError
 from linewatt.hosts.base import goes_with_its_command
 from linewatt.model import Counters, Trial
 from linewatt.power_source_keys import SourceValues, correct_trial, values_of
@@ -308,10 +308,10 @@ def _trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
 def damaged(path: Path | str, error: ValueError) -> StoreError:
     """What is wrong with a document: the first thing, and where in it that is."""
     if not isinstance(error, ValidationError):
-        return StoreError(f"{path}: damaged: {error}")
+        return DamagedFile(str(error), where=path)
     first = error.errors(include_url=False, include_context=False)[0]
     where = "".join(f"{key}." for key in first["loc"])[:-1]
-    return StoreError(f"{path}: damaged: {where}{': ' if where else ''}{first['msg']}")
+    return DamagedFile(f"{where}{': ' if where else ''}{first['msg']}", where=path)
 
 
 def read_as(path: Path, shape: type[D]) -> D:
@@ -325,10 +325,10 @@ def value_of(path: Path, document: object, shape: type[D]) -> D:
     Raises StoreError for one that is of another version, or has a value that cannot be.
     """
     if not isinstance(document, Mapping):
-        raise StoreError(f"{path}: damaged: not a JSON object")
+        raise DamagedFile("not a JSON object", where=path)
     version = document.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
-        raise StoreError(f"{path}: schema_version {version!r:.40}, this linewatt reads {SCHEMA_VERSION}")
+        raise StoreError(f"schema_version {version!r:.40}, this linewatt reads {SCHEMA_VERSION}", where=path)
     try:
         return shape.model_validate(document)
     except ValidationError as error:
@@ -339,18 +339,20 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object. Raises StoreError."""
     document = parsed(path, foreign.read_json)
     if not isinstance(document, dict):
-        raise StoreError(f"{path}: damaged: not a JSON object")
+        raise DamagedFile("not a JSON object", where=path)
     return document
 
 
 def parsed(path: Path, parse: Callable[[str, str, foreign.Limits], T]) -> T:
     """What a parser of JSON makes of a file's text. Raises StoreError."""
     try:
-        return parse(path.read_text(encoding="utf-8"), "damaged", foreign.STORED)
+        return parse(path.read_text(encoding="utf-8"), str(path), foreign.STORED)
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
-    except (ValueError, ParseError) as error:
-        raise StoreError(f"{path}: {error}") from error
+        raise StoreError(str(error.strerror), where=path) from error
+    except ParseError as error:
+        raise DamagedFile(error.problem, where=path) from error
+    except ValueError as error:
+        raise StoreError(str(error), where=path) from error
 
 
 class Unproven(StoreError):

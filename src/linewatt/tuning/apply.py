@@ -29,7 +29,7 @@ def wanted_setting(knob: Knob, change: Change, before: str) -> str:
     try:
         return understood(lambda: knob.wanted(before, change.value), "what it shows")
     except LinewattError as error:
-        raise ChangeError(f"{change.host}: {change.knob} {brief(change.target)}: {error}") from error
+        raise ChangeError(f"{change.knob} {brief(change.target)}: {error}", where=change.host) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
                 host, [_short(command)], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE
             )
             if done.status != 0:
-                what = f"{entry.host}: cannot set {entry.knob} {brief(entry.target)} again"
-                raise ChangeError(f"{what}: {why(done)}")
+                what = f"cannot set {entry.knob} {brief(entry.target)} again"
+                raise ChangeError(f"{what}: {why(done)}", where=entry.host)
 
 
 async def read(host: Host, knob: Knob, target: str) -> str:
@@ -152,7 +152,7 @@ def question(host: str, knob: Knob, target: str) -> batch.Short:
     try:
         return _short(knob.read(target))
     except ChangeError as error:
-        raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
+        raise ChangeError(f"{knob.name} {brief(target)}: {error}", where=host) from error
 
 
 def answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers | None = None) -> str:
@@ -162,7 +162,7 @@ def answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers
     try:
         return understood(lambda: knob.parse(done.stdout), "its answer")
     except (ParseError, InvalidInput) as error:
-        raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
+        raise ChangeError(f"{knob.name} {brief(target)}: {error}", where=host) from error
 
 
 def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> Outcome:
@@ -237,7 +237,7 @@ def _input_s(commands: Iterable[batch.Short]) -> float:
 
 
 def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.Short]:
-    yield _short(understood(lambda: knob.write(entry.target, text), f"{entry.host}: {entry.knob}"))
+    yield _short(understood(lambda: knob.write(entry.target, text), entry.knob, where=entry.host))
     yield question(entry.host, knob, entry.target)
 
 

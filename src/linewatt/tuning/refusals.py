@@ -54,44 +54,47 @@ def _who(knob: Knob, target: str, drivers: Drivers) -> str:
 
 def unread(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> ChangeError:
     """Why a setting could not be read."""
-    what = f"{host}: cannot read {knob.name} {brief(target)}"
+    what = f"cannot read {knob.name} {brief(target)}"
     if _of_interface(knob) and (message := _unsupported(done)):
         who = _who(knob, target, drivers)
-        return ChangeError(f"{what}: {who} has no such setting ({message}); {_without(host, knob, target)}")
-    return ChangeError(f"{what}: {why(done)}")
+        advice = _without(host, knob, target)
+        return ChangeError(f"{what}: {who} has no such setting ({message}); {advice}", where=host)
+    return ChangeError(f"{what}: {why(done)}", where=host)
 
 
 def unwritten(
     entry: Entry, knob: Knob, done: Completed, now: str | None, drivers: Drivers, *, back: bool
 ) -> ChangeError:
     """Why a setting could not be set, or put ``back``; ``now``: what it reads after that."""
-    what = f"{entry.host}: cannot {'put back' if back else 'set'} {entry.knob} {brief(entry.target)}"
+    what = f"cannot {'put back' if back else 'set'} {entry.knob} {brief(entry.target)}"
     if not _of_interface(knob):
-        return ChangeError(f"{what}: {why(done)}")
+        return ChangeError(f"{what}: {why(done)}", where=entry.host)
     requested, shown = apart(entry.before if back else entry.wanted, now or "")
     reads = f"; it reads {shown!r}" if now else ""
     if back:
-        return ChangeError(f"{what} to {requested!r}: {why(done)}{reads}; set it by hand")
+        problem = f"{what} to {requested!r}: {why(done)}{reads}; set it by hand"
+        return ChangeError(problem, where=entry.host)
     who = _who(knob, entry.target, drivers)
     if message := _unsupported(done):
-        return ChangeError(
-            f"{what}: {who} cannot change it ({message}){reads}; {_without(entry.host, knob, entry.target)}"
-        )
-    alternative = f"ask for another value, or leave {_short(knob, entry.target)} out for {entry.host}"
-    return ChangeError(f"{what} to {requested!r}: {who} refuses it ({why(done)}){reads}; {alternative}")
+        advice = _without(entry.host, knob, entry.target)
+        return ChangeError(f"{what}: {who} cannot change it ({message}){reads}; {advice}", where=entry.host)
+    advice = f"ask for another value, or leave {_short(knob, entry.target)} out for {entry.host}"
+    problem = f"{what} to {requested!r}: {who} refuses it ({why(done)}){reads}; {advice}"
+    return ChangeError(problem, where=entry.host)
 
 
 def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeError:
     """A setting that was written without complaint and does not read back as asked."""
     requested, shown = apart(entry.wanted, text)
     who = _who(knob, entry.target, drivers)
-    what = f"{entry.host}: {entry.knob} {brief(entry.target)} was set to {requested!r}"
+    what = f"{entry.knob} {brief(entry.target)} was set to {requested!r}"
     if text == entry.before:
         still = f"{what} without complaint but still reads {shown!r}"
-        return ChangeError(f"{still}: {who} ignores it; {_without(entry.host, knob, entry.target)}")
-    return ChangeError(
-        f"{what} but reads {shown!r}: {who} made another value of it; ask for one that it takes, such as this"
-    )
+        advice = _without(entry.host, knob, entry.target)
+        return ChangeError(f"{still}: {who} ignores it; {advice}", where=entry.host)
+    advice = "ask for one that it takes, such as this"
+    problem = f"{what} but reads {shown!r}: {who} made another value of it; {advice}"
+    return ChangeError(problem, where=entry.host)
 
 
 def _without(host: str, knob: Knob, target: str) -> str:

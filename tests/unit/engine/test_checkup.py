@@ -32,7 +32,7 @@ class Failing(LocalHost):
     async def run(self, argv: Sequence[str], **more: Any) -> Completed:
         self._left -= 1
         if self._left < 0:
-            raise HostLost(f"{self.spec.name}: the SSH connection ended")
+            raise HostLost("the SSH connection ended", where=self.spec.name)
         return await super().run(argv, **more)
 
 

@@ -89,7 +89,7 @@ def test_the_method_states_no_number_that_could_be_behind_the_code() -> None:
 
 @cache
 def said_by_the_code() -> frozenset[str]:
-    """Every text of the program, ``…`` in place of what is put into it."""
+    """Every text of the program, ``…`` in place of what is put into it; behind where an error was, too."""
     found: set[str] = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -98,7 +98,7 @@ def said_by_the_code() -> frozenset[str]:
                 found.add(" ".join("".join(map(str, parts)).split()))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(" ".join(node.value.split()))
-    return frozenset(found)
+    return frozenset([*found, *(f"…: {text}" for text in found)])
 
 
 def symptoms() -> list[str]:
@@ -109,6 +109,8 @@ def symptoms() -> list[str]:
 
 def is_said(message: str) -> bool:
     parts = [part.strip() for part in message.split("…") if part.strip()]
+    if message.removesuffix(": …") in said_by_the_code():
+        return True
     return any(_in_turn(parts, text) for text in said_by_the_code() if parts[0] in text)
 
 

@@ -115,7 +115,7 @@ class Places:
                 for nics, numbers, wish in self._wishes(host, site, policy, ports)
             ]
         except InvalidInput as error:
-            raise HostRefused(host.name, str(error)) from None
+            raise HostRefused(str(error), where=host.name) from None
         return _together(
             [
                 (numbers, self._chosen(host, nics, site, placement, len(numbers)))

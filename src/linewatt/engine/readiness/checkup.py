@@ -35,7 +35,6 @@ from linewatt.engine.readiness.readiness import (
     PowerAnswer,
     Root,
     Wants,
-    without_name,
 )
 from linewatt.engine.undo.leftover import leftovers
 from linewatt.errors import HostError, HostRefused, InvalidInput, ParseError
@@ -107,7 +106,7 @@ class Checkup:
             pace = self._paces[name] = Pace(spec.limits, raises=spec.raise_session)
             self.hosts[name] = await self._connector.connect(spec, pace)
         except (HostError, InvalidInput) as error:
-            host_state.problem = without_name(name, str(error))
+            host_state.problem = error.without(name)
 
     async def close(self) -> None:
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
@@ -149,7 +148,7 @@ class Checkup:
                 with contained("what it says"):
                     return name, await ask(self.hosts[name])
             except (HostError, ParseError) as error:
-                self._found[name].problem = without_name(name, str(error))
+                self._found[name].problem = error.without(name)
                 return None
 
         reachable = [name for name in self.hosts if self._found[name].problem is None]
@@ -209,7 +208,7 @@ class Checkup:
             return _plan(self.campaign, sites)
         except InvalidInput as error:
             where, what = (
-                (error.host, error.what) if isinstance(error, HostRefused) else (CONTROLLER, str(error))
+                (error.where, error.problem) if isinstance(error, HostRefused) else (CONTROLLER, str(error))
             )
             checks.append(Check(where, "cpus", "fail", what, "choose another placement"))
             return _plan(self.campaign)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linewatt.engine.readiness.readiness import without_name
 from linewatt.engine.undo.leftover import FIXES, leftovers
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, JournalError, LinewattError
@@ -117,7 +116,7 @@ async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> 
         try:
             await settings.to([*good, change], [name])
         except LinewattError as error:
-            fixes.append(Fixed(change, problem=without_name(name, str(error))))
+            fixes.append(Fixed(change, problem=error.without(name)))
             continue
         good.append(change)
         entry = settings.made(change)

@@ -218,11 +218,6 @@ class PowerAnswer:
     """its readings of power that are no estimates"""
 
 
-def without_name(host: str, text: object) -> str:
-    """A message without the host's name, which stands in front of it already."""
-    return str(text).removeprefix(f"{host}: ").removeprefix(f"{host} ")
-
-
 def worst(checks: Iterable[Check]) -> Status | None:
     """The worst status among these; ``None`` where there are none."""
     statuses = {check.status for check in checks}

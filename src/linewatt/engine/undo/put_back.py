@@ -78,8 +78,9 @@ def unexpected(error: Exception, entry: Entry) -> LinewattError:
     """What kept a setting from being put back, in one line that names it."""
     if isinstance(error, LinewattError):
         return error
-    what = f"{entry.host}: {entry.knob} {brief(entry.target)}"
-    return ChangeError(f"{what} cannot be put back: {type(error).__name__}: {str(error)[:120]!r}")
+    what = f"{entry.knob} {brief(entry.target)}"
+    problem = f"{what} cannot be put back: {type(error).__name__}: {str(error)[:120]!r}"
+    return ChangeError(problem, where=entry.host)
 
 
 async def _put_back(
@@ -101,9 +102,10 @@ async def _put_back(
             outcomes[entry.number] = written.problem
         elif written.text != entry.before:
             outcomes[entry.number] = ChangeError(
-                "{}: {} {} reads {!r} after it was put back to {!r}; set it by hand".format(
-                    entry.host, entry.knob, brief(entry.target), *apart(written.text, entry.before)
-                )
+                "{} {} reads {!r} after it was put back to {!r}; set it by hand".format(
+                    entry.knob, brief(entry.target), *apart(written.text, entry.before)
+                ),
+                where=entry.host,
             )
     for number, problem in outcomes.items():
         if problem is None:
@@ -119,6 +121,7 @@ def _refusal(entry: Entry, now: Outcome, force: bool) -> LinewattError | None:
         return None
     shown, before, after = apart(now.text, entry.before, entry.after)
     return ChangeError(
-        f"{entry.host}: {entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
-        f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back"
+        f"{entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
+        f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back",
+        where=entry.host,
     )

@@ -402,12 +402,13 @@ class Settings:
         try:
             done = await self._hosts[name].run(argv, timeout_s=LINK_LIMIT_S + 2.0)
         except HostError as error:
-            raise ChangeError(f"{name}: waiting for {' '.join(links)} to be up again: {error}") from error
+            raise ChangeError(f"waiting for {' '.join(links)} to be up again: {error}", where=name) from error
         if done.status != 0:
             down = done.stdout.strip() or " ".join(links)
             raise ChangeError(
-                f"{name}: waited {LINK_LIMIT_S} s for {down} to be up after its settings changed; "
-                "the link partner may not take them"
+                f"waited {LINK_LIMIT_S} s for {down} to be up after its settings changed; "
+                "the link partner may not take them",
+                where=name,
             )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt import durable, foreign
-from linewatt.errors import StoreError
+from linewatt.errors import DamagedFile, StoreError
 from linewatt.features.users.worker.tally import Tally
 from linewatt.records import SCHEMA_VERSION, Event, PartEnd, UsersTally
 from linewatt.records import Part as PartBegin
@@ -191,7 +191,7 @@ def events(part: Part, damaged: dict[Path, str]) -> Iterator[Event]:
 
 def _why(path: Path, error: StoreError) -> str:
     """What is wrong with a file, without its name."""
-    return str(error).removeprefix(f"{path}: ").removeprefix("damaged: ")
+    return error.what if isinstance(error, DamagedFile) else error.without(path)
 
 
 def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, UsersTally]]:

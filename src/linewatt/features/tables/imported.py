@@ -284,13 +284,13 @@ class Reader:
 
     def fail(self, column: str, why: str) -> None:
         """End the import over a cell. Raises InvalidInput."""
-        raise InvalidInput(f"{self.source}: {_place(self.row)}, column {column}: {why}") from None
+        raise InvalidInput(f"{_place(self.row)}, column {column}: {why}", where=self.source) from None
 
 
 def aligned(row: Row, source: str) -> Row:
     """The row, whose cells are those of the header. Raises InvalidInput."""
     if not row.aligned:
-        raise InvalidInput(f"{source}: {_place(row)}: its cells are not as many as the header has")
+        raise InvalidInput(f"{_place(row)}: its cells are not as many as the header has", where=source)
     return row
 
 

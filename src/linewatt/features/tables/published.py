@@ -174,7 +174,7 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
             read.append(_reading(row, source))
             names.append(f"row {row.number} (line {row.line})")
         except InvalidInput as error:
-            unread.append(str(error).removeprefix(f"{source}: "))
+            unread.append(error.without(source))
     if not read:
         raise InvalidInput(f"{source}: no row can be read: {unread[0]}")
     power = _packet_power(read, table, source)

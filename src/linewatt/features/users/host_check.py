@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.engine.readiness.asked import AskedHost
-from linewatt.engine.readiness.readiness import Check, without_name
+from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostError, HostLacks, HostLost, WaitTimeout
 from linewatt.features.users import prepare
 from linewatt.features.users import vsftpd_ground as ground
@@ -33,11 +33,11 @@ async def ready_for_users(host: Host, users: Users) -> Check | None:
     try:
         return Check(name, "users", "ok", await client)
     except (HostLost, WaitTimeout) as error:
-        return Check(name, "users", "unknown", without_name(name, error))
+        return Check(name, "users", "unknown", error.without(name))
     except HostLacks as error:
         return Check(name, "users", "fail", error.what, error.advice)
     except HostError as error:
-        return Check(name, "users", "fail", without_name(name, error))
+        return Check(name, "users", "fail", error.without(name))
 
 
 async def _client(host: Host, users: Users) -> str:

@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.engine.readiness.readiness import without_name
 from linewatt.errors import HostError, HostLacks, InvalidInput, ParseError
 from linewatt.features.users import prepare_scripts as scripts
 from linewatt.features.users.prepare_parcel import (
@@ -108,7 +107,7 @@ async def _given(host: Host, python: str) -> Environment | None:
     done = await host.run(scripts.given(python, sorted(code())), timeout_s=LOOK_LIMIT_S)
     if done.status:
         raise HostLacks(name, f"{python} cannot be used: {last_line(done.stderr)}", "correct users.python")
-    with contained(f"{name}: what {python} says"):
+    with contained(f"what {python} says", where=name):
         version, *more_lines = done.stdout.splitlines()
         is_old = tuple(map(int, version.split())) < LEAST_PYTHON
         packages = more_lines[0] if more_lines or not is_old else ""
@@ -162,7 +161,7 @@ async def _each(specs: Sequence[HostSpec], act: Callable[[Host], Awaitable[Prepa
                 finally:
                     await host.close()
             except (HostError, InvalidInput, ParseError) as error:
-                took_s, problem = time.monotonic() - began_s, without_name(spec.name, error)
+                took_s, problem = time.monotonic() - began_s, error.without(spec.name)
                 return Prepared(spec.name, "failed", took_s, problem=problem)
 
     return await asyncio.gather(*map(one, specs))

@@ -197,7 +197,7 @@ def found(host: str, done: Completed) -> Found:
     """From what :func:`look` wrote. Raises HostError."""
     answers = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     if done.status or not {"base", "machine"} <= answers.keys():
-        raise HostError(f"{host}: cannot look for its users' environment: {last_line(done.stderr)}")
+        raise HostError(f"cannot look for its users' environment: {last_line(done.stderr)}", where=host)
     return Found(answers["base"], answers["machine"], answers.get("env"), answers.get("code"))
 
 

@@ -132,7 +132,7 @@ def ground(host: str, look_output: str, folder: str, port: int) -> Ground:
         values_by_key.setdefault(name, []).append(value_text.strip())
     for what, advice in _missing(values_by_key, folder, port):
         raise HostLacks(host, what, advice)
-    with contained(f"{host}: what it says of {folder}"):
+    with contained(f"what it says of {folder}", where=host):
         kind, blocks, block_bytes = values_by_key["disk"][0].rsplit(" ", 2)
         free, in_memory = int(blocks) * int(block_bytes), kind in _IN_MEMORY
         if in_memory and "memory" in values_by_key:
@@ -172,10 +172,11 @@ def check_room(host: str, server_ground: Ground, get_bytes: int, put_bytes: int)
         return
     memory = " (it is memory)" if server_ground.in_memory else ""
     raise HostError(
-        f"{host}: {server_ground.folder}{memory} has {server_ground.free_bytes / 1e9:.2f} GB free, "
+        f"{server_ground.folder}{memory} has {server_ground.free_bytes / 1e9:.2f} GB free, "
         f"and users need "
         f"{needed / 1e9:.2f} GB ({get_bytes / 1e9:.2f} to get, up to {put_bytes / 1e9:.2f} put at once); "
-        "take smaller files or fewer users, or another users.folder"
+        "take smaller files or fewer users, or another users.folder",
+        where=host,
     )
 
 

@@ -147,8 +147,9 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
                 )
             if answer.partition("\t")[0] != "busy":
                 raise HostError(
-                    f"{host.spec.name}: answers {shortened(answer)!r} when asked for the lock on it; "
-                    "are bash, stat and flock there what they should be?"
+                    f"answers {shortened(answer)!r} when asked for the lock on it; "
+                    "are bash, stat and flock there what they should be?",
+                    where=host.spec.name,
                 )
             token, who = _who(answer)
             if token == holder.token or on_busy is None:
@@ -156,7 +157,8 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
                 if token == holder.token:
                     return Held()
                 raise HostInUse(
-                    f"{host.spec.name}: in use by {who}; run, resume and restore wait for its end with --wait"
+                    f"in use by {who}; run, resume and restore wait for its end with --wait",
+                    where=host.spec.name,
                 )
             if who != last_told:
                 on_busy(f"{host.spec.name}: waiting for {who}")
@@ -179,7 +181,7 @@ async def _answer(host: Host, process: Process, lines: asyncio.Queue[str], quiet
             return line.result()
         over.result()
         if lines.empty():
-            raise HostLost(f"{host.spec.name}: the lock on it could not be asked for: is bash there?")
+            raise HostLost("the lock on it could not be asked for: is bash there?", where=host.spec.name)
         return lines.get_nowait()
     finally:
         line.cancel()
@@ -256,8 +258,9 @@ async def writers_ended(host: Host, say: OnText) -> None:
     )
     if writers := await _writers(host, WRITER_LIMIT_S):
         raise WaitTimeout(
-            f"{name}: waited {WRITER_LIMIT_S:g} s for a change that is still being made there ({writers}); "
-            "run `linewatt restore` when it has ended"
+            f"waited {WRITER_LIMIT_S:g} s for a change that is still being made there ({writers}); "
+            "run `linewatt restore` when it has ended",
+            where=name,
         )
 
 

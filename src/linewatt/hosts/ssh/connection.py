@@ -150,7 +150,8 @@ class Wire:
                     self.send_beat()
                 await self._answer(self._anchor)
         except (asyncssh.Error, OSError) as error:
-            raise HostLost(f"{self._name}: the connection ended right after the login: {error}") from error
+            problem = f"the connection ended right after the login: {error}"
+            raise HostLost(problem, where=self._name) from error
         self._begins = False
         self.send_beat()
         self._pulse = asyncio.create_task(self._listen_for_ever(self._anchor))
@@ -159,7 +160,7 @@ class Wire:
         """Raises ChannelOpenError when sshd allows no more, and is full then; asyncssh's other errors."""
         beats().send_due()
         if self.lost:
-            raise HostLost(f"{self._name}: {self.lost}")
+            raise HostLost(self.lost, where=self._name)
         try:
             channel = await self._connection.create_process(leash.shell_line(argv), encoding=None)
         except asyncssh.ChannelOpenError:
@@ -190,24 +191,27 @@ class Wire:
                 complaint = b"" if reply else await anchor.stderr.read(MOST_SAID_BYTES)
         except TimeoutError as error:
             raise WaitTimeout(
-                f"{self._name}: logged in, but no answer to its first command in {limit_s:g} s;"
+                f"logged in, but no answer to its first command in {limit_s:g} s;"
                 " look there for what ~/.bashrc waits for: it runs before each command; "
-                f"{slow_login(limit_s)}"
+                f"{slow_login(limit_s)}",
+                where=self._name,
             ) from error
         if not reply and self.lost:
-            raise HostLost(f"{self._name}: {self.lost} right after the login")
+            raise HostLost(f"{self.lost} right after the login", where=self._name)
         if not reply:
             why = _one_line(complaint) or "it said nothing"
             raise HostError(
-                f"{self._name}: logged in, but no command can be run: {why}; bash must be there, and the "
-                "login must run what it is given (no nologin, no forced command)"
+                f"logged in, but no command can be run: {why}; bash must be there, and the "
+                "login must run what it is given (no nologin, no forced command)",
+                where=self._name,
             )
         if self._raises:
             self.pace.is_raised = reply.split()[-1:] == [leash.RAISED.encode()]
         if not reply.startswith(stamp):
             raise HostError(
-                f"{self._name}: its login prints {_one_line(reply)!r} before what a command says: no answer "
-                "can be read; take that out of ~/.bashrc there, or begin it with: [[ $- == *i* ]] || return"
+                f"its login prints {_one_line(reply)!r} before what a command says: no answer "
+                "can be read; take that out of ~/.bashrc there, or begin it with: [[ $- == *i* ]] || return",
+                where=self._name,
             )
 
     def send_beat(self) -> None:
@@ -298,7 +302,7 @@ class SshHost(LeashedHost):
         """Offset of the host's clock, from the quickest of the last exchanges."""
         offset = best_offset([exchange for wire in self._wires for exchange in wire.exchanges])
         if offset is None:
-            raise HostError(f"{self.spec.name}: its clock was never read")
+            raise HostError("its clock was never read", where=self.spec.name)
         return offset
 
     async def begin(self) -> Wire:
@@ -319,20 +323,20 @@ class SshHost(LeashedHost):
         try:
             async with self._openings:
                 if self.lost:
-                    raise HostLost(f"{self.spec.name}: {self.lost}")
+                    raise HostLost(self.lost, where=self.spec.name)
                 channel = await self._open_on_one(argv)
                 if channel is None:
                     async with self._dialling:  # whoever waited finds room on the connection made meanwhile
                         channel = await self._open_on_one(argv) or await self._open_on_another(argv)
                 return channel
         except (asyncssh.Error, OSError, TimeoutError) as error:
-            raise HostLost(f"{self.spec.name}: cannot start {what}: {error}") from error
+            raise HostLost(f"cannot start {what}: {error}", where=self.spec.name) from error
 
     async def _open_on_another(self, argv: Sequence[str]) -> Channel:
         try:
             wire = await self.begin()
         except HostError as error:
-            raise HostLost(f"{self.spec.name}: no further connection for {argv[0]}: {error}") from error
+            raise HostLost(f"no further connection for {argv[0]}: {error}", where=self.spec.name) from error
         return await wire.open(argv)
 
     async def _open_on_one(self, argv: Sequence[str]) -> Channel | None:
@@ -352,18 +356,19 @@ class SshHost(LeashedHost):
     async def forward(self, port: int) -> int:
         """What ``Host.forward`` says; traffic of the port goes through the first connection."""
         if self.lost:
-            raise HostLost(f"{self.spec.name}: {self.lost}")
+            raise HostLost(self.lost, where=self.spec.name)
         try:
             return await bounded(
                 self._wires[0].forward(port), self.limits.login_s, f"{self.spec.name}: a forwarded port"
             )
         except asyncssh.ChannelListenError as error:
             raise HostError(
-                f"{self.spec.name}: its sshd forwards no port to this machine; "
-                "allow it in sshd_config: AllowTcpForwarding remote (or yes), no DisableForwarding"
+                "its sshd forwards no port to this machine; "
+                "allow it in sshd_config: AllowTcpForwarding remote (or yes), no DisableForwarding",
+                where=self.spec.name,
             ) from error
         except (asyncssh.Error, OSError) as error:
-            raise HostLost(f"{self.spec.name}: the connection ended: {error}") from error
+            raise HostLost(f"the connection ended: {error}", where=self.spec.name) from error
 
     async def close(self) -> None:
         """One whose connection ended says so ever after, also of those that were closed with it."""

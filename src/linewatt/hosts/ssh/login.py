@@ -52,10 +52,12 @@ class _Server:
     user: str | None
     is_jump: bool = False
 
-    def where(self, port: int) -> str:
-        """As messages name it."""
+    def failed(self, port: int, problem: str) -> HostError:
+        """What failed there."""
         end = _at(self.address, port)
-        return f"{self.spec.name}, jump host {end}" if self.is_jump else f"{self.spec.name} ({end})"
+        if self.is_jump:
+            return HostError(f"{self.spec.name}, jump host {end}: {problem}")
+        return HostError(f"({end}): {problem}", where=self.spec.name, joint=" ")
 
     def key_options(self) -> dict[str, Any]:
         """A jump host is given SSH's own keys first, as ssh does, and the host's key after them."""
@@ -93,7 +95,7 @@ def _jumps(spec: HostSpec, options: asyncssh.SSHClientConnectionOptions) -> list
     try:
         jumps = parse_jumps(text) if text else ()
     except ValueError as error:
-        raise HostError(f"{spec.name}: jump host {text!r}: {error}") from error
+        raise HostError(f"jump host {text!r}: {error}", where=spec.name) from error
     return [_Server(spec, jump.address, jump.port, jump.user, is_jump=True) for jump in jumps]
 
 
@@ -116,7 +118,6 @@ async def _log_in(
 
     witness = _Witness(reached)
     options = await asyncio.to_thread(_options, server, witness)
-    where = server.where(options.port)
     more: dict[str, Any] = {"config": None} if server.spec.lab else {}
     if before is not None:
         more["tunnel"] = before
@@ -127,18 +128,19 @@ async def _log_in(
             connection = await asyncssh.connect(server.address, options.port, options=options, **more)
     except TimeoutError as error:
         limit_s = pace.used.login_s if witness.answered else pace.reach_s
-        raise HostError(f"{where}: {_slow(witness, limit_s)}") from error
+        raise server.failed(options.port, _slow(witness, limit_s)) from error
     except asyncssh.HostKeyNotVerifiable as error:
-        raise HostError(f"{where}: {_wrong_key(error, witness, server, options)}") from error
+        raise server.failed(options.port, _wrong_key(error, witness, server, options)) from error
     except asyncssh.PermissionDenied as error:
-        raise HostError(f"{where}: {_refused(server, options)}") from error
+        raise server.failed(options.port, _refused(server, options)) from error
     except asyncssh.ChannelOpenError as error:
-        raise HostError(
-            f"{where}: the jump host before it does not reach it: {error}; check address and port, and there "
-            "AllowTcpForwarding in sshd_config"
+        raise server.failed(
+            options.port,
+            f"the jump host before it does not reach it: {error}; check address and port, and there "
+            "AllowTcpForwarding in sshd_config",
         ) from error
     except (asyncssh.Error, OSError, ValueError) as error:
-        raise HostError(f"{where}: {_error_text(error)}") from error
+        raise server.failed(options.port, _error_text(error)) from error
     if before is not None:
         connection.set_tunnel(before)
     return connection
@@ -171,11 +173,12 @@ def _options(server: _Server, witness: _Witness) -> asyncssh.SSHClientConnection
     except (asyncssh.Error, OSError, ValueError) as error:
         wrong = None if spec.key_file is None else key_problem(Path(spec.key_file))
         problem = f"{spec.key_file} {wrong}" if wrong else f"SSH's settings cannot be read: {error}"
-        raise HostError(f"{server.where(server.port or 22)}: {problem}") from error
+        raise server.failed(server.port or 22, problem) from error
     if options.known_hosts is None:
-        raise HostError(
-            f"{server.where(options.port)}: SSH's configuration turns host keys off (UserKnownHostsFile); "
-            "linewatt always checks them; name the file in known_hosts"
+        raise server.failed(
+            options.port,
+            "SSH's configuration turns host keys off (UserKnownHostsFile); linewatt always checks them; name "
+            "the file in known_hosts",
         )
     return options
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.errors import HostError, InvalidInput, NoJson, ParseError
 from linewatt.foreign import read_json
 from linewatt.sensors.power.base import CALL_LIMIT_S
 
@@ -200,7 +200,7 @@ def _reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
     try:
         return Reply(status, headers, read_json(body.decode(json.detect_encoding(body), "replace"), "it"))
     except ParseError as error:
-        problem = str(error).removeprefix("it: ").partition(": ")[0]
+        problem = "is no JSON" if isinstance(error, NoJson) else error.problem
         return Reply(status, headers, problem=problem if body else "is empty")
 
 

@@ -177,9 +177,7 @@ class Profiler:
         try:
             recorder.ended = await process.wait(limit_s, f"perf to end, {limit_s:.0f} s after its start")
         except HostError as error:
-            recorder.profile = replace(
-                recorder.profile, reason=str(error).removeprefix(f"{recorder.profile.host}: ")
-            )
+            recorder.profile = replace(recorder.profile, reason=error.without(recorder.profile.host))
 
     async def _recorder(self, planned: PlannedTrial, name: str) -> _Recorder:
         """perf started and held on one host, or why it is not. Raises HostLost."""
@@ -199,7 +197,7 @@ class Profiler:
             process.bound(recording.MOST_BYTES)
             await process.ready(READY_LIMIT_S)
         except HostError as error:
-            return _Recorder(replace(empty, reason=str(error).removeprefix(f"{name}: ")), job)
+            return _Recorder(replace(empty, reason=error.without(name)), job)
         return _Recorder(empty, job, process)
 
     async def _ability(self, name: str, cpu: int) -> Ability:
