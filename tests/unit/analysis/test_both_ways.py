@@ -80,7 +80,7 @@ def test_a_full_line_one_of_the_ways_is_no_limit_inside_the_device() -> None:
         ]
         whole, *_ = summarise(known)
         assert not whole.limit.found
-        return ceiling([whole], 0, "more instances bring no more")
+        return ceiling([whole], 0, ("more instances bring no more",))
 
     room = level(3e9, 3e9)
     assert room

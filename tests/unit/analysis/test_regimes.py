@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 from tests.report_factories import end, paced_trials, powered, regimes, scaling_trials, shares, trial
 
+from linewatt.analysis.cases.analyse import analyse
 from linewatt.analysis.cases.regimes import explained, knee_of
 from linewatt.analysis.cases.series import ceilings
 from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.flags.case_flag import case_flag
 from linewatt.analysis.limits import knee as of_knee
 from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
@@ -25,7 +27,7 @@ from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
 from linewatt.analysis.statistics.stats import t_quantile
 from linewatt.findings.limits import LITTLE_GAIN, WAITING
-from linewatt.model import Case, CpuShares, EndResult, Trial
+from linewatt.model import Case, CpuShares, EndResult, Flag, Trial
 
 LINE_BPS = 94.15e9
 QUIET: dict[str, CpuShares] = {
@@ -237,6 +239,21 @@ def test_a_hidden_ceiling_is_never_named_without_all_of_its_evidence(
 
 
 # --- knee ---------------------------------------------------------------------------------------------------
+
+
+def test_the_message_of_a_finding_is_the_first_clause_of_its_flag() -> None:
+    """A clause may hold a semicolon: it is not cut there."""
+    flags = (
+        case_flag("slower-pair", "h1 → h2", ("9 Gbps; of 10", "b", "c"), "look"),
+        Flag("rate-exceeded", "h1 → h2", "9 Gbps; of 8", "ask"),
+    )
+    assert flags[0].evidence == "9 Gbps; of 10; b; c"
+    (summary,) = series({1: 10})
+    findings = analyse("TCP", [replace(summary, case_flags=flags)]).findings
+    assert [(finding.message.partition(": ")[2], finding.evidence) for finding in findings[-2:]] == [
+        ("9 Gbps; of 10", ("b; c", "look")),
+        ("9 Gbps; of 8", ("ask",)),
+    ]
 
 
 def test_the_knee_of_a_broken_line_is_where_it_breaks() -> None:

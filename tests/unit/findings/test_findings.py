@@ -15,12 +15,13 @@ from linewatt.findings.lies import LIES
 from linewatt.findings.page import page
 
 ROOT = Path(__file__).parents[3]
+RAISES = ("Flag", "case_flag")
 SOURCES = sorted((ROOT / "src" / "linewatt").rglob("*.py"))
 
 
 @cache
 def raised() -> Sequence[tuple[str, Path]]:
-    """The code of each ``Flag(…)`` in the sources."""
+    """The code of each ``Flag(…)`` and ``case_flag(…)`` in the sources."""
     return tuple(_raised())
 
 
@@ -28,7 +29,7 @@ def _raised() -> Iterator[tuple[str, Path]]:
     """Named constants are looked up in their own file."""
     for path in SOURCES:
         text = path.read_text()
-        if "Flag(" not in text:
+        if "Flag(" not in text and "case_flag(" not in text:
             continue  # parsing takes long, and most files raise nothing
         tree = ast.parse(text)
         names = {
@@ -39,7 +40,7 @@ def _raised() -> Iterator[tuple[str, Path]]:
             if isinstance(target, ast.Name)
         }
         for call in ast.walk(tree):
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Flag" and call.args:
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in RAISES and call.args:
                 for one in _choices(call.args[0]):
                     code = one.value if isinstance(one, ast.Constant) else names.get(getattr(one, "id", ""))
                     assert isinstance(code, str), f"{path}:{call.lineno}: a code that cannot be read here"

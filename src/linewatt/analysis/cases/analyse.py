@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from linewatt.analysis.cases.regimes import RowRegime, explained, knee_of
 from linewatt.analysis.cases.series import ceilings, outlier_words, power_rows
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.flags.case_flag import clauses_of
 from linewatt.analysis.limits.ceiling import Ceiling
 from linewatt.analysis.limits.knee import Knee
 from linewatt.analysis.power.machine_conditions import Beside
@@ -102,9 +103,9 @@ def _flagged(summary: CaseSummary, code: str) -> Iterator[SeriesFinding]:
     kind = kind_of(code)
     for flag in summary.case_flags:
         if flag.code == code:
-            message, _, details = flag.evidence.partition("; ")
+            message, *details = clauses_of(flag)
             instances = summary.case.instances
-            evidence = (*([details] if details else ()), flag.advice)
+            evidence = (*(["; ".join(details)] if details else ()), flag.advice)
             yield SeriesFinding(
                 code, kind.rank, instances, f"{kind.title}, {flag.where}: {message}", evidence
             )

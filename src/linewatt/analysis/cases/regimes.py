@@ -66,8 +66,8 @@ def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowReg
     if fewer is None:
         return RowRegime("multi", "no case with fewer instances, and nothing that they share is full")
     stopped = flat(fewer, summary, bend)
-    if stopped is not None:
-        return RowRegime("saturated", stopped)
+    if stopped:
+        return RowRegime("saturated", "; ".join(stopped))
     gain_from_fewer = gain(fewer, summary)
     return RowRegime("multi", "throughput not known" if gain_from_fewer is None else gain_from_fewer.words)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from linewatt.analysis.cases.regimes import explained, knee_of
 from linewatt.analysis.flags.case import FlagCount
+from linewatt.analysis.flags.case_flag import case_flag
 from linewatt.analysis.limits.ceiling import Ceiling, ceiling, flat, with_ceiling
 from linewatt.analysis.power.outliers import PowerOutlier, PowerRow, power_outliers
 from linewatt.model import ENDS, Flag, Role
@@ -42,17 +43,21 @@ def ceilings(series: Sequence[CaseSummary]) -> Iterator[tuple[int, Ceiling]]:
     bend = knee_of(series)
     for at in range(1, len(series)):
         stopped = flat(series[at - 1], series[at], bend)
-        hidden_ceiling = None if stopped is None else ceiling(series, at, stopped)
+        hidden_ceiling = ceiling(series, at, stopped) if stopped else None
         if hidden_ceiling is not None:
             yield at, hidden_ceiling
 
 
 def _hidden(summary: CaseSummary, hidden_ceiling: Ceiling) -> Flag:
-    return Flag(
+    first, *others = hidden_ceiling.stopped
+    return case_flag(
         "hidden-ceiling",
         summary.case.way,
-        f"nothing known explains {format_rate(hidden_ceiling.throughput_bps)}: "
-        f"{'; '.join(hidden_ceiling.evidence)}",
+        (
+            f"nothing known explains {format_rate(hidden_ceiling.throughput_bps)}: {first}",
+            *others,
+            *hidden_ceiling.excluded,
+        ),
         "look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory",
     )
 
@@ -70,10 +75,10 @@ def _outliers(series: Sequence[CaseSummary], role: Role) -> Iterator[tuple[int, 
     for power_outlier in power_outliers(power_rows(series, role)):
         yield (
             power_outlier.row.instances,
-            Flag(
+            case_flag(
                 "power-outlier",
                 series[0].case.host(role),
-                f"{outlier_words(power_outlier)}; {'; '.join(power_outlier.evidence)}",
+                (outlier_words(power_outlier), *power_outlier.evidence),
                 "look at fan speed, temperatures and frequency of this case, and measure it again",
             ),
         )

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Protocol
 
-from linewatt.analysis.flags.group import test_bed_of_pair
+from linewatt.analysis.flags.case_flag import case_flag
+from linewatt.analysis.flags.group import said_of, test_bed_of_pair
 from linewatt.analysis.flags.retransmits import retransmit_flags
 from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.paths import asked_bps
-from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.power.machine_conditions import beside_of, evidence
 from linewatt.analysis.power.summary import EndPower
@@ -63,12 +63,14 @@ def case_flags(
             "in some runs (steer: true, streams: 8), or processes and interrupts may move (placement)",
         )
     if two_modes is not None:
-        yield Flag(
+        yield case_flag(
             "two-modes",
             where,
-            f"throughput has two modes, by {two_modes.by}: {_mode(two_modes.high)}, and "
-            f"{_mode(two_modes.low)} "
-            f"({100 * two_modes.apart_ratio:.0f} % less); the mean is of neither",
+            (
+                f"throughput has two modes, by {two_modes.by}: {_mode(two_modes.high)}, and "
+                f"{_mode(two_modes.low)} ({100 * two_modes.apart_ratio:.0f} % less)",
+                "the mean is of neither",
+            ),
             "some trials' streams may share a receive queue (RSS hashes addresses and ports): give each a "
             "queue with steer: true, spread them over more streams (streams: 8), or pin processes and "
             "interrupts (placement); look at each mode apart",
@@ -125,10 +127,11 @@ def _first(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
                 f"{name} {text(values[0])} where the {len(values) - 1} others have {text(mean)} ({change})"
             )
     if differences:
-        yield Flag(
+        first, *others = differences
+        yield case_flag(
             "first-trial-differs",
             where,
-            f"the first run (trial {ordered[0].number}) has {'; '.join(differences)}",
+            (f"the first run (trial {ordered[0].number}) has {first}", *others),
             "compare its raw readings with the next; let hosts warm up (longer window.omit, a first case to "
             "throw away)",
         )
@@ -185,11 +188,14 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
         if as_busy and sure_w > max(MIN_OUTLIER_W, MIN_OUTLIER * usual_w):
             others = [beside_of([other_end]) for _, other_end, _ in measured_ends if other_end is not end]
             explanations = evidence(beside_of([end]), others, above_w)
-            yield Flag(
+            yield case_flag(
                 "power-unexplained",
                 f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
-                f"trial {number}: {total.power_w:.1f} W, {above_w:.1f} W above the median of its case, with "
-                f"{end.cpu_cores:.2f} cores in use (median {median(cores):.2f}); {'; '.join(explanations)}",
+                (
+                    f"trial {number}: {total.power_w:.1f} W, {above_w:.1f} W above the median of its case, "
+                    f"with {end.cpu_cores:.2f} cores in use (median {median(cores):.2f})",
+                    *explanations,
+                ),
                 "look at fan speed, GPUs and other cards, and at what else ran in that trial",
             )
 
@@ -203,10 +209,10 @@ def idle_flags(ends: Iterable[EndPower | None]) -> Iterator[Flag]:
 
 def _flags(end: EndPower) -> Iterator[Flag]:
     if end.idle_drift is not None:
-        yield Flag(
+        yield case_flag(
             "idle-drifted",
             end.host,
-            f"{end.idle_drift}; nothing is told above idle",
+            (end.idle_drift, "nothing is told above idle"),
             "let the host warm up and settle, lengthen idle.seconds, find out what else changed (fans, "
             "a job, a power setting), and measure again",
         )
@@ -252,13 +258,14 @@ def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
         return
     if paced_candidate.capacity is None or paced_candidate.used is None:
         return
-    by = f"; limited by {limit.what}" if limit.found else "; no limit found"
-    yield Flag(
+    yield case_flag(
         "rate-not-reached",
         where,
-        f"{format_rate(paced_candidate.used)} of the {format_rate(paced_candidate.capacity)} asked "
-        f"for arrived "
-        f"({format_percent(paced_candidate.share)}){by}",
+        (
+            f"{format_rate(paced_candidate.used)} of the {format_rate(paced_candidate.capacity)} asked "
+            f"for arrived ({format_percent(paced_candidate.share)})",
+            f"limited by {limit.what}" if limit.found else "no limit found",
+        ),
         "ask for less, or take the rate away: these are figures of a lower rate",
     )
 
@@ -319,17 +326,15 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
     ]
     if not receiving or any(candidate.share >= FULL for candidate in receiving):
         return
-    yield Flag(
+    yield case_flag(
         "test-bed-is-the-limit",
         case.sender,
-        f"{case.sender} is the limit, not {case.receiver}: {_said(limit.named)}; "
-        f"the receiver's busiest: {limit_text.short(receiving[0])}",
+        (
+            *said_of(limit.named, f"{case.sender} is the limit, not {case.receiver}"),
+            f"the receiver's busiest: {limit_text.short(receiving[0])}",
+        ),
         "the receiver could take more: send from more instances or a faster host",
     )
-
-
-def _said(named: Sequence[Ranked]) -> str:
-    return "; ".join(limit_text.evidence(candidate) for candidate in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from linewatt.analysis.flags.case_flag import case_flag
 from linewatt.findings.limits import ASYMMETRIC
 from linewatt.model import Case, Direction, Flag, is_request_response
 from linewatt.units import format_rate
@@ -27,11 +28,14 @@ def direction_flags(summaries: Sequence[CaseSummary]) -> Iterator[tuple[Case, Fl
             continue
         yield (
             slower.case,
-            Flag(
+            case_flag(
                 "directions-differ",
                 slower.case.way,
-                f"{format_rate(slow_bps)}, where {faster.case.way} has {format_rate(fast_bps)}, "
-                f"{fast_bps / slow_bps:.1f} times as much; {_limits(slower, faster)}",
+                (
+                    f"{format_rate(slow_bps)}, where {faster.case.way} has {format_rate(fast_bps)}, "
+                    f"{fast_bps / slow_bps:.1f} times as much",
+                    _limits(slower, faster),
+                ),
                 "look at what limits each direction in its own row, at shapers and policers on the way "
                 "(tc -s qdisc, tc filter), and at the route each way (ip route get)",
             ),

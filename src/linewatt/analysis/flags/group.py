@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from linewatt.analysis.cases.flows import flow_trials
+from linewatt.analysis.flags.case_flag import case_flag
 from linewatt.analysis.limits import limit_text
+from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.findings.limits import FULL, SLOWER_PAIR
 from linewatt.model import Case, Flag, Role, Trial
@@ -30,14 +32,21 @@ def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag
     full = [candidate for candidate in of_group.ranked if candidate.host == dut and candidate.holds]
     if not cpus or full or any(cpu.share >= FULL for cpu in cpus):
         return
-    evidence_words = "; ".join(limit_text.evidence(candidate) for candidate in limit.named)
-    yield Flag(
+    yield case_flag(
         "test-bed-is-the-limit",
         peer,
-        f"{peer} is the limit of its pair, not {dut}: {evidence_words}; of {dut} the busiest: "
-        f"{limit_text.short(cpus[0])}",
+        (
+            *said_of(limit.named, f"{peer} is the limit of its pair, not {dut}"),
+            f"of {dut} the busiest: {limit_text.short(cpus[0])}",
+        ),
         f"{dut} could do more: use more or faster hosts beside it, or more instances",
     )
+
+
+def said_of(named: Sequence[Ranked], lead: str) -> tuple[str, ...]:
+    """What speaks for these limits, behind a lead."""
+    first, *others = (clause for candidate in named for clause in limit_text.evidence(candidate))
+    return (f"{lead}: {first}", *others)
 
 
 def slower_pairs(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:

@@ -95,32 +95,40 @@ def _factor(log: float) -> float:
     return math.exp(min(log, _MOST_LOG))
 
 
-def flat(fewer: CaseSummary, more: CaseSummary, bend: Knee | None) -> str | None:
-    """Why more instances bring no more, in words; ``None`` where they do, or it is not sure."""
+def flat(fewer: CaseSummary, more: CaseSummary, bend: Knee | None) -> tuple[str, ...]:
+    """Why more instances bring no more, in clauses; none where they do, or it is not sure."""
     gain_to_more = gain(fewer, more)
     if gain_to_more is None:
-        return None
+        return ()
     if gain_to_more.is_below(LITTLE_GAIN):
-        return gain_to_more.words
+        return (gain_to_more.words,)
     if bend is None or more.case.instances <= bend.instances or not gain_to_more.is_below(BEYOND_KNEE_GAIN):
-        return None
+        return ()
     return (
-        f"{gain_to_more.words}; beyond the knee at {format_significant(bend.instances)} instances "
-        f"one more brings "
-        f"{format_rate(bend.after_bps)}, before it {format_rate(bend.before_bps)}"
+        gain_to_more.words,
+        f"beyond the knee at {format_significant(bend.instances)} instances one more brings "
+        f"{format_rate(bend.after_bps)}, before it {format_rate(bend.before_bps)}",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """A level that nothing known explains. Without ``unknown`` its evidence is whole."""
+    """A level that nothing known explains. Without ``unknown`` its evidence is whole.
+
+    ``stopped`` are the clauses of why it does not rise, ``excluded`` is what does not explain it.
+    """
 
     throughput_bps: float
-    evidence: tuple[str, ...]
+    stopped: tuple[str, ...]
+    excluded: tuple[str, ...]
     unknown: tuple[str, ...]
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        return ("; ".join(self.stopped), *self.excluded)
 
-def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | None:
+
+def ceiling(series: Sequence[CaseSummary], at: int, stopped: tuple[str, ...]) -> Ceiling | None:
     """Whether one case of a series is at a hidden ceiling; ``stopped`` says why it does not rise."""
     summary = series[at]
     if summary.throughput_bps is None or summary.limit.found or summary.case.paced:
@@ -145,7 +153,8 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
         return None
     return Ceiling(
         summary.throughput_bps.mean,
-        (stopped, *(sentence for holds, sentence in answers if holds)),
+        stopped,
+        tuple(sentence for holds, sentence in answers if holds),
         tuple(sentence for holds, sentence in answers if holds is None),
     )
 
@@ -185,7 +194,7 @@ def _limit(before: Limit, hidden_ceiling: Ceiling) -> Limit:
         before,
         kinds=("device-or-path",),
         what=f"something inside the device or the path, at {format_rate(hidden_ceiling.throughput_bps)}",
-        clauses=tuple(hidden_ceiling.evidence),
+        clauses=hidden_ceiling.evidence,
         named=(),
     )
 

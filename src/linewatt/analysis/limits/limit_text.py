@@ -68,20 +68,20 @@ def _lost_name(again: SentAgain) -> str:
     return "loss of segments" if again.uncounted else NAMES["retransmits"]
 
 
-def _sent_again(again: SentAgain) -> str:
-    """``2.0 % of the segments sent again, 66,182 a trial; the sender dropped none, the receiver none: lost or
-    reordered on the path``."""
+def _sent_again(again: SentAgain) -> tuple[str, str]:
+    """``2.0 % of the segments sent again, 66,182 a trial``, and ``the sender dropped none, the receiver none:
+    lost or reordered on the path``."""
     count = f"{format_percent(again.ratio)} of the segments sent again, {again.segments:,.0f} a trial"
     if again.end is not None:
         dropped = f"the {again.end} dropped {again.dropped(again.end):,.0f} packets a trial"
-        return f"{count}; {dropped}, most of them {again.place(again.end)}"
+        return count, f"{dropped}, most of them {again.place(again.end)}"
     if again.uncounted:
         ends = " and ".join(f"the {role}'s" for role in sorted(again.uncounted, reverse=True))
-        return f"{count}; where they were lost is not known: {ends} counters are missing"
+        return count, f"where they were lost is not known: {ends} counters are missing"
     sender, receiver = (
         f"{again.dropped(role):,.0f}" if again.dropped(role) else "none" for role in ("sender", "receiver")
     )
-    return f"{count}; the sender dropped {sender}, the receiver {receiver}: lost or reordered on the path"
+    return count, f"the sender dropped {sender}, the receiver {receiver}: lost or reordered on the path"
 
 
 def owner(ranked: Ranked) -> str:
@@ -116,21 +116,28 @@ def names(limits: Sequence[Ranked]) -> str:
     return " and ".join(phrases)
 
 
-def evidence(ranked: Ranked) -> str:
-    """How full it is, and with what, in one sentence that says which limit it is about."""
-    return "; ".join(clauses(ranked, named=True))
+def evidence(ranked: Ranked) -> tuple[str, ...]:
+    """How full it is, and with what; the first clause says which limit it is about."""
+    measure, *others = clauses(ranked, named=True)
+    if ranked.sent_again is None:
+        return measure, *others
+    segments, drops = _sent_again(ranked.sent_again)
+    return f"{_named(ranked)}{segments}", drops, *others
 
 
 def clauses(ranked: Ranked, *, named: bool, users: bool = True) -> tuple[str, ...]:
     """How full, and with what; ``named``: which of several limits it is about, ``users``: who filled it."""
-    which = f"{name(ranked).removeprefix('the ')} " if named else ""
     return (
-        which + _measure(ranked),
+        (_named(ranked) if named else "") + _measure(ranked),
         *(filled(ranked) if users else ()),
         *_stolen(ranked.cpu),
         *waited_words(ranked.waited_ratio),
         *ranked.evidence,
     )
+
+
+def _named(ranked: Ranked) -> str:
+    return f"{name(ranked).removeprefix('the ')} "
 
 
 def filled(ranked: Ranked) -> tuple[str, ...]:
@@ -205,7 +212,7 @@ def throttled_words(throttled_s: float, between_s: float) -> str:
 
 def _measure(ranked: Ranked) -> str:
     if ranked.sent_again is not None:
-        return _sent_again(ranked.sent_again)
+        return "; ".join(_sent_again(ranked.sent_again))
     if ranked.throttled_s is not None and ranked.between_s is not None:
         throttled = throttled_words(ranked.throttled_s, ranked.between_s)
         return f"{throttled}, in {format_percent(ranked.share)} of its periods"
