@@ -97,6 +97,14 @@ def by_test(series: Iterable[Series]) -> tuple[TestGroup, ...]:
 
 def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
     """Each case's host pair and whatever distinguishes it, without test and instances."""
+    return {
+        case: ", ".join(filter(None, (case.way.replace("→", "↔") if case.of_users else case.way, text)))
+        for case, text in hostless_labels(cases).items()
+    }
+
+
+def hostless_labels(cases: Iterable[Case]) -> dict[Case, str]:
+    """Whatever distinguishes each case, without its hosts, test and instances."""
     cases = list(cases)
     varied = _varied_factors(cases)
     words = {case: _qualifiers(case, varied) for case in cases}
@@ -108,8 +116,7 @@ def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
         groups.setdefault((case.way, case.flow_of), set()).add(case.beside)
     return {
         case: ", ".join(
-            [case.way.replace("→", "↔") if case.of_users else case.way]
-            + [
+            [
                 text
                 for name, (text, default) in words[case].items()
                 if text and (name in varying or not default)

@@ -176,6 +176,7 @@ def test_runs_in_two_modes_are_not_averaged_into_a_verdict() -> None:
     assert row.verdict.words.startswith(
         "not told by means: two modes in B (4 runs are 15 % below the other 6)"
     )
+    assert row.verdict.brief == "not told by means"
     other_way = the(compared(made("a", bimodal(4, seed=2)), made("b", runs(), day=2)))
     assert "two modes in A" in other_way.verdict.words
 
@@ -183,7 +184,7 @@ def test_runs_in_two_modes_are_not_averaged_into_a_verdict() -> None:
 def test_two_modes_do_not_hide_a_loss_that_every_run_shows() -> None:
     row = the(compared(made("a", runs()), made("b", bimodal(4, 0.8, seed=2), day=2)))
     assert row.outcome == "worse"
-    assert row.verdict.words.startswith("slower by 2")
+    assert row.verdict.brief.startswith("slower by 2")
     assert row.verdict.words.endswith("; two modes in B (4 runs are 15 % below the other 6)")
 
 

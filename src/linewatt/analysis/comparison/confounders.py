@@ -47,10 +47,10 @@ def besides(ends: Ends) -> list[Beside]:
     return differing_facts
 
 
-def with_besides(words: str, differences: Sequence[Beside]) -> str:
-    """A verdict that says what else is in it."""
+def also_different(differences: Sequence[Beside]) -> str:
+    """What follows a verdict with something else in it."""
     short = list(dict.fromkeys(difference.short for difference in differences))
-    return f"{words}; also different: {', '.join(short)}" if short else words
+    return f"; also different: {', '.join(short)}" if short else ""
 
 
 def _time(ends: Ends) -> Iterator[Beside]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from linewatt.analysis.cases.responses import OF_CASE, PER_WATT
-from linewatt.analysis.comparison.confounders import Beside, with_besides
+from linewatt.analysis.comparison.confounders import Beside, also_different
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
 from linewatt.analysis.metrics.metric import Response
@@ -152,7 +152,7 @@ def _judged_rows(
             verdict = None
             if not draft.refusal:
                 verdict = _with_modes(draft, next(verdict_of_family), mode_words.get(draft.match, ""))
-                verdict = replace(verdict, words=with_besides(verdict.words, draft.besides))
+                verdict = replace(verdict, details=verdict.details + also_different(draft.besides))
             yield _row(draft, verdict)
 
 
@@ -248,7 +248,7 @@ def _overall_row(group: Sequence[Draft], verdict: Verdict) -> Row:
     """Means are those of the pairs' means; they have no spread that says anything."""
     base_mean, other_mean = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
     differences = [difference for draft in group for difference in draft.besides]
-    verdict = replace(verdict, words=with_besides(verdict.words, differences))
+    verdict = replace(verdict, details=verdict.details + also_different(differences))
     short = tuple(dict.fromkeys(difference.short for difference in differences))
     return replace(_row(group[0], verdict), base=base_mean, other=other_mean, pairs=len(group), besides=short)
 
@@ -311,9 +311,9 @@ def _with_modes(draft: Draft, verdict: Verdict, mode_words: str) -> Verdict:
     sides = draft.base, draft.other
     are_separate = all(sides) and (max(draft.base) < min(draft.other) or max(draft.other) < min(draft.base))
     if are_separate and verdict.kind in ("better", "worse"):
-        return replace(verdict, words=f"{verdict.words}; {mode_words}")
-    words = f"not told by means: {mode_words}; of the means: {verdict.words}"
-    return replace(verdict, kind="undecided", words=words)
+        return replace(verdict, details=f"{verdict.details}; {mode_words}")
+    details = f": {mode_words}; of the means: {verdict.words}"
+    return replace(verdict, kind="undecided", brief="not told by means", details=details)
 
 
 def _row(draft: Draft, verdict: Verdict | None) -> Row:
@@ -324,7 +324,7 @@ def _row(draft: Draft, verdict: Verdict | None) -> Row:
         base=_plain(draft.response, draft.base),
         other=_plain(draft.response, draft.other),
         outcome=outcome,
-        verdict=verdict or Verdict("undecided", f"not comparable: {draft.refusal}"),
+        verdict=verdict or Verdict("undecided", "not comparable", f": {draft.refusal}"),
         scope=draft.scope,
         provenance=draft.provenance,
         besides=tuple(difference.short for difference in draft.besides),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from linewatt.analysis.metrics.metric import Response
@@ -22,13 +23,18 @@ MATTERS_RATIO = 0.01
 """a smaller relative change is said to be small, however certain it is"""
 MATTERS_LOSS = 0.001
 """the same for a difference of shares, such as loss"""
+TOO_FEW = "not enough runs"
 WIDEST = 5.0
 """An effect that may be more than this many times what matters is not told from none: too few runs."""
 
 
+Words = tuple[str, str]
+"""in brief, and what follows that"""
+
+
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How verdicts of a kind of comparison read.
+    """How verdicts of a kind of comparison read: in brief, and what is said behind that.
 
     They may hold ``{said}``, ``{limit}``, ``{reach}``, ``{family}`` (how many), ``{among}`` (if several).
 
@@ -36,32 +42,33 @@ class Wording:
     is the same within its CI, with the words ``chance``, unless that is too wide.
     """
 
-    same: str
-    small: str
-    chance: str
-    doubt: str
+    same: Words
+    small: Words
+    chance: Words
+    doubt: Words
     chance_is_doubt: bool
 
 
 EFFECTS = Wording(
-    same="no measurable effect (within ± {reach})",
-    small="less than {limit}: {said}",
-    chance="",
-    doubt="not enough runs to tell it from chance among {family} effects: {said}",
+    same=("no measurable effect (within ± {reach})", ""),
+    small=("less than {limit}", ": {said}"),
+    chance=("", ""),
+    doubt=("not enough runs to tell it from chance among {family} effects", ": {said}"),
     chance_is_doubt=True,
 )
 COMPARISON = Wording(
-    same="no difference shown, within ± {reach}",
-    small="no difference that matters: {said}, less than the factor of {limit}",
-    chance="no difference shown: {said}, not significant{among}",
-    doubt="not enough runs to tell it from chance{among}: {said}",
+    same=("no difference shown", ", within ± {reach}"),
+    small=("no difference that matters", ": {said}, less than the factor of {limit}"),
+    chance=("no difference shown", ": {said}, not significant{among}"),
+    doubt=("not enough runs to tell it from chance{among}", ": {said}"),
     chance_is_doubt=False,
 )
 
 
-DRIFT_WORDS = (
-    "not told from drift: {said}; one side was measured after the other, and the trend of their runs may be "
-    "the difference: measure both in one campaign (order: interleaved), or take more runs"
+DRIFT_WORDS: Words = (
+    "not told from drift",
+    ": {said}; one side was measured after the other, and the trend of their runs may be "
+    "the difference: measure both in one campaign (order: interleaved), or take more runs",
 )
 
 
@@ -98,11 +105,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``change`` is ``None`` where there are not enough runs for one; ``words`` say the whole."""
+    """``change`` is ``None`` where there are not enough runs for one; ``details`` follow ``brief``."""
 
     kind: Kind
-    words: str
+    brief: str
+    details: str = ""
     change: Change | None = None
+
+    @property
+    def words(self) -> str:
+        """The whole."""
+        return f"{self.brief}{self.details}"
 
 
 def verdicts(
@@ -127,9 +140,9 @@ def verdicts(
     holm_ps = iter(holm([contrast.p for contrast in among_family]))
     all_ps = iter(holm([contrast.p for contrast in among_all or ()]))
     return tuple(
-        Verdict("undecided", f"not enough runs: {contrast.reason}")
+        Verdict("undecided", TOO_FEW, f": {contrast.reason}")
         if isinstance(contrast, Missing)
-        else Verdict("undecided", f"not enough runs: {contrast.doubt}", _change(response, contrast, 1.0))
+        else Verdict("undecided", TOO_FEW, f": {contrast.doubt}", _change(response, contrast, 1.0))
         if contrast.doubt is not None
         else judge(_change(response, contrast, next(holm_ps), None if among_all is None else next(all_ps)))
         for contrast in family
@@ -182,7 +195,7 @@ class _Judge:
         beyond = abs(change.value) > self.limit
         if change.significant and beyond:
             better = (change.value > 0) == self.response.higher_is_better
-            return Verdict("better" if better else "worse", change_words(self.response, change), change)
+            return Verdict("better" if better else "worse", change_words(self.response, change), "", change)
         if change.significant:
             return self._verdict("small", self.wording.small, change)
         if change.is_within_drift and beyond:
@@ -191,21 +204,22 @@ class _Judge:
         if change.p < ALPHA and beyond and (self.wording.chance_is_doubt or not is_narrow):
             return self._verdict("undecided", self.wording.doubt, change)
         if not is_narrow:
-            words = f"not enough runs: anything from {span(self.response, change)}"
-            return Verdict("undecided", words, change)
+            return Verdict("undecided", TOO_FEW, f": anything from {span(self.response, change)}", change)
         chance = change.p < ALPHA and beyond
         return self._verdict("same", self.wording.chance if chance else self.wording.same, change)
 
-    def _verdict(self, kind: Kind, words: str, change: Change) -> Verdict:
+    def _verdict(self, kind: Kind, words: Words, change: Change) -> Verdict:
         reach = max(abs(change.low), abs(change.high))
-        sentence = words.format(
+        fill = partial(
+            str.format,
             said=change_words(self.response, change),
             limit=amount(self.response, self.limit),
             reach=amount(self.response, reach),
             family=self.family,
             among=f" among {self.family} comparisons" if self.family > 1 else "",
         )
-        return Verdict(kind, sentence, change)
+        brief, details = map(fill, words)
+        return Verdict(kind, brief, details, change)
 
 
 def change_words(response: Response, change: Change) -> str:

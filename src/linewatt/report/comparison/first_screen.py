@@ -143,14 +143,13 @@ def _change(lines: list[tuple[Told, ResponseTable]]) -> Entry:
     """The first response that counts, and the others that do; else the first, and why it does not."""
     changed = [line for line in lines if line[0].told]
     line, table = (changed or lines)[0]
-    test = "" if table.of_task else f"{table.title.rpartition(', ')[2]}, "
-    about = line.case if table.of_task else f"{test}{line.case}"
+    about = line.case if table.of_task else f"{table.subject}, {line.case}"
     alone = single_ratio(line.row)
     if line.row.verdict.change is None and alone is not None:
         return (Line(about, (f"{alone:.3f} × as much",), "no verdict"),)
     figures = (response_words(line.row.response), *_figures(line.row))
     if not changed:
-        return (Line(about, figures, line.row.verdict.words.partition(":")[0].partition(",")[0]),)
+        return (Line(about, figures, line.row.verdict.brief),)
     also = [
         f"{response_words(changed_line.row.response)} {_figures(changed_line.row)[0]}"
         for changed_line, _ in changed[1:]

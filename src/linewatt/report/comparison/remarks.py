@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.analysis.comparison.compare import Comparison
@@ -22,17 +22,18 @@ from linewatt.units import first_of
 BASE_AND_LEVEL = ("base", "level")
 
 
-def case_names(comparison: Comparison) -> dict[Match, str]:
+def case_names(comparison: Comparison, *, with_test: bool = True) -> dict[Match, str]:
     """``TCP, h1 → h2, 4 instances`` of each match; behind it its levels where several are compared."""
     matches = [pair.match for pair in comparison.pairs]
-    named = names_of([match.base for match in matches], comparison.options.by if comparison.levels else None)
+    compared = {comparison.options.by} if comparison.levels else set()
+    named = names_of([match.base for match in matches], compared if with_test else compared | {"test"})
     return {match: name + level_words(comparison, match) for match, name in zip(matches, named, strict=True)}
 
 
-def names_of(cases: Sequence[Case | Task], without: str | None = None) -> list[str]:
+def names_of(cases: Sequence[Case | Task], without: Collection[str | None] = ()) -> list[str]:
     """``TCP, h1 → h2, 4 instances``; ``soak of 48 h, 300 users on 96 clients, server dut``.
 
-    Of a case ``without`` what is compared.
+    Of a case ``without`` such parts.
     """
     labels = case_labels(
         dict.fromkeys(replace(case, instances=1) for case in cases if isinstance(case, Case))
@@ -40,13 +41,13 @@ def names_of(cases: Sequence[Case | Task], without: str | None = None) -> list[s
     return [_case_name(case, labels, without) if isinstance(case, Case) else case.title for case in cases]
 
 
-def _case_name(case: Case, labels: dict[Case, str], without: str | None) -> str:
+def _case_name(case: Case, labels: dict[Case, str], without: Collection[str | None]) -> str:
     parts = {
         "test": test_title(case.test),
         "label": labels[replace(case, instances=1)],
         "instances": "" if case.of_users else plural(case.instances, "instance"),
     }
-    return ", ".join(text for name, text in parts.items() if text and name != without)
+    return ", ".join(text for name, text in parts.items() if text and name not in without)
 
 
 def level_words(comparison: Comparison, match: Match) -> str:

@@ -21,7 +21,7 @@ from linewatt.report.comparison.remarks import case_names, level_words, side_nam
 from linewatt.report.printing.export import p_text
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
-from linewatt.report.series import case_labels, plural, test_title
+from linewatt.report.series import hostless_labels, plural, test_title
 from linewatt.report.table import Cell, Head, RowGroup, Table, legend_notes
 from linewatt.report.table import Row as TableRow
 from linewatt.units import BPS_PER_GBPS, MISSING
@@ -59,6 +59,8 @@ class ResponseTable:
     provenance: str
     legend: tuple[str, ...]
     unit: str = ""
+    subject: str = ""
+    """the test of its cases; of several tests the response"""
     of_task: bool = False
     """whether its rows are responses of one task"""
 
@@ -108,11 +110,13 @@ def tables(comparison: Comparison) -> tuple[ResponseTable, ...]:
 
     Of two tasks there is one table with a row a response.
     """
-    names = case_names(comparison)
+    names = {with_test: case_names(comparison, with_test=with_test) for with_test in (True, False)}
     flags = {pair.match: _flags_text(pair, comparison) for pair in comparison.pairs}
     if comparison.base.single_run is not None:
         return (
-            _task_table(comparison, f"{comparison.base.single_run.kind.name}s", next(iter(names.values()))),
+            _task_table(
+                comparison, f"{comparison.base.single_run.kind.name}s", next(iter(names[True].values()))
+            ),
         )
     groups: dict[tuple[Response, str], list[Row]] = {}
     for row in (*comparison.overall, *comparison.rows):
@@ -132,26 +136,27 @@ def _table(
     comparison: Comparison,
     response: Response,
     rows: Sequence[Row],
-    names: dict[Match, str],
+    names: dict[bool, dict[Match, str]],
     flags: dict[Match, str],
 ) -> ResponseTable:
     means = [estimate.mean for row in rows for estimate in (row.base, row.other) if estimate is not None]
     unit = unit_of(response, means)
     title = _with_scopes(response.title, rows)
-    tests = dict.fromkeys(test_title(_test(row)) for row in rows)
-    prefix = f"{next(iter(tests))}, " if len(tests) == 1 else ""
-    return _made(
+    test, *further_tests = dict.fromkeys(test_title(_test(row)) for row in rows)
+    several = bool(further_tests)
+    table = _made(
         comparison,
         f"{response.name}-{_test(rows[0])}",
-        f"{title}, {next(iter(tests))}" if len(tests) == 1 else title,
+        title if several else f"{title}, {test}",
         [
-            Line(row, names[row.match].removeprefix(prefix), flags[row.match], unit)
+            Line(row, names[several][row.match], flags[row.match], unit)
             if row.pairs == 1
-            else Line(row, _over_pairs(comparison, row, with_test=len(tests) > 1), "", unit)
+            else Line(row, _over_pairs(comparison, row, with_test=several), "", unit)
             for row in rows
         ],
         unit.name,
     )
+    return replace(table, subject=title if several else test)
 
 
 def _task_table(comparison: Comparison, name: str, title: str) -> ResponseTable:
@@ -185,11 +190,11 @@ def _over_pairs(comparison: Comparison, row: Row, *, with_test: bool) -> str:
     if not isinstance(row.match.base, Case):
         return ""
     case = replace(row.match.base, sender="", receiver="", instances=1)
-    label = case_labels([case])[case].removeprefix(" → ").strip(", ")
     parts = (
         test_title(case.test) if with_test else "",
         f"all {row.pairs} pairs of hosts",
-        label,
+        "⇄" if case.is_both_ways else case.way if case.is_ring else "↔" if case.of_users else "",
+        hostless_labels([case])[case],
         plural(row.match.base.instances, "instance"),
     )
     return ", ".join(text for text in parts if text) + level_words(comparison, row.match)

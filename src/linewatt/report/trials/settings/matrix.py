@@ -13,7 +13,7 @@ from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import ENDS, Case
 from linewatt.report.columns import Shown, of_cases, of_power
 from linewatt.report.provenance import legend
-from linewatt.report.series import TestGroup, case_labels, plural, test_title
+from linewatt.report.series import TestGroup, hostless_labels, plural, test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
 from linewatt.report.trials.settings.scalability import TRIALS, trials_cell
 from linewatt.units import MISSING
@@ -80,13 +80,12 @@ def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[
 
 def matrix_labels(cases: Sequence[Case]) -> dict[Case, str]:
     """What tells cases without hosts apart, beside their test: ``vxlan, reverse, 4 instances``."""
-    single = case_labels(dict.fromkeys(replace(case, instances=1) for case in cases))
+    single = hostless_labels(dict.fromkeys(replace(case, instances=1) for case in cases))
     counts = {case.instances for case in cases}
     labels = {}
     for case in cases:
-        words = single[replace(case, instances=1)].removeprefix(" → ").removeprefix(", ")
         count = plural(case.instances, "instance") if counts != {1} else ""
-        labels[case] = ", ".join(word for word in (words, count) if word)
+        labels[case] = ", ".join(filter(None, (single[replace(case, instances=1)], count)))
     return labels
 
 
