@@ -317,7 +317,7 @@ class Manifest(Document):
     campaign: Campaign | None = None
     plan: Any = None
     places: list[str] = []
-    """the texts of ``place_lines``; earlier results have these alone"""
+    """the texts of ``place_lines``"""
     place_lines: list[PlaceLine] = []
     seed: int | None = None
     order: str | None = None
@@ -333,14 +333,8 @@ class Manifest(Document):
     """checks of hosts that failed when the run began"""
 
     def placed_on(self, host: str) -> list[PlaceLine]:
-        """Where processes and interrupts of a host go; without ``place_lines`` what ``places`` says of it."""
-        beginning = f"{host}: "
-        lines = self.place_lines or [
-            PlaceLine(host=host, text=text.removeprefix(beginning))
-            for text in self.places
-            if text.startswith(beginning)
-        ]
-        return [line for line in lines if line.host == host]
+        """Where processes and interrupts of a host go."""
+        return [line for line in self.place_lines if line.host == host]
 
     @property
     def asked(self) -> Campaign:

@@ -311,10 +311,11 @@ def test_the_rule_and_why_stand_at_the_picture_and_the_rest_below() -> None:
 
 
 def test_sentences_alone_are_listed_below_the_picture() -> None:
-    """As in results before the manifest had what a sentence is about."""
-    places = ["h1: rule 1: of another host", "h2: rule 1: processes on 0, interrupts on 1"]
-    (one,) = maps(machine(), placed_trial(1, TCP, [0], [1]), places=places)
-    assert (one.why, one.told) == (None, (places[1].removeprefix("h2: "),))
+    lines = [
+        PlaceLine(host=host, text=f"of {host}: as the kernel does").as_written() for host in ("h1", "h2")
+    ]
+    (one,) = maps(machine(), placed_trial(1, TCP, [0], [1]), place_lines=lines)
+    assert (one.why, one.told) == (None, ("of h2: as the kernel does",))
 
 
 def test_the_label_says_in_words_what_the_picture_shows() -> None:
