@@ -74,6 +74,13 @@ def test_a_series_is_told_by_its_case_with_the_most_throughput() -> None:
     assert found.result.entries[0][1].prose == "limited by the receiver's IRQ CPUs (h2, 99.5 %)"
 
 
+def test_a_test_with_a_comma_in_its_name_is_named_whole() -> None:
+    trials = [
+        replace(one, case=replace(one.case, test="udp-16028")) for one in renumbered(scaling_trials((1,)))
+    ]
+    assert answer_of(*trials).cost.heading == "COST OF UDP 15,986 B datagrams"
+
+
 def test_loss_stands_beside_what_arrived() -> None:
     tcp, udp, small = said(answer_of(*demo_trials()).result)[:3]
     assert udp.figures[0] == "3.737 Gbps"

@@ -20,7 +20,7 @@ from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.printing.screen import Block, Entry, Line
-from linewatt.report.series import Series, end_word, instances_words, of_ends, plural
+from linewatt.report.series import Series, end_word, instances_words, of_ends, plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.answer.limits import limit_forms, limit_words
 from linewatt.report.trials.answer.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, spots_of, trust_block
@@ -106,7 +106,7 @@ def _names(series: Sequence[Series]) -> list[str]:
         for case_series in series
     }
     alone = len(paths) == 1 and len(set(tests)) == len(tests)
-    return [case_series.title.partition(",")[0] if alone else case_series.title for case_series in series]
+    return [test_title(case_series.test) if alone else case_series.title for case_series in series]
 
 
 def _fastest_first(best: Sequence[Best]) -> list[Best]:
