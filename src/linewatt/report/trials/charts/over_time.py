@@ -40,7 +40,8 @@ Points = list[tuple[float, float | None]]
 class _Track:
     """One row of a figure: what is read of a trial's courses at an end, SI, and how it is shown."""
 
-    name: str
+    quantity: str
+    unit: str
     read: Callable[[Sequence[Course], Trial, Role], Points]
     from_si: Callable[[float], float]
     ends: tuple[Role, ...] = ENDS
@@ -48,6 +49,10 @@ class _Track:
     """whether a reading is the mean since the one before"""
     always: bool = True
     """whether it is said where it was not read"""
+
+    @property
+    def name(self) -> str:
+        return f"{self.quantity} ({self.unit})"
 
 
 def over_time_figures(view: Digest, runs: Runs) -> tuple[Figure, ...]:
@@ -72,14 +77,14 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
     if not any(courses.values()):
         return None
     labels = {trial.number: _label(view, trial) for trial in shown}
-    rows: dict[str, list[Row]] = {}
+    rows: dict[_Track, list[Row]] = {}
     absent = []
     for track in _tracks(summary):
         track_rows = [row for trial in shown for row in _rows(track, trial, courses[trial.number], labels)]
         if any(row["kind"] == "reading" for row in track_rows):
-            rows[track.name] = track_rows
+            rows[track] = track_rows
         elif track.always:
-            absent.append(f" {track.name.partition(' (')[0]}: no reading is stored.")
+            absent.append(f" {track.quantity}: no reading is stored.")
     if not rows:
         return None
     some = f" Drawn are {len(shown)} of {plural(len(runs), 'trial')}: those with findings, then the slowest "
@@ -89,7 +94,7 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
         title=f"{view.describe(summary.case)}: over time",
         caption="A column is one trial; shaded: the window that figures are from. Rates and CPU are means "
         f"since the reading before, watts as read.{_source(shown)}{omitted_words}{''.join(absent)}",
-        description="; ".join(_range(name, row) for name, row in rows.items()),
+        description="; ".join(_range(track.name, row) for track, row in rows.items()),
         spec=_spec(rows, list(labels.values())),
         wide=len(shown) > 2,
         over_time=True,
@@ -126,11 +131,11 @@ def _tracks(summary: CaseSummary) -> tuple[_Track, ...]:
     top = summary.throughput_bps.mean if summary.throughput_bps else 0.0
     unit = GBPS if top >= BPS_PER_GBPS else MBPS
     return (
-        _Track(f"Throughput ({unit.name})", _throughput, unit.from_si, ("receiver",), stepped=True),
-        _Track("CPU (%)", _of_host("cpu", "cores"), percent_from_cores, stepped=True),
-        _Track("System power (W)", _system, float),
-        _Track("Frequency (GHz)", _of_host("frequency", "Hz"), ghz_from_hz, always=False),
-        _Track("Fastest fan (rpm)", _of_host("fan", "rpm"), float, always=False),
+        _Track("Throughput", unit.name, _throughput, unit.from_si, ("receiver",), stepped=True),
+        _Track("CPU", "%", _of_host("cpu", "cores"), percent_from_cores, stepped=True),
+        _Track("System power", "W", _system, float),
+        _Track("Frequency", "GHz", _of_host("frequency", "Hz"), ghz_from_hz, always=False),
+        _Track("Fastest fan", "rpm", _of_host("fan", "rpm"), float, always=False),
     )
 
 
@@ -259,19 +264,19 @@ def _range(name: str, rows: Sequence[Row]) -> str:
 _SIZE_PX = (205, 74)
 
 
-def _spec(tracks: Mapping[str, Sequence[Row]], trials: Sequence[str]) -> Spec:
+def _spec(tracks: Mapping[_Track, Sequence[Row]], trials: Sequence[str]) -> Spec:
     """A row a track on a scale from 0, a column a trial; ends named behind the last one."""
     times_s = [row["time_s"] for rows in tracks.values() for row in rows if row["kind"] == "reading"]
     span = (min(times_s, default=0.0), max(times_s, default=1.0))
     shown = [
-        _row(name, rows, trials, span, first=at == 0, last=at + 1 == len(tracks))
-        for at, (name, rows) in enumerate(tracks.items())
+        _row(track, rows, trials, span, first=at == 0, last=at + 1 == len(tracks))
+        for at, (track, rows) in enumerate(tracks.items())
     ]
     return specs.themed({"vconcat": shown, "spacing": 6})
 
 
 def _row(
-    name: str,
+    track: _Track,
     rows: Sequence[Row],
     trials: Sequence[str],
     span: tuple[float, float],
@@ -284,7 +289,7 @@ def _row(
     bare = {} if last else {"labels": False, "tickSize": 0}
     title = "s from the window's start" if last else None
     x = specs.amount("time_s", title, span, ticks=5, grid=False, **bare)
-    y = specs.amount("value", name.replace(" (", "\n(").split("\n"), (0, top), ticks=3, minExtent=44)
+    y = specs.amount("value", [track.quantity, f"({track.unit})"], (0, top), ticks=3, minExtent=44)
     stepped = any(row.get("stepped") for row in rows)
     ends = [end for end in ENDS if any(row.get("end") == end for row in rows)]
     course: Spec = {
