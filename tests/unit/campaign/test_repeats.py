@@ -24,7 +24,7 @@ from linewatt.campaign.reading import file
 from linewatt.cli.actions.plan import _lines as plan_lines
 from linewatt.engine.repeats import Remaining
 from linewatt.model import Case, Trial
-from linewatt.report.trials.repeats import repeats_lines
+from linewatt.report.trials.repeats import repeats_lines, repeats_phrases
 from linewatt.store.read import Result, read_as
 
 RULE = Rule(10, 30, 0.01)
@@ -195,6 +195,7 @@ def test_a_case_that_was_never_sure_says_how_sure_it_is(tmp_path: Path) -> None:
     (case,) = result.repeats.cases
     assert not case.until_met
     assert "± 1 % was not reached in 15 trials" in repeats_lines(result)[1]
+    assert repeats_lines(result) == [f"{phrase}." for phrase in repeats_phrases(result)]
 
 
 def test_a_result_is_not_complete_before_its_cases_are_done(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def first_screen(soak: Soak) -> Screen:
     lab += [] if soak.complete else [f"Unfinished: 'linewatt resume {name}' continues it"]
     blocks = (
         Block("Rate", tuple(_rate(soak)), _steadiness(soak)),
-        Block("Ledger", tuple(_ledger(soak)), ledger.removeprefix("the ledger "), least=2),
+        Block("Ledger", tuple(_ledger(soak)), balance.words if balance.verdict else ledger, least=2),
         Block("Users", tuple(_facts([*best_facts(soak), *users_facts(soak), *cpu_facts(soak)])), rest="line"),
         Block("Cost", tuple(_cost(soak)), "mean over the soak", rest="host", command="show --json"),
         Block(TRUST, tuple(_doubts(soak)), _trust(soak), rest="finding"),

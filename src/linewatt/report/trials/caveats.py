@@ -11,7 +11,7 @@ from linewatt.report.printing.screen import hosts_words
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import OF_RING, plural
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.repeats import repeats_lines
+from linewatt.report.trials.repeats import repeats_phrases
 
 
 def progress(view: Digest) -> str:
@@ -109,7 +109,7 @@ def in_short(view: Digest) -> tuple[str, ...]:
             else f"'linewatt resume {result.id}' continues it"
         )
         phrases.append(f"Unfinished: {then}")
-    phrases += [line.removesuffix(".") for line in repeats_lines(result)[1:2]]
+    phrases += repeats_phrases(result)[1:2]
     return tuple(phrases)
 
 

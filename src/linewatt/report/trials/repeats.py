@@ -10,7 +10,12 @@ MOST_NAMED = 5
 
 
 def repeats_lines(result: Result) -> list[str]:
-    """How many runs cases took to be sure enough, and which of them never were."""
+    """How many runs cases took to be sure enough, and which of them never were, a sentence each."""
+    return [f"{phrase}." for phrase in repeats_phrases(result)]
+
+
+def repeats_phrases(result: Result) -> list[str]:
+    """The same without full stops."""
     repeats = result.repeats
     if repeats is None:
         return []
@@ -21,10 +26,10 @@ def repeats_lines(result: Result) -> list[str]:
     if met:
         runs = f"{min(met)}" if min(met) == max(met) else f"{min(met)} to {max(met)}"
         first += f"; reached by {plural(len(met), 'case')} after {runs} runs"
-    lines = [f"{first}."]
+    lines = [first]
     for case in short[:MOST_NAMED]:
-        lines.append(f"{case.sender} → {case.receiver}, case {case.case_key}: {case.why}.")
+        lines.append(f"{case.sender} → {case.receiver}, case {case.case_key}: {case.why}")
     if len(short) > MOST_NAMED:
         more = plural(len(short) - MOST_NAMED, "case")
-        lines.append(f"And {more} more that did not reach it: --json has all.")
+        lines.append(f"And {more} more that did not reach it: --json has all")
     return lines
