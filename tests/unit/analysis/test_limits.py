@@ -560,6 +560,11 @@ def test_terminal_json_flags_and_report_name_the_same_limit() -> None:
         "line-rate": replace(loaded(), line_goodput_bps=10.02e9),
         "not-found": loaded(),
     }
+    ends = [
+        {"the": "the ", "owner": f"{end}'s", "its": f"{end}'s", "end": end}
+        for end in ("the sender", "the receiver")
+    ]
+    names = {name.format(**end) for name in NAMES.values() for end in ends}
     for kind, one in cases.items():
         view = digest(result(renumbered([one, replace(one, repetition=2)])))
         (found,) = (summary.limit for summary in view.summaries)
@@ -573,7 +578,7 @@ def test_terminal_json_flags_and_report_name_the_same_limit() -> None:
         assert document["limited_by"] == found.words
         for text in (written.file.getvalue(), shown):
             assert f"{found.lead}" in text
-            others = [name for name in NAMES.values() if name not in found.what]
+            others = [name for name in names if name not in found.what]
             assert not any(f"Limited by {name}" in text for name in others)
         told = {flag.code for flag in view.summaries[0].case_flags}
         assert told == ({"test-bed-is-the-limit"} if kind == "sender-app-cpu" else set())

@@ -12,11 +12,12 @@ from linewatt.model import CpuShares, EndResult, OtherProcess, Trial
 from linewatt.units import format_percent
 
 ROLES: dict[Kind, str] = {
-    "receiver-irq-cpu": "the receiver's IRQ CPU",
-    "receiver-app-cpu": "the receiver's app CPU",
-    "sender-app-cpu": "the sender's app CPU",
-    "sender-irq-cpu": "the sender's IRQ CPU",
+    "receiver-irq-cpu": "IRQ CPU",
+    "receiver-app-cpu": "app CPU",
+    "sender-app-cpu": "app CPU",
+    "sender-irq-cpu": "IRQ CPU",
 }
+"""kind → what the CPU does at its end"""
 _SLOW = {
     "cpu-throttled": "slowed for heat",
     "frequency-dropped": "below its frequency",

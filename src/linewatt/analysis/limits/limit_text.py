@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from linewatt.analysis.cases.shares import SHARES
@@ -25,40 +24,40 @@ EXPLAINED = 0.9
 """of what others used: named processes that used less are not all of them, and where they used more, softirqs
 that interrupted the load or them are counted for softirqs alone"""
 NAMES: dict[Kind, str] = {
-    **ROLES,
-    "paced": "the rate that was asked for",
-    "line-rate": "the line rate",
-    "shaper": "the shaper of the line",
-    "sender-pcie": "the sender's PCI Express slot",
-    "receiver-pcie": "the receiver's PCI Express slot",
-    "sender-cpu": "a CPU of the sender",
-    "receiver-cpu": "a CPU of the receiver",
-    "sender-cpu-quota": "the CPU quota of the sender's cgroup",
-    "receiver-cpu-quota": "the CPU quota of the receiver's cgroup",
-    "receive-window": "the receiver's TCP window",
-    "send-buffer": "the sender's socket buffer",
-    "sender-queue": "the sender's queueing discipline",
-    "receiver-ring": "the receiver's NIC ring",
-    "receiver-backlog": "the receiver's softnet backlog",
-    "receiver-socket-buffer": "the receiver's UDP socket buffer",
+    **{kind: f"{{owner}} {role}" for kind, role in ROLES.items()},
+    "paced": "{the}rate that was asked for",
+    "line-rate": "{the}line rate",
+    "shaper": "{the}shaper of the line",
+    "sender-pcie": "{owner} PCI Express slot",
+    "receiver-pcie": "{owner} PCI Express slot",
+    "sender-cpu": "a CPU of {end}",
+    "receiver-cpu": "a CPU of {end}",
+    "sender-cpu-quota": "{the}CPU quota of {its} cgroup",
+    "receiver-cpu-quota": "{the}CPU quota of {its} cgroup",
+    "receive-window": "{owner} TCP window",
+    "send-buffer": "{owner} socket buffer",
+    "sender-queue": "{owner} queueing discipline",
+    "receiver-ring": "{owner} NIC ring",
+    "receiver-backlog": "{owner} softnet backlog",
+    "receiver-socket-buffer": "{owner} UDP socket buffer",
     "retransmits": "loss on the path",
     "device-or-path": "a limit inside the device or the path",
 }
+"""``{the}`` is the article before a name, ``{owner}`` an end with it and ``'s``; ``{end}`` and ``{its}`` are
+of an end within a name"""
 
 
-def name(ranked: Ranked) -> str:
+def name(ranked: Ranked, the: str = "the ") -> str:
     """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
     if ranked.sent_again is not None:
         return _lost_name(ranked.sent_again)
-    base = at_host(NAMES[ranked.kind], ranked.host if ranked.two_roles else None)
+    if is_alone(ranked) and ranked.role is not None:
+        return f"one of {owner(ranked)} {count(ranked.role)} {ROLES[ranked.kind]}s"
+    end = ranked.host if ranked.two_roles else f"the {ranked.end}"
+    base = NAMES[ranked.kind].format(the=the, owner=owner(ranked, the), its=owner(ranked), end=end)
     base += f" {ranked.cgroup}" if ranked.cgroup else ""
     base += f" of data port {ranked.port} alone" if ranked.port else ""
-    if ranked.role is None or count(ranked.role) == 1:
-        return base
-    several = f"{base}s" if ranked.kind in ROLES else base
-    if is_alone(ranked):
-        return f"one of {owner(ranked)} {count(ranked.role)}{several.removeprefix(owner(ranked))}"
-    return several
+    return f"{base}s" if ranked.kind in ROLES and ranked.role and count(ranked.role) > 1 else base
 
 
 def _lost_name(again: SentAgain) -> str:
@@ -84,14 +83,9 @@ def _sent_again(again: SentAgain) -> tuple[str, str]:
     return count, f"the sender dropped {sender}, the receiver {receiver}: lost or reordered on the path"
 
 
-def owner(ranked: Ranked) -> str:
+def owner(ranked: Ranked, the: str = "the ") -> str:
     """``the receiver's``; of a host that sends and receives ``dut's``."""
-    return f"{ranked.host}'s" if ranked.two_roles else f"the {ranked.end}'s"
-
-
-def at_host(text: str, host: str | None) -> str:
-    """A text about one role with the name of ``host``, if there is one, in its place."""
-    return text if host is None else re.sub("the (?:sender|receiver)", lambda _: host, text)
+    return f"{ranked.host}'s" if ranked.two_roles else f"{the}{ranked.end}'s"
 
 
 def is_alone(ranked: Ranked) -> bool:
@@ -137,7 +131,7 @@ def clauses(ranked: Ranked, *, named: bool, users: bool = True) -> tuple[str, ..
 
 
 def _named(ranked: Ranked) -> str:
-    return f"{name(ranked).removeprefix('the ')} "
+    return f"{name(ranked, the='')} "
 
 
 def filled(ranked: Ranked) -> tuple[str, ...]:

@@ -231,8 +231,8 @@ def _not_found(
     ]
     cpus = [candidate for candidate in unpaced if candidate.cpu is not None and candidate not in now_and_then]
     parts += [f"busiest: {limit_text.short(cpus[0])}"] if cpus else []
-    waited = [(limit_text.owner(cpu), limit_text.waited_words(cpu.waited_ratio)) for cpu in cpus]
-    parts += [f"{owner.removeprefix('the ')} host: {text}" for owner, texts in waited for text in texts]
+    waited = [(limit_text.owner(cpu, the=""), limit_text.waited_words(cpu.waited_ratio)) for cpu in cpus]
+    parts += [f"{owner} host: {text}" for owner, texts in waited for text in texts]
     parts += [
         clause
         for candidate in unpaced
@@ -266,10 +266,10 @@ def _unknown(case: Case, ranked: Sequence[Ranked], *, has_line: bool) -> tuple[s
     kinds = {candidate.kind for candidate in ranked}
     judged = case.shape == "ring" and case.flow_of is not None  # with both of its ends
     elsewhere = () if judged else tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
-    hosts = {role: case.host(role) if case.is_both_ways else None for role in ENDS}
+    ends = {role: case.host(role) if case.is_both_ways else f"the {role}" for role in ENDS}
     missing = [
-        limit_text.at_host(role_words, hosts["sender" if kind.startswith("sender-") else "receiver"])
-        for kind, role_words in ROLES.items()
+        f"{ends['sender' if kind.startswith('sender-') else 'receiver']}'s {cpu}"
+        for kind, cpu in ROLES.items()
         if kind not in kinds and not kind.startswith(elsewhere)
     ]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
