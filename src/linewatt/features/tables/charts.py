@@ -142,7 +142,7 @@ def of_components(components: Components) -> tuple[Figure, ...]:
     spec = component_spec(parts)
     if spec is None or len(components.parts) > MOST_PARTS:
         return ()
-    caption = component_caption(parts).replace("the system", f"{components.total_w:g} W", 1)
+    caption = component_caption(parts, f"{components.total_w:g} W")
     return (Figure("components", "Where the watts go", caption, component_words(parts), spec),)
 
 

@@ -98,11 +98,11 @@ def component_figures(view: Digest) -> Iterator[Figure]:
             )
 
 
-def component_caption(breakdown: Breakdown) -> str:
+def component_caption(breakdown: Breakdown, together: str = "the system") -> str:
     """How to read the chart; only the looks that are in it are explained."""
     present = {row["provenance"] for row in component_rows(breakdown)}
     looks = [meaning for name, (*_, meaning) in _LOOKS.items() if name in present]
-    return " ".join(["Each part begins where the one above it ends; together they are the system.", *looks])
+    return " ".join([f"Each part begins where the one above it ends; together they are {together}.", *looks])
 
 
 def component_rows(breakdown: Breakdown) -> list[Row]:
