@@ -8,13 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from linewatt.core.feature import PowerSourceKey, power_source_keys
+from linewatt.core.feature import power_source_keys
 from linewatt.model import Trial
 
 SourceValues = Mapping[str, BaseModel]
 """key → what is stored for it"""
-StoredSources = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""host → source → what a manifest has of it"""
 
 
 def key_fields() -> dict[str, Any]:
@@ -33,16 +31,6 @@ def values_of(stored: Mapping[str, Any]) -> dict[str, BaseModel]:
         key.key: key.load(key.document_path).model_validate(stored[key.key])
         for key in power_source_keys()
         if stored.get(key.key) is not None
-    }
-
-
-def values_of_key(key: PowerSourceKey, stored: StoredSources) -> dict[tuple[str, str], Any]:
-    """(host, source) → the value of one key. Raises pydantic's ValidationError."""
-    return {
-        (host, source): key.load(key.document_path).model_validate(settings[key.key])
-        for host, sources in stored.items()
-        for source, settings in sources.items()
-        if settings.get(key.key) is not None
     }
 
 

@@ -45,7 +45,6 @@ OFFLOADS = (
 """features that decide how large the packets are that a CPU handles"""
 _WINDOW_TOLERANCE = 0.05
 _PAYLOAD_TOLERANCE = 0.005
-_CPU = (EFFICIENCY.name, SENDER_EFFICIENCY.name)
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
 EFFICIENCY_OF: dict[Role, str] = {"sender": SENDER_EFFICIENCY.name, "receiver": EFFICIENCY.name}
 Sides = tuple[Side, Side]

@@ -125,7 +125,3 @@ def _case_dict(case: Case) -> dict[str, Any]:
     if case.port_weights:
         values["port_weights"] = list(case.port_weights)
     return {**values, "factors": dict(factors)} if factors else values
-
-
-def _slots(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}

@@ -31,8 +31,6 @@ NO_DATE = "text of iperf3 does not say when its test ran (iperf3 --json does)"
 CUT_OFF = "its text ends before the test does"
 USUAL_PAYLOADS = (1448, 1472, 1460, 1470, 1428, 1400, 8192, 8948, 1024, 512, 256, 128, 64)
 """defaults of versions, and sizes that people ask for; the first that fits is taken"""
-STEP_S = 0.01
-"""of the times of a row"""
 _DECIMAL = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 _ROW = re.compile(

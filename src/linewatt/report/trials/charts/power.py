@@ -29,8 +29,6 @@ from linewatt.report.trials.power.power_table import PowerCase, PowerCases
 from linewatt.report.trials.settings.levels import LevelCases, level_name
 from linewatt.units import mbps_from_bps, percent_from_ratio
 
-_MOST_POINTS = 200
-
 # dashes of the line, whether its points are hollow, and what that means
 _LOOKS: dict[str, tuple[list[int], bool, str]] = {
     "measured": ([1, 0], False, "solid line, filled points: measured watts"),
