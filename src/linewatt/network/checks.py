@@ -34,7 +34,7 @@ def check_state(state: schema.NetworkState, at: KeyPath = ()) -> Iterator[Findin
         yield from _check_addresses(entry, where)
         if isinstance(entry, schema.VxlanInterface) and entry.vxlan is not None:
             yield from _check_vxlan(entry.vxlan, (*where, "vxlan"))
-    yield from _check_below(state.interfaces, plain, at)
+    yield from _check_below(plain, at)
     yield from _check_ports(plain, at)
     yield from _check_twice(plain, at)
     yield from _check_routes(state, plain, at)
@@ -117,9 +117,7 @@ def _check_vxlan(vxlan: schema.Vxlan, where: KeyPath) -> Iterator[Finding]:
         yield (*where, "remote"), "must be an address of a peer, or a multicast group"
 
 
-def _check_below(
-    interfaces: Sequence[schema.AnyInterface], plain: Sequence[Interface], at: KeyPath
-) -> Iterator[Finding]:
+def _check_below(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
     """Check lower interfaces: no loops, none that is removed or down, none with a smaller MTU."""
     by_name = {interface.name: interface for interface in plain}
     for index, interface in enumerate(plain):

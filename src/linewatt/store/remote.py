@@ -45,7 +45,6 @@ class Mirror:
 
     root: Path
     damaged: tuple[Damaged, ...]
-    fetched_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def mirrored(results: Path, *, samples: bool = False) -> Mirror:
         for stored_object in objects
         if _is_read(stored_object.name, samples=samples) and not _is_there(stored_object, root, state)
     ]
-    size = _refuse_too_much(url, missing)
+    _refuse_too_much(url, missing)
     try:
         with _answered(url):
             _fetch(store, root, missing)
@@ -93,7 +92,7 @@ def mirrored(results: Path, *, samples: bool = False) -> Mirror:
         Damaged(name, root / name, f"{stored_object!r:.80} is no name of a file")
         for name, stored_object in odd.items()
     ]
-    return Mirror(root, tuple(damaged), size)
+    return Mirror(root, tuple(damaged))
 
 
 def _url(results: Path) -> str:
@@ -104,15 +103,14 @@ def _url(results: Path) -> str:
     return f"s3://{bucket_path}"
 
 
-def _refuse_too_much(url: str, missing: Iterable[_Object]) -> int:
-    """How many bytes they are. Raises InvalidInput."""
+def _refuse_too_much(url: str, missing: Iterable[_Object]) -> None:
+    """Raise InvalidInput where more than MOST_BYTES would be fetched."""
     size = sum(stored_object.size for stored_object in missing)
     if size > MOST_BYTES:
         raise InvalidInput(
             f"{url}: {size / MIB:,.0f} MiB would be fetched, and at most {MOST_BYTES / MIB:,.0f} MiB are: "
             "copy the results that you need into a directory"
         )
-    return size
 
 
 def _opened(url: str) -> Any:

@@ -512,7 +512,7 @@ def test_a_client_of_which_nothing_is_known_is_not_said_to_be_slow() -> None:
         return Trial(*(1, 1, case, case.key, "done", 0.0), throughput_bps=2e9, flows=found)
 
     def slow(*found: Trial) -> list[str]:
-        return [flag.where for flag in slower_pairs(found[0].case, found)]
+        return [flag.where for flag in slower_pairs(found)]
 
     assert slow(trial(1e9, None, 1e9)) == []
     assert slow(trial(1e9, 1e8, 1e9)) == ["c2 → dut"]

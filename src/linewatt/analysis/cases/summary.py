@@ -176,7 +176,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         *case_flags(case, done, modes, unclear),
         *limit_flags(case, done, limit, of_group),
         *of_idle,
-        *slower_pairs(case, done),
+        *slower_pairs(done),
     )
     return CaseSummary(
         case=case,

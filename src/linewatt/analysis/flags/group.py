@@ -49,7 +49,7 @@ def said_of(named: Sequence[Ranked], lead: str) -> tuple[str, ...]:
     return (f"{lead}: {first}", *others)
 
 
-def slower_pairs(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
+def slower_pairs(trials: Sequence[Trial]) -> Iterator[Flag]:
     """Pairs of a group with clearly less than the others in every trial; ``trials`` are those done.
 
     One in which what a pair had is not known says nothing of any.

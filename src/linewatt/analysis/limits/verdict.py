@@ -97,7 +97,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     if added:  # what such a path carries is no figure of the line
         named = tuple(candidate for candidate in named if candidate.kind not in _LINES)
     if not named:
-        return _not_found(case, ranked, unknown, [*added, *_memory_pressure(done)])
+        return _not_found(ranked, unknown, [*added, *_memory_pressure(done)])
     several = len(named) > 1
     first = {
         (candidate.host, candidate.shared): candidate for candidate in reversed(named)
@@ -217,9 +217,7 @@ def _memory_pressure(done: Sequence[Trial]) -> list[str]:
     ]
 
 
-def _not_found(
-    case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequence[str] = ()
-) -> Limit:
+def _not_found(ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequence[str] = ()) -> Limit:
     paced_candidate = next((candidate for candidate in ranked if candidate.kind == "paced"), None)
     unpaced = [candidate for candidate in ranked if candidate.kind != "paced"]
     parts = [*added, *_missed(paced_candidate)]

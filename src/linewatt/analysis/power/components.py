@@ -97,7 +97,7 @@ def measured_parts(results: Sequence[PowerResult]) -> MeasuredParts:
         ]
         if usable:
             totals[kind] = usable[0]
-            left_out += _same_again(kind, usable, results)
+            left_out += _same_again(usable, results)
     for result in results:
         why = _NOT_PARTS.get(_scope(result))
         if why is not None:
@@ -172,10 +172,8 @@ def _scope(result: PowerResult) -> str:
     return result.scope.partition(":")[0]
 
 
-def _same_again(
-    kind: ComponentKind, usable: Sequence[Total], results: Sequence[PowerResult]
-) -> Iterator[str]:
-    """What else measures a kind that has its total already."""
+def _same_again(usable: Sequence[Total], results: Sequence[PowerResult]) -> Iterator[str]:
+    """What else measures a kind of component that has its total already."""
     taken = usable[0]
     for total in usable[1:]:
         yield f"{total.source} {SCOPE_WORDS[total.scope]}: {taken.source} {SCOPE_WORDS[taken.scope]} is taken"

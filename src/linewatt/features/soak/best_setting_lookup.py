@@ -50,7 +50,7 @@ def resolved(campaign: Campaign, results: Path, stored_best: Mapping[str, Any] |
     _same_load(campaign, group, result.id)
     by_hand = tuple(name for name, _ in setting if name in (written.written.get("labels") or ()))
     doubts = tuple(best_doubts(group.base, throughput_effects.best))
-    notes = (*doubts, *_notes(campaign, result, setting, by_hand), *_apart(campaign, result, setting))
+    notes = (*doubts, *_notes(result, setting, by_hand), *_apart(campaign, result, setting))
     return with_best(campaign, BestOf(result.id, setting, words, notes, by_hand))
 
 
@@ -99,9 +99,7 @@ def _best(group: GroupEffects, response_effects: ResponseEffects, result: str) -
     )
 
 
-def _notes(
-    campaign: Campaign, result: read.Result, setting: Setting, by_hand: Sequence[str]
-) -> Iterator[str]:
+def _notes(result: read.Result, setting: Setting, by_hand: Sequence[str]) -> Iterator[str]:
     """What hands are to set, and what the experiment lacks."""
     yield from (f"{name}={level} is set by hand" for name, level in setting if name in by_hand)
     if not result.complete:

@@ -229,7 +229,7 @@ def _wrong_key(
         return f"its host key is refused ({error}); see {file}"
     name = server.address if options.port == 22 else f"[{server.address}]:{options.port}"
     shown = f"{key.get_algorithm()} {key.get_fingerprint()}"
-    if _is_known(server, options):
+    if _is_known(options):
         return (
             f"its host key has CHANGED: it shows {shown}, and {file} has another. Was it reinstalled, or "
             "does somebody else answer? Compare it on the host (ssh-keygen -lf); if it is right, take the "
@@ -254,7 +254,7 @@ def _known_hosts_file(options: asyncssh.SSHClientConnectionOptions) -> str:
     return str(Path("~/.ssh/known_hosts").expanduser())
 
 
-def _is_known(server: _Server, options: asyncssh.SSHClientConnectionOptions) -> bool:
+def _is_known(options: asyncssh.SSHClientConnectionOptions) -> bool:
     """Whether known_hosts has a key for a server, so that it showed a different one."""
     known_hosts: Any = options.known_hosts or _known_hosts_file(options)
     name = options.host_key_alias or options.host

@@ -318,11 +318,7 @@ def _end(file: str, number: int, test: _Test, text: str) -> ToldEnd:
         raise FileRefused(failure or "no test began")
     settings, doubts = _asked(test, table, connected)
     is_sender = test.is_client != settings.is_reverse
-    own_end = (
-        by_hand.nothing(settings, test.is_client)
-        if failure
-        else _own(table, settings, test, is_sender=is_sender)
-    )
+    own_end = by_hand.nothing(settings, test.is_client) if failure else _own(table, test, is_sender=is_sender)
     port = test.port or int(connected[0][2])
     stamp = test.begun or next((line_stamp for line in test.lines[:8] if (line_stamp := _stamp(line))), None)
     return ToldEnd(
@@ -376,7 +372,7 @@ def _whole(rows: Iterable[_Row]) -> Iterator[_Row]:
     yield from sums or all_rows
 
 
-def _own(table: _Table, settings: Asked, test: _Test, *, is_sender: bool) -> LoadEnd:
+def _own(table: _Table, test: _Test, *, is_sender: bool) -> LoadEnd:
     """What this end counted. Raises ParseError where it shows nothing of it."""
     counted = [row for row in _whole(table.intervals) if not row.is_omitted]
     rows = counted or [row for row in _whole(table.summary) if _is_of(row, is_sender=is_sender)][:1]

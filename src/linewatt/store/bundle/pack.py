@@ -57,7 +57,7 @@ def pack(result: Path, target: Path) -> Packed:
     try:
         with tempfile.TemporaryFile(dir=target.parent) as frames:
             entries = list(_packed(result, names, frames))
-            _refuse_changed(result, names, entries)
+            _refuse_changed(result, entries)
             contents = Contents(
                 schema_version=1,
                 kind="linewatt-bundle",
@@ -139,7 +139,7 @@ def _compressor() -> zstandard.ZstdCompressor:
     return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
 
 
-def _refuse_changed(result: Path, names: list[str], entries: list[Entry]) -> None:
+def _refuse_changed(result: Path, entries: list[Entry]) -> None:
     """Raise StoreError where the packed files differ from the result's list of checksums."""
     packed = {entry.name: entry.sha256 for entry in entries}
     if not sums.has_list(result):

@@ -152,7 +152,7 @@ def _made(group: _Group, options: Options) -> Made:
     complete_runs = runs if len(runs) == len(group.tests) else []
     cut = Cut(_run(group, load), complete_runs, window, readings, _setup(group, options, window))
     made_trial = Made(
-        _measured(group, cut, trial_facts), request, texts, _series(cut, request), *_used(group, trial_facts)
+        _measured(group, cut, trial_facts), request, texts, _series(cut, request), *_used(trial_facts)
     )
     return made_trial if made_trial.trial.status == "done" else replace(made_trial, series=())
 
@@ -162,7 +162,7 @@ def _measured(group: _Group, cut: Cut, trial_facts: doubts.Known) -> Trial:
     if cut.window.seconds <= 0:
         return _failed(group, trial_facts.load, "it ran for no time")
     try:
-        trial = understood(lambda: _trial(group, cut, trial_facts), "what its files hold")
+        trial = understood(lambda: _trial(cut, trial_facts), "what its files hold")
     except ParseError as error:
         return _failed(group, trial_facts.load, str(error))
     why = _nothing(group, trial) or silence(cut.run, cut.runs, cut.window)
@@ -177,7 +177,7 @@ def _series(cut: Cut, request: Asked) -> tuple[Series, ...]:
     return (*sensed, *load_series(cut.run, cut.runs, request.load))
 
 
-def _used(group: _Group, trial_facts: doubts.Known) -> tuple[frozenset[str], dict[str, str]]:
+def _used(trial_facts: doubts.Known) -> tuple[frozenset[str], dict[str, str]]:
     """Files of readings of which it has any, and of which it has none with the reason."""
     placements = [
         placement for host_placements in trial_facts.readings.values() for placement in host_placements
@@ -273,7 +273,7 @@ def _setup(group: _Group, options: Options, window: Window) -> Setup:
     return Setup(options.omit_s, window.seconds, hosts, dict(unknown), dict(unknown))
 
 
-def _trial(group: _Group, cut: Cut, trial_facts: doubts.Known) -> Trial:
+def _trial(cut: Cut, trial_facts: doubts.Known) -> Trial:
     """Raises ParseError."""
     of_files: tuple[Check, ...] = (
         lambda seen: undated.doubts(seen, trial_facts.tests),
