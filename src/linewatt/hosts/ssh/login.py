@@ -171,7 +171,8 @@ def _options(server: _Server, witness: _Witness) -> asyncssh.SSHClientConnection
             keys = [*(options.client_keys or ()), spec.key_file]
             options = asyncssh.SSHClientConnectionOptions(options, client_keys=keys)
     except (asyncssh.Error, OSError, ValueError) as error:
-        wrong = None if spec.key_file is None else key_problem(Path(spec.key_file))
+        of_key = spec.key_file is not None and not isinstance(error, OSError)
+        wrong = key_problem(Path(spec.key_file or "")) if of_key else None
         problem = f"{spec.key_file} {wrong}" if wrong else f"SSH's settings cannot be read: {error}"
         raise server.failed(server.port or 22, problem) from error
     if options.known_hosts is None:
