@@ -12,7 +12,7 @@ from tests import wiring
 from tests.amounts import inputs
 
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.statistics import steadiness
+from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import steadiness as steady_checks
 from linewatt.engine.measuring.window import EndRun
@@ -33,6 +33,15 @@ def noise(windows: int, n: int, correlation: float, cv: float, seed: int = 4) ->
     for at in range(1, n):
         drawn[:, at] = correlation * drawn[:, at - 1] + np.sqrt(1 - correlation**2) * drawn[:, at]
     return MEAN_BPS * (1 + cv * drawn)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("second", range(19))
+def test_a_pause_that_is_caught_up_at_once_has_no_shape(second: int) -> None:
+    """At an edge of the window no stretch has another mean than the rest."""
+    values = [5.0] * 20
+    values[second : second + 2] = 4.0, 6.0
+    assert shapes.shape(values) is None
 
 
 def told(windows: Any, at_start: bool | None = None) -> float:

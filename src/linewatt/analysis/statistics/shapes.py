@@ -158,7 +158,7 @@ def _furthest(series: np.ndarray[Any, Any], *, edges: bool) -> tuple[int, int]:
     at_edge[0, :] = at_edge[:, n] = True
     tried &= at_edge if edges else ~at_edge
     gain = np.where(
-        tried, (sums[None, :] - sums[:, None]) ** 2 / np.where(tried, length * (n - length), 1), 0.0
+        tried, (sums[None, :] - sums[:, None]) ** 2 / np.where(tried, length * (n - length), 1), -1.0
     )
     start, end = np.unravel_index(int(gain.argmax()), gain.shape)
     return int(start), int(end)
