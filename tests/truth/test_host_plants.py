@@ -16,11 +16,17 @@ from pathlib import Path
 import pytest
 from tests.wiring import (
     APP,
+    GOODPUT_BPS,
     IRQ,
+    OMIT_S,
+    SECONDS,
     START_S,
+    WINDOW_S,
     Change,
     Watts,
+    at,
     both,
+    case,
     counters,
     cpu,
     early,
@@ -33,6 +39,8 @@ from tests.wiring import (
     watts,
 )
 
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.findings import gather
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.engine.live.confinement import Cpuset
@@ -419,6 +427,48 @@ def measured(name: str) -> tuple[Trial, Limit]:
     """The trial that a plant makes, and what limits it."""
     trial = told(PLANTS[name].change).trial()
     return trial, verdict([trial])
+
+
+def at_once(value: float, second: int, change: float, later: float = 0.0) -> list[float]:
+    """A course of the load that is so much larger in one second, and in the next one by ``later``."""
+    changes = {second: change, second + 1: later}
+    return [value * (1 + changes.get(number, 0.0)) for number in range(SECONDS)]
+
+
+HICCUPS: dict[str, Callable[[int], Change]] = {
+    "tcp": lambda second: both(
+        rates(at_once(GOODPUT_BPS, second, -0.2)),
+        cpu("h1", APP, usr=at_once(0.05, second, -0.2), sys=at_once(0.45, second, -0.2)),
+    ),
+    "paced, which catches up": lambda second: both(
+        case(rate_bps=5e9), rates(at_once(5e9, second, -0.2, later=0.2))
+    ),
+    "the receiver alone, which catches up": lambda second: both(
+        rates(GOODPUT_BPS), story(taken=at_once(1.0, second, -0.2, later=0.2))
+    ),
+    "udp, and what came meanwhile is lost": lambda second: story(
+        udp=True, rates=9e9, lost=[0.2 if number == second else 0.0 for number in range(SECONDS)]
+    ),
+}
+"""what a machine that stands still for 0.2 s does to a load, by the second in which that is"""
+
+
+def _faster(ratio: float) -> Change:
+    """Runs are never quite alike."""
+    return lambda told: replace(told, rates=[ratio * at(told.rates, second) for second in range(SECONDS)])
+
+
+@pytest.mark.parametrize("second", [int(OMIT_S), 7, 12, int(OMIT_S + WINDOW_S) - 1])
+@pytest.mark.parametrize("hiccup", HICCUPS.values(), ids=list(HICCUPS))
+def test_one_hiccup_of_a_healthy_machine_is_a_note_at_most(
+    hiccup: Callable[[int], Change], second: int
+) -> None:
+    """In one of three trials, at either edge of its window or within it."""
+    one = told(hiccup(second)).trial()
+    others = [told(both(hiccup(-2), _faster(ratio))).trial() for ratio in (1.002, 0.999)]
+    trials = [replace(trial, number=number) for number, trial in enumerate([one, *others], start=1)]
+    findings = gather(trials, summarise(trials)).every
+    assert {finding.code: finding.kind.rank for finding in findings if finding.kind.rank != "note"} == {}
 
 
 def doubtful_figures(flags: Sequence[Flag]) -> set[Figure]:
