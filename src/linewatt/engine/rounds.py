@@ -249,9 +249,13 @@ class RoundRunner:
         book = self._stage.meters
         meters = [feed.later(book.seen_s(feed.host, feed.source)) for feed in feeds if not feed.essential]
         loop = asyncio.get_running_loop()
-        trial = await loop.run_in_executor(self._writers, self._write, run, readings, meters, overhead_s)
-        self._levels.learn(trial)
-        self._say(events.TrialStored(trial, self._total))
+        writing = loop.run_in_executor(self._writers, self._write, run, readings, meters, overhead_s)
+        try:
+            await asyncio.shield(writing)
+        finally:  # who stops the campaign breaks off no write, and is told of what is on disk
+            trial = await writing
+            self._levels.learn(trial)
+            self._say(events.TrialStored(trial, self._total))
 
     async def _readings(self, run: TrialRun, feeds: Sequence[LiveFeed]) -> dict[str, list[Reading]]:
         """What sensors of its hosts said during a trial, once they cover it."""
