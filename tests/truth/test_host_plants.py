@@ -23,6 +23,7 @@ from tests.wiring import (
     START_S,
     WINDOW_S,
     Change,
+    Story,
     Watts,
     at,
     both,
@@ -455,7 +456,12 @@ HICCUPS: dict[str, Callable[[int], Change]] = {
 
 def _faster(ratio: float) -> Change:
     """Runs are never quite alike."""
-    return lambda told: replace(told, rates=[ratio * at(told.rates, second) for second in range(SECONDS)])
+
+    def change(slower: Story) -> Story:
+        assert slower.rates is not None
+        return replace(slower, rates=[ratio * at(slower.rates, second) for second in range(SECONDS)])
+
+    return change
 
 
 @pytest.mark.parametrize("second", [int(OMIT_S), 7, 12, int(OMIT_S + WINDOW_S) - 1])
