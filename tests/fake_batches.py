@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from linewatt.engine.undo import host_lock as lock
 from linewatt.foreign import NUL
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed
-from linewatt.hosts.journal import lock
 
 _HEAD = batch.script([])[:4]
 _LOCK = 2

@@ -17,6 +17,7 @@ from tests.fuzz.mutate import CAPTURES, damaged, texts
 
 from linewatt.campaign.reading.file import load
 from linewatt.campaign.reading.sites import site
+from linewatt.engine.live import sockets
 from linewatt.engine.live.line_rate import line_limit, pcie_goodput_bps
 from linewatt.engine.live.readback import read_back
 from linewatt.engine.live.session import identity
@@ -39,7 +40,6 @@ from linewatt.hosts.clock import Offset
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.cores import core_groups
 from linewatt.hosts.journal.journal import Entry
-from linewatt.hosts.ssh import sockets
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.network.framing import BARE

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from linewatt.engine.undo import host_lock as lock
+from linewatt.engine.undo.host_lock import Holder, take, take_all, writers_ended
 from linewatt.errors import HostInUse, WaitTimeout
 from linewatt.hosts import batch
 from linewatt.hosts.base import HostSpec, Line
-from linewatt.hosts.journal import lock
-from linewatt.hosts.journal.lock import Holder, take, take_all, writers_ended
 from linewatt.hosts.local import LocalHost
 from linewatt.hosts.process import LeashedProcess
 
@@ -165,7 +165,7 @@ def test_a_lock_goes_with_a_controller_that_is_killed(spaces: list[str]) -> None
     code = """
 import asyncio, sys
 from tests.lab.test_locks import Namespace
-from linewatt.hosts.journal.lock import Holder, take
+from linewatt.engine.undo.host_lock import Holder, take
 
 async def work():
     held = await take(Namespace(sys.argv[1], "h1"), Holder("a"))

@@ -7,7 +7,7 @@ A constant script runs the commands one after the other; their words and their i
 
 Those that change a host do so under its lock of writers, which all that they start holds, too, until it has
 ended: an undo waits for a change that goes on when its controller is gone
-(:mod:`linewatt.hosts.journal.lock`).
+(:mod:`linewatt.engine.undo.host_lock`).
 """
 
 from __future__ import annotations

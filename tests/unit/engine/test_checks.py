@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.analysis.cases.datagrams import Unsure
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import layout, load, network, window
+from linewatt.engine.measuring.datagrams import Unsure
 from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset

@@ -41,6 +41,7 @@ from linewatt.engine.live.session import End, Session
 from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.checks import configuration
 from linewatt.engine.measuring.link import CARRIER, counted_between
+from linewatt.engine.measuring.plain_json import decoded, encoded
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.networks import ports as networks_ports
 from linewatt.engine.networks.ports import ECHOES, in_rows, refuse_shared_ports, wrong_port
@@ -64,7 +65,6 @@ from linewatt.report.trials.digest import digest
 from linewatt.report.trials.ports import port_table
 from linewatt.sensors.netcounters import Netcounters, command
 from linewatt.sensors.qdisc import SENSOR as QDISC
-from linewatt.store.plain import decoded, encoded
 
 TWO = {
     name: {

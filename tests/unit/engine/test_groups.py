@@ -38,6 +38,7 @@ from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
+from linewatt.engine.measuring.plain_json import decoded, encoded
 from linewatt.features.history.courses import courses_of_sides
 from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
@@ -49,7 +50,6 @@ from linewatt.report.trials.answer.first_screen import first_screen
 from linewatt.report.trials.answer.limits import limit_forms
 from linewatt.report.trials.digest import as_json, case_rows, digest, trial_rows
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.store.plain import decoded, encoded
 
 HOSTS = {
     name: {"address": f"192.0.2.{at}", "data": "eth1", "app_cpus": cpus}

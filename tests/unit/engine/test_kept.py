@@ -19,11 +19,11 @@ from tests.wiring import Given, told
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import measure
+from linewatt.engine.measuring.plain_json import decoded, encoded
 from linewatt.errors import ParseError
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Trial
 from linewatt.sensors.registry import SENSORS
-from linewatt.store.plain import decoded, encoded
 
 
 def as_bytes(trial: Trial) -> bytes:

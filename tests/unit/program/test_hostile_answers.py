@@ -12,6 +12,7 @@ import pytest
 from tests.clock import Stopwatch
 from tests.wiring import told
 
+from linewatt.engine.live import sockets
 from linewatt.engine.live.feed import MOST_CHARACTERS, Feed
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.measuring import run_record
@@ -22,7 +23,6 @@ from linewatt.hosts import leash
 from linewatt.hosts.base import Completed, Line
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
-from linewatt.hosts.ssh import sockets
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Channel
 from linewatt.sensors.power.base import PowerConfig

@@ -31,6 +31,7 @@ from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import measure
+from linewatt.engine.measuring.plain_json import decoded, encoded
 from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Trial, group_of
@@ -42,7 +43,6 @@ from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.searches.watts_at import watts_table
 from linewatt.report.trials.settings.placements import placements
 from linewatt.report.trials.settings.scalability import scalability_table
-from linewatt.store.plain import decoded, encoded
 
 WAYS = ["a → b → c → a", "a → b", "b → c", "c → a"]
 

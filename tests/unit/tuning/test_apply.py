@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from tests.fake_batches import answered, asks_for_writers, is_batch
 
+from linewatt.engine.undo import host_lock as lock
 from linewatt.engine.undo.restore import Undoer, undo_all
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, HostLost, JournalError
 from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.batch import LOCK_S
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.journal import lock
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.hosts.limits import LimitsUsed
 from linewatt.tuning.apply import read

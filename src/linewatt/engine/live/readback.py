@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.engine.live import processes, throttling
+from linewatt.engine.live import processes, sockets, throttling
 from linewatt.engine.live.confinement import CLASSES, Cpuset, ProcessLimits
 from linewatt.engine.live.processes import ProcessTimes
 from linewatt.engine.live.throttling import OutsideTotals
@@ -23,7 +23,6 @@ from linewatt.hosts.batch import Short, run_all
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.hosts.ssh import sockets
 from linewatt.model import OtherProcess, OutsideLimits, SchedulingClass
 from linewatt.tuning import apply
 from linewatt.tuning.base import Knob

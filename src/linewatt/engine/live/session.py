@@ -23,14 +23,14 @@ from linewatt.engine.live.line_rate import (
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import Passwords
 from linewatt.engine.live.sensor_feed import SensorFeed
+from linewatt.engine.undo import host_lock as lock
+from linewatt.engine.undo.host_lock import OnText
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
 from linewatt.hosts.facts import read as facts
-from linewatt.hosts.journal import lock
-from linewatt.hosts.journal.lock import OnText
 from linewatt.hosts.limits import Pace
 from linewatt.loads.base import Load
 from linewatt.loads.registry import LOADS

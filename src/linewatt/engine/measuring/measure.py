@@ -10,9 +10,11 @@ from typing import Any
 
 from linewatt.analysis.cases.totals import totals, whole_sum, withholds_throughput
 from linewatt.analysis.statistics.steadiness import standard_error
+from linewatt.engine.live import sockets
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
+from linewatt.engine.live.sockets import Connection
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.accounts import cores_between, nice_value, waited_ratio, with_foreign
@@ -31,8 +33,6 @@ from linewatt.foreign import understood
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.ssh import sockets
-from linewatt.hosts.ssh.sockets import Connection
 from linewatt.loads.base import Load, LoadInterval, whole_intervals
 from linewatt.missing import Missing
 from linewatt.model import (

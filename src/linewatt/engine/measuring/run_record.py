@@ -18,13 +18,13 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.plain_json import decoded, encoded
 from linewatt.engine.measuring.window_power import Meters
 from linewatt.errors import ParseError
 from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts.base import Ended, HostSpec
 from linewatt.loads.base import Load
 from linewatt.model import Case, Channel
-from linewatt.store.plain import decoded, encoded
 
 T = TypeVar("T")
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linewatt.engine.undo.host_lock import Holder, take_all
 from linewatt.engine.undo.leftover import FIXES, leftovers
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.hosts.journal.lock import Holder, take_all
 from linewatt.hosts.process import completed
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS

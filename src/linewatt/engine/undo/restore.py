@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linewatt.engine import events
+from linewatt.engine.undo.host_lock import Holder, OnText, take, writers_ended
 from linewatt.engine.undo.knobs import KNOBS, apart
 from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.engine.undo.put_back import put_back_in_turn
@@ -25,7 +26,6 @@ from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path, journals, look, told
 from linewatt.hosts.journal.lines import Place
-from linewatt.hosts.journal.lock import Holder, OnText, take, writers_ended
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
 

@@ -14,6 +14,7 @@ from linewatt import __version__
 from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.features.history import course_chart as chart
 from linewatt.features.history.course_table import (
     NamedCourse,
     format_deviation,
@@ -32,7 +33,6 @@ from linewatt.features.history.report import (
     single_result_note,
 )
 from linewatt.model import Case
-from linewatt.report.charts import course as chart
 from linewatt.report.charts.data import Row, mean_row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
 from linewatt.report.comparison.remarks import lab_words_of

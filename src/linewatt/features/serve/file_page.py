@@ -13,11 +13,11 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
+from linewatt.features.serve import listed_files as listed
+from linewatt.features.serve.listed_files import Entry
 from linewatt.features.serve.responses import attachment
 from linewatt.features.serve.result_paths import result_at, url_of
 from linewatt.features.serve.site import site_of
-from linewatt.store import listed
-from linewatt.store.listed import Entry
 from linewatt.store.sums import NAME as SUMS
 
 router = APIRouter()

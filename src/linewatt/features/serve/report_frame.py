@@ -18,8 +18,8 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from linewatt.features.serve.interactive_chart import interactive
 from linewatt.report.charts.figure import DrawnFigure
-from linewatt.report.charts.interactive import interactive
 from linewatt.report.printing.page_rows import rows_html
 from linewatt.report.table import Row, Table
 from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL

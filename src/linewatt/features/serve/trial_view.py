@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from linewatt.errors import StoreError
+from linewatt.features.serve import listed_files as listed
+from linewatt.features.serve.listed_files import Entry
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.one_trial import trial_sections
-from linewatt.store import listed, read
-from linewatt.store.listed import Entry
+from linewatt.store import read
 from linewatt.store.read import Result
 from linewatt.units import format_seconds, when
 

@@ -26,11 +26,11 @@ from tests.unit.report.test_over_time import with_samples
 
 from linewatt.errors import StoreError
 from linewatt.features.history import baselines
+from linewatt.features.serve.interactive_chart import interactive
 from linewatt.features.serve.page_pool import PagePool
 from linewatt.features.serve.report_frame import data
 from linewatt.features.serve.responses import Body
 from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.interactive import interactive
 from linewatt.store import cache
 
 

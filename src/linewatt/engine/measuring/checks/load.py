@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
-from linewatt.analysis.cases.datagrams import SURE, Losses, Unsure, datagram_losses
 from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
+from linewatt.engine.measuring.datagrams import SURE, Losses, Unsure, datagram_losses
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN, SEGMENT_OFFLOADS
 from linewatt.loads.base import Load, version_text

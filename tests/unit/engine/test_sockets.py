@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from linewatt.engine.live.sockets import Connection, command, parse
 from linewatt.engine.measuring.measure import tcp_state
-from linewatt.hosts.ssh.sockets import Connection, command, parse
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "sockets"
 
