@@ -107,6 +107,20 @@ def test_a_first_run_or_a_drift_that_is_told_explains_the_spread() -> None:
     assert codes_of(runs(9.4e9, 7e9, 9.41e9, 9.39e9, 9.4e9)) == ["modes-unresolved"]
 
 
+def test_all_that_a_first_run_has_otherwise_is_told() -> None:
+    trials = [
+        trial(number, CASE, bps, 0.6 if number == 1 else 0.9 + 0.001 * (number % 3))
+        for number, bps in enumerate((7e9, 9.4e9, 9.41e9, 9.39e9, 9.4e9), start=1)
+    ]
+    (summary,) = summarise(trials)
+    (flag,) = [flag for flag in summary.case_flags if flag.code == "first-trial-differs"]
+    assert flag.evidence == (
+        "the first run (trial 1) has throughput 7.00 Gbps where the 4 others have 9.40 Gbps (−25.5 %); "
+        "sender's CPU use 0.36 cores where the 4 others have 0.54 cores (−33.4 %); "
+        "receiver's CPU use 0.60 cores where the 4 others have 0.90 cores (−33.4 %)"
+    )
+
+
 def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() -> None:
     view = digest(result(runs(2.951e9, 2.402e9, 2.38e9)))
     (summary,) = view.summaries

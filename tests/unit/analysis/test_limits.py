@@ -587,3 +587,12 @@ def test_terminal_json_flags_and_report_name_the_same_limit() -> None:
 def test_a_slot_of_no_capacity_limits_nothing() -> None:
     """A stored result may say 0; it is no share of anything."""
     assert verdict([changed(loaded(), "receiver", pcie_goodput_bps=0.0)]).candidate("receiver-pcie") is None
+
+
+def test_a_test_bed_that_limits_in_two_places_is_told_with_both() -> None:
+    found = summary(loaded(sender_app=0.99, sender_irq=0.985, receiver_app=0.6))
+    (flag,) = [flag for flag in found.case_flags if flag.code == "test-bed-is-the-limit"]
+    assert flag.evidence == (
+        "a is the limit, not b: sender's app CPU 99.0 % busy, 89.1 % sys; sender's IRQ CPU 98.5 % busy, "
+        "98.5 % soft; the receiver's busiest: the receiver's app CPU, 60.0 %"
+    )
