@@ -137,10 +137,10 @@ _LOOP = "while True: pass"
 
 @pytest.fixture
 def throttled_pid() -> Iterator[int]:
-    """A process that computes in a control group with a tenth of a CPU."""
+    """A process that computes in a control group with a tenth of a CPU, which it has before all others."""
     name = f"linewatt-quota-{os.getpid()}"
     v1, v2 = cpu_weights.V1 / name, cpu_weights.V2 / name
-    group = cpu_weights.make_group(v1, 100) or cpu_weights.make_group(v2, 100)
+    group = cpu_weights.make_group(v1, 10_000) or cpu_weights.make_group(v2, 10_000)
     if group is None:
         pytest.skip("needs control groups of the controller cpu that can be written")
     with subprocess.Popen(cpu_weights.inside(group, [sys.executable, "-c", _LOOP])) as process:
