@@ -38,6 +38,13 @@ def test_softirqs_that_fill_one_cpu_after_the_other_limit() -> None:
     assert trial.receiver.softirq_in_turn.cpus == (1, 3)
 
 
+def test_a_little_work_on_the_other_cpu_does_not_hide_that_one_is_full() -> None:
+    trial, limit = served([0.97] * 12 + [0.3] * 12, [0.3] * 12 + [0.97] * 12)
+    assert trial.receiver is not None
+    assert trial.receiver.softirq_in_turn is not None
+    assert limit.kinds == ("receiver-cpu",)
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
