@@ -59,7 +59,7 @@ SLOW = ("numpy", "scipy.stats", "duckdb")
 UNSHRUNK = "LINEWATT_TEST_UNSHRUNK"
 """tells tests/conftest.py that nobody reads with which random input a test failed"""
 LIMIT_S = 120
-"""so long may the tests of one mutation take; one that makes them hang was noticed"""
+"""so long may one test of a mutation take; a mutation that makes it hang was noticed"""
 EQUIVALENT = ROOT / "scripts" / "mutants-equivalent.txt"
 NOTICED_BY = ROOT / ".pytest_cache" / "mutants"
 """a line a mutation that was noticed: its name, a tab, the test that failed"""
@@ -444,7 +444,6 @@ class Mutating:
             return pid
         code = BROKEN
         try:
-            signal.alarm(LIMIT_S)
             null = os.open(os.devnull, os.O_WRONLY)
             for stream in (1, 2):
                 os.dup2(null, stream)
@@ -465,7 +464,7 @@ class Mutating:
         return SURVIVED if session.testscollected else UNTESTED
 
     def _collect(self, running: dict[int, Mutant]) -> int:
-        """Wait for one to end; its limit is an alarm of its own."""
+        """Wait for one to end; the limit of its tests is an alarm of its own."""
         if not running:
             return 0
         pid, status = os.wait()
@@ -480,6 +479,7 @@ class Mutating:
 def _first_failed(session: pytest.Session, items: Sequence[pytest.Item]) -> pytest.Item | None:
     """Run tests until one fails."""
     for item, following in zip(items, [*items[1:], None], strict=False):
+        signal.alarm(LIMIT_S)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return item
