@@ -7,6 +7,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -149,6 +150,10 @@ def throttled_pid() -> Iterator[int]:
                 (group / "cpu.max").write_text("10000 100000")
             else:
                 (group / "cpu.cfs_quota_us").write_text("10000")
+            latest_s = time.monotonic() + 20
+            while str(process.pid) not in (group / "cgroup.procs").read_text().split():
+                assert time.monotonic() < latest_s, "waited 20 s for the loop to be in its control group"
+                time.sleep(0.01)
             yield process.pid
         finally:
             process.kill()
