@@ -245,6 +245,15 @@ def test_a_step_that_is_lost_in_noise_teaches_nothing() -> None:
     assert meters.follow([]) == Dynamics()
 
 
+def test_power_falls_when_a_load_begins_only_where_another_ran_before() -> None:
+    """What a late meter still showed of before fell at the start of the first load by chance."""
+    readings = [(float(t), 140.0 if t < 10 else 100.0) for t in range(31)]
+    assert meters.fit_step(readings, 9.5, None, 1.0, from_idle=True) is None
+    assert meters.fit_step(readings, 9.5, None, 1.0) is not None
+    rises = [(time_s, 240.0 - watts) for time_s, watts in readings]
+    assert meters.fit_step(rises, 9.5, None, 1.0, from_idle=True) is not None
+
+
 def explained_by(*likely: Model) -> Step:
     return Step(tuple(0.0 if one in likely else meters.MOST_PER_STEP for one in meters.models()))
 

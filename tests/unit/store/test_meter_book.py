@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from tests.meter_simulation import BEFORE_S, IDLE_W, Course, Simulated, in_a_row
+from tests.meter_simulation import BEFORE_S, GRID_S, IDLE_W, Course, Floats, Simulated, in_a_row
 from tests.unit.program.test_wiring import HEALTHY
 from tests.wiring import OMIT_S, WINDOW_S, told
 
@@ -116,6 +116,50 @@ def test_a_late_meter_is_known_where_power_varies_by_two_thirds_of_what_loads_dr
             found_late[delay_s] += book.of("h1")[KEY[1:]].is_late
     assert found_late[20.0] >= 8
     assert found_late[0.0] == 0
+
+
+@dataclass(frozen=True)
+class MadeReady(Course):
+    """Before its loads the host drew much for 3.5 s: it was looked at, and its sensors were started."""
+
+    correlation_s: float = 1.0
+    at_s: float = 0.0
+
+    def power(self, rng: np.random.Generator, load_s: float, load_w: float) -> Floats:
+        """Of what is added an idle host draws four tenths."""
+        power_w = super().power(rng, load_s, load_w)
+        since_s = np.arange(len(power_w)) * GRID_S - self.at_s
+        power_w[(since_s >= 0) & (since_s < 3.5)] += 66.0 / 0.4
+        return power_w
+
+
+@pytest.mark.parametrize("before_s", [34.0, 24.0, 15.0, 6.0])
+@pytest.mark.parametrize("loads_w", [[200.0], [115.0, 118.0], [120.0, 140.0]], ids=str)
+def test_what_a_host_drew_before_its_loads_makes_no_late_meter_a_quick_one(
+    tmp_path: Path, before_s: float, loads_w: list[float]
+) -> None:
+    """Measured: as the first load began, the late meter fell by 68 W, and was taken for a quick one."""
+    for seed in range(3):
+        found = {}
+        for delay_s in (0.0, 20.0):
+            book = MeterBook(tmp_path, {})
+            meter = Simulated(0.8, 0.0, delay_s=delay_s, step_w=4.0, read_every_s=0.8)
+            learn_in_a_row(book, meter, loads_w, 28.0, seed, course=MadeReady(at_s=BEFORE_S - before_s))
+            found[delay_s] = book.of("h1")[KEY[1:]]
+        assert found[20.0].delay_s == pytest.approx(20.0, abs=1.0)
+        assert not found[0.0].is_late
+
+
+def test_power_that_falls_as_the_first_load_begins_teaches_nothing(tmp_path: Path) -> None:
+    """Behind a first load it may be that a smaller one began."""
+    values = [(float(time_s), 140.0 if time_s < 40 or 100 < time_s < 140 else 100.0) for time_s in range(200)]
+    records = tuple(Record(time_s, 1.0, "", {"out": value}) for time_s, value in values)
+    book = MeterBook(tmp_path, {})
+    book.take([Reading("h1", "bmc", records, {"out": OUT}, optional=True)])
+    book.load({"h1": None}, 39.5, 70.0)
+    assert book.of("h1")[KEY[1:]].settle_s is None
+    book.load({"h1": None}, 139.5, 170.0)
+    assert book.of("h1")[KEY[1:]].delay_s == 0.0
 
 
 def test_what_a_late_meter_says_of_a_short_window_is_withheld_with_its_delay(tmp_path: Path) -> None:

@@ -105,9 +105,10 @@ class _Channel:
     def fit(self, started_s: float, ended_s: float) -> None:
         """What readings did after a load began."""
         if started_s > self.fitted_s:
+            from_idle = self.fitted_s == 0
             self.fitted_s = started_s
             near = [reading for reading in self.readings if started_s - KEPT_S <= reading[0] <= ended_s]
-            step = meters.fit_step(near, started_s, self.refresh_s, self.step_w)
+            step = meters.fit_step(near, started_s, self.refresh_s, self.step_w, from_idle=from_idle)
             if step is not None:
                 self.steps.append(step)
         self.readings = [reading for reading in self.readings if reading[0] > ended_s - KEPT_S]
