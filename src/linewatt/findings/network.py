@@ -131,7 +131,7 @@ KINDS = (
         "such trials.",
         f"Payload that the receiving processes counted in the window, of datagrams with their headers of IP and UDP, against bytes "
         f"that the interface of either end carried in it: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more, and as much as "
-        f"an uneven load and rarely written counters allow. An interface that carried less than {percent(LEAST_OF_LOAD)} of the "
+        f"an uneven load, rarely written counters and readings that came late allow. An interface that carried less than {percent(LEAST_OF_LOAD)} of the "
         "payload is not compared: the load takes another one.",
         "Compare the load with another one, look for a second path (`ip route get`), and repeat the measurement.",
         "Goodput above what the interface carried",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.checks.load import is_lossy
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
+from linewatt.errors import ParseError
 from linewatt.findings.network import (
     ANSWER_BYTES,
     DROPS_SHOWN,
@@ -31,6 +33,7 @@ from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
+from linewatt.sensors.netcounters import record_time_s
 from linewatt.sizes import IP_BYTES, UDP_BYTES
 from linewatt.units import format_packets, format_rate
 
@@ -177,7 +180,7 @@ def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, rol
     if carried_bytes is None or carried_bytes < LEAST_OF_LOAD * counted_bytes:
         return None
     uneven_ratio = max(_uneven_ratio(seen, "sender"), _uneven_ratio(seen, "receiver"))
-    edges = _late_s(reading, f"nic.{way}_bytes", seen) / seconds + uneven_ratio
+    edges = (_late_s(reading, f"nic.{way}_bytes", seen) + _astray_s(reading)) / seconds + uneven_ratio
     least_bytes = counted_bytes * _least_ratio(seen.case, seen.cut.run.framings[end.host])
     if least_bytes <= carried_bytes * (1 + SLACK_RATIO + edges) + FLOOR_BPS / 8 * seconds:
         return None
@@ -223,8 +226,10 @@ def _beside(seen: Seen, end: EndResult, framing: Framing, reading: Reading) -> I
     ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
     if all((end.counters.get(f"nic.{way}_bytes") or 0.0) >= load[way].payload * LEAST_SEEN for way in ways):
         uneven = _uneven_ratio(seen, "sender")
+        astray_s = _astray_s(reading)
         beyond = {
-            way: _late_s(reading, f"nic.{way}_bytes", seen) / seen.window.seconds + uneven for way in ways
+            way: (_late_s(reading, f"nic.{way}_bytes", seen) + astray_s) / seen.window.seconds + uneven
+            for way in ways
         }
         sentences = (_others(way, load[way], end.counters, seen.window.seconds, beyond[way]) for way in ways)
         yield from filter(None, sentences)
@@ -247,6 +252,18 @@ def _late_s(reading: Reading, name: str, seen: Seen) -> float:
     if len(moved_s) >= len(counts) - 1:
         return 0.0
     return max(after - before for before, after in pairwise([counts[0][0], *moved_s, counts[-1][0]]))
+
+
+def _astray_s(reading: Reading) -> float:
+    """By how much longer one record was under way than another: each counts for when it arrived.
+
+    A host whose CPU does nothing but receive sends what it read up to a second later.
+    """
+    late_s = []
+    for record in reading.records:
+        with suppress(ParseError):
+            late_s.append(record.received_s - record_time_s(record.text))
+    return max(late_s) - min(late_s) if late_s else 0.0
 
 
 def _uneven_ratio(seen: Seen, counted_by: Role) -> float:
