@@ -137,9 +137,10 @@ def gather(
     return Findings(tuple(sorted(findings, key=lambda finding: _urgency(finding.kind))))
 
 
-def _urgency(kind: Kind) -> tuple[int, bool]:
-    """By rank; of one rank those first that throughput is doubtful by: what else is wrong often follows."""
-    return RANKS.index(kind.rank), "throughput" not in kind.figures
+def _urgency(kind: Kind) -> tuple[int, bool, bool]:
+    """By rank; of one rank those first that throughput is doubtful by: what else is wrong often follows. Of
+    these, those first that name a cause: that a rate is unsteady often follows, too."""
+    return RANKS.index(kind.rank), "throughput" not in kind.figures, kind.weighed == "throughput"
 
 
 def _subject(seen_flag: _Seen) -> object:

@@ -215,6 +215,16 @@ def test_a_finding_is_told_once_at_its_scope_however_often_it_was_seen() -> None
     assert findings.counted() == "5 (4 doubtful, 1 note)"
 
 
+def test_what_a_rate_was_unsteady_by_stands_before_that_it_was() -> None:
+    """A load in a quota of CPU time drifted, too, and that came first."""
+    codes = ("throughput-drifts", "throughput-dips", "cpu-quota-throttled")
+    flags = tuple(Flag(code, "h1", "seen", "look") for code in codes)
+    (trial,) = scaling_trials((1,), 1)
+    found = [one.code for one in gather([replace(trial, flags=flags)]).every]
+    assert found.index("cpu-quota-throttled") < found.index("throughput-drifts")
+    assert found.index("throughput-drifts") < found.index("throughput-dips"), "as they were seen"
+
+
 def test_a_doubtful_figure_carries_the_letter_and_no_other_figure_does() -> None:
     made = table(*(replace(one, flags=(DISAGREE,)) for one in scaling_trials((1, 2), 2)))
     doubted = {
