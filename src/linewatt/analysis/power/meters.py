@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise, permutations
 from statistics import median
 from typing import Any, Literal, NamedTuple
@@ -66,10 +66,15 @@ PEAK_S = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 MIN_PEAK_S = 2.0
 PEAK_LIKELY = 3 * 8.0
 """By so much more than a peak every average and delay must fail to explain a course."""
+UNLIKELY = 3 * 8.0
+"""By so much better than all others a model must explain a course where loads draw what their CPU use does
+not: CPUs may be busy with what others do, and other parts of a host draw power, too."""
 HALF_SHOWN = 0.5
 """Of a load that shows less its height is not known."""
 CONCAVE_RATIO = 0.5
-"""What a load draws, to what its CPU use allows at least: other parts of a host draw power, too."""
+"""What a load draws, to what its CPU use lets expect at least."""
+LEAST_RATIO = 0.2
+"""Where it seems to draw no more than this of that, another one is shown, or what it draws does not show."""
 SETTLED_RATIO = 0.05
 """An exponential response has settled when so little of the step is missing."""
 
@@ -304,9 +309,9 @@ def fit_course(
     if course is None:
         return None
     course = _without_bursts(course, loads)
-    errors = _course_errors(course, loads)
+    errors, are_of_else = _course_errors(course, loads)
     smallest_error, number = float(errors.min()), len(course.times_s)
-    if not _explains(course, smallest_error):
+    if are_of_else[errors.argmin()] or not _explains(course, smallest_error):
         return None
     scaled = np.minimum((errors - smallest_error) / max(1.0, smallest_error / number), MOST_PER_STEP)
     return Step(tuple(scaled.tolist()), float(course.times_s[-1]) - loads[0].start_s)
@@ -317,8 +322,10 @@ def _explains(course: _Course, error: float) -> bool:
     return left_w2 <= (1 - EXPLAINED_RATIO) * float(course.values_w.var())
 
 
-def _course_errors(course: _Course, loads: Sequence[Load]) -> Any:
-    """Of each model the squared errors, in units of the noise; infinite for one that is impossible."""
+def _course_errors(course: _Course, loads: Sequence[Load]) -> tuple[Any, Any]:
+    """Of each model the squared errors, in units of the noise, infinite for one that is impossible; and
+    whether by it something else drew the power: one load shows what those before and behind it do not.
+    """
     import numpy as np
 
     low, high = (_pulses(course.times_s - late_s, loads) for late_s in (course.read_every_s, 0.0))
@@ -327,8 +334,15 @@ def _course_errors(course: _Course, loads: Sequence[Load]) -> Any:
     heights_w = np.linalg.solve(squares, middle.swapaxes(1, 2) @ rises_w[:, None])
     errors = _beyond(course, rises_w, (low @ heights_w)[..., 0], (high @ heights_w)[..., 0])
     are_shown = middle.max(axis=1) > HALF_SHOWN
-    errors[~_possible(heights_w[..., 0], are_shown, loads, course.noise_w)] = math.inf
-    return errors
+    unsure_w = MIN_STEPS_OF_METER * course.noise_w
+    fall_short = partial(_fall_short, heights_w[..., 0], are_shown, loads, unsure_w)
+    early, late = fall_short(LEAST_RATIO)
+    errors[(are_shown & (heights_w[..., 0] < -unsure_w)).any(axis=1)] = math.inf  # none takes power away
+    errors[early & ~late] = math.inf
+    errors[np.logical_or(*fall_short(CONCAVE_RATIO))] += UNLIKELY * max(
+        1.0, float(errors.min()) / len(rises_w)
+    )
+    return errors, late
 
 
 def _beyond(course: _Course, rises_w: Any, some_w: Any, others_w: Any) -> Any:
@@ -359,7 +373,7 @@ def fit_peak(
         return None
     hold_s, error = min(errors.items(), key=lambda pair: pair[1])
     scale = max(1.0, error / len(course.times_s))
-    others = float(_course_errors(course, loads).min())
+    others = float(_course_errors(course, loads)[0].min())
     return hold_s if _explains(course, error) and (others - error) / scale > PEAK_LIKELY else None
 
 
@@ -391,24 +405,27 @@ def _pulses(times_s: Any, loads: Sequence[Load]) -> Any:
     return np.stack(parts, axis=-1)
 
 
-def _possible(heights_w: Any, are_shown: Any, loads: Sequence[Load], noise_w: float) -> Any:
-    """[model] → whether loads can have drawn this.
+def _fall_short(
+    heights_w: Any, are_shown: Any, loads: Sequence[Load], unsure_w: float, least_ratio: float
+) -> tuple[Any, Any]:
+    """[model] → whether a load draws less than so much of what its CPU use lets expect, by one behind it; and
+    by one before it.
 
-    No load takes power away. Power rises with CPU use, and the more slowly the more is used: a load of half
-    the cores draws half of what the other does, or more.
+    Power rises with CPU use, and the more slowly the more is used: a load of half the cores draws half of
+    what the other does, or more.
     """
     import numpy as np
 
-    unsure_w = MIN_STEPS_OF_METER * noise_w
-    possible = ~(are_shown & (heights_w < -unsure_w)).any(axis=1)
-    cores = [math.nan if load.cores is None else max(load.cores, 1e-3) for load in loads]
+    early, late = np.zeros((2, len(heights_w)), dtype=bool)
     for smaller, larger in permutations(range(len(loads)), 2):
-        ratio = min(1.0, cores[smaller] / cores[larger])
-        if not math.isnan(ratio):
-            needed_w = CONCAVE_RATIO * ratio * heights_w[:, larger] - unsure_w
+        few_cores, many_cores = loads[smaller].cores, loads[larger].cores
+        if few_cores is not None and many_cores is not None:
+            ratio = min(1.0, max(few_cores, 1e-3) / max(many_cores, 1e-3))
+            needed_w = least_ratio * ratio * heights_w[:, larger] - unsure_w
             pair_shown = are_shown[:, smaller] & are_shown[:, larger]
-            possible &= ~(pair_shown & (heights_w[:, smaller] < needed_w))
-    return np.asarray(possible)
+            of_order = early if smaller < larger else late
+            of_order |= pair_shown & (heights_w[:, smaller] < needed_w)
+    return early, late
 
 
 def is_late(course: Step) -> bool:
