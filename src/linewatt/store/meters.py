@@ -23,7 +23,7 @@ CODE = "power-window-too-short"
 FEWEST_STEPS = 2
 """A load that begins unevenly makes its meter look slow; so many tell more than the first one did."""
 LOOKED_SLOW = (
-    "not made when it was measured, as its first load made the meter look too slow for this window; later"
+    "not made when it was measured, as its first loads made the meter look too slow for this window; later"
     " ones show that it is not: linewatt rederive --write makes it"
 )
 
@@ -138,7 +138,13 @@ def _power(begun_s: float, window: Window, channel: PowerResult, meter: Meter | 
 
 def _would_do(begun_s: float, window: Window, channel: PowerResult, meter: Meter) -> bool:
     """Whether several loads say that a window is long enough for a meter, which was measured without them."""
-    if meter.steps < FEWEST_STEPS or meter.settle_s in (None, channel.settle_s):
+    seemed_late = Dynamics(channel.refresh_s, delay_s=channel.delay_s).is_late
+    is_refuted = (
+        not meter.dynamics.is_late  # all loads together tell that
+        if seemed_late
+        else meter.steps >= FEWEST_STEPS and meter.settle_s not in (None, channel.settle_s)
+    )
+    if not is_refuted:
         return False
     every_s = meter.read_every_s or 1.0
     cut_s = max(0.0, begun_s + max(every_s, meter.settle_s or 0.0) - window.start_s)

@@ -383,10 +383,10 @@ SLOW = {"power_w": None, "spread_w": None, "settle_s": 60.0, "reason": TOO_SLOW}
 QUICK = Dynamics(1.0, 1.0, 0.0, 1.0)
 
 
-def judged_slow(known: Dynamics, steps: int, where: str = "h1: bmc out") -> Trial:
+def judged_slow(known: Dynamics, steps: int, where: str = "h1: bmc out", **seemed: float) -> Trial:
     """A first trial whose load began unevenly, with what the campaign had learned by its end."""
     flag = Flag(CODE, where, TOO_SLOW, LONGER)
-    stored = replace(measured(**SLOW), flags=(flag,))
+    stored = replace(measured(**(SLOW | seemed)), flags=(flag,))
     (found,) = with_meters([stored], {KEY: learned(known).model_copy(update={"steps": steps})})
     return found
 
@@ -397,6 +397,14 @@ def test_that_a_meter_is_slow_is_taken_back_once_several_loads_show_that_it_is_n
     assert found.receiver is not None
     assert found.receiver.power[0].power_w is None
     assert found.receiver.power[0].reason == LOOKED_SLOW
+
+
+@pytest.mark.parametrize("known", [Dynamics(1.0), QUICK, Dynamics(1.0, 0.0, 20.0, 21.0)], ids=str)
+def test_that_a_meter_is_late_is_taken_back_once_it_does_not_seem_so(known: Dynamics) -> None:
+    """Measured: fans that turned faster in the third of five loads made the meter seem 30 s late."""
+    found = judged_slow(known, 0, refresh_s=1.0, averaging_s=10.0, delay_s=30.0)
+    assert found.receiver is not None
+    assert found.receiver.power[0].reason == (TOO_SLOW if known.is_late else LOOKED_SLOW)
 
 
 @pytest.mark.parametrize(
