@@ -6,7 +6,7 @@ that process puts the mutated code in place of the living one and runs the tests
 likeliest first, until one fails. The one that failed is the first the next time. A mutation that none notices
 survives and is printed as file:line.
 
-    python scripts/mutants.py [--only TEXT…] [--jobs N] [--list] [--sources FILE… --tests PATH…]
+    python scripts/mutants.py [--only TEXT…] [--jobs N] [--limit S] [--list] [--sources FILE… --tests PATH…]
 
 Mutations: a call that yields findings is deleted; an entry of a tuple of checks is removed; a condition or a
 comparison is turned round; a named threshold is multiplied or divided by ten; a check returns nothing. One
@@ -59,7 +59,7 @@ SLOW = ("numpy", "scipy.stats", "duckdb")
 UNSHRUNK = "LINEWATT_TEST_UNSHRUNK"
 """tells tests/conftest.py that nobody reads with which random input a test failed"""
 LIMIT_S = 120
-"""so long may one test of a mutation take; a mutation that makes it hang was noticed"""
+"""so long may one test of a mutation take; a mutation by which one hangs was noticed"""
 EQUIVALENT = ROOT / "scripts" / "mutants-equivalent.txt"
 NOTICED_BY = ROOT / ".pytest_cache" / "mutants"
 """a line a mutation that was noticed: its name, a tab, the test that failed"""
@@ -407,10 +407,16 @@ class Mutating:
     """A plug-in of pytest that runs the tests it has collected once for each mutation, in forked copies."""
 
     def __init__(
-        self, mutants: Sequence[Mutant], jobs: int, say: Callable[[str], None], noticed_by: Path | None = None
+        self,
+        mutants: Sequence[Mutant],
+        jobs: int,
+        limit_s: int,
+        say: Callable[[str], None],
+        noticed_by: Path | None = None,
     ) -> None:
         self._mutants = mutants
         self._jobs = jobs
+        self._limit_s = limit_s
         self._say = say
         self._noticed_by = noticed_by
         self._last_noticed_by = _last_noticed_by(noticed_by)
@@ -456,12 +462,23 @@ class Mutating:
         put_in_place(mutant)
         last_noticed_by = self._last_noticed_by.get(mutant.name)
         first = [item for item in session.items if item.nodeid == last_noticed_by]
-        if failed := _first_failed(session, first) or _first_failed(session, ordered(mutant, session.items)):
+        if failed := self._first_failed(session, first) or self._first_failed(
+            session, ordered(mutant, session.items)
+        ):
             if self._noticed_by is not None:
                 with self._noticed_by.open("a") as file:
                     file.write(f"{mutant.name}\t{failed.nodeid}\n")
             return NOTICED
         return SURVIVED if session.testscollected else UNTESTED
+
+    def _first_failed(self, session: pytest.Session, items: Sequence[pytest.Item]) -> pytest.Item | None:
+        """Run tests until one fails."""
+        for item, following in zip(items, [*items[1:], None], strict=False):
+            signal.alarm(self._limit_s)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.testsfailed:
+                return item
+        return None
 
     def _collect(self, running: dict[int, Mutant]) -> int:
         """Wait for one to end; the limit of its tests is an alarm of its own."""
@@ -474,16 +491,6 @@ class Mutating:
             self.survivors.append(mutant)
             self._say(f"{mutant.where}: survived: {mutant.kind}: {mutant.text}{why}")
         return 1
-
-
-def _first_failed(session: pytest.Session, items: Sequence[pytest.Item]) -> pytest.Item | None:
-    """Run tests until one fails."""
-    for item, following in zip(items, [*items[1:], None], strict=False):
-        signal.alarm(LIMIT_S)
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        if session.testsfailed:
-            return item
-    return None
 
 
 def _last_noticed_by(file: Path | None) -> dict[str, str]:
@@ -505,6 +512,9 @@ def _arguments() -> argparse.Namespace:
         "--only", nargs="+", default=[""], metavar="TEXT", help="only mutations whose line has one of these"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--limit", type=int, default=LIMIT_S, metavar="S", help="of one test, beyond which it was noticed"
+    )
     parser.add_argument("--list", action="store_true", help="print the mutations, run nothing")
     parser.add_argument("--sources", nargs="+", help="files to mutate in place of the checks")
     parser.add_argument("--tests", nargs="+", help="tests to run in place of the unit tests that use them")
@@ -569,13 +579,18 @@ def main() -> int:
     if noticed_by is not None:
         noticed_by.parent.mkdir(exist_ok=True)
     plugin = Mutating(
-        wanted, max(1, asked.jobs), lambda text: print(text, file=terminal, flush=True), noticed_by
+        wanted,
+        max(1, asked.jobs),
+        asked.limit,
+        lambda text: print(text, file=terminal, flush=True),
+        noticed_by,
     )
     options = [
         word for name in ("cacheprovider", "terminal", "xdist", "locust") for word in ("-p", f"no:{name}")
     ]
     options += ["-x", "-o", "addopts=", "--import-mode=importlib"]  # addopts are for a terminal
     options += ["--assert=plain"]  # nobody reads why a test failed
+    options += ["-o", "timeout=0"]  # a limit of pytest's own would take the alarm's place
     os.environ[UNSHRUNK] = "1"
     code = pytest.main([*options, *(asked.tests or _tests(files))], plugins=[plugin])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -59,17 +59,39 @@ def test_what_is_above_is_told() -> None:
 """
 
 
-def mutated(root: Path, tests: str) -> subprocess.CompletedProcess[str]:
-    (root / "example_checks.py").write_text(EXAMPLE)
+ENDLESS = """
+LIMIT = 8.0
+
+
+def lowered(value: float) -> float:
+    while True:
+        if value <= LIMIT:
+            return value
+        value = min(value, LIMIT)
+"""
+ENDS = """
+from example_checks import lowered
+
+
+def test_it_ends() -> None:
+    assert lowered(1.0) == 1.0
+    assert lowered(9.0) == 8.0
+"""
+
+
+def mutated(
+    root: Path, tests: str, source: str = EXAMPLE, *more: str, plugins: str = ""
+) -> subprocess.CompletedProcess[str]:
+    (root / "example_checks.py").write_text(source)
     (root / "test_example.py").write_text(tests)
-    words = ["--sources", "example_checks.py", "--tests", "test_example.py", "--jobs", "2"]
+    words = ["--sources", "example_checks.py", "--tests", "test_example.py", "--jobs", "2", *more]
     return subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "mutants.py"), *words],
         cwd=root,
-        env={"PYTHONPATH": str(root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env={"PYTHONPATH": str(root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": plugins},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=60,
         check=False,
     )
 
@@ -92,6 +114,14 @@ def test_what_no_test_notices_is_named_with_its_line_and_the_exit_code_says_so(t
     assert "comparison turned round: value > LIMIT" not in survived
     line = 1 + EXAMPLE.splitlines().index("    yield from below(value, known=known)")
     assert f"example_checks.py:{line}: survived: call deleted" in done.stdout
+
+
+def test_a_mutation_by_which_a_test_hangs_is_ended_whatever_limit_pytest_has(tmp_path: Path) -> None:
+    """One grew to 22 GB in 13 minutes: pytest's own limit of 15 had taken the place of that of two."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntimeout = 900\n")
+    done = mutated(tmp_path, ENDS, ENDLESS, "--limit", "2", plugins="pytest_timeout")
+    assert "comparison turned round: value <= LIMIT" not in done.stdout
+    assert done.stdout.endswith(", 0 left out\n"), done.stdout + done.stderr
 
 
 def test_the_test_that_noticed_a_mutation_is_remembered(tmp_path: Path) -> None:
