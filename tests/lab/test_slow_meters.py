@@ -152,9 +152,8 @@ def test_a_bmc_that_is_as_late_as_a_load_is_long_has_no_power(
     result = read.load(bench.result)
     assert_bounds_hold(result, truth)
     late = [meter for meter in result.meters if meter.channel.startswith("PSU1 Power Out")]
-    assert all(
-        meter.dynamics.is_late for meter in late
-    )  # a load that rises slowly looks like an average, too
+    assert all(meter.dynamics.is_late for meter in late)
+    # its age, as a load that rises slowly looks like an average of more and a delay of less
     assert [meter.dynamics.age_s for meter in late] == pytest.approx([20.0] * len(late), abs=5.5)
     assert withheld(result)
     assert all("s late" in reason for reason in withheld(result))

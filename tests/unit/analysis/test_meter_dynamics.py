@@ -271,6 +271,17 @@ def test_power_that_one_of_many_like_loads_draws_makes_no_meter_late() -> None:
         assert meters.fit_course(raised, loads, 0.3, 4.0) is None
 
 
+def test_a_late_meter_is_late_although_a_load_in_between_draws_little() -> None:
+    """A sweep of rates has such loads: that power is down then is no sign that no load shows."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        loads_w = [200.0, 200.0, 102.0, 200.0]
+        readings, loads = in_a_row(rng, Simulated(1.0, 0.0, delay_s=20.0), loads_w, 28.0, 1.5)
+        course = meters.fit_course(readings, loads, 1.0, 1.0)
+        assert course is not None
+        assert meters.is_late(course)
+
+
 def test_power_falls_when_a_load_begins_only_where_another_ran_before() -> None:
     """What a late meter still showed of before fell at the start of the first load by chance."""
     readings = [(float(t), 140.0 if t < 10 else 100.0) for t in range(31)]

@@ -75,6 +75,8 @@ CONCAVE_RATIO = 0.5
 """What a load draws, to what its CPU use lets expect at least."""
 LEAST_RATIO = 0.2
 """Where it seems to draw no more than this of that, another one is shown."""
+ANYBODYS_CORES = 0.1
+"""CPU use that tells no load from another: a host uses as much by itself."""
 SETTLED_RATIO = 0.05
 """An exponential response has settled when so little of the step is missing."""
 
@@ -290,15 +292,21 @@ def _smoothed(course: _Course, loads: Sequence[Load]) -> Any:
 
 
 def _rests(course: _Course, smoothed_w: Any, loads: Sequence[Load]) -> bool:
-    """Whether power is down again for so long that it shows no load, while one follows the other.
+    """Whether power is down again for longer than loads are that may draw little, while they go on.
 
-    However late a meter is, and however long it averages: once it shows loads, it shows all of them.
+    However late a meter is, and however long it averages: once it shows loads, it shows all that draw much.
     """
     import numpy as np
 
+    cores = [load.cores for load in loads if load.cores is not None]
+    if len(cores) < len(loads):
+        return False
+    least_cores = LEAST_RATIO / CONCAVE_RATIO * (max(cores) + ANYBODYS_CORES)
+    much = [load for load in loads if (load.cores or 0.0) + ANYBODYS_CORES >= least_cores]
+    starts_s, ends_s = [*(load.start_s for load in much[1:]), loads[-1].end_s], [load.end_s for load in much]
+    between_s = max(start_s - end_s for start_s, end_s in zip(starts_s, ends_s, strict=True))
     risen_w = smoothed_w - course.level_w
     up_s = course.times_s[risen_w > LEAST_RATIO * risen_w.max()]
-    between_s = max((after.start_s - before.end_s for before, after in pairwise(loads)), default=0.0)
     allowed_s = between_s + min(load.end_s - load.start_s for load in loads) / 2
     return bool(np.diff([*up_s, course.times_s[-1]]).max(initial=0.0) > allowed_s)
 
@@ -320,8 +328,8 @@ def fit_course(
     smoothed_w = _smoothed(course, loads)
     if _rests(course, smoothed_w, loads):
         return None
-    kept = course.values_w - smoothed_w <= BURST_HEIGHT * course.noise_w
-    course = course._replace(times_s=course.times_s[kept], values_w=course.values_w[kept])
+    in_no_burst = course.values_w - smoothed_w <= BURST_HEIGHT * course.noise_w
+    course = course._replace(times_s=course.times_s[in_no_burst], values_w=course.values_w[in_no_burst])
     errors = _course_errors(course, loads)
     smallest_error, number = float(errors.min()), len(course.times_s)
     if not _explains(course, smallest_error):
